@@ -7,66 +7,19 @@ mod = relay.module(relay.Function(relay.free_vars(y), y))
 
 from __future__ import annotations
 
-import typing
-from typing import TYPE_CHECKING
-
 from ...module import Module
-from . import image, nn, op, qnn
+from . import names, op, qnn
 from .analysis import free_vars
-from .expr import (
-    Call,
-    Constant,
-    Expr,
-    Function,
-    FunctionCall,
-    GlobalVar,
-    If,
-    Let,
-    Tuple,
-    TupleGetItem,
-    TupleWrapper,
-    Var,
-    const,
-    var,
-)
+from .expr import FunctionCall
 from .graph import module_of
-from .types import Any_ as Any  # Relay's name for the class
-from .types import TensorType, TupleType
+from .names import *  # noqa: F403
+from .op import *  # noqa: F403
 
-__all__ = [
-    "Any",
-    "Call",
-    "Constant",
-    "Expr",
-    "Function",
-    "FunctionCall",
-    "GlobalVar",
-    "If",
-    "Let",
-    "TensorType",
-    "Tuple",
-    "TupleGetItem",
-    "TupleType",
-    "TupleWrapper",
-    "Var",
-    "const",
-    "free_vars",
-    "image",
-    "module",
-    "nn",
-    "op",
-    "qnn",
-    "var",
-]
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> typing.Any:
-        """The function that builds expressions of the operator `name`."""
-else:
-    globals().update(op.functions())
+__all__ = ["FunctionCall", "free_vars", "module", "op", "qnn"]
+__all__ += names.__all__
+__all__ += op.__all__
 
 
-def module(function: Function) -> Module:
+def module(function: names.Function) -> Module:
     """A module of the `relay` dialect with `function` as `main`. OptionError, TeError for an invalid expression."""
     return module_of({"main": function})

@@ -324,7 +324,7 @@ def as_expr(value: Any) -> Expr:
     raise OptionError(f"{value!r}, expected an expression")
 
 
-def call(name: str, *args: Any, **attributes: object) -> Expr:
+def call(name: str, *args: Any, **attributes: object) -> Call:
     """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
     return Call(operator, [as_expr(each) for each in args], checked_attributes(operator, attributes))

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...operators.windows import Window
 from .expr import Expr, call
-from .operators import functions_in, named
+from .operators import function_of, named
 
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """The function that builds expressions of the operator `name`."""
-else:
-    globals().update(functions_in("image."))
+affine_grid = function_of("image.affine_grid")
+grid_sample = function_of("image.grid_sample")
 
 
-def _resize(rank: int, usual: str) -> Any:
+def _resize(rank: int, usual: str) -> Callable[..., Expr]:
     name = f"image.resize{rank}d"
 
     @named(name)
@@ -42,4 +39,6 @@ def _resize(rank: int, usual: str) -> Any:
     return resize
 
 
-resize1d, resize2d, resize3d = _resize(1, "NCW"), _resize(2, "NCHW"), _resize(3, "NCDHW")
+resize1d = _resize(1, "NCW")
+resize2d = _resize(2, "NCHW")
+resize3d = _resize(3, "NCDHW")

@@ -1,23 +1,50 @@
-"""Neural-network operators: `relay.nn`. The functions below have a signature of their own in Relay, as of v0.16."""
+"""Neural-network operators: `relay.nn`, each with the parameters of its definition unless its signature in Relay, as of
+v0.16, differs.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.errors import UnsupportedError
-from ...operators import OPERATORS, operator_of
 from ...operators.windows import SPATIAL, Window
-from .expr import Expr, call
-from .operators import bind, function_of, functions_in, named, number_of
+from .expr import Call, Expr, call
+from .operators import bind, function_of, named, number_of
 
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """The function that builds expressions of the operator `name`."""
-else:
-    globals().update(functions_in("nn."))
+batch_flatten = function_of("nn.batch_flatten")
+batch_norm: Callable[..., Any] = function_of("nn.batch_norm")
+bias_add = function_of("nn.bias_add")
+celu = function_of("nn.celu")
+conv1d = function_of("nn.conv1d")
+conv2d = function_of("nn.conv2d")
+conv3d = function_of("nn.conv3d")
+dense = function_of("nn.dense")
+depth_to_space = function_of("nn.depth_to_space")
+dropout = function_of("nn.dropout")
+elu = function_of("nn.elu")
+gelu = function_of("nn.gelu")
+group_norm = function_of("nn.group_norm")
+hard_sigmoid = function_of("nn.hard_sigmoid")
+hard_swish = function_of("nn.hard_swish")
+instance_norm = function_of("nn.instance_norm")
+l2_normalize = function_of("nn.l2_normalize")
+layer_norm = function_of("nn.layer_norm")
+log_softmax = function_of("nn.log_softmax")
+lrn = function_of("nn.lrn")
+mirror_pad = function_of("nn.mirror_pad")
+mish = function_of("nn.mish")
+prelu = function_of("nn.prelu")
+relu = function_of("nn.relu")
+rms_norm = function_of("nn.rms_norm")
+selu = function_of("nn.selu")
+silu = function_of("nn.silu")
+softmax = function_of("nn.softmax")
+softplus = function_of("nn.softplus")
+space_to_depth = function_of("nn.space_to_depth")
+upsampling = function_of("nn.upsampling")
+upsampling3d = function_of("nn.upsampling3d")
 
 
 @named("nn.matmul")
@@ -60,9 +87,9 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
 # Images
 
 
-def _pool(name: str) -> Callable[..., Any]:
+def _pool(name: str) -> Callable[..., Call]:
     """The function of a pooling operator, which in Relay takes `out_layout` after `layout`."""
-    function = function_of(operator_of(name))
+    function = function_of(name)
     parameters: list[inspect.Parameter] = []
     for each in inspect.signature(function).parameters.values():
         parameters.append(each)
@@ -83,7 +110,27 @@ def _pool(name: str) -> Callable[..., Any]:
     return pool
 
 
-globals().update({name.removeprefix("nn."): _pool(name) for name in OPERATORS if "_pool" in name})
+adaptive_avg_pool1d = _pool("nn.adaptive_avg_pool1d")
+adaptive_avg_pool2d = _pool("nn.adaptive_avg_pool2d")
+adaptive_avg_pool3d = _pool("nn.adaptive_avg_pool3d")
+adaptive_max_pool1d = _pool("nn.adaptive_max_pool1d")
+adaptive_max_pool2d = _pool("nn.adaptive_max_pool2d")
+adaptive_max_pool3d = _pool("nn.adaptive_max_pool3d")
+avg_pool1d = _pool("nn.avg_pool1d")
+avg_pool2d = _pool("nn.avg_pool2d")
+avg_pool3d = _pool("nn.avg_pool3d")
+global_avg_pool1d = _pool("nn.global_avg_pool1d")
+global_avg_pool2d = _pool("nn.global_avg_pool2d")
+global_avg_pool3d = _pool("nn.global_avg_pool3d")
+global_max_pool1d = _pool("nn.global_max_pool1d")
+global_max_pool2d = _pool("nn.global_max_pool2d")
+global_max_pool3d = _pool("nn.global_max_pool3d")
+max_pool1d = _pool("nn.max_pool1d")
+max_pool1d_with_places: Callable[..., Any] = _pool("nn.max_pool1d_with_places")
+max_pool2d = _pool("nn.max_pool2d")
+max_pool2d_with_places: Callable[..., Any] = _pool("nn.max_pool2d_with_places")
+max_pool3d = _pool("nn.max_pool3d")
+max_pool3d_with_places: Callable[..., Any] = _pool("nn.max_pool3d_with_places")
 
 
 def _transposed_convolution(rank: int) -> Callable[..., Expr]:
@@ -119,7 +166,9 @@ def _transposed_convolution(rank: int) -> Callable[..., Expr]:
     return convolution
 
 
-conv1d_transpose, conv2d_transpose, conv3d_transpose = (_transposed_convolution(rank) for rank in (1, 2, 3))
+conv1d_transpose = _transposed_convolution(1)
+conv2d_transpose = _transposed_convolution(2)
+conv3d_transpose = _transposed_convolution(3)
 
 
 # Losses

@@ -1,11 +1,11 @@
-"""Operators: `relay.op.add`, `relay.op.nn.dense`. The functions below have a signature of their own in Relay, as of
-v0.16.
+"""Operators: `relay.op.add`, `relay.op.nn.dense`, each with the parameters of its definition unless its signature in
+Relay, as of v0.16, differs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...core.errors import UnsupportedError
 from ...expressions.errors import TeError
@@ -13,17 +13,220 @@ from ...operators import Operator, operator_of
 from ...operators.axes import Axes
 from . import image, nn
 from .expr import Constant, Expr, Tuple, as_expr, call
-from .operators import functions_in, make, named, number_of, numbers_of
+from .operators import function_of, make, named, number_of, numbers_of
 
-if TYPE_CHECKING:
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "all",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argsort",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "broadcast_to",
+    "cast",
+    "ceil",
+    "clip",
+    "concatenate",
+    "copy",
+    "cos",
+    "cosh",
+    "cumprod",
+    "cumsum",
+    "divide",
+    "einsum",
+    "equal",
+    "erf",
+    "exp",
+    "exp2",
+    "expand_dims",
+    "eye",
+    "floor",
+    "floor_divide",
+    "floor_mod",
+    "full",
+    "full_like",
+    "gather",
+    "gather_nd",
+    "greater",
+    "greater_equal",
+    "image",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "layout_transform",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "max",
+    "maximum",
+    "mean",
+    "mean_variance",
+    "min",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "nn",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "power",
+    "prod",
+    "reinterpret",
+    "repeat",
+    "reshape",
+    "reverse",
+    "reverse_sequence",
+    "right_shift",
+    "round",
+    "rsqrt",
+    "scatter_elements",
+    "scatter_nd",
+    "searchsorted",
+    "sequence_mask",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sort",
+    "split",
+    "sqrt",
+    "squeeze",
+    "stack",
+    "std",
+    "strided_slice",
+    "subtract",
+    "sum",
+    "take",
+    "tan",
+    "tanh",
+    "tile",
+    "topk",
+    "transpose",
+    "trilu",
+    "trunc",
+    "variance",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+"""The names in `relay`."""
 
-    def __getattr__(name: str) -> Any:
-        """The function that builds expressions of the operator `name`."""
-else:
-    globals().update(functions_in(""))
-
-
-__all__ = ["get", "image", "nn"]
+abs = function_of("abs")
+acos = function_of("acos")
+acosh = function_of("acosh")
+add = function_of("add")
+all = function_of("all")
+any = function_of("any")
+argmax = function_of("argmax")
+argmin = function_of("argmin")
+asin = function_of("asin")
+asinh = function_of("asinh")
+atan = function_of("atan")
+atanh = function_of("atanh")
+bitwise_and = function_of("bitwise_and")
+bitwise_not = function_of("bitwise_not")
+bitwise_or = function_of("bitwise_or")
+bitwise_xor = function_of("bitwise_xor")
+broadcast_to = function_of("broadcast_to")
+cast = function_of("cast")
+ceil = function_of("ceil")
+concatenate = function_of("concatenate")
+copy = function_of("copy")
+cos = function_of("cos")
+cosh = function_of("cosh")
+divide = function_of("divide")
+einsum = function_of("einsum")
+equal = function_of("equal")
+erf = function_of("erf")
+exp = function_of("exp")
+exp2 = function_of("exp2")
+expand_dims = function_of("expand_dims")
+eye = function_of("eye")
+floor = function_of("floor")
+floor_divide = function_of("floor_divide")
+floor_mod = function_of("floor_mod")
+greater = function_of("greater")
+greater_equal = function_of("greater_equal")
+isfinite = function_of("isfinite")
+isinf = function_of("isinf")
+isnan = function_of("isnan")
+left_shift = function_of("left_shift")
+less = function_of("less")
+less_equal = function_of("less_equal")
+log = function_of("log")
+log10 = function_of("log10")
+log1p = function_of("log1p")
+log2 = function_of("log2")
+logical_and = function_of("logical_and")
+logical_not = function_of("logical_not")
+logical_or = function_of("logical_or")
+logical_xor = function_of("logical_xor")
+max = function_of("max")
+maximum = function_of("maximum")
+mean = function_of("mean")
+min = function_of("min")
+minimum = function_of("minimum")
+mod = function_of("mod")
+multiply = function_of("multiply")
+negative = function_of("negative")
+not_equal = function_of("not_equal")
+ones = function_of("ones")
+ones_like = function_of("ones_like")
+power = function_of("power")
+prod = function_of("prod")
+reinterpret = function_of("reinterpret")
+repeat = function_of("repeat")
+reverse = function_of("reverse")
+reverse_sequence = function_of("reverse_sequence")
+right_shift = function_of("right_shift")
+round = function_of("round")
+rsqrt = function_of("rsqrt")
+scatter_elements = function_of("scatter_elements")
+scatter_nd = function_of("scatter_nd")
+searchsorted = function_of("searchsorted")
+sequence_mask = function_of("sequence_mask")
+sigmoid = function_of("sigmoid")
+sign = function_of("sign")
+sin = function_of("sin")
+sinh = function_of("sinh")
+split: Callable[..., Any] = function_of("split")
+sqrt = function_of("sqrt")
+squeeze = function_of("squeeze")
+stack = function_of("stack")
+subtract = function_of("subtract")
+sum = function_of("sum")
+take = function_of("take")
+tan = function_of("tan")
+tanh = function_of("tanh")
+tile = function_of("tile")
+transpose = function_of("transpose")
+trunc = function_of("trunc")
+where = function_of("where")
+zeros = function_of("zeros")
+zeros_like = function_of("zeros_like")
 
 
 def get(op_name: str) -> Operator:
@@ -211,9 +414,3 @@ def logsumexp(data: Expr, axis: Axes, keepdims: bool = False) -> Expr:
     powers = call("exp", call("subtract", data, greatest))
     logarithm = call("add", call("log", call("sum", powers, axis=axis, keepdims=True)), greatest)
     return logarithm if keepdims else call("sum", logarithm, axis=axis)
-
-
-def functions() -> dict[str, Any]:
-    """The functions of all operators with one-word names, as in `relay`."""
-    own = {name: value for name, value in globals().items() if getattr(value, "__module__", "") == __name__}
-    return {name: each for name, each in {**functions_in(""), **own}.items() if name not in ("get", "functions")}

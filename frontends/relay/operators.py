@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...expressions.errors import TeError
-from ...operators import OPERATORS, Operator
-from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call
+from ...operators import operator_of
+from .expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, call
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,10 +39,11 @@ def make(name: str, *operands: Any, **attributes: Any) -> Any:
     return TupleWrapper(expr, count) if count > 1 else expr
 
 
-def function_of(operator: Operator) -> Callable[..., Any]:
-    """A function that builds calls of `operator` from its operands (a list for a variadic operand) and its attributes,
-    in the order of its definition.
+def function_of(name: str) -> Callable[..., Call]:
+    """A function that builds calls of the operator `name` from its operands (a list for a variadic operand) and its
+    attributes, in the order of its definition.
     """
+    operator = operator_of(name)
     parameters = [
         each.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=inspect.Parameter.empty)
         for each in inspect.signature(operator.formula).parameters.values()
@@ -50,24 +51,17 @@ def function_of(operator: Operator) -> Callable[..., Any]:
     signature = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        bound = bind(operator.name, signature, args, kwargs)
+        bound = bind(name, signature, args, kwargs)
         operands: list[Expr] = []
-        for name in operator.operands:
-            value = as_expr(bound.pop(name))
+        for operand in operator.operands:
+            value = as_expr(bound.pop(operand))
             operands += value.fields if isinstance(value, Tuple) else [value]
-        return make(operator.name, *operands, **bound)
+        return make(name, *operands, **bound)
 
-    build.__name__ = build.__qualname__ = operator.name.rpartition(".")[2]
+    build.__name__ = build.__qualname__ = name.rpartition(".")[2]
     build.__doc__ = inspect.getdoc(operator.formula)
     build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return build
-
-
-def functions_in(prefix: str) -> dict[str, Callable[..., Any]]:
-    """The functions of the operators whose names are `prefix` followed by one word."""
-    names = (name for name in OPERATORS if name.startswith(prefix))
-    short = {name: name.removeprefix(prefix) for name in names}
-    return {word: function_of(OPERATORS[name]) for name, word in short.items() if "." not in word}
 
 
 def named(name: str) -> Callable[[F], F]:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from . import qnn as op
+from .operators import function_of
 
-from .operators import functions_in
+__all__ = ["dequantize", "op", "quantize"]
 
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        """The function that builds expressions of the operator `name`."""
-else:
-    globals().update(functions_in("qnn."))
-
-
-op = sys.modules[__name__]
+dequantize = function_of("qnn.dequantize")
+quantize = function_of("qnn.quantize")

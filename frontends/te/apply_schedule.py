@@ -214,7 +214,7 @@ class _Application:
         assert axis is not None
         what = f"stage {stage.name} is computed at axis {axis.var.name} of stage {parent.name} ({attachment.where})"
         if parent not in self.loops:
-            why = "is inlined" if _is_inlined(parent) else "does not come behind it"
+            why = "is inlined" if _is_inlined(parent) else "does not come after it"
             raise TeError(f"{what}, which {why}")
         if axis not in parent.leaf_iter_vars:
             raise TeError(f"{what}, which was split or fused since")
@@ -238,8 +238,11 @@ class _Application:
     def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
         """Applies one relation to the loops of a stage. Returns the resulting leaves, outermost first."""
         match relation:
-            case Split(parent, outer, inner, factor, nparts):
-                loops[outer], loops[inner] = self.sch.split(loops.pop(parent), [nparts, factor])
+            case Split(parent, outer, inner, factor, nparts, disable_predication):
+                factors = [nparts, factor]
+                loops[outer], loops[inner] = self.sch.split(
+                    loops.pop(parent), factors, disable_predication=disable_predication
+                )
                 return [new for leaf in leaves for new in ((outer, inner) if leaf is parent else (leaf,))]
             case Fuse(axes, fused):
                 loops[fused] = self.sch.fuse(*(loops.pop(axis) for axis in axes))

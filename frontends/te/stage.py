@@ -29,6 +29,7 @@ class Split:
     inner: IterVar
     factor: int | None
     nparts: int | None
+    disable_predication: bool
     where: str
 
 
@@ -129,15 +130,16 @@ class Stage:
     ) -> tuple[IterVar, IterVar]:
         """Splits a loop into two, outer and inner, called `i.outer` and `i.inner`.
 
-        factor: the extent of the inner loop, or nparts: the extent of the outer loop.
+        factor: the extent of the inner loop, or nparts: the extent of the outer loop.  disable_predication: no guard; a
+        ScheduleError in `apply_schedule` unless the size divides the extent.
         TeError if neither or both are given, or `parent` is not a loop of this stage.
         """
         position = self.position(parent)
         if (factor is None) == (nparts is None):
             raise TeError(f"split of axis {parent.var.name}: expected either factor or nparts")
         outer, inner = (_derive_axis(f"{parent.var.name}.{part}", [parent]) for part in ("outer", "inner"))
-        sizes = [None if size is None else _size(size, parent) for size in (factor, nparts)]
-        self.relations.append(Split(parent, outer, inner, sizes[0], sizes[1], here()))
+        inside, outside = (None if size is None else _size(size, parent) for size in (factor, nparts))
+        self.relations.append(Split(parent, outer, inner, inside, outside, disable_predication, here()))
         self.leaf_iter_vars[position : position + 1] = [outer, inner]
         return outer, inner
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.errors import UnsupportedError
 from ...module import Module
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import I as ir
@@ -12,7 +13,12 @@ from .ir.module import IRModule
 
 
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
-    """The module of the functions of a class, parsed from its source. Raises `ParseError` at the user's line."""
+    """The module of the functions of a class, parsed from its source. Raises `ParseError` at the user's line.
+
+    UnsupportedError for `check_well_formed=False`: every module is checked.
+    """
+    if not check_well_formed:
+        raise UnsupportedError("ir_module: check_well_formed=False is not supported yet")
     if cls is None:
         return lambda definition: _as_ir_module(decorators.ir_module(definition))
     return _as_ir_module(decorators.ir_module(cls))

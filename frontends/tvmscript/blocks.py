@@ -26,9 +26,11 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import is_expression
 from . import syntax
+from .arithmetic import binary
 from .buffers import region_of
 from .context import Context, location_of
-from .expressions import binary, evaluate, evaluate_all, extent_between, items_of
+from .dispatch import evaluate
+from .expressions import evaluate_all, extent_between, items_of
 from .quoting import copy, sweep_templates
 from .values import (
     BlockAxis,
@@ -434,7 +436,7 @@ def _access(context: Context, kind: str, value: Value, span: Span) -> None:
     if not isinstance(value, Element | Buffer):
         raise span.error(f"expected a region of a buffer, got {describe(value)}")
     buffer = value if isinstance(value, Buffer) else value.buffer
-    region = region_of(context, value, span)
+    region = region_of(context, value)
     context.locate(span).insert(AccessOp(kind, buffer.value, region))
 
 

@@ -18,9 +18,11 @@ from ...dialects.tir import (
     HandleType,
 )
 from . import pytime
+from .annotations import read_result_type
 from .buffers import data_of
 from .context import Context, spell_type
-from .expressions import apply
+from .dispatch import apply, calls
+from .statements import write_return, write_value
 from .values import Buffer, FunctionRef, PendingCall, TypeAnnotation, Value, Word
 from .vocabulary import WORDS, word
 
@@ -50,8 +52,9 @@ def _result_type(context: Context, dtype: Value, span: Span) -> Attribute | None
 # ---- functions of the module
 
 
-def call_function(
-    context: Context, span: Span, function: FunctionRef, args: list[Value], keywords: dict[str, Value]
+@calls(FunctionRef)
+def _call_function(
+    context: Context, function: FunctionRef, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """A call of a function of the module: `cls.f(A.data, n)`."""
     if keywords:
@@ -75,8 +78,6 @@ def _type_of_result(context: Context, name: str, wanted: bool, span: Span) -> At
         return finished.result_type
     returns = context.module.nodes[name].returns
     if returns is not None:
-        from .elaborate import read_result_type
-
         return read_result_type(context, returns)
     if wanted:
         raise span.error(f"the result type of {name} must be written (-> T.int32), or {name} come first")
@@ -240,8 +241,6 @@ _INTERNAL = frozenset(["<dtype>", "call_intrin"])
 
 @word("evaluate")
 def _evaluate(context: Context, span: Span, value: Value) -> Value:
-    from .statements import write_value
-
     if isinstance(value, Word | str | Buffer):
         context.operand(value, span)
     write_value(context, value, span)
@@ -250,8 +249,6 @@ def _evaluate(context: Context, span: Span, value: Value) -> Value:
 
 @word("ret")
 def _ret(context: Context, span: Span, value: Value = None) -> Value:
-    from .statements import write_return
-
     write_return(context, span, value)
     return None
 

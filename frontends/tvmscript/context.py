@@ -34,6 +34,7 @@ from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import constant_value
 from . import syntax
+from .dispatch import evaluate
 from .quoting import copy
 from .values import (
     BlockState,
@@ -218,8 +219,6 @@ class Context:
         return value
 
     def _evaluate_lazily(self, name: str, value: Lazy, span: Span) -> Value:
-        from .expressions import evaluate
-
         if name in self.resolving:
             raise span.error(f"{name!r} is defined by itself")
         saved, self.scope = self.scope, value.scope
@@ -232,7 +231,7 @@ class Context:
 
     def _scope_hint(self, name: str) -> str:
         if self.blocks and self.scope is self.blocks[-1].outside:
-            return " in front of the block, where bindings and the predicate are computed"
+            return " before the block, where bindings and the predicate are computed"
         return ""
 
     def name_value(self, key: SSAValue, name: str) -> None:

@@ -25,8 +25,8 @@ from ...core.errors import OptionError, ParseError
 from ...module import Module
 from . import syntax
 from .context import Context
+from .dispatch import apply
 from .elaborate import captured_scope, elaborate
-from .expressions import apply
 from .host import Proxy, present_reading
 from .macros import define_macro
 from .pytime import captured

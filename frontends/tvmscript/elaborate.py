@@ -16,40 +16,20 @@ from ...core.dominance import check_dominance
 from ...core.dtypes import type_of
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import hint
-from ...dialects.tir import (
-    BlockOp,
-    BufferOp,
-    FuncOp,
-    HandleType,
-    LetOp,
-    MatchBufferOp,
-    SymbolOp,
-)
+from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp
 from ...module import Module
-from . import blocks, buffers, calls, operators, pytime, syntax
+from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
+from .annotations import annotated_type, evaluate_annotation, read_result_type
 from .context import Context, ModuleState, location_of, notes_of
-from .expressions import evaluate
+from .dispatch import evaluate, run_statements
 from .macros import read_macro
 from .quoting import sweep_templates
-from .reader import read_expression, read_module
-from .statements import range_loops, run_statements
-from .values import (
-    BufferSpec,
-    FunctionRef,
-    Functions,
-    Lazy,
-    Macro,
-    Scope,
-    TypeAnnotation,
-    TypeVariable,
-    Value,
-    Variable,
-    Word,
-    describe,
-)
+from .reader import read_module
+from .statements import range_loops
+from .values import BufferSpec, FunctionRef, Functions, Lazy, Macro, Scope, TypeVariable, Value, Variable, Word
 from .vocabulary import is_dtype, path_of, unknown_word, word
 
-_VOCABULARIES = (blocks, buffers, calls, operators)  # their import registers their words
+_READERS = (allocations, blocks, buffers, calls, host, operators)  # their import registers words and calls
 
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 
@@ -325,11 +305,11 @@ class _FunctionReader:
             raise param.span.error("a function takes plain parameters without defaults")
         if param.annotation is None:
             raise param.span.error(f"parameter {param.name!r} needs a type: T.handle, T.Buffer(...), T.int32, ...")
-        value = _evaluate_annotation(self.context, param.annotation)
+        value = evaluate_annotation(self.context, param.annotation)
         if isinstance(value, BufferSpec):
             self._read_buffer_param(param, value)
         else:
-            arg = self._add_parameter(param.name, _annotated_type(self.context, value, param.annotation.span))
+            arg = self._add_parameter(param.name, annotated_type(self.context, value, param.annotation.span))
             self.context.scope.names[param.name] = arg
 
     def _add_parameter(self, name: str, type: Attribute) -> BlockArgument:
@@ -368,7 +348,7 @@ class _FunctionReader:
                 continue
             source = cast(BlockArgument, op.source)
             context.param_names[source.index] = op.buffer_name.data
-            new = buffers.replace_param(context, source.index, op.type)
+            new = _replace_param(context, source.index, op.type)
             op.buffer.replace_all_uses_with(new)
             op.detach()
             op.erase()
@@ -421,28 +401,11 @@ class _FunctionReader:
         return op
 
 
-def _evaluate_annotation(context: Context, node: syntax.Expr) -> Value:
-    if isinstance(node, syntax.Constant) and isinstance(node.value, str):
-        node = read_expression(node.value, node.span)
-    return evaluate(context, node)
-
-
-def _annotated_type(context: Context, value: Value, span: Span) -> Attribute:
-    match value:
-        case Variable():
-            return value.type
-        case TypeAnnotation() | Word():
-            if isinstance(value, Word) and not is_dtype(path_of(value)):
-                raise span.error(f"expected a type, got {describe(value)}")
-            return context.type(value, span)
-        case _:
-            raise span.error(f"expected a type (T.handle, T.Buffer(...), T.int32, ...), got {describe(value)}")
-
-
-def read_result_type(context: Context, node: syntax.Expr) -> Attribute | None:
-    """The result type annotated after `->`."""
-    value = _evaluate_annotation(context, node)
-    return None if value is None else _annotated_type(context, value, node.span)
+def _replace_param(context: Context, index: int, type: Any) -> BlockArgument:
+    """Inserts a new parameter before parameter `index`, with the same name; the caller removes the old parameter."""
+    new = context.block.insert_arg(type, index)
+    hint(new, context.param_names[index])
+    return new
 
 
 def _sweep(ops: Any) -> None:

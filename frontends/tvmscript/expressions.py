@@ -3,56 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import cast
 
 from xdsl.ir import Block, Region, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
-from ...core.dtypes import DType, dtype_of, literal_dtype, promote, type_of
+from ...core.dtypes import dtype_of, type_of
 from ...core.errors import ParseError
 from ...dialects.text import expression_text
-from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp, constant_value
-from . import buffers, pytime, syntax
+from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
+from . import pytime, syntax
+from .arithmetic import binary, cast_to, common_dtype, index_of, is_zero, known, logical, operate, unary
+from .buffer_attributes import attribute
 from .context import Context, spell_type
+from .dispatch import apply, calls, evaluate, evaluates
+from .pointers import buffer_of_pointer
 from .quoting import quote
 from .values import (
     Box,
     Buffer,
-    BufferSpec,
-    Closure,
     Element,
     FunctionRef,
     Functions,
     Loops,
-    Macro,
     Method,
     PendingCall,
     Quoted,
-    Scope,
     TypeAnnotation,
     Value,
     Variable,
     Word,
     describe,
 )
-from .vocabulary import (
-    CONSTANTS,
-    FORMS,
-    WORDS,
-    call_reader,
-    is_dtype,
-    is_prefix,
-    path_of,
-    takes_dtype,
-    unknown_word,
-)
+from .vocabulary import CONSTANTS, FORMS, WORDS, call_reader, is_dtype, is_prefix, path_of, takes_dtype, unknown_word
 
 MAX_FORMAT = 64
-
-
-def evaluate(context: Context, node: syntax.Expr) -> Value:
-    """The value of an expression; emits the ops that it needs at the current insertion point."""
-    return _EVALUATORS[type(node)](context, node)
 
 
 def evaluate_all(context: Context, nodes: tuple[syntax.Expr, ...]) -> list[Value]:
@@ -68,10 +53,10 @@ def evaluate_all(context: Context, nodes: tuple[syntax.Expr, ...]) -> list[Value
 
 def items_of(context: Context, value: Value, span: Span) -> list[Value]:
     """The items of a list, tuple or range."""
-    return pytime.iterate(_as_range(value, span), span)
+    return pytime.iterate(as_range(value, span), span)
 
 
-def _as_range(value: Value, span: Span) -> Value:
+def as_range(value: Value, span: Span) -> Value:
     """A Python range for `range(8)` as an iterable of Python code, which requires constant bounds."""
     match value:
         case Loops(loops=(loop,)) if not value.grid and loop.kind == "serial":
@@ -87,30 +72,36 @@ def _as_range(value: Value, span: Span) -> Value:
 # ---- names and literals
 
 
+@evaluates(syntax.Name)
 def _name(context: Context, node: syntax.Name) -> Value:
     if context.scope.find(node.id) is None and node.id in pytime.BUILTINS:
         return pytime.BUILTINS[node.id]
     return context.lookup(node.id, node.span)
 
 
+@evaluates(syntax.Constant)
 def _constant(context: Context, node: syntax.Constant) -> Value:
     if isinstance(node.value, bytes) or node.value is ...:
         raise node.span.error("bytes and ... have no meaning in TVMScript")
     return node.value
 
 
+@evaluates(syntax.Held)
 def _held_value(context: Context, node: syntax.Held) -> Value:
     return node.value
 
 
+@evaluates(syntax.Tuple)
 def _tuple(context: Context, node: syntax.Tuple) -> Value:
     return tuple(evaluate_all(context, node.items))
 
 
+@evaluates(syntax.List, syntax.Set)
 def _list(context: Context, node: syntax.List | syntax.Set) -> Value:
     return evaluate_all(context, node.items)
 
 
+@evaluates(syntax.Dict)
 def _dict(context: Context, node: syntax.Dict) -> Value:
     result: dict[Value, Value] = {}
     for item in node.items:
@@ -134,6 +125,7 @@ def _key(value: Value, span: Span) -> Value:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
+@evaluates(syntax.FString)
 def _fstring(context: Context, node: syntax.FString) -> Value:
     parts: list[str] = []
     for part in node.parts:
@@ -177,12 +169,7 @@ def _digit_runs(text: str) -> list[str]:
     return "".join(char if char.isdigit() else " " for char in text).split()
 
 
-def _lambda(context: Context, node: syntax.Lambda) -> Value:
-    from .macros import close_over
-
-    return close_over(context, node)
-
-
+@evaluates(syntax.Comprehension)
 def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
     """The items of a comprehension, evaluated eagerly. Its names share one scope, as in Python."""
     first = evaluate(context, node.generators[0].iterable)
@@ -254,6 +241,7 @@ def split_items(context: Context, target: syntax.Tuple | syntax.List, value: Val
 # ---- attributes and items
 
 
+@evaluates(syntax.Attribute)
 def _attribute(context: Context, node: syntax.Attribute) -> Value:
     return attribute_of(context, evaluate(context, node.value), node.attr, node.span, node.attr_span)
 
@@ -271,7 +259,7 @@ def attribute_of(context: Context, value: Value, name: str, span: Span, name_spa
                 raise name_span.error(f"{value.name} has no function {name!r}{hint}")
             return FunctionRef(name)
         case Buffer():
-            return buffers.attribute(context, value, name, span)
+            return attribute(context, value, name, span)
         case _ if pytime.is_symbolic(value):
             return _expression_attribute(context, value, name, span, name_span)
         case _:
@@ -300,11 +288,12 @@ def _expression_attribute(context: Context, value: Value, name: str, span: Span,
     if isinstance(value, SSAValue) and value in context.memories:  # the result of T.alloc_buffer in v0.24
         if name == "data":
             return value
-        return buffers.attribute(context, buffers.buffer_of_pointer(context, value, span), name, span)
+        return attribute(context, buffer_of_pointer(context, value, span), name, span)
     hint = did_you_mean(name, ["dtype", "astype"])
     raise name_span.error(f"an expression has no attribute {name!r}{hint}")
 
 
+@evaluates(syntax.Subscript)
 def _subscript(context: Context, node: syntax.Subscript) -> Value:
     value = evaluate(context, node.value)
     match value:
@@ -313,7 +302,7 @@ def _subscript(context: Context, node: syntax.Subscript) -> Value:
         case Word():
             return _word_subscript(context, value, node)
         case SSAValue() if isinstance(value.type, HandleType):
-            buffer = buffers.buffer_of_pointer(context, value, node.span)
+            buffer = buffer_of_pointer(context, value, node.span)
             return Element(buffer, _indices(context, buffer, node.index), node.span)
         case _ if pytime.is_symbolic(value):
             raise node.span.error("only buffers and Python's lists have items, got an expression")
@@ -362,21 +351,6 @@ def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Opera
     return tuple(indices)
 
 
-def index_of(context: Context, value: Value, span: Span) -> Operand:
-    operand = context.operand(value, span)
-    if isinstance(operand, SSAValue):
-        if isinstance(operand.type, HandleType):
-            raise span.error("expected an integer index, got a pointer")
-        if dtype_of(operand.type).is_float:
-            raise span.error(f"expected an integer index, got {dtype_of(operand.type)}")
-        if dtype_of(operand.type).is_bool:
-            return context.locate(span).cast(operand, DType("int", 32, dtype_of(operand.type).lanes))
-        return operand
-    if isinstance(operand, float):
-        raise span.error(f"expected an integer index, got {operand}")
-    return int(operand)
-
-
 def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -> Box:
     step = (
         1 if node.step is None else context.integer(evaluate(context, node.step), node.step.span, "the step of a slice")
@@ -403,73 +377,10 @@ def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None,
             return high if is_zero(low) else binary(context, "-", high, low, high_node.span)
 
 
-def is_zero(operand: Operand) -> bool:
-    """Whether an operand is the constant 0."""
-    return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
-
-
-def known(context: Context, operand: Operand, span: Span) -> Operand:
-    """A constant 32-bit integer as a Python integer; a constant of another type keeps its type."""
-    if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
-        return context.mixed(operand, span)
-    return operand
-
-
 # ---- operators
 
 
-def binary(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
-    """The result of `lhs op rhs`; computed by Python if both operands are Python values."""
-    if pytime.is_python(lhs) and pytime.is_python(rhs):
-        return pytime.binary(op, lhs, rhs, span)
-    if op in ("**", "@", "in", "not in", "is", "is not"):
-        if op in ("is", "is not") and not (pytime.is_symbolic(lhs) or pytime.is_symbolic(rhs)):
-            return (lhs is rhs) == (op == "is")
-        hint = {"**": ", use T.pow", "is": ", use ==", "is not": ", use !="}.get(op, "")
-        raise span.error(f"operator {op!r} is not supported on expressions{hint}")
-    left, right = _operand(context, lhs, op, span), _operand(context, rhs, op, span)
-    try:
-        if op == "/":
-            return _divide(context, left, right, span)
-        return context.locate(span).binary(pytime.OPERATORS[op], left, right)
-    except ValueError as error:
-        raise span.error(str(error)) from None
-
-
-def _operand(context: Context, value: Value, op: str, span: Span) -> Operand:
-    if not isinstance(value, bool | int | float) and not pytime.is_symbolic(value):
-        raise span.error(f"operator {op!r} cannot take {describe(value)}")
-    operand = context.operand(value, span)
-    if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):
-        raise span.error(f"operator {op!r} cannot take a pointer")
-    return operand
-
-
-def _divide(context: Context, lhs: Operand, rhs: Operand, span: Span) -> SSAValue:
-    dtypes = [dtype_of(x.type) for x in (lhs, rhs) if isinstance(x, SSAValue)]
-    if not any(dtype.is_float for dtype in dtypes) and not isinstance(lhs, float) and not isinstance(rhs, float):
-        raise span.error("'/' on integers: use // (rounds down) or T.truncdiv (rounds towards zero)")
-    return context.locate(span).binary("div", lhs, rhs)
-
-
-def unary(context: Context, op: str, value: Value, span: Span) -> Value:
-    if pytime.is_python(value):
-        return pytime.unary(op, value, span)
-    operand = _operand(context, value, op, span)
-    builder = context.locate(span)
-    match op:
-        case "+":
-            return operand
-        case "-":
-            return builder.negate(operand)
-        case "~":
-            if dtype_of(builder.value(operand).type).is_float:
-                raise span.error("operator '~' needs an integer")
-            return builder.bitwise_not(operand)
-        case _:
-            return builder.logical_not(context.condition(operand, span))
-
-
+@evaluates(syntax.Binary)
 def _binary(context: Context, node: syntax.Binary) -> Value:
     lhs = evaluate(context, node.lhs)
     if isinstance(lhs, Element):  # loaded before the right operand is evaluated
@@ -480,45 +391,12 @@ def _binary(context: Context, node: syntax.Binary) -> Value:
     return operate(context, node.op, lhs, rhs, node.op_span)
 
 
-def operate(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
-    """The result of `lhs op rhs` for operands that are not literals. As in TVM, a neutral element is folded: `A[i + k]`
-    with k = 0 is `A[i]`. Literals are kept, since printed programs contain them.
-    """
-    if _is_neutral(op, lhs, rhs):
-        return lhs
-    if op in "+*" and _is_neutral(op, rhs, lhs):
-        return rhs
-    return binary(context, op, lhs, rhs, span)
-
-
-_NEUTRAL = {"+": 0, "-": 0, "*": 1, "//": 1}
-
-
-def _is_neutral(op: str, value: Value, number: Value) -> bool:
-    """Whether `value op number` equals `value`, up to the sign of zero."""
-    if isinstance(number, bool) or not isinstance(number, int | float) or _NEUTRAL.get(op) != number:
-        return False
-    dtype = _dtype_of_value(value)
-    return dtype is not None and (dtype.is_float or (dtype.is_int and isinstance(number, int)))
-
-
-def _dtype_of_value(value: Value) -> DType | None:
-    """The data type of a numeric expression, if known without emitting ops; else None."""
-    match value:
-        case Element():
-            return value.buffer.dtype
-        case Quoted():
-            return _dtype_of_value(value.value)
-        case SSAValue() if not isinstance(value.type, HandleType):
-            return dtype_of(value.type)
-        case _:
-            return None
-
-
+@evaluates(syntax.Unary)
 def _unary(context: Context, node: syntax.Unary) -> Value:
     return unary(context, node.op, evaluate(context, node.operand), node.span)
 
 
+@evaluates(syntax.Compare)
 def _compare(context: Context, node: syntax.Compare) -> Value:
     """A chain of comparisons: `a < b < c` is `a < b and b < c`, with b evaluated once."""
     result: Value = None
@@ -537,6 +415,7 @@ def _thunk(value: Value) -> Callable[[], Value]:
     return lambda: value
 
 
+@evaluates(syntax.BoolOp)
 def _bool_op(context: Context, node: syntax.BoolOp) -> Value:
     result = evaluate(context, node.values[0])
     for part in node.values[1:]:
@@ -544,19 +423,7 @@ def _bool_op(context: Context, node: syntax.BoolOp) -> Value:
     return result
 
 
-def logical(context: Context, op: str, lhs: Value, rhs: Callable[[], Value], span: Span) -> Value:
-    """The result of `and` or `or`; the right operand is evaluated only if the left one does not decide."""
-    if pytime.is_python(lhs):
-        if bool(lhs) == (op == "or"):
-            return lhs
-        value = rhs()
-        return value if pytime.is_python(value) else context.condition(value, span)
-    left = context.condition(lhs, span)
-    if dtype_of(left.type).lanes != 1:
-        return context.locate(span).binary(op, left, context.condition(rhs(), span))
-    return context.locate(span).logical(op, left, lambda: context.condition(rhs(), span))
-
-
+@evaluates(syntax.IfExp)
 def _if_exp(context: Context, node: syntax.IfExp) -> Value:
     test = evaluate(context, node.test)
     if pytime.is_python(test):
@@ -585,34 +452,10 @@ def _in_block(context: Context, block: Block, node: syntax.Expr) -> Operand:
         return context.operand(evaluate(context, node), node.span)
 
 
-def common_dtype(lhs: Operand, rhs: Operand, span: Span) -> DType | None:
-    """The common data type of two operands; None for two pointers of the same type."""
-    pointers = [isinstance(x, SSAValue) and isinstance(x.type, HandleType) for x in (lhs, rhs)]
-    if any(pointers):
-        if not all(pointers) or cast(SSAValue, lhs).type != cast(SSAValue, rhs).type:
-            raise span.error("cannot combine a pointer and another value")
-        return None
-    left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
-    right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
-    try:
-        a = left or literal_dtype(cast("int | float", lhs), right)
-        return promote(a, right or literal_dtype(cast("int | float", rhs), left or a))
-    except ValueError as error:
-        raise span.error(str(error)) from None
-
-
-def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValue:
-    """The value of `T.Cast(dtype, value)`."""
-    operand = _operand(context, value, "cast", span)
-    try:
-        return context.locate(span).cast(operand, context.dtype(dtype, span))
-    except ValueError as error:
-        raise span.error(str(error)) from None
-
-
 # ---- calls
 
 
+@evaluates(syntax.Call)
 def _call(context: Context, node: syntax.Call) -> Value:
     function = evaluate(context, node.func)
     if isinstance(function, Word) and (form := FORMS.get(path_of(function))) is not None:
@@ -645,45 +488,7 @@ def _keywords(context: Context, node: syntax.Call) -> dict[str, Value]:
     return result
 
 
-def apply(context: Context, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
-    """The result of a call."""
-    from . import calls, macros
-    from .host import call_host
-
-    match function:
-        case Word():
-            return call_word(context, function, span, args, keywords)
-        case FunctionRef():
-            return calls.call_function(context, span, function, args, keywords)
-        case Closure():
-            return macros.call_closure(context, function, span, args, keywords)
-        case Macro():
-            return macros.expand_macro(context, span, function, args, keywords)
-        case Method():
-            return function.run(*args, **keywords)
-        case _ if callable(function):
-            name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
-            if name is None:
-                return call_host(function, args, keywords, context, span)
-            args = [_as_range(arg, span) for arg in args]
-            if name == "sum" and not keywords:
-                return _sum(context, span, *args)
-            return pytime.call_builtin(name, args, keywords, span)
-        case _:
-            raise span.error(f"{describe(function)} cannot be called")
-
-
-def _sum(context: Context, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
-    """The value of `sum(...)` over numbers and expressions."""
-    if rest:
-        raise span.error(f"sum takes at most 2 arguments, got {len(rest) + 2}")
-    result = start
-    for item in pytime.iterate(items, span):
-        symbolic = pytime.is_symbolic(item) and isinstance(result, int) and result == 0
-        result = item if symbolic else operate(context, "+", result, item, span)
-    return result
-
-
+@calls(Word)
 def call_word(context: Context, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     path = path_of(word)
     if (reader := WORDS.get(path)) is not None:
@@ -699,6 +504,11 @@ def call_word(context: Context, word: Word, span: Span, args: list[Value], keywo
     if is_dtype(path):
         return call_reader(WORDS["<dtype>"], str(word), context, span, [path, *args], keywords)
     raise unknown_word(word, span)
+
+
+@calls(Method)
+def _call_method(context: Context, method: Method, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+    return method.run(*args, **keywords)
 
 
 def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Value:
@@ -719,27 +529,5 @@ def _reject(what: str) -> Callable[[Context, syntax.Expr], Value]:
     return refuse
 
 
-_EVALUATORS: dict[type[syntax.Expr], Callable[[Context, Any], Value]] = {
-    syntax.Name: _name,
-    syntax.Constant: _constant,
-    syntax.Held: _held_value,
-    syntax.Tuple: _tuple,
-    syntax.List: _list,
-    syntax.Set: _list,
-    syntax.Dict: _dict,
-    syntax.FString: _fstring,
-    syntax.Lambda: _lambda,
-    syntax.Comprehension: _comprehension,
-    syntax.Attribute: _attribute,
-    syntax.Subscript: _subscript,
-    syntax.Binary: _binary,
-    syntax.Unary: _unary,
-    syntax.Compare: _compare,
-    syntax.BoolOp: _bool_op,
-    syntax.IfExp: _if_exp,
-    syntax.Call: _call,
-    syntax.Slice: _reject("a slice"),
-    syntax.Starred: _reject("a starred expression"),
-}
-
-__all__ = ["BufferSpec", "Scope", "apply", "binary", "cast_to", "evaluate", "if_then_else", "unary"]
+evaluates(syntax.Slice)(_reject("a slice"))
+evaluates(syntax.Starred)(_reject("a starred expression"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, cast
 
@@ -11,9 +11,12 @@ from xdsl.ir import SSAValue
 from ...core.diagnostics import Span
 from ...core.errors import ParseError
 from ...dialects.tir import HandleType, Operand
-from .buffers import buffer_of_pointer
+from . import pytime
+from .arithmetic import binary, index_of, is_zero, known, operate, unary
 from .context import Context
-from .expressions import apply, attribute_of, binary, index_of, is_zero, known, operate, unary
+from .dispatch import apply, calls
+from .expressions import as_range, attribute_of
+from .pointers import buffer_of_pointer
 from .pytime import captured, is_symbolic
 from .quoting import quote
 from .values import Box, Buffer, Closure, Deferred, Element, FunctionRef, Macro, Method, Quoted, Value, describe
@@ -27,8 +30,33 @@ def present_reading() -> Reading | None:
     return _READING.get()
 
 
-def call_host(
-    function: Callable[..., Any], args: Sequence[Value], keywords: Mapping[str, Value], context: Context, span: Span
+@calls(object)
+def _call_python(
+    context: Context, function: Callable[..., Any], span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
+    """The result of a call of a Python function: a builtin, or a host function."""
+    name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
+    if name is None:
+        return _call_host(context, function, span, args, keywords)
+    args = [as_range(arg, span) for arg in args]
+    if name == "sum" and not keywords:
+        return _sum(context, span, *args)
+    return pytime.call_builtin(name, args, keywords, span)
+
+
+def _sum(context: Context, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
+    """The value of `sum(...)` over numbers and expressions."""
+    if rest:
+        raise span.error(f"sum takes at most 2 arguments, got {len(rest) + 2}")
+    result = start
+    for item in pytime.iterate(items, span):
+        symbolic = is_symbolic(item) and isinstance(result, int) and result == 0
+        result = item if symbolic else operate(context, "+", result, item, span)
+    return result
+
+
+def _call_host(
+    context: Context, function: Callable[..., Any], span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Calls a host function; it receives expressions and buffers as proxies with Python's operators."""
     wrapped = [Proxy.wrap(arg, context, span) for arg in args]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...core.diagnostics import Span, did_you_mean
 from . import syntax
 from .context import Context
-from .expressions import evaluate
+from .dispatch import calls, evaluate, evaluates, run_statements
 from .quoting import quote
 from .syntax import ParamKind
 from .values import Closure, Expanded, Lazy, Macro, Scope, Value, Word, describe
@@ -56,7 +56,8 @@ def _read_hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool
     return hygienic
 
 
-def close_over(context: Context, node: syntax.Lambda) -> Closure:
+@evaluates(syntax.Lambda)
+def _close_over(context: Context, node: syntax.Lambda) -> Closure:
     """The closure of a lambda: defaults are evaluated now, names are resolved at each call."""
     defaults = {param.name: evaluate(context, param.default) for param in node.params if param.default is not None}
     return Closure(node, context.scope, defaults)
@@ -65,14 +66,13 @@ def close_over(context: Context, node: syntax.Lambda) -> Closure:
 # ---- calls
 
 
-def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], keywords: dict[str, Value]) -> Value:
+@calls(Macro)
+def _expand_macro(context: Context, macro: Macro, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     """Emits the statements of a macro at its call.
 
     Frames that the macro opens as statements (`T.attr(...)`, `T.launch_thread(...)`) stay open after the call. From the
     second call on, the names of its blocks are suffixed with the number of the call.
     """
-    from .statements import run_statements
-
     name = macro.node.name
     arguments = _bind(context, repr(name), macro.node.params, span, [*macro.bound, *args], keywords, macro.defaults)
     if macro.later is not None:
@@ -92,7 +92,8 @@ def expand_macro(context: Context, span: Span, macro: Macro, args: list[Value], 
     return Expanded(name)
 
 
-def call_closure(
+@calls(Closure)
+def _call_closure(
     context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """The value of a lambda's body for the given arguments."""

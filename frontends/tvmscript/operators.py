@@ -21,9 +21,12 @@ from ...dialects.tir import (
     TargetAttr,
 )
 from . import pytime, syntax
+from .arithmetic import binary, cast_to, common_dtype, logical
 from .context import Context
-from .expressions import binary, cast_to, check_dtype, common_dtype, evaluate, if_then_else, logical
+from .dispatch import evaluate
+from .expressions import check_dtype, if_then_else
 from .quoting import quote
+from .statements import let_frame
 from .values import Meta, Range, TypeAnnotation, Value, Variable, Word
 from .vocabulary import bind_arguments, call_reader, form, path_of, word
 
@@ -344,8 +347,6 @@ def _nodes(node: syntax.Call) -> dict[str, syntax.Expr]:
 @form("Let", "let")
 def _let(context: Context, node: syntax.Call) -> Value:
     """`T.Let(x + 1, where={x: 3})`, and v0.8's `T.let(x, 3, x + 1)`; with two arguments the statement `T.let(x, 3)`."""
-    from .statements import let_frame
-
     keywords = _nodes(node)
     if "where" in keywords:
         where = keywords["where"]

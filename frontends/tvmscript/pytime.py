@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -26,9 +26,6 @@ from .values import (
     Word,
     describe,
 )
-
-if TYPE_CHECKING:
-    pass
 
 MAX_BITS = 4096
 MAX_ITEMS = 100_000

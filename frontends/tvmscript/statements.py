@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
@@ -27,8 +27,10 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.annotations import annotation_key
 from . import blocks, buffers, pytime, syntax
+from .arithmetic import binary, is_zero
 from .context import Context, spell_type
-from .expressions import binary, bind_pattern, call_word, evaluate, is_zero, split_items
+from .dispatch import evaluate, run_statements, runs
+from .expressions import bind_pattern, call_word, split_items
 from .macros import read_macro
 from .quoting import quote
 from .values import (
@@ -58,12 +60,6 @@ from .values import (
 from .vocabulary import form, path_of, word
 
 _INT32 = DType("int", 32)
-
-
-def run_statements(context: Context, statements: syntax.Body) -> None:
-    """Emits the statements at the current insertion point."""
-    for statement in statements:
-        _STATEMENTS[type(statement)](context, statement)
 
 
 # ---- loops
@@ -136,6 +132,7 @@ def range_loops(context: Context, span: Span, *bounds: Value) -> Loops:
     return Loops((_loop(context, span, start, stop, "serial", bounds[2] if len(bounds) == 3 else 1),))
 
 
+@runs(syntax.For)
 def _for(context: Context, node: syntax.For) -> None:
     value = _iterable(context, node.iterable)
     if not isinstance(value, Loops):
@@ -225,13 +222,12 @@ def _cast_bound(context: Context, operand: Operand, dtype: DType, span: Span) ->
     return number if isinstance(number, int) else context.locate(span).cast(number, dtype)
 
 
+@runs(syntax.While)
 def _while(context: Context, node: syntax.While) -> None:
     _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
 
 
 def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
-    from xdsl.ir import Region
-
     condition, inner = Block(), Block()
     with context.nested(condition):
         value = context.condition(evaluate(context, test), test.span)
@@ -245,6 +241,7 @@ def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[
 # ---- branches
 
 
+@runs(syntax.If)
 def _if(context: Context, node: syntax.If) -> None:
     """A condition known at parse time selects statements, emitted in place and in the enclosing name scope; any other
     condition becomes a branch of the program.
@@ -260,6 +257,7 @@ def _if(context: Context, node: syntax.If) -> None:
             run_statements(context, statements)
 
 
+@runs(syntax.Assert)
 def _assert(context: Context, node: syntax.Assert) -> None:
     message = "" if node.message is None else evaluate(context, node.message)
     test = evaluate(context, node.test)
@@ -280,6 +278,7 @@ def _write_assert(context: Context, span: Span, test: Value, message: Value) -> 
     context.locate(span).insert(AssertOp(condition, text, kind))
 
 
+@runs(syntax.Return)
 def _return(context: Context, node: syntax.Return) -> None:
     value = None if node.value is None else evaluate(context, node.value)
     write_return(context, node.span, value)
@@ -307,6 +306,7 @@ def write_return(context: Context, span: Span, value: Value) -> None:
 # ---- assignment
 
 
+@runs(syntax.Assign)
 def _assign(context: Context, node: syntax.Assign) -> None:
     value = evaluate(context, node.value)
     for target in node.targets:
@@ -413,6 +413,7 @@ def _let(context: Context, name: str, value: Value, span: Span) -> SSAValue:
     return result
 
 
+@runs(syntax.AnnAssign)
 def _ann_assign(context: Context, node: syntax.AnnAssign) -> None:
     if not isinstance(node.target, syntax.Name):
         raise node.target.span.error("only a name can have an annotation")
@@ -457,6 +458,7 @@ def _annotation(context: Context, node: syntax.Expr) -> Attribute | None:
             raise node.span.error(f"expected a data type, got {describe(value)}")
 
 
+@runs(syntax.AugAssign)
 def _aug_assign(context: Context, node: syntax.AugAssign) -> None:
     target = evaluate(context, node.target)
     current = context.load(target) if isinstance(target, Element) else target
@@ -470,6 +472,7 @@ def _aug_assign(context: Context, node: syntax.AugAssign) -> None:
 # ---- frames
 
 
+@runs(syntax.With)
 def _with(context: Context, node: syntax.With) -> None:
     _enter_items(context, node.items, lambda: run_statements(context, node.body))
 
@@ -721,6 +724,7 @@ _BRANCHES: dict[str, Callable[[Context, BranchFrame, Callable[[], None]], None]]
 # ---- other statements
 
 
+@runs(syntax.ExprStmt)
 def _expression(context: Context, node: syntax.ExprStmt) -> None:
     if isinstance(node.value, syntax.Constant) and (isinstance(node.value.value, str) or node.value.value is ...):
         return  # a docstring
@@ -750,6 +754,7 @@ def write_value(context: Context, value: Value, span: Span) -> None:
     context.locate(span).insert(EvaluateOp(context.expr(value, span)))
 
 
+@runs(syntax.FunctionDef)
 def _function(context: Context, node: syntax.FunctionDef) -> None:
     macro = read_macro(context, node, context.scope)
     if macro is None:
@@ -758,6 +763,7 @@ def _function(context: Context, node: syntax.FunctionDef) -> None:
     context.scope.names[node.name] = macro
 
 
+@runs(syntax.Pass)
 def _pass(context: Context, node: syntax.Stmt) -> None:
     """Elaborates `pass`, which emits no ops."""
 
@@ -769,21 +775,7 @@ def _refuse(what: str) -> Callable[[Context, syntax.Stmt], None]:
     return refuse
 
 
-_STATEMENTS: dict[type[syntax.Stmt], Callable[[Context, Any], None]] = {
-    syntax.ExprStmt: _expression,
-    syntax.Assign: _assign,
-    syntax.AnnAssign: _ann_assign,
-    syntax.AugAssign: _aug_assign,
-    syntax.For: _for,
-    syntax.While: _while,
-    syntax.If: _if,
-    syntax.With: _with,
-    syntax.Assert: _assert,
-    syntax.Return: _return,
-    syntax.Pass: _pass,
-    syntax.FunctionDef: _function,
-    syntax.Break: _refuse("break is not supported"),
-    syntax.Continue: _refuse("continue is not supported"),
-    syntax.ClassDef: _refuse("a class has no place in a function"),
-    syntax.Import: _refuse("an import has no place in a function"),
-}
+runs(syntax.Break)(_refuse("break is not supported"))
+runs(syntax.Continue)(_refuse("continue is not supported"))
+runs(syntax.ClassDef)(_refuse("a class has no place in a function"))
+runs(syntax.Import)(_refuse("an import has no place in a function"))

@@ -6,7 +6,7 @@ In addition: Python numbers, strings, tuples, lists, dicts, None and functions (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -411,9 +411,3 @@ _TYPES: dict[type, str] = {
     TypeAnnotation: "a type",
 }
 _FRAMES: dict[type, str] = {BlockFrame: "a block", InitFrame: "T.init()", AttrFrame: "T.attr(...)"}
-
-
-def known_names(values: Sequence[str]) -> str:
-    """A list of names in messages: `'a', 'b' and 'c'`."""
-    quoted = [repr(value) for value in values]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.errors import OptionError, UnsupportedError
@@ -191,48 +191,40 @@ def conv3d(
     )
 
 
-def _pool(
-    rank: int, data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
-    ceil_mode: bool, layout: str, count_include_pad: bool,
-) -> Tensor:  # fmt: skip
-    if pool_type == "max":
-        pool = (pools.max_pool1d, pools.max_pool2d, pools.max_pool3d)[rank - 1]
-        return pool(data, kernel, stride, dilation, padding, layout, ceil_mode)
-    if pool_type != "avg":
+def _choose(pool_type: str, greatest: Callable[..., Tensor], mean: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    if pool_type not in ("max", "avg"):
         raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    pool = (pools.avg_pool1d, pools.avg_pool2d, pools.avg_pool3d)[rank - 1]
-    return pool(data, kernel, stride, dilation, padding, layout, ceil_mode, count_include_pad)
+    return greatest if pool_type == "max" else mean
 
 
-def pool1d(
-    data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
-    ceil_mode: bool = False, layout: str = "NCW", count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The maximum or the mean ("max", "avg") of each window of a signal."""
-    return _pool(1, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
+def _pool(greatest: Callable[..., Tensor], mean: Callable[..., Tensor], usual: str):
+    def pool(
+        data: Tensor,
+        kernel: Window,
+        stride: Window,
+        dilation: Window,
+        padding: Window,
+        pool_type: str,
+        ceil_mode: bool = False,
+        layout: str = usual,
+        count_include_pad: bool = True,
+    ) -> Tensor:
+        """The maximum or the mean ("max", "avg") of each window of a signal, an image or a volume."""
+        options = {"count_include_pad": count_include_pad} if pool_type == "avg" else {}
+        chosen = _choose(pool_type, greatest, mean)
+        return chosen(data, kernel, stride, dilation, padding, layout, ceil_mode, **options)
+
+    return pool
 
 
-def pool2d(
-    data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
-    ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The maximum or the mean ("max", "avg") of each window of an image."""
-    return _pool(2, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
-
-
-def pool3d(
-    data: Tensor, kernel: Window, stride: Window, dilation: Window, padding: Window, pool_type: str,
-    ceil_mode: bool = False, layout: str = "NCDHW", count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The maximum or the mean ("max", "avg") of each window of a volume."""
-    return _pool(3, data, kernel, stride, dilation, padding, pool_type, ceil_mode, layout, count_include_pad)
+pool1d = _pool(pools.max_pool1d, pools.avg_pool1d, "NCW")
+pool2d = _pool(pools.max_pool2d, pools.avg_pool2d, "NCHW")
+pool3d = _pool(pools.max_pool3d, pools.avg_pool3d, "NCDHW")
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The maximum or the mean ("max", "avg") of each image."""
-    if pool_type not in ("max", "avg"):
-        raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    return (pools.global_max_pool2d if pool_type == "max" else pools.global_avg_pool2d)(data, layout)
+    return _choose(pool_type, pools.global_max_pool2d, pools.global_avg_pool2d)(data, layout)
 
 
 def pad(
@@ -305,27 +297,17 @@ def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: flo
     return normalization.lrn(data, size, axis, bias, alpha, beta)
 
 
-def _adaptive_pool(rank: int, data: Tensor, output_size: Window, pool_type: str, layout: str) -> Tensor:
-    if pool_type not in ("max", "avg"):
-        raise OptionError(f"pool_type {pool_type!r}, expected 'max' or 'avg'")
-    greatest = pools.adaptive_max_pool1d, pools.adaptive_max_pool2d, pools.adaptive_max_pool3d
-    means = pools.adaptive_avg_pool1d, pools.adaptive_avg_pool2d, pools.adaptive_avg_pool3d
-    return (greatest if pool_type == "max" else means)[rank - 1](data, output_size, layout)
+def _adaptive_pool(greatest: Callable[..., Tensor], mean: Callable[..., Tensor], usual: str):
+    def adaptive_pool(data: Tensor, output_size: Window, pool_type: str, layout: str = usual) -> Tensor:
+        """The maximum or the mean ("max", "avg") of each of `output_size` windows of a signal, an image or a volume."""
+        return _choose(pool_type, greatest, mean)(data, output_size, layout)
+
+    return adaptive_pool
 
 
-def adaptive_pool(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The maximum or the mean ("max", "avg") of each of `output_size` windows of an image."""
-    return _adaptive_pool(2, data, output_size, pool_type, layout)
-
-
-def adaptive_pool1d(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCW") -> Tensor:
-    """The maximum or the mean ("max", "avg") of each of `output_size` windows of a signal."""
-    return _adaptive_pool(1, data, output_size, pool_type, layout)
-
-
-def adaptive_pool3d(data: Tensor, output_size: Window, pool_type: str, layout: str = "NCDHW") -> Tensor:
-    """The maximum or the mean ("max", "avg") of each of `output_size` windows of a volume."""
-    return _adaptive_pool(3, data, output_size, pool_type, layout)
+adaptive_pool1d = _adaptive_pool(pools.adaptive_max_pool1d, pools.adaptive_avg_pool1d, "NCW")
+adaptive_pool = _adaptive_pool(pools.adaptive_max_pool2d, pools.adaptive_avg_pool2d, "NCHW")
+adaptive_pool3d = _adaptive_pool(pools.adaptive_max_pool3d, pools.adaptive_avg_pool3d, "NCDHW")
 
 
 def upsampling(

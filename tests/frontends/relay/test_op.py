@@ -1,11 +1,13 @@
 """Functions of `relay` accept TVM's arguments in TVM's order, and compute the operators of their names."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import stepwell.frontends.tvm as tvm
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError, UnsupportedError
 from stepwell.expressions.errors import TeError
@@ -144,8 +146,14 @@ def test_every_operator_has_a_function(name: str) -> None:
     space: Any = relay
     for part in name.split("."):
         space = getattr(space, part)
-    assert callable(space)
     assert space.__doc__
+    with pytest.raises(TeError, match=f"error: {re.escape(name)}: no argument 'unknown'"):
+        space(unknown=0)
+
+
+def test_operators_of_one_word_are_names_of_relay() -> None:
+    words = {name for name in OPERATORS if "." not in name}
+    assert words <= set(relay.op.__all__) <= set(relay.__all__) & set(tvm.relay.__all__)
 
 
 def test_an_operator_is_found_by_name() -> None:
@@ -170,7 +178,7 @@ def test_an_operator_is_found_by_name() -> None:
         (lambda: relay.exp(x(), x()), "exp: too many positional arguments .has: data."),
         (lambda: relay.nn.leaky_relu(x()), "nn.leaky_relu: missing a required argument: 'alpha'"),  # pyright: ignore[reportCallIssue]
         (lambda: relay.nn.softmax(x(), "last"), "nn.softmax: axis = 'last', expected int"),
-        (lambda: relay.clip(x(), "low", 1), "clip: a_min = 'low', expected float"),
+        (lambda: relay.clip(x(), "low", 1), "clip: a_min = 'low', expected float"),  # pyright: ignore[reportArgumentType]
         (
             lambda: relay.nn.pad(x(), ((0, 0),), relay.exp(x())),
             "nn.pad: pad_value: exp.*, expected a number or a constant",

@@ -685,6 +685,22 @@ def test_a_refusal_names_the_stage_and_the_line() -> None:
         te.apply_schedule(s, [A, B, D])
 
 
+def test_a_stage_is_computed_at_a_later_stage() -> None:
+    function, _ = WRONG["a stage in one in front of it"]
+    with pytest.raises(TeError, match=r"axis k of stage C \(.*\), which does not come after it$"):
+        function()
+
+
+def test_a_split_without_a_guard_divides_the_extent() -> None:
+    s, guarded = te.create_schedule(D.op), te.create_schedule(D.op)
+    s[D].split(D.op.axis[0], 4, disable_predication=True)
+    guarded[D].split(D.op.axis[0], 4)
+    assert te.apply_schedule(s, [A, B, D]).mod.script() == te.apply_schedule(guarded, [A, B, D]).mod.script()
+    s[D].split(D.op.axis[1], 3, disable_predication=True)
+    with pytest.raises(ScheduleError, match=r"loop j.*, so it needs the guard that disable_predication forbids"):
+        te.apply_schedule(s, [A, B, D])
+
+
 def test_what_is_not_there_yet_says_so() -> None:
     s = te.create_schedule(D.op)
     with pytest.raises(UnsupportedError, match="tensorize of a stage is not supported yet"):

@@ -10,6 +10,7 @@ import pytest
 import stepwell.frontends.tvm as tvm
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError
+from stepwell.frontends.relay import free_vars
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.contrib import graph_executor
 from stepwell.frontends.tvm.relay import testing
@@ -101,6 +102,29 @@ def test_a_cell_of_an_lstm_gives_its_output_and_the_next_states() -> None:
     assert [name for name, _ in mod.functions["main"].params][:3] == ["inputs", "hidden", "cell"]
     assert params["i2h_weight"].shape == (32, 8)
     assert [shape_of(value) for value in mod.functions["main"].returned] == [(3, 8)] * 3
+
+
+def test_blocks_of_a_mobilenet_take_an_epsilon() -> None:
+    block = testing.mobilenet.conv_block(relay.var("data"), "block", 8, epsilon=0.5)
+    assert _epsilons(block) == [0.5]
+    block = testing.mobilenet.separable_conv_block(relay.var("data"), "block", 4, 8, (3, 3), True, (1, 1), 0.25)
+    assert _epsilons(block) == [0.25, 0.25]
+
+
+def _epsilons(expr: Any) -> list[float]:
+    below = [value for child in expr.children for value in _epsilons(child)]
+    is_norm = isinstance(expr, relay.Call) and expr.op.name == "nn.batch_norm"
+    return [*below, expr.attrs["epsilon"]] if is_norm else below
+
+
+@pytest.mark.parametrize(("layout", "shape"), [("NCHW", (4, 1, 5, 3)), ("NHWC", (5, 3, 4, 1))])
+def test_a_separable_block_of_a_mobilenet_has_a_typed_depthwise_weight(layout: str, shape: tuple[int, ...]) -> None:
+    data = relay.var("data", shape=(1, 4, 4, 4), dtype="float16")
+    block = testing.mobilenet.separable_conv_block(
+        data, "b", 4, 8, (5, 3), padding=(2, 1), layout=layout, dtype="float16"
+    )
+    (weight,) = (each for each in free_vars(block) if each.name_hint == "b_depthwise_conv_weight")
+    assert weight.type_annotation == relay.TensorType(shape, "float16")
 
 
 @pytest.mark.parametrize(

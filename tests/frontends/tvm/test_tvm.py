@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, LinkError, LoadError, OptionError
+from stepwell import ArgumentError, LinkError, LoadError, OptionError, UnsupportedError
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 
@@ -66,6 +66,11 @@ def test_text_is_read() -> None:
     mod = tvm.script.from_source(doubled().script())
     assert isinstance(mod, IRModule)
     assert mod["main"].script().count("def main") == 1
+
+
+def test_a_check_of_a_module_cannot_be_left_out() -> None:
+    with pytest.raises(UnsupportedError, match="ir_module: check_well_formed=False is not supported yet"):
+        tvm.script.ir_module(check_well_formed=False)
 
 
 def test_an_array_is_a_copy() -> None:

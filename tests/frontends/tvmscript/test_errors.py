@@ -576,7 +576,7 @@ DEFINITIONS = {
             for i in range(4):
                 with T.block():
                     x: T.int32 = 3
-                    vi = T.axis.S(4, x)  # error: undefined name 'x' in front of the block, where bindings and the predicate are computed
+                    vi = T.axis.S(4, x)  # error: undefined name 'x' before the block, where bindings and the predicate are computed
     """,
 }
 

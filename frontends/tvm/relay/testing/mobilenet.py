@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....core.errors import OptionError
-from ....relay import Expr, Function, free_vars, nn
+from ....relay import Expr, Function, free_vars, nn, var
 from ...ir.module import IRModule
 from ...nd import NDArray
 from .init import create_workload
@@ -15,12 +15,14 @@ _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)
 """The channels and the stride of each block (Howard et al., 2017, table 1)."""
 
 
-def _conv_bn_relu(data: Expr, name: str, layout: str, **attributes: Any) -> Expr:
+def _conv_bn_relu(
+    data: Expr, name: str, epsilon: float, layout: str, weight: Expr | None = None, **attributes: Any
+) -> Expr:
     """A convolution, a batch normalization and a ReLU. Weights for NHWC are HWIO, depthwise weights HWOI."""
     is_depthwise = attributes.get("groups", 1) > 1
     kernel = "OIHW" if layout == "NCHW" else "HWOI" if is_depthwise else "HWIO"
-    convolved = conv2d(data, name=f"{name}_conv", data_layout=layout, kernel_layout=kernel, **attributes)
-    return nn.relu(batch_norm_infer(convolved, name=f"{name}_bn", axis=layout.index("C")))
+    convolved = conv2d(data, weight, name=f"{name}_conv", data_layout=layout, kernel_layout=kernel, **attributes)
+    return nn.relu(batch_norm_infer(convolved, name=f"{name}_bn", axis=layout.index("C"), epsilon=epsilon))
 
 
 def conv_block(
@@ -35,7 +37,7 @@ def conv_block(
 ) -> Expr:
     """A convolution, a batch normalization and a ReLU."""
     return _conv_bn_relu(
-        data, name, layout, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding
+        data, name, epsilon, layout, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding
     )
 
 
@@ -47,14 +49,22 @@ def separable_conv_block(
     kernel_size: tuple[int, int] = (3, 3),
     downsample: bool = False,
     padding: tuple[int, int] = (1, 1),
+    epsilon: float = 1e-5,
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Expr:
-    """A depthwise and a pointwise convolution, each with a batch normalization and a ReLU."""
-    stride = 2 if downsample else 1
-    depthwise = {"channels": depthwise_channels, "groups": depthwise_channels, "kernel_size": kernel_size}
-    filtered = _conv_bn_relu(data, f"{name}_depthwise", layout, **depthwise, strides=(stride, stride), padding=padding)
-    return _conv_bn_relu(filtered, f"{name}_pointwise", layout, channels=pointwise_channels, kernel_size=(1, 1))
+    """A depthwise and a pointwise convolution, each with a batch normalization and a ReLU. dtype: the data type of the
+    depthwise weight.
+    """
+    strides = (2, 2) if downsample else (1, 1)
+    channels = depthwise_channels
+    shape = (channels, 1, *kernel_size) if layout == "NCHW" else (*kernel_size, channels, 1)
+    weight = var(f"{name}_depthwise_conv_weight", shape=shape, dtype=dtype)
+    depthwise = {"channels": channels, "groups": channels, "strides": strides, "padding": padding}
+    filtered = _conv_bn_relu(data, f"{name}_depthwise", epsilon, layout, weight, kernel_size=kernel_size, **depthwise)
+    return _conv_bn_relu(
+        filtered, f"{name}_pointwise", epsilon, layout, channels=pointwise_channels, kernel_size=(1, 1)
+    )
 
 
 def mobile_net(

@@ -1,0 +1,152 @@
+"""Arguments of buffer declarations: shape, data type, strides, offset, memory."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ...core.diagnostics import Span
+from ...core.dtypes import DType, type_of
+from ...dialects.tir import HandleType, Mixed
+from . import syntax
+from .context import Context
+from .dispatch import evaluate
+from .reader import read_expression
+from .values import BufferSpec, Value, Variable, describe
+from .vocabulary import Reader
+
+_DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM aligns its own allocations to 64 bytes
+
+
+@dataclass(frozen=True)
+class BufferArguments:
+    """The arguments that all buffer declarations share, in TVM's order with TVM's defaults."""
+
+    shape: Value
+    dtype: Value = "float32"
+    data: Value = None
+    strides: Value = None
+    elem_offset: Value = None
+    scope: Value = "global"
+    align: Value = -1
+    offset_factor: Value = 0
+    buffer_type: Value = "default"
+    axis_separators: Value = None
+    layout: Value = None
+
+
+@dataclass(frozen=True)
+class MatchArguments(BufferArguments):
+    """The arguments of `T.match_buffer`, where a region gives a missing shape and data type."""
+
+    shape: Value = None
+    dtype: Value = None
+
+
+def takes(arguments: type[BufferArguments], without: tuple[str, ...] = ()) -> Callable[[Callable[..., Value]], Reader]:
+    """Gives a reader, whose last parameter is of the class `arguments`, the fields of the class as parameters instead.
+
+    without: the fields that are no parameters.
+    """
+    fields = [field for name, field in inspect.signature(arguments).parameters.items() if name not in without]
+
+    def decorate(reader: Callable[..., Value]) -> Reader:
+        *leading, _ = inspect.signature(reader).parameters.values()
+        count = len(leading)
+
+        def read(*args: Any, **keywords: Any) -> Value:
+            return reader(*args[:count], arguments(*args[count:], **keywords))
+
+        read.__signature__ = inspect.Signature([*leading, *fields])  # pyright: ignore[reportFunctionMemberAccess]
+        return read
+
+    return decorate
+
+
+def read_spec(context: Context, span: Span, arguments: BufferArguments) -> BufferSpec:
+    """The specification of a buffer from the arguments of its declaration."""
+    is_plain = arguments.buffer_type in ("default", "") and arguments.layout in (None, "default")
+    if not is_plain or arguments.axis_separators:
+        raise span.error("buffer_type, axis_separators and layout are not supported")
+    element = context.type(arguments.dtype, span)
+    if isinstance(element, HandleType):
+        raise span.error("buffers of handles are not supported")
+    alignment = context.integer(arguments.align, span, "the alignment")
+    factor = context.integer(arguments.offset_factor, span, "offset_factor")
+    extents = read_shape(context, arguments.shape, span)
+    steps = None if arguments.strides is None else read_shape(context, arguments.strides, span, "strides") or None
+    offset = _offset(context, arguments.elem_offset, factor, span)
+    return BufferSpec(
+        shape=extents,
+        element=element,
+        data=None if arguments.data is None else context.pointer(arguments.data, span),
+        strides=steps or _compact_strides(context, extents, offset, span),
+        offset=offset,
+        scope=context.string(arguments.scope, span, "the scope"),
+        alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
+        offset_factor=None if factor in (0, 1) else factor,
+    )
+
+
+def _compact_strides(
+    context: Context, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
+) -> tuple[Mixed, ...] | None:
+    """The strides of a compact buffer that its type does not imply: with an offset and symbolic extents; else None."""
+    if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
+        return None
+    compact: list[Mixed] = [1]
+    for extent in reversed(shape[1:]):
+        compact.insert(0, _product(context, compact[0], extent, span))
+    return tuple(compact)
+
+
+def _product(context: Context, lhs: Mixed, rhs: Mixed, span: Span) -> Mixed:
+    if isinstance(lhs, int) and isinstance(rhs, int):
+        return lhs * rhs
+    return rhs if lhs == 1 else context.locate(span).mul(lhs, rhs)
+
+
+def _offset(context: Context, value: Value, factor: int, span: Span) -> Mixed | None:
+    """The element offset; given only an offset_factor, a new variable bound to the argument's offset."""
+    if value is not None:
+        return dimension(context, value, span)
+    if factor == 0:
+        return None
+    return context.variable(Variable(type_of(DType("int", 32)), span, "elem_offset"))
+
+
+def read_shape(context: Context, value: Value, span: Span, what: str = "shape") -> tuple[Mixed, ...]:
+    """A tuple of extents; a single number is a tuple of one."""
+    if isinstance(value, list | tuple):
+        return tuple(dimension(context, item, span, what) for item in cast("list[Value]", value))
+    if isinstance(value, dict | type(None)) or callable(value):
+        raise span.error(f"expected a {what}, got {describe(value)}")
+    return (dimension(context, value, span, what),)
+
+
+def dimension(context: Context, value: Value, span: Span, what: str = "shape") -> Mixed:
+    """An extent from a number, an expression, or a string that holds one ("n", "n * 2")."""
+    if isinstance(value, str):
+        value = _from_string(context, value, span)
+    extent = context.mixed(value, span)
+    if what == "shape" and isinstance(extent, int) and extent < 0:
+        raise span.error(f"extent {extent} of a shape, expected 0 or more")
+    return extent
+
+
+def _from_string(context: Context, text: str, span: Span) -> Value:
+    node = read_expression(text, span)
+    for name in _names(node):
+        if context.scope.find(name.id) is None:
+            variable = Variable(type_of(DType("int", 32)), span, name.id)
+            context.root_scope.names[name.id] = variable
+    return evaluate(context, node)
+
+
+def _names(node: syntax.Node) -> list[syntax.Name]:
+    names = [node] if isinstance(node, syntax.Name) else []
+    for child in node.children():
+        names += _names(child)
+    return names
