@@ -8,8 +8,9 @@ from functools import reduce
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of, int_range, wrap_int
+from ...core.intervals import within
 from ...dialects.tir import TirBuilder, constant_value
-from .ranges import Ranges, within
+from .ranges import Ranges
 from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product
 
 _OPERATORS: dict[type[Compound], str] = {
