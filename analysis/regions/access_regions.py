@@ -252,9 +252,10 @@ class _Writer:
             value = self.sum(atom, dtype)
             return self.builder.const(value, dtype) if isinstance(value, int) else value
         if isinstance(atom, SSAValue):
-            owner = atom.owner
-            inside = isinstance(owner, Operation) and self.sums.is_inside(owner)
-            return self.builder.cast(_copy(self.builder, owner) if inside else atom, dtype)
+            op = atom.owner
+            if isinstance(op, Operation) and self.sums.is_inside(op):
+                atom = _copy(self.builder, op)
+            return self.builder.cast(atom, dtype)
         operands = [self.atom(arg, dtype) for arg in atom.args]
         return reduce(lambda a, b: self.builder.binary(_OPERATORS[type(atom)], a, b), operands)
 
