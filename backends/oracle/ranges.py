@@ -16,8 +16,8 @@ Interval: TypeAlias = tuple[int, int]
 """Least and greatest value."""
 
 
-# The oracle does not use `core.intervals`, on purpose: programs are compared with the results of the oracle, so a bug in
-# shared arithmetic would be in both and never be seen. The rules here are a second opinion.
+# The oracle does not use `core.intervals`, on purpose: programs are compared with the results of the oracle, and a bug
+# in shared arithmetic would be in both. The rules here are a second opinion.
 
 
 def _hull(*numbers: int) -> Interval:
