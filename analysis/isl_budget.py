@@ -1,4 +1,4 @@
-"""The limit on the work of isl."""
+"""The limits on the work of isl: in basic operations, about a million a second."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from contextlib import contextmanager
 
 import islpy as isl
 
+DEPENDENCES = 1_200_000
+"""The budget for the flow of values: longer analyses are not worth the wait."""
+DEAD_EXECUTIONS = 600_000
+"""The budget for a second comparison of flows, without dead executions."""
+REGIONS = 500_000
+"""The budget for a region."""
+MAPS = 2_000_000
+"""The budget for a map of loops to axes: some divisions by large numbers would take minutes."""
+
 
 @contextmanager
 def at_most(operations: int) -> Generator[None]:
-    """Limits isl to `operations` of its basic operations, about a million a second, in the body; else isl.Error."""
+    """Limits isl to `operations` of its basic operations in the body; else isl.Error."""
     context = isl.DEFAULT_CONTEXT
     context.set_max_operations(operations)
     context.reset_operations()

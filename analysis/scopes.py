@@ -1,8 +1,7 @@
 """Positions of ops in a program: the loops around an op, the blocks below it, the producers and consumers of a buffer.
 
 A *scope* is the body of a `tir.func` or of a `tir.block`. The blocks of a scope are the outermost blocks below it;
-loops, branches and attributes around them belong to the scope. Producers, consumers and the kinds of blocks (complete,
-reduction) are notions of one scope.
+loops, branches and attributes around them belong to the scope. Producers and consumers are notions of one scope.
 
 Buffers are identified by their memory: a view (`tir.match_region`, `tir.decl_buffer`) counts as its source. The reads
 and writes of a block are those that its `tir.access` ops declare.
@@ -15,7 +14,6 @@ from functools import cached_property
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ..dialects.text.names import source_name
 from ..dialects.tir import (
     AccessOp,
     AccessPtrOp,
@@ -33,13 +31,10 @@ from ..dialects.tir import (
     LaunchThreadOp,
     LetOp,
     MatchRegionOp,
-    StoreOp,
     SymbolOp,
 )
 from ..dialects.tir.tree import is_expression
 from .index import Analyzer, Lin, type_range
-from .iter_map import iteration_domain, why_not_affine
-from .names import block_name, buffer_name
 
 _DECLARATIONS = (AccessOp, BufferOp, AllocateOp, AllocateConstOp, SymbolOp)
 
@@ -270,90 +265,7 @@ def output_blocks(scope: FuncOp | BlockOp) -> list[BlockOp]:
     return Scope(scope).output_blocks()
 
 
-# Kinds of blocks, with the reason why a block is not of a kind
-
-
-def why_not_complete(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if `block` is a complete block, else the reason why it is not.
-
-    A complete block computes each element that it writes in one instance: its axes are spatial, no other block writes
-    its buffers, and it does not read them. Whether its readers follow it is a matter of dependences and not checked
-    here.
-
-    within: look for other writers only in this op of the scope (TVM's *local* complete block); the whole scope if None.
-    """
-    name = block_name(block)
-    for axis in block.axes:
-        if axis.kind != "spatial":
-            return f"block {name} is not complete: axis {axis.name} is a {axis.kind} axis, expected only spatial axes"
-    reason = why_not_only_writer(block, within) or _why_not_write_only(block)
-    return None if reason is None else f"block {name} is not complete: {reason}"
-
-
-def why_not_reduction(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if `block` is a reduction block, else the reason why it is not.
-
-    A reduction block has an init, axes that are spatial or reduce, an affine binding (`why_not_affine_binding`), no
-    other writer of its buffers, and no reduction axis in the indices of its writes. Whether its update may run in any
-    order is checked elsewhere (`reducers.match_reducer`).
-
-    within: as for `why_not_complete`.
-    """
-    reason = (
-        _why_not_reduction_axes(block)
-        or why_not_only_writer(block, within)
-        or _why_not_spatial_indices(block)
-        or why_not_affine_binding(block)
-    )
-    return None if reason is None else f"block {block_name(block)} is not a reduction block: {reason}"
-
-
-def _why_not_reduction_axes(block: BlockOp) -> str | None:
-    if block.init is None:
-        return "it has no init"
-    for axis in block.axes:
-        if axis.kind not in ("spatial", "reduce"):
-            return f"axis {axis.name} is a {axis.kind} axis, expected spatial and reduce axes"
-    return None
-
-
-def why_not_only_writer(block: BlockOp, within: Operation | None = None) -> str | None:
-    """None if no other block of the scope (of `within`, if given) writes a buffer that `block` writes, else the name of
-    a buffer and of the other writer."""
-    written = writes_of(block)
-    for other in Scope(scope_of(block)).blocks if within is None else child_blocks(within):
-        shared = [] if other is block else [b for b in writes_of(other) if b in written]
-        if shared:
-            return f"buffer {buffer_name(shared[0])} is written by block {block_name(other)} too, expected one writer"
-    return None
-
-
-def _why_not_write_only(block: BlockOp) -> str | None:
-    written = writes_of(block)
-    for buffer in reads_of(block):
-        if buffer in written:
-            return f"it reads buffer {buffer_name(buffer)}, which it writes"
-    return None
-
-
-def _why_not_spatial_indices(block: BlockOp) -> str | None:
-    """None if no reduction axis is in an index or region of a write, else the reason."""
-    kinds = zip(block.axes, block.variables, strict=True)
-    reduced: list[SSAValue] = [variable for axis, variable in kinds if axis.kind == "reduce"]
-    for op in block.walk():
-        if isinstance(op, StoreOp):
-            buffer, positions = op.buffer, list(op.indices)
-        elif isinstance(op, AccessOp) and op.is_write and op.parent_op() is block:
-            buffer, positions = op.buffer, [*op.mins, *op.extents]
-        else:
-            continue
-        used = [v for v in reduced if depends_on(positions, v)] if not is_private(block, buffer) else []
-        if used:
-            return (
-                f"reduce axis {source_name(used[0])} is in an index of buffer {buffer_name(buffer)}, which it writes, "
-                "expected only spatial axes there"
-            )
-    return None
+# Values of a block
 
 
 def is_private(block: BlockOp, buffer: SSAValue) -> bool:
@@ -394,18 +306,6 @@ def _sources(value: SSAValue) -> Sequence[SSAValue]:
     if not op.regions:
         return list(op.operands)
     return [operand for inner in op.walk() for operand in inner.operands]
-
-
-def why_not_affine_binding(block: BlockOp, analyzer: Analyzer | None = None) -> str | None:
-    """None if the axes of `block` are bound to a quasi-affine map of the loops around it in its scope, in which each
-    axis takes its values independently of the others, or each instance runs at most once; else the reason.
-
-    Values from outside the scope count as fixed, and the predicate of the block restricts the loops.
-    """
-    analyzer = analyzer or Analyzer()
-    domain = iteration_domain(analyzer, loops_around(block), block.predicate)
-    names = [f"axis {axis.name}" for axis in block.axes]
-    return why_not_affine(analyzer, domain, binding_sums(analyzer, block), names)
 
 
 def binding_sums(analyzer: Analyzer, block: BlockOp) -> list[Lin]:

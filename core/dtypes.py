@@ -41,6 +41,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from .intervals import Interval, signed_range, wrap
+
 
 @dataclass(frozen=True)
 class FloatFormat:
@@ -362,11 +364,11 @@ def literal_dtype(value: bool | int | float, other: DType | None = None, *, bitw
     return promote(alone, other.scalar)
 
 
-def int_range(dtype: DType) -> tuple[int, int]:
+def int_range(dtype: DType) -> Interval:
     """The smallest and the largest value of an integer (or bool) type."""
     if dtype.kind in ("uint", "bool"):
         return 0, 2**dtype.bits - 1
-    return -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
+    return signed_range(dtype.bits)
 
 
 def int_fits(value: int, dtype: DType) -> bool:
@@ -384,8 +386,7 @@ def holds_int(dtype: DType, number: int) -> bool:
 
 def wrap_int(value: int, dtype: DType) -> int:
     """The number in the range of `dtype` that is congruent to `value` modulo 2**bits."""
-    lo, _ = int_range(dtype)
-    return (value - lo) % 2**dtype.bits + lo
+    return wrap(value, int_range(dtype))
 
 
 def min_value(dtype: DType) -> int | float:

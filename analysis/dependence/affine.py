@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
+from ...core.intervals import Interval, add, floordiv, floormod, mul, signed_range, sub, within
 from ...dialects.tir import (
     DYNAMIC,
     BlockOp,
@@ -31,7 +32,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.base import static_values
-from ..index import Analyzer, Compound, Div, Interval, Lin, Max, Min, Mod, type_range
+from ..index import Analyzer, Compound, Div, Lin, Max, Min, Mod, type_range
 
 Point: TypeAlias = tuple[int, ...]
 
@@ -142,7 +143,7 @@ class Affine:
         self.parameters = parameters
         self.rank = rank
         self.dims: dict[SSAValue, int] = {}
-        self._directly: dict[SSAValue, tuple[isl.Aff, int, int] | None] = {}
+        self._directly: dict[SSAValue, _Ranged | None] = {}
         self._space: isl.Space | None = None
         self._known = -1
 
@@ -174,7 +175,7 @@ class Affine:
             return self.function(value)
         return self.function_of(self.analyzer.exact(value)) if direct is None else isl.PwAff.from_aff(direct[0])
 
-    def _direct_function(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+    def _direct_function(self, value: SSAValue) -> _Ranged | None:
         """The function and the range of an integer computed from dimensions and parameters with known ranges by
         arithmetic that does not wrap; None where only the analyzer may know more. This covers most integers, ten times
         as fast."""
@@ -182,7 +183,7 @@ class Affine:
             self._directly[value] = self._compute_directly(value)
         return self._directly[value]
 
-    def _compute_directly(self, value: SSAValue) -> tuple[isl.Aff, int, int] | None:
+    def _compute_directly(self, value: SSAValue) -> _Ranged | None:
         type = value.type
         if not isinstance(type, IntegerType) or type.width.data == 1 or type.signedness.data is not Signedness.SIGNLESS:
             return None
@@ -193,26 +194,25 @@ class Affine:
             number = constant_value(value)
             assert isinstance(number, int)
             local = isl.LocalSpace.from_space(self.space())
-            return isl.Aff.zero_on_domain(local).set_constant_val(integer(number)), number, number
+            return isl.Aff.zero_on_domain(local).set_constant_val(integer(number)), (number, number)
         rule = _DIRECT.get(op.__class__)
         if rule is None:
             return None
         a, b = self._direct_function(op.lhs), self._direct_function(op.rhs)
         function = None if a is None or b is None else rule(a, b)
-        limit = 1 << (type.width.data - 1)
-        return function if function is not None and -limit <= function[1] and function[2] < limit else None
+        return function if function is not None and within(function[1], signed_range(type.width.data)) else None
 
-    def _direct_variable(self, value: BlockArgument) -> tuple[isl.Aff, int, int] | None:
+    def _direct_variable(self, value: BlockArgument) -> _Ranged | None:
         bounds = _static_range(value)
         if bounds is None or not (value in self.dims or self.parameters.is_fixed(value)):
             return None
         if value in self.dims:
-            return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, self.dims[value]), *bounds
+            return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, self.dims[value]), bounds
         if value not in self.parameters.names:
             self.parameters.name(value)
             raise _NewParameterError
         position = list(self.parameters.names).index(value)
-        return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), *bounds
+        return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), bounds
 
     def function_of(self, lin: Lin) -> isl.PwAff:
         """A sum as a function of the dimensions. NotAffine if the sum is not one."""
@@ -375,36 +375,36 @@ def map_to(where: isl.Set, values: Sequence[isl.PwAff | isl.Set]) -> isl.Map:
 
 # Arithmetic on functions with ranges
 
-_Ranged: TypeAlias = tuple[isl.Aff, int, int]
+_Ranged: TypeAlias = tuple[isl.Aff, Interval]
 
 
 def _add(a: _Ranged, b: _Ranged) -> _Ranged:
-    return a[0].add(b[0]), a[1] + b[1], a[2] + b[2]
+    return a[0].add(b[0]), add(a[1], b[1])
 
 
 def _subtract(a: _Ranged, b: _Ranged) -> _Ranged:
-    return a[0].sub(b[0]), a[1] - b[2], a[2] - b[1]
+    return a[0].sub(b[0]), sub(a[1], b[1])
 
 
 def _multiply(a: _Ranged, b: _Ranged) -> _Ranged | None:
-    if a[1] == a[2]:
-        a, b = b, a
-    if b[1] != b[2]:
-        return None
-    ends = a[1] * b[1], a[2] * b[1]
-    return a[0].scale_val(integer(b[1])), min(ends), max(ends)
+    (function, _), (_, (low, high)) = a, b
+    if low != high:
+        return _multiply(b, a) if a[1][0] == a[1][1] else None
+    return function.scale_val(integer(low)), mul(a[1], b[1])
 
 
 def _divide(a: _Ranged, b: _Ranged) -> _Ranged | None:
-    if b[1] != b[2] or b[1] <= 0:
+    (function, dividend), (_, (low, high)) = a, b
+    if low != high or low <= 0:
         return None
-    return a[0].scale_down_val(integer(b[1])).floor(), a[1] // b[1], a[2] // b[1]
+    return function.scale_down_val(integer(low)).floor(), floordiv(dividend, (low, high))
 
 
 def _remainder(a: _Ranged, b: _Ranged) -> _Ranged | None:
-    if b[1] != b[2] or b[1] <= 0:
+    (function, dividend), (_, (low, high)) = a, b
+    if low != high or low <= 0:
         return None
-    return a[0].mod_val(integer(b[1])), 0, b[1] - 1
+    return function.mod_val(integer(low)), floormod(dividend, (low, high))
 
 
 _DIRECT: dict[type[Any], Callable[[_Ranged, _Ranged], _Ranged | None]] = {
@@ -416,7 +416,7 @@ _DIRECT: dict[type[Any], Callable[[_Ranged, _Ranged], _Ranged | None]] = {
 }
 
 
-def _static_range(variable: SSAValue) -> tuple[int, int] | None:
+def _static_range(variable: SSAValue) -> Interval | None:
     """The minimum and maximum of a loop variable or axis with known bounds."""
     block = variable.owner
     parent = block.parent_op() if isinstance(block, Block) else None

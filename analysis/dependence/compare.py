@@ -11,9 +11,9 @@ from typing import Any
 import islpy as isl
 from xdsl.ir import Operation
 
+from .. import isl_budget
 from .affine import DIM, ranges_of
 from .flow import Flow
-from .limits import limited
 from .liveness import Liveness, liveness
 from .matching import UnmatchedError, matched
 from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
@@ -37,7 +37,7 @@ def compare_flows(
     after = _unify_parameters(before, after, pairs)
     copies = set(composed_before), set(composed_after)
     try:
-        with limited():
+        with isl_budget.at_most(isl_budget.DEPENDENCES):
             before, after = matched(before, after, pairs)
             violation = _compare(before, after, *copies, pairs)
     except UnmatchedError as unmatched:
@@ -48,7 +48,7 @@ def compare_flows(
         return None
     # The search for dead executions is expensive, and most programs have none, or none that matter.
     try:
-        with limited(0.5):
+        with isl_budget.at_most(isl_budget.DEAD_EXECUTIONS):
             return _compare_live(before, after, *copies, pairs, violation)
     except isl.Error:
         return violation

@@ -10,12 +10,12 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
+from .. import isl_budget
 from ..names import memory_name
 from ..threads.axes import thread_axes_of
 from ..threads.memories import buffer_of
 from .affine import DIM
 from .assignment import AssignedOnce, NotAssignedOnce
-from .limits import limited
 from .model import Region
 from .order import Event
 from .search import LastWriters
@@ -165,7 +165,7 @@ def value_flow(
     if statements is not None:
         touched = {m for op in statements if op in region.places for m in region.touched[op]}
         chosen = touched if chosen is None else chosen & touched
-    with limited():
+    with isl_budget.at_most(isl_budget.DEPENDENCES):
         if statements is not None and chosen is not None:
             chosen = _add_origins(region, chosen)
         return flow_of(region, chosen)

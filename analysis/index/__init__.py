@@ -13,7 +13,7 @@ form is not stored in the program, and only `export` changes the program, by add
 from .analyzer import Analyzer, is_index_arithmetic
 from .export import cost, export, tree_cost
 from .isl import isl_text
-from .ranges import Interval, type_range
+from .ranges import type_range
 from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product, render
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "Atom",
     "Compound",
     "Div",
-    "Interval",
     "Lin",
     "Max",
     "Min",

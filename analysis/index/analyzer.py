@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of, wrap_int
+from ...core.intervals import Interval, bit_and, bit_or, hull, truncdiv, truncmod, within
 from ...dialects.tir import (
     BlockOp,
     CastOp,
@@ -28,7 +29,7 @@ from ...dialects.tir import (
     element_limit,
 )
 from .conditions import assume, decide, yielded
-from .ranges import Interval, type_range, within
+from .ranges import type_range
 from .rules import Rules
 from .terms import Atom, Lin, Product
 
@@ -334,8 +335,7 @@ def _bits(op: Operation) -> DType:
 
 
 def _choice_range(analyzer: Analyzer, *values: SSAValue) -> Interval:
-    bounds = [analyzer.bounds(analyzer.exact(v)) for v in values]
-    return min(a for a, _ in bounds), max(b for _, b in bounds)
+    return hull(*(analyzer.bounds(analyzer.exact(v)) for v in values))
 
 
 def _symbol_range(analyzer: Analyzer, op: SymbolOp) -> Interval:
@@ -368,41 +368,22 @@ def _absolute_range(analyzer: Analyzer, op: math.AbsIOp) -> Interval | None:
     return (0, max(-low, high)) if low > type_range(op.result.type)[0] else None
 
 
-def _bitwise_range(analyzer: Analyzer, op: Any) -> Interval | None:
-    """The range of a bitwise operator: on nonnegative numbers below the next power of two; for `and` at most its
-    smallest nonnegative operand."""
-    bounds = [analyzer.bounds(analyzer.exact(o)) for o in op.operands]
-    highs = [b for a, b in bounds if a >= 0]
-    if isinstance(op, arith.AndIOp):
-        return (0, min(highs)) if highs else None
-    return (0, 2 ** max(highs).bit_length() - 1) if len(highs) == 2 else None
+def _operand_ranges(analyzer: Analyzer, op: Any) -> tuple[Interval, Interval]:
+    lhs, rhs = (analyzer.bounds(analyzer.exact(o)) for o in op.operands)
+    return lhs, rhs
 
 
-def _division_bounds(analyzer: Analyzer, op: Any) -> tuple[Interval, Interval] | None:
-    """The ranges of the dividend and the divisor, if the divisor is positive and the op interprets both as these
-    numbers."""
-    dividend, divisor = (analyzer.bounds(analyzer.exact(o)) for o in op.operands)
-    if divisor[0] <= 0 or (isinstance(op, arith.DivUIOp | arith.RemUIOp) and dividend[0] < 0):
-        return None
-    return dividend, divisor
+def _division_range(
+    rule: Callable[[Interval, Interval], Interval], *, signed: bool
+) -> Callable[[Analyzer, Any], Interval | None]:
+    """The range of a truncating quotient or remainder by a positive divisor. signed: whether the op interprets negative
+    numbers as such."""
 
+    def handler(analyzer: Analyzer, op: Any) -> Interval | None:
+        dividend, divisor = _operand_ranges(analyzer, op)
+        return rule(dividend, divisor) if divisor[0] > 0 and (signed or dividend[0] >= 0) else None
 
-def _quotient_range(analyzer: Analyzer, op: Any) -> Interval | None:
-    """The range of a truncating or unsigned quotient by a positive divisor: the magnitude is at most that of the
-    dividend."""
-    if (bounds := _division_bounds(analyzer, op)) is None:
-        return None
-    (low, high), _ = bounds
-    return min(low, 0), max(high, 0)
-
-
-def _remainder_range(analyzer: Analyzer, op: Any) -> Interval | None:
-    """The range of a truncating or unsigned remainder by a positive divisor: below the divisor, with the dividend's
-    sign."""
-    if (bounds := _division_bounds(analyzer, op)) is None:
-        return None
-    (low, high), (_, divisor) = bounds
-    return max(min(low, 0), 1 - divisor), min(max(high, 0), divisor - 1)
+    return handler
 
 
 _RESULT_RANGE: dict[type[Any], Callable[[Analyzer, Any], Interval | None]] = {
@@ -413,13 +394,13 @@ _RESULT_RANGE: dict[type[Any], Callable[[Analyzer, Any], Interval | None]] = {
     math.AbsIOp: _absolute_range,
     math.CtPopOp: lambda a, op: (0, _bits(op).bits),
     math.CountLeadingZerosOp: lambda a, op: (0, _bits(op).bits),
-    arith.AndIOp: _bitwise_range,
-    arith.OrIOp: _bitwise_range,
-    arith.XOrIOp: _bitwise_range,
-    arith.DivSIOp: _quotient_range,
-    arith.DivUIOp: _quotient_range,
-    arith.RemSIOp: _remainder_range,
-    arith.RemUIOp: _remainder_range,
+    arith.AndIOp: lambda a, op: bit_and(*_operand_ranges(a, op)),
+    arith.OrIOp: lambda a, op: bit_or(*_operand_ranges(a, op)),
+    arith.XOrIOp: lambda a, op: bit_or(*_operand_ranges(a, op)),
+    arith.DivSIOp: _division_range(truncdiv, signed=True),
+    arith.DivUIOp: _division_range(truncdiv, signed=False),
+    arith.RemSIOp: _division_range(truncmod, signed=True),
+    arith.RemUIOp: _division_range(truncmod, signed=False),
 }
 
 

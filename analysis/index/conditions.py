@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from ...core.dtypes import dtype_of
+from ...core.intervals import signed_range, within
 from ...dialects.tir import CastOp, IfThenElseOp, IntrinsicOp, LetOp, YieldOp, comparison_name, constant_value
-from .ranges import within
 from .terms import Lin
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _operands(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
     predicate = op.predicate.value.data
     if predicate in _EQUALITY or (predicate in _UNSIGNED) == (dtype.kind != "int"):
         return operands
-    both = 0, 2 ** (dtype.bits - 1) - 1  # the numbers that signed and unsigned types share
+    both = 0, signed_range(dtype.bits)[1]  # the numbers that signed and unsigned types share
     return operands if all(within(analyzer.bounds(x), both) for x in operands) else None
 
 

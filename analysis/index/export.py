@@ -8,11 +8,12 @@ from functools import reduce
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of, int_range, wrap_int
+from ...core.intervals import within
 from ...dialects.tir import TirBuilder, constant_value
-from .ranges import Ranges, within
+from .ranges import Ranges
 from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product
 
-_OPERATORS: dict[type[Compound], str] = {
+OPERATORS: dict[type[Compound], str] = {
     Div: "floordiv",
     Mod: "floormod",
     Min: "min",
@@ -64,7 +65,7 @@ class _Exporter:
         """Emits an atom."""
         if isinstance(atom, SSAValue):
             return self.builder.cast(atom, dtype)
-        operator = _OPERATORS[type(atom)]
+        operator = OPERATORS[type(atom)]
         if isinstance(atom, Product):
             operands = [self.atom(f, dtype) for f in atom.factors]
             return reduce(lambda a, b: self.builder.binary(operator, a, b), operands)
@@ -114,7 +115,7 @@ def _cost(ranges: Ranges, lin: Lin, dtype: DType) -> int:
 def _atom_cost(ranges: Ranges, atom: Atom, dtype: DType) -> int:
     if isinstance(atom, SSAValue):
         return int(dtype_of(atom.type) != dtype)
-    own = _COSTS.get(_OPERATORS[type(atom)], _COST) * (len(atom.args) - 1)
+    own = _COSTS.get(OPERATORS[type(atom)], _COST) * (len(atom.args) - 1)
     if isinstance(atom, Product):
         return own + sum(_atom_cost(ranges, f, dtype) for f in atom.factors)
     sums = [a for a in atom.args if isinstance(a, Lin)]

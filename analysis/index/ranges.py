@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import reduce
 from math import gcd
-from typing import Any, TypeAlias
+from typing import Any
 
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import dtype_of, int_range
+from ...core.intervals import (
+    Interval,
+    floordiv,
+    floormod,
+    intersect,
+    linear,
+    maximum,
+    minimum,
+    mul,
+    signed_range,
+    within,
+)
 from .terms import Atom, Compound, Div, Extremum, Lin, Max, Min, Mod, Product
 
-Interval: TypeAlias = tuple[int, int]
-"""The minimum and the maximum, both included."""
-
-_INT32: Interval = (-(2**31), 2**31 - 1)
-_INT64: Interval = (-(2**63), 2**63 - 1)
+_INT32, _INT64 = signed_range(32), signed_range(64)
 
 # A search for a bound adds at most `_SEARCH_DEPTH` facts to a sum, and examines at most `_SEARCH_BUDGET` sums: limits
 # four times as large found no further proof in any schedule tried.
@@ -33,19 +42,9 @@ def type_range(type: Attribute) -> Interval:
     return int_range(dtype_of(type))
 
 
-def within(inner: Interval, outer: Interval) -> bool:
-    """Whether `inner` is contained in `outer`."""
-    return outer[0] <= inner[0] and inner[1] <= outer[1]
-
-
 def _intersect(a: Interval, b: Interval) -> Interval:
     """The intersection of two intervals; `a` if it is empty (in dead code, where any fact holds)."""
-    low, high = max(a[0], b[0]), min(a[1], b[1])
-    return (low, high) if low <= high else a
-
-
-def _hull(numbers: list[int]) -> Interval:
-    return min(numbers), max(numbers)
+    return intersect(a, b) or a
 
 
 @dataclass
@@ -161,12 +160,7 @@ class Ranges:
         return least
 
     def _interval(self, lin: Lin) -> Interval:
-        low = high = lin.const
-        for atom, k in lin.terms.items():
-            a, b = self.atom_bounds(atom)
-            low += k * (a if k > 0 else b)
-            high += k * (b if k > 0 else a)
-        return low, high
+        return linear(lin.const, ((self.atom_bounds(atom), k) for atom, k in lin.terms.items()))
 
     def _is_refinable(self, lin: Lin) -> bool:
         """Whether adding facts may find better bounds than the intervals of the atoms."""
@@ -260,36 +254,23 @@ def _never_zero(lin: Lin) -> bool:
 
 
 def _div_bounds(ranges: Ranges, atom: Div) -> Interval:
-    (a, b), (c, d) = ranges.bounds(atom.dividend), ranges.bounds(atom.divisor)
-    if c <= 0 <= d:  # 0 itself is excluded, so the divisor is at least 1 away from it
-        most = max(abs(a), abs(b))
-        return -most, most
-    return _hull([x // y for x in (a, b) for y in (c, d)])
+    return floordiv(ranges.bounds(atom.dividend), ranges.bounds(atom.divisor))
 
 
 def _mod_bounds(ranges: Ranges, atom: Mod) -> Interval:
-    (a, b), (c, d) = ranges.bounds(atom.dividend), ranges.bounds(atom.divisor)
-    low, high = min(0, c + 1), max(0, d - 1)
-    if c > 0 and a >= 0:
-        high = min(high, b)
-    return low, high
+    return floormod(ranges.bounds(atom.dividend), ranges.bounds(atom.divisor))
 
 
 def _min_bounds(ranges: Ranges, atom: Min) -> Interval:
-    bounds = [ranges.bounds(s) for s in atom.sums]
-    return min(a for a, _ in bounds), min(b for _, b in bounds)
+    return reduce(minimum, map(ranges.bounds, atom.sums))
 
 
 def _max_bounds(ranges: Ranges, atom: Max) -> Interval:
-    bounds = [ranges.bounds(s) for s in atom.sums]
-    return max(a for a, _ in bounds), max(b for _, b in bounds)
+    return reduce(maximum, map(ranges.bounds, atom.sums))
 
 
 def _product_bounds(ranges: Ranges, atom: Product) -> Interval:
-    low = high = 1
-    for factor in atom.factors:
-        a, b = ranges.atom_bounds(factor)
-        low, high = _hull([low * a, low * b, high * a, high * b])
+    low, high = reduce(mul, map(ranges.atom_bounds, atom.factors))
     limit = ranges.product_limit(atom)
     return low, high if limit is None else min(high, limit)
 

@@ -14,7 +14,7 @@ does not decide a property, isl does.
 from .detect import detect
 from .domains import iteration_domain, iteration_variable, predicate_constraints
 from .inverse import Division, divide, invert, split_constraints
-from .questions import Box, why_not_affine, why_not_bijective, why_not_injective, why_not_onto
+from .questions import Box, why_not_bijective, why_not_injective, why_not_onto
 from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, lin_text
 
 __all__ = [
@@ -35,7 +35,6 @@ __all__ = [
     "lin_text",
     "predicate_constraints",
     "split_constraints",
-    "why_not_affine",
     "why_not_bijective",
     "why_not_injective",
     "why_not_onto",

@@ -9,11 +9,8 @@ import islpy as isl
 from xdsl.ir import SSAValue
 
 from ..index import Lin, isl_text
-from ..isl_budget import at_most
+from ..isl_budget import MAPS, at_most
 from .terms import Domain, axis_name
-
-# isl gives up after this number of basic operations: some divisions by large numbers would take minutes.
-_MAX_OPERATIONS = 2_000_000
 
 
 class Undecided(Exception):
@@ -24,7 +21,7 @@ class Undecided(Exception):
 def limited() -> Generator[None]:
     """Limits the work of isl in the body; Undecided beyond the limit."""
     try:
-        with at_most(_MAX_OPERATIONS):
+        with at_most(MAPS):
             yield
     except isl.Error as error:
         raise Undecided(f"too large: {error}") from error

@@ -1,4 +1,4 @@
-"""Checks whether bindings are injective, onto, bijective or affine: by their form if possible, else by isl."""
+"""Checks whether bindings are injective, onto or bijective: by their form if possible, else by isl."""
 
 from __future__ import annotations
 
@@ -51,18 +51,6 @@ def why_not_bijective(
 ) -> str | None:
     """None if the bindings take each value of the box at exactly one point of the domain; else the reason."""
     return why_not_injective(analyzer, domain, bindings, names) or why_not_onto(analyzer, domain, bindings, box, names)
-
-
-def why_not_affine(
-    analyzer: Analyzer, domain: Domain, bindings: Sequence[Lin], names: Sequence[str] | None = None
-) -> str | None:
-    """None if the bindings are sums of digits that take their values independently of each other, or are injective;
-    else the reason."""
-    mapping = detect(analyzer, domain, bindings, names)
-    reason = mapping if isinstance(mapping, str) else mapping.dependence
-    if reason is None or why_not_injective(analyzer, domain, bindings, names) is None:
-        return None
-    return reason
 
 
 def _ask_isl(

@@ -6,16 +6,20 @@ block. It is expressed in the axes of the block and in values defined outside of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import DType, dtype_of
 from ...core.errors import PassError
+from ...core.intervals import Interval, signed_range
 from ...dialects.tir import (
     AccessOp,
     AccessPtrOp,
@@ -31,7 +35,6 @@ from ...dialects.tir import (
     FloormodOp,
     ForOp,
     IfThenElseOp,
-    InitOp,
     LaunchThreadOp,
     LetOp,
     LoadOp,
@@ -44,8 +47,13 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.builder import constant_value
+from ..index import Analyzer, Atom, Compound, Div, Lin, Max, Min, Mod, type_range
+from ..index.export import OPERATORS
+from ..index.terms import Extremum
+from .relax import Ends, Relaxer, hull
 
-_MAX_TERMS = 64  # an index with more terms counts as unknown
+Box: TypeAlias = list[Ends | None]
+"""The minimum and maximum in each dimension of a buffer; None if unknown."""
 
 
 def infer_accesses(block: BlockOp, kinds: Sequence[str] = ("reads", "writes")) -> None:
@@ -54,16 +62,18 @@ def infer_accesses(block: BlockOp, kinds: Sequence[str] = ("reads", "writes")) -
     A buffer that a block with an init writes is not among its reads; a buffer allocated inside is in neither list.
     PassError if the block uses a pointer to a buffer, because its accesses are unknown.
     """
-    reads, writes = _Collector(block).collect()
+    collector = _Collector(block)
+    reads, writes = collector.collect()
     if block.init is not None:
         reads = {buffer: region for buffer, region in reads.items() if buffer not in writes}
     first = block.body.block.first_op
     point = InsertPoint.at_end(block.body.block) if first is None else InsertPoint.before(first)
     builder = TirBuilder(point, block.location)
+    writer = _Writer(builder, collector.sums)
     for kind, regions in (("reads", reads), ("writes", writes)):
         if kind in kinds:
             for buffer, region in regions.items():
-                dims = [side.write(builder, extent) for side, extent in zip(region, buffer_shape(buffer), strict=True)]
+                dims = [writer.side(ends, extent) for ends, extent in zip(region, buffer_shape(buffer), strict=True)]
                 builder.insert(AccessOp(kind, buffer, dims))
 
 
@@ -74,70 +84,118 @@ def buffer_shape(buffer: SSAValue) -> list[Mixed]:
     return list(buffer.type.get_shape())  # pyright: ignore
 
 
-# ---- numbers: linear sums over values
+# ---- sums
 
 
-@dataclass(frozen=True)
-class Sum:
-    """`constant + sum(factor * value)`, with the terms in the order of their first occurrence."""
+class _Sums(Analyzer):
+    """The index expressions of a block as sums with the spelling of the body.
 
-    constant: int = 0
-    terms: tuple[tuple[object, int], ...] = ()
+    A box is text, which TVM's programs name: so sums collect equal terms, and no other rule of the analyzer simplifies
+    an index or proves a bound. The only known ranges are the domains of the axes of the block. Sums do not wrap.
 
-    def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """`self + factor * other`."""
-        terms = dict(self.terms)
-        for value, coefficient in other.terms:
-            terms[value] = terms.get(value, 0) + factor * coefficient
-        return Sum(self.constant + factor * other.constant, tuple((v, c) for v, c in terms.items() if c != 0))
+    A value from outside of the block is an atom, an axis of a nested block is its binding, and the first of all
+    expressions that compute the same value is the atom for all of them.
+    """
 
-    def times(self, factor: int) -> Sum:
-        """`factor * self`."""
-        return Sum().plus(self, factor)
+    def __init__(self, block: BlockOp):
+        super().__init__()
+        self.block = block
+        self._first: dict[object, SSAValue] = {}
 
-    def write(self, builder: TirBuilder, dtype: DType) -> Mixed:
-        """The sum as a number, or as a value emitted by `builder`."""
-        if not self.terms:
-            return self.constant
-        result: Operand = self.constant if self.terms[0][1] < 0 else 0
-        constant = self.constant - result
-        for atom, factor in self.terms:
-            value = atom.write(builder, dtype) if isinstance(atom, Atom) else builder.cast(_value(atom), dtype)
-            term = value if abs(factor) == 1 else builder.mul(value, abs(factor))
-            if result == 0 and factor > 0:
-                result = term
-            else:
-                result = builder.add(result, term) if factor > 0 else builder.sub(result, term)
-        if constant == 0:
-            return builder.value(result)
-        return builder.add(result, constant) if constant > 0 else builder.sub(result, -constant)
+    def is_inside(self, value: SSAValue | Operation) -> bool:
+        """Whether an op, or the op that defines a value, is inside of the block."""
+        owner = value.owner if isinstance(value, SSAValue) else value
+        op = owner.parent_op() if isinstance(owner, Block) else owner
+        return op is not None and op is not self.block and self.block.is_ancestor(op)
+
+    def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
+        """The range of a value: the domain of an axis of the block, else the range of the type."""
+        if isinstance(value, BlockArgument) and value.owner.parent_op() is self.block:
+            axis = self.block.axes[value.index]
+            if isinstance(axis.low, int) and isinstance(axis.extent, int):
+                return (axis.low, axis.low + axis.extent - 1), []
+        return type_range(value.type), []
+
+    def _import(self, value: SSAValue) -> Lin:
+        number = constant_value(value)
+        if isinstance(number, int):
+            return Lin(number)
+        if not self.is_inside(value):
+            return Lin.of(value)
+        lin = self._import_inside(value)
+        return self._opaque(value) if lin is None or not self.within_limits(lin) else lin
+
+    def _import_inside(self, value: SSAValue) -> Lin | None:
+        if isinstance(value, BlockArgument):
+            parent = value.owner.parent_op()
+            return self.lin(parent.axes[value.index].binding) if isinstance(parent, BlockOp) else None
+        op: Any = value.owner
+        if isinstance(op, LetOp):
+            return self.lin(op.value)
+        rule = _SPELLING.get(type(op))
+        return None if rule is None else rule(self.lin(op.operands[0]), self.lin(op.operands[1]))
+
+    def _opaque(self, value: SSAValue) -> Lin:
+        return Lin.of(self._first.setdefault(_key_of(value), value))
+
+    def atom_bounds(self, atom: Atom) -> Interval:
+        """The range of an atom; unknown for a compound atom."""
+        return signed_range(64) if isinstance(atom, Compound) else super().atom_bounds(atom)
+
+    def _is_refinable(self, lin: Lin) -> bool:
+        return False
+
+    def _extremum(self, kind: type[Extremum], a: Lin, b: Lin) -> Lin:
+        low, high = self.bounds(a - b)
+        if low >= 0 or high <= 0:
+            return a if (low >= 0) == (kind is Max) else b
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one.atom, kind) and other in one.atom.args:
+                return one
+        return Lin.of(kind(a, b))
+
+    def floordiv(self, a: Lin, b: Lin | int) -> Lin:
+        """`floor(a / b)`: term by term if b divides every coefficient."""
+        divisor = Lin(b) if isinstance(b, int) else b
+        c = divisor.constant
+        if a.constant == 0:
+            return a
+        if not c or any(k % c for k in a.terms.values()):
+            return Lin.of(Div(a, divisor))
+        return Lin(a.const // c, {atom: k // c for atom, k in a.terms.items()})
 
 
-def _value(atom: object) -> SSAValue:
-    assert isinstance(atom, SSAValue)
-    return atom
+class _Times(Compound):
+    """A product of two sums that is not multiplied out."""
+
+    __slots__ = ()
+    symbol = "*"
 
 
-@dataclass(frozen=True)
-class Atom:
-    """A nonlinear term of a sum: `floordiv`, `floormod`, `mul`, `min`, `max`, or `op`, an operation on values that is
-    copied unchanged; `key` identifies that operation."""
+def _times(a: Lin, b: Lin) -> Lin:
+    return Lin.of(_Times(a, b)) if a.terms and b.terms else a.times(b)
 
-    name: str
-    operands: tuple[Sum, ...]
-    op: Operation | None = field(default=None, compare=False)
-    key: object = None
 
-    def write(self, builder: TirBuilder, dtype: DType) -> SSAValue:
-        """The term as a value emitted by `builder`."""
-        if self.op is not None:
-            return builder.cast(_copy(builder, self.op), dtype)
-        values = [operand.write(builder, dtype) for operand in self.operands]
-        first = builder.const(values[0], dtype) if isinstance(values[0], int) else values[0]
-        result = first
-        for value in values[1:]:
-            result = builder.binary(self.name, result, value)
-        return result
+def _spell(kind: type[Compound], compute: Callable[[int, int], int]) -> Callable[[Lin, Lin], Lin]:
+    """The rule for an atom of two sums, which is a number if both of them are."""
+
+    def rule(a: Lin, b: Lin) -> Lin:
+        if a.terms or b.terms or (kind in (Div, Mod) and not b.const):
+            return Lin.of(kind(a, b))
+        return Lin(compute(a.const, b.const))
+
+    return rule
+
+
+_SPELLING: dict[type[Any], Callable[[Lin, Lin], Lin]] = {
+    arith.AddiOp: Lin.__add__,
+    arith.SubiOp: Lin.__sub__,
+    arith.MuliOp: _times,
+    arith.FloorDivSIOp: _spell(Div, operator.floordiv),
+    FloormodOp: _spell(Mod, operator.mod),
+    arith.MinSIOp: _spell(Min, min),
+    arith.MaxSIOp: _spell(Max, max),
+}
 
 
 def _key_of(value: Operation | SSAValue) -> object:
@@ -147,6 +205,59 @@ def _key_of(value: Operation | SSAValue) -> object:
         return value
     results = tuple(result.type for result in op.results)
     return op.name, results, tuple(sorted(op.properties.items())), tuple(_key_of(operand) for operand in op.operands)
+
+
+# ---- boxes
+
+_OPERATORS = {**OPERATORS, _Times: "mul"}
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Emits boxes before the body of a block, with copies of the expressions of the body in them."""
+
+    builder: TirBuilder
+    sums: _Sums
+
+    def side(self, ends: Ends | None, extent: Mixed) -> tuple[Mixed, Mixed]:
+        """The (min, extent) of an interval, the whole dimension if unknown."""
+        if ends is None:
+            return 0, extent
+        low, high = ends
+        wide = any(dtype_of(value.type).bits == 64 for lin in ends for value in lin.leaves())
+        dtype = DType("int", 64 if wide else 32)
+        return self.sum(low, dtype), self.sum(high - low + 1, dtype)
+
+    def sum(self, lin: Lin, dtype: DType) -> Mixed:
+        """Emits a sum; a number needs no op. The constant comes first if the first term is negative, else last."""
+        if not lin.terms:
+            return lin.const
+        first = next(iter(lin.terms.values()))
+        result: Operand = lin.const if first < 0 else 0
+        constant = lin.const - result
+        for atom, k in lin.terms.items():
+            value = self.atom(atom, dtype)
+            term = value if abs(k) == 1 else self.builder.mul(value, abs(k))
+            if result == 0 and k > 0:
+                result = term
+            else:
+                result = self.builder.add(result, term) if k > 0 else self.builder.sub(result, term)
+        if constant == 0:
+            return self.builder.value(result)
+        return self.builder.add(result, constant) if constant > 0 else self.builder.sub(result, -constant)
+
+    def atom(self, atom: Lin | Atom, dtype: DType) -> SSAValue:
+        """Emits an atom, or a sum as a value."""
+        if isinstance(atom, Lin):
+            value = self.sum(atom, dtype)
+            return self.builder.const(value, dtype) if isinstance(value, int) else value
+        if isinstance(atom, SSAValue):
+            op = atom.owner
+            if isinstance(op, Operation) and self.sums.is_inside(op):
+                atom = _copy(self.builder, op)
+            return self.builder.cast(atom, dtype)
+        operands = [self.atom(arg, dtype) for arg in atom.args]
+        return reduce(lambda a, b: self.builder.binary(_OPERATORS[type(atom)], a, b), operands)
 
 
 def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
@@ -161,70 +272,25 @@ def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
     return builder.insert(op.clone(mapping)).results[0]
 
 
-@dataclass(frozen=True)
-class Side:
-    """One dimension of a box: the closed interval from `low` to `high`; None if unknown."""
-
-    low: Sum | None
-    high: Sum | None
-
-    def write(self, builder: TirBuilder, extent: Mixed) -> tuple[Mixed, Mixed]:
-        """The (min, extent) of the interval, the whole dimension if unknown."""
-        if self.low is None or self.high is None:
-            return 0, extent
-        dtype = _dtype_of_sums((self.low, self.high))
-        length = self.high.plus(self.low, -1).plus(Sum(1))
-        return self.low.write(builder, dtype), length.write(builder, dtype)
-
-
-def _dtype_of_sums(sums: Iterable[Sum]) -> DType:
-    """int64 if a value in `sums` has 64 bits, else int32."""
-    wide = any(dtype_of(value.type).bits == 64 for total in sums for value in _values(total))
-    return DType("int", 64 if wide else 32)
-
-
-def _values(total: Sum) -> list[SSAValue]:
-    values: list[SSAValue] = []
-    for atom, _ in total.terms:
-        if isinstance(atom, Atom):
-            values += list(atom.op.results) if atom.op is not None else [v for s in atom.operands for v in _values(s)]
-        else:
-            values.append(_value(atom))
-    return values
-
-
-def _constant_of(total: Sum) -> int | None:
-    return None if total.terms else total.constant
-
-
 # ---- collecting
 
 
 class _Collector:
-    """Collects the accesses of a block; `ranges` holds the closed intervals of the loops around the current op."""
+    """Collects the accesses of a block; the relaxer holds the ranges of the loops around the current op."""
 
     def __init__(self, block: BlockOp):
         self.block = block
         self.seen: set[Operation] = set()
-        self.ranges: dict[SSAValue, Side] = {}
-        self.replaced: dict[SSAValue, Sum] = {}
-        self.reads: dict[SSAValue, list[Side]] = {}
-        self.writes: dict[SSAValue, list[Side]] = {}
-        self.axes = self._domains(block)
+        self.sums = _Sums(block)
+        self.relaxer = Relaxer(self.sums, self._is_fixed)
+        self.reads: dict[SSAValue, Box] = {}
+        self.writes: dict[SSAValue, Box] = {}
         self.written = {op.buffer for op in block.walk() if isinstance(op, StoreOp)}
 
-    def collect(self) -> tuple[dict[SSAValue, list[Side]], dict[SSAValue, list[Side]]]:
+    def collect(self) -> tuple[dict[SSAValue, Box], dict[SSAValue, Box]]:
         """The regions that the block reads and writes, by buffer."""
         self._block(self.block.body.block)
         return self.reads, self.writes
-
-    def _domains(self, block: BlockOp) -> dict[SSAValue, Side]:
-        """The ranges of the axes: they may simplify a bound, but are not relaxed."""
-        sides: dict[SSAValue, Side] = {}
-        for axis, variable in zip(block.axes, block.variables, strict=True):
-            if isinstance(axis.low, int) and isinstance(axis.extent, int):
-                sides[variable] = Side(Sum(axis.low), Sum(axis.low + axis.extent - 1))
-        return sides
 
     def _block(self, block: Block) -> None:
         """Visits the statements in order, each with its expressions from the outside in, as in the text."""
@@ -239,7 +305,7 @@ class _Collector:
 
     def _expression(self, value: SSAValue) -> None:
         op = value.owner
-        if not isinstance(op, Operation) or op in self.seen or not self._is_inside(op):
+        if not isinstance(op, Operation) or op in self.seen or not self.sums.is_inside(op):
             return
         self.seen.add(op)
         self._op(op)
@@ -262,8 +328,6 @@ class _Collector:
                 self._loop(op.variable, 0, op.mixed_extent, op.body.block)
             case BlockOp():
                 self._nested_block(op)
-            case InitOp() if op.parent_op() is self.block:
-                self._init(op)
             case BufferDataOp() | AddressOfOp():
                 self._reject_pointer(op.buffer)
             case AccessPtrOp():
@@ -278,8 +342,6 @@ class _Collector:
                         self._block(block)
 
     def _reject_pointer_to_buffer(self, value: SSAValue) -> None:
-        from xdsl.dialects.builtin import MemRefType
-
         if isinstance(value.type, MemRefType):
             self._reject_pointer(value)
 
@@ -289,37 +351,27 @@ class _Collector:
             name = source.owner.buffer_name.data if isinstance(source.owner, BufferOp) else source.name_hint
             raise PassError(f"the block uses a pointer to buffer {name!r}, so what it reads and writes is not known")
 
-    def _init(self, op: InitOp) -> None:
-        """Visits an init: its writes are writes of the block."""
-        self._block(op.body.block)
-
     def _loop(self, variable: SSAValue, low: Mixed, extent: Mixed, body: Block) -> None:
-        start, length = self._sum(low), self._sum(extent)
-        first, last = self._relax(start), self._relax(start.plus(length).plus(Sum(-1)))
-        self.ranges[variable] = Side(first.low, last.high)
+        self.relaxer.ranges[variable] = self._range(low, extent)
         self._block(body)
-        del self.ranges[variable]
+        del self.relaxer.ranges[variable]
 
     def _nested_block(self, op: BlockOp) -> None:
-        """Visits a nested block: records its declared accesses, with its axes replaced by their bindings."""
-        for axis, variable in zip(op.axes, op.variables, strict=True):
-            self.replaced[variable] = self._sum(axis.binding)
+        """Visits a nested block: records its declared accesses."""
         for access in op.accesses:
             target = self.writes if access.is_write else self.reads
-            sides = [self._box_side(low, extent) for low, extent in access.region]
-            self._touch(target, access.buffer, sides)
-        for variable in op.variables:
-            del self.replaced[variable]
+            self._touch(target, access.buffer, [self._range(low, extent) for low, extent in access.region])
 
-    def _box_side(self, low: Mixed, extent: Mixed) -> Side:
-        first = self._relax(self._sum(low))
-        last = self._relax(self._sum(low).plus(self._sum(extent)).plus(Sum(-1)))
-        return Side(first.low, last.high)
+    def _range(self, low: Mixed, extent: Mixed) -> Ends | None:
+        """The range of `[low +: extent]` over the loops inside the block; None if unknown."""
+        start = self.sums.lin(low)
+        first, last = self._relax(start), self._relax(start + self.sums.lin(extent) - 1)
+        return None if first is None or last is None else (first[0], last[1])
 
     def _source(self, buffer: SSAValue) -> SSAValue | None:
         """The buffer outside the block at the root of a view; None if the memory is allocated inside the block."""
         owner = buffer.owner
-        if not isinstance(owner, Operation) or not self._is_inside(owner):
+        if not isinstance(owner, Operation) or not self.sums.is_inside(owner):
             return buffer
         match owner:
             case AllocBufferOp() | AllocateOp() | AllocateConstOp():
@@ -335,218 +387,58 @@ class _Collector:
             case _:
                 return buffer
 
-    def _is_inside(self, op: Operation) -> bool:
-        return op is not self.block and self.block.is_ancestor(op)
-
-    def _touch(self, table: dict[SSAValue, list[Side]], buffer: SSAValue, sides: list[Side]) -> None:
-        while isinstance(owner := buffer.owner, MatchRegionOp) and self._is_inside(owner):
+    def _touch(self, table: dict[SSAValue, Box], buffer: SSAValue, sides: Box) -> None:
+        while isinstance(owner := buffer.owner, MatchRegionOp) and self.sums.is_inside(owner):
             sides = self._translate_region(owner, sides)
             buffer = owner.source
-        if isinstance(buffer.owner, Operation) and self._is_inside(buffer.owner):
+        if isinstance(buffer.owner, Operation) and self.sums.is_inside(buffer.owner):
             if isinstance(buffer.owner, DeclBufferOp) and self._source(buffer) is not None:
                 self._reject_pointer(buffer)
             return
         if buffer in table:
-            sides = [self._union(a, b) for a, b in zip(table[buffer], sides, strict=True)]
+            sides = [self._hull(a, b) for a, b in zip(table[buffer], sides, strict=True)]
         table[buffer] = sides
 
-    def _translate_region(self, op: MatchRegionOp, sides: list[Side]) -> list[Side]:
+    def _translate_region(self, op: MatchRegionOp, sides: Box) -> Box:
         """Translates a box of a matched region into a box of its source buffer."""
         missing = len(op.region) - len(sides)
-        inner = [Side(Sum(), Sum())] * missing + sides
+        inner = [(Lin(), Lin())] * missing + sides
         return [self._shift(side, low) for side, (low, _) in zip(inner, op.region, strict=True)]
 
-    def _shift(self, side: Side, low: Mixed) -> Side:
-        if side.low is None or side.high is None:
-            return Side(None, None)
-        start = self._relax(self._sum(low))
-        if start.low is None or start.high is None:
-            return Side(None, None)
-        return Side(start.low.plus(side.low), start.high.plus(side.high))
+    def _shift(self, side: Ends | None, low: Mixed) -> Ends | None:
+        start = self._relax(self.sums.lin(low))
+        return None if side is None or start is None else (start[0] + side[0], start[1] + side[1])
 
-    def _side(self, index: SSAValue) -> Side:
-        if isinstance(index.type, VectorType):
-            if not isinstance(ramp := index.owner, RampOp):
-                return Side(None, None)
-            last = self._sum(ramp.base).plus(self._sum(ramp.stride).times(ramp.lanes - 1))
-            return self._hull(self._relax(self._sum(ramp.base)), self._relax(last))
-        return self._relax(self._sum(index))
-
-    # ---- index expressions as sums
-
-    def _sum(self, value: Mixed) -> Sum:
-        if isinstance(value, int):
-            return Sum(value)
-        if value in self.replaced:
-            return self.replaced[value]
-        known = constant_value(value)
-        if isinstance(known, int):
-            return Sum(known)
-        op = value.owner
-        if not isinstance(op, Operation) or not self._is_inside(op) or (isinstance(op, LetOp) and False):
-            return Sum(0, ((value, 1),))
-        return self._sum_of_op(op, value)
-
-    def _sum_of_op(self, op: Operation, value: SSAValue) -> Sum:
-        match op:
-            case arith.AddiOp():
-                return self._limit_terms(self._sum(op.lhs).plus(self._sum(op.rhs)), value)
-            case arith.SubiOp():
-                return self._limit_terms(self._sum(op.lhs).plus(self._sum(op.rhs), -1), value)
-            case arith.MuliOp():
-                return self._limit_terms(self._product(self._sum(op.lhs), self._sum(op.rhs)), value)
-            case arith.FloorDivSIOp():
-                return self._atom("floordiv", op)
-            case FloormodOp():
-                return self._atom("floormod", op)
-            case arith.MinSIOp():
-                return self._atom("min", op)
-            case arith.MaxSIOp():
-                return self._atom("max", op)
-            case LetOp():
-                return self._sum(op.value)
-            case _:
-                return Sum(0, ((Atom("op", (), op, _key_of(op)), 1),))
-
-    def _limit_terms(self, total: Sum, value: SSAValue) -> Sum:
-        return total if len(total.terms) <= _MAX_TERMS else Sum(0, ((value, 1),))
-
-    def _product(self, lhs: Sum, rhs: Sum) -> Sum:
-        for a, b in ((lhs, rhs), (rhs, lhs)):
-            if (factor := _constant_of(b)) is not None:
-                return a.times(factor)
-        return Sum(0, ((Atom("mul", (lhs, rhs)), 1),))
-
-    def _atom(self, name: str, op: Operation) -> Sum:
-        lhs, rhs = (self._sum(operand) for operand in op.operands)
-        a, b = _constant_of(lhs), _constant_of(rhs)
-        if a is not None and b is not None and (b != 0 or name in ("min", "max")):
-            return Sum(
-                {
-                    "floordiv": lambda: a // b,
-                    "floormod": lambda: a % b,
-                    "min": lambda: min(a, b),
-                    "max": lambda: max(a, b),
-                }[name]()
-            )
-        return Sum(0, ((Atom(name, (lhs, rhs)), 1),))
+    def _side(self, index: SSAValue) -> Ends | None:
+        if not isinstance(index.type, VectorType):
+            return self._relax(self.sums.lin(index))
+        if not isinstance(ramp := index.owner, RampOp):
+            return None
+        first = self.sums.lin(ramp.base)
+        last = first + self.sums.lin(ramp.stride) * (ramp.lanes - 1)
+        return self._hull(self._relax(first), self._relax(last))
 
     # ---- ranges
 
-    def _relax(self, total: Sum) -> Side:
-        """The minimum and maximum of a sum over the loops inside the block."""
-        low: Sum | None = Sum(total.constant)
-        high: Sum | None = Sum(total.constant)
-        for atom, factor in total.terms:
-            side = self._relax_atom(atom)
-            first, last = (side.low, side.high) if factor > 0 else (side.high, side.low)
-            low = None if low is None or first is None else low.plus(first, factor)
-            high = None if high is None or last is None else high.plus(last, factor)
-        return Side(low, high)
+    def _relax(self, lin: Lin) -> Ends | None:
+        """The minimum and maximum of a sum over the loops inside the block; None if unknown."""
+        return self.relaxer.ends(lin) if self.relaxer.moving(lin) else (lin, lin)
 
-    def _relax_atom(self, atom: object) -> Side:
-        itself = Sum(0, ((atom, 1),))
-        if not isinstance(atom, Atom):
-            return self.ranges.get(_value(atom), Side(itself, itself))
-        if atom.op is not None:
-            return Side(itself, itself) if self._is_steady(atom.op) else Side(None, None)
-        sides = [self._relax(operand) for operand in atom.operands]
-        if all(side.low == operand == side.high for side, operand in zip(sides, atom.operands, strict=True)):
-            return Side(itself, itself)
-        return self._monotone(atom.name, sides)
+    def _hull(self, a: Ends | None, b: Ends | None) -> Ends | None:
+        return None if a is None or b is None else hull(self.sums, (a, b))
+
+    def _is_fixed(self, value: SSAValue) -> bool:
+        """Whether a value can be computed before the body."""
+        owner = value.owner
+        if not self.sums.is_inside(value) or isinstance(owner, BufferOp):
+            return True
+        return isinstance(owner, Operation) and not isinstance(owner, LetOp) and self._is_steady(owner)
 
     def _is_steady(self, op: Operation) -> bool:
-        """Whether an expression can be computed before the body: it uses no loop variable of the block and loads no
-        element that the block changes."""
-        if op.regions or (isinstance(op, LoadOp) and (op.buffer in self.written or not self._is_outside(op.buffer))):
+        """Whether an op can be copied before the body: it uses no loop variable of the block and loads no element that
+        the block changes."""
+        if op.regions or (isinstance(op, LoadOp) and (op.buffer in self.written or self.sums.is_inside(op.buffer))):
             return False
-        if not isinstance(op, LoadOp) and op.dialect_name() not in ("arith", "math") and not op.name.startswith("tir."):
+        if op.dialect_name() not in ("arith", "math", "tir"):
             return False
-        for operand in op.operands:
-            if operand in self.ranges or operand in self.replaced:
-                return False
-            owner = operand.owner
-            if isinstance(owner, Operation) and self._is_inside(owner) and not isinstance(owner, BufferOp):
-                if isinstance(owner, LetOp) or not self._is_steady(owner):
-                    return False
-        return True
-
-    def _is_outside(self, value: SSAValue) -> bool:
-        return not isinstance(value.owner, Operation) or not self._is_inside(value.owner)
-
-    def _monotone(self, name: str, sides: list[Side]) -> Side:
-        lhs, rhs = sides
-        if lhs.low is None or lhs.high is None or rhs.low is None or rhs.high is None:
-            return Side(None, None)
-        divisor = _constant_of(rhs.low) if rhs.low == rhs.high else None
-        if name in ("min", "max"):
-            return Side(self._pick(name, lhs.low, rhs.low), self._pick(name, lhs.high, rhs.high))
-        if divisor is None or divisor <= 0:
-            return Side(None, None)
-        if name == "floordiv":
-            return Side(_divide(lhs.low, divisor), _divide(lhs.high, divisor))
-        if name == "floormod":
-            return self._remainder(lhs.low, lhs.high, divisor)
-        return Side(None, None)
-
-    def _remainder(self, low: Sum, high: Sum, divisor: int) -> Side:
-        a, b = _constant_of(low), _constant_of(high)
-        if a is not None and b is not None and a // divisor == b // divisor:
-            return Side(Sum(a % divisor), Sum(b % divisor))
-        return Side(Sum(0), Sum(divisor - 1))
-
-    def _union(self, a: Side, b: Side) -> Side:
-        return self._hull(a, b)
-
-    def _hull(self, a: Side, b: Side) -> Side:
-        if a.low is None or a.high is None or b.low is None or b.high is None:
-            return Side(None, None)
-        return Side(self._pick("min", a.low, b.low), self._pick("max", a.high, b.high))
-
-    def _pick(self, name: str, a: Sum, b: Sum) -> Sum:
-        """The minimum or maximum (`name`) of two sums: one of the sums if known, else a new term."""
-        least, greatest = self._difference(a, b)
-        if least is not None and least >= 0:
-            return b if name == "min" else a
-        if greatest is not None and greatest <= 0:
-            return a if name == "min" else b
-        for one, other in ((a, b), (b, a)):
-            if _is_among(other, name, one):
-                return one
-        return Sum(0, ((Atom(name, (a, b)), 1),))
-
-    def _difference(self, a: Sum, b: Sum) -> tuple[int | None, int | None]:
-        """The minimum and maximum of `a - b` over the domains of the axes."""
-        difference = a.plus(b, -1)
-        least: int | None = difference.constant
-        greatest: int | None = difference.constant
-        for atom, factor in difference.terms:
-            side = self.axes.get(_value(atom)) if isinstance(atom, SSAValue) else None
-            first, last = (
-                (None, None) if side is None else (_constant_of(_require(side.low)), _constant_of(_require(side.high)))
-            )
-            if factor < 0:
-                first, last = last, first
-            least = None if least is None or first is None else least + factor * first
-            greatest = None if greatest is None or last is None else greatest + factor * last
-        return least, greatest
-
-
-def _is_among(total: Sum, name: str, extremum: Sum) -> bool:
-    """Whether `extremum` is the `name` (min, max) of `total` and another sum."""
-    match extremum:
-        case Sum(constant=0, terms=((Atom(name=operator, operands=operands), 1),)):
-            return operator == name and total in operands
-        case _:
-            return False
-
-
-def _require(total: Sum | None) -> Sum:
-    assert total is not None
-    return total
-
-
-def _divide(total: Sum, divisor: int) -> Sum:
-    if all(factor % divisor == 0 for _, factor in total.terms):
-        return Sum(total.constant // divisor, tuple((atom, factor // divisor) for atom, factor in total.terms))
-    return Sum(0, ((Atom("floordiv", (total, Sum(divisor))), 1),))
+        return all(map(self._is_fixed, op.operands))

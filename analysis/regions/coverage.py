@@ -9,8 +9,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.text.names import source_name
 from ..index import Analyzer
+from ..isl_budget import REGIONS, at_most
 from .boxes import Box, Side
-from .exact import Names, NotAffine, limited
+from .exact import Names, NotAffine
 from .relax import IsFixed
 
 
@@ -34,7 +35,7 @@ def why_not_covered(
     wanted = [_read_conditions(names, box, points, shape) for box in read]
     covered = [c for box in written if (c := _written_conditions(names, box, points, lost)) is not None]
     try:
-        with limited():
+        with at_most(REGIONS):
             missing = _union(names, points, wanted).subtract(_union(names, points, covered))
             if missing.is_empty():
                 return None

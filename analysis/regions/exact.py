@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -13,12 +12,10 @@ from xdsl.ir import BlockArgument, SSAValue
 from ...dialects.text import expression_text
 from ...dialects.tir import ForOp
 from ..index import Analyzer, Atom, Div, Lin, Max, Min, Mod, render, type_range
-from ..isl_budget import at_most
+from ..isl_budget import REGIONS, at_most
 from .boxes import Side
 from .relax import IsFixed, moving_range
 
-# isl gives up after this number of basic operations; more expensive regions are not worth the wait.
-_MAX_OPERATIONS = 500_000
 _MAX_PIECES = 4
 _NAME = re.compile(r"\bv\d+\b")
 
@@ -30,11 +27,6 @@ class NotAffine(Exception):
 def said(lin: Lin) -> str:
     """The text of a sum, with the names of the program."""
     return render(lin, expression_text)
-
-
-def limited() -> AbstractContextManager[None]:
-    """Limits the work of isl in the body; isl.Error beyond the limit."""
-    return at_most(_MAX_OPERATIONS)
 
 
 @dataclass
@@ -150,7 +142,7 @@ def range_of(names: Names, lin: Lin) -> tuple[int, int] | None:
     """The minimum and maximum of a sum of fixed values; None if isl cannot determine them."""
     try:
         text = names.text(lin)
-        with limited():
+        with at_most(REGIONS):
             values = names.set(["e"], [f"e = {text}"])
             values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
             ends = values.dim_min_val(0), values.dim_max_val(0)

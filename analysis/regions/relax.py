@@ -87,7 +87,8 @@ class Relaxer:
             return self._value(atom)
         if not self.moving(atom):
             return Lin.of(atom), Lin.of(atom)
-        return _ENDS[type(atom)](self, atom)
+        rule = _ENDS.get(type(atom))
+        return None if rule is None else rule(self, atom)
 
     def _value(self, value: SSAValue) -> Ends | None:
         if not self.moves(value):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import islpy as isl
 
 from ..index import Analyzer, Lin
+from ..isl_budget import REGIONS, at_most
 from .boxes import Box, Side
-from .exact import Names, NotAffine, ends_of, limited, measured, said
+from .exact import Names, NotAffine, ends_of, measured, said
 from .relax import Ends, IsFixed, Relaxer, hull
 
 
@@ -81,7 +82,7 @@ def _exact_side(
     names = Names(analyzer, is_fixed)
     try:
         touched = [_element_conditions(names, box, n, conditional=conditional) for box in boxes]
-        with limited():
+        with at_most(REGIONS):
             values = isl.Set.empty(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=["e"]))
             for conditions in touched:
                 values = values.union(names.set(["e"], conditions))

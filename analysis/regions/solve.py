@@ -12,8 +12,9 @@ from xdsl.ir import Block, SSAValue
 
 from ...dialects.tir import BlockOp
 from ..index import Analyzer, Atom, Compound, Div, Lin, Mod
+from ..isl_budget import REGIONS, at_most
 from .boxes import Box, Side
-from .exact import Names, NotAffine, ends_of, limited, measured
+from .exact import Names, NotAffine, ends_of, measured
 from .relax import Ends, IsFixed, Relaxer
 
 
@@ -181,7 +182,7 @@ class _Solver:
                 rest = rest - low * abs(k) if len(terms) > 1 else rest
             for n, (axis, k) in enumerate(terms):
                 assert isinstance(axis, SSAValue)
-                ends = self._digit(relaxer, rest, terms[n:], is_alone=len(terms) == 1)
+                ends = self._digit(relaxer, rest, terms[n:])
                 if ends is None:
                     return None
                 low, high = ends if len(terms) == 1 else (ends[0] + lows[n], ends[1] + lows[n])
@@ -190,7 +191,7 @@ class _Solver:
                 rest = self.analyzer.floormod(rest, abs(k)) if n + 1 < len(terms) else rest
         return solution
 
-    def _digit(self, relaxer: Relaxer, rest: Lin, terms: Sequence[tuple[object, int]], is_alone: bool) -> Ends | None:
+    def _digit(self, relaxer: Relaxer, rest: Lin, terms: Sequence[tuple[object, int]]) -> Ends | None:
         """The range of the leading digit when the number is `rest`; None if the other digits may carry into it."""
         (_, k), *lower = terms
         if lower and not self._fits(lower, abs(k)):
@@ -217,7 +218,7 @@ class _Solver:
             conditions = [
                 f"{names.text(e.low)} <= {names.text(e.sum)} < {names.text(e.low + e.count)}" for e in equations
             ]
-            with limited():
+            with at_most(REGIONS):
                 for axis in axes:
                     if axis in names.of:
                         ends = ends_of(names, names.set([names.of[axis]], conditions).coalesce())

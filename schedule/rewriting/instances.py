@@ -11,10 +11,11 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin, export
+from ...analysis.isl_budget import REGIONS, at_most
 from ...analysis.iter_map import predicate_constraints
 from ...analysis.names import block_name
 from ...analysis.regions import Side, bindings, defined_outside
-from ...analysis.regions.exact import Names, NotAffine, limited
+from ...analysis.regions.exact import Names, NotAffine
 from ...analysis.scopes import depends_on, loops_around
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
@@ -102,7 +103,7 @@ def run_the_same(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], oute
             f"{names.text(side.low)} <= {point} < {names.text(side.low + side.extent)}"
             for point, side in zip(points, sides, strict=True)
         ]
-        with limited():
+        with at_most(REGIONS):
             return names.set(points, inside).is_equal(before)
     except (NotAffine, isl.Error):
         return False
@@ -173,7 +174,7 @@ class Instances:
             if not is_exact:
                 raise NotAffine("a condition")
             texts += [f"{self.names.text(constraint)} >= 0" for constraint in constraints]
-        with limited():
+        with at_most(REGIONS):
             return self.names.set(points, texts)
 
     def conditions(self, unknown: Sequence[SSAValue], known: Sequence[Condition]) -> list[AxisCondition] | None:
@@ -188,7 +189,7 @@ class Instances:
         except NotAffine:
             return None
         try:
-            with limited():
+            with at_most(REGIONS):
                 context = self.names.set(points, [*(f"{p} = {p}" for p in points), *texts])
                 rest = image.gist(context).coalesce()
                 return None if rest.is_empty() else list(self._comparisons(rest))

@@ -23,7 +23,6 @@ from stepwell.analysis.iter_map import (
     lin_text,
     predicate_constraints,
     split_constraints,
-    why_not_affine,
     why_not_bijective,
     why_not_injective,
     why_not_onto,
@@ -367,13 +366,6 @@ def test_conditions_that_are_not_known_leave_open_whether_all_is_reached() -> No
     assert why_not_injective(split.analyzer, domain, split.bindings) is None
     reason = "a condition on the loops is not known to be affine"
     assert why_not_onto(split.analyzer, domain, split.bindings, split.box) == reason
-
-
-def test_a_map_need_not_be_made_of_digits_to_be_affine() -> None:
-    skewed = case(4, 4, bind=lambda _, i, j: [i, i + j])
-    assert why_not_affine(skewed.analyzer, skewed.domain, skewed.bindings) is None
-    twice = case(4, 4, bind=lambda _, i, j: [i, i])
-    assert why_not_affine(twice.analyzer, twice.domain, twice.bindings) == "i is in more than one place"
 
 
 # Domains of programs, symbolic ranges

@@ -25,10 +25,6 @@ from stepwell.analysis.scopes import (
     root_buffer,
     scope_of,
     statements,
-    why_not_affine_binding,
-    why_not_complete,
-    why_not_only_writer,
-    why_not_reduction,
     writes_of,
 )
 from stepwell.dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, StoreOp
@@ -224,109 +220,6 @@ def test_a_view_is_the_buffer_it_looks_at() -> None:
     assert names(producers(read)) == ["write"]
     assert writes_of(write) == reads_of(read) == [func.body.block.args[0]]
     assert root_buffer(next(op.buffer for op in write.walk() if isinstance(op, StoreOp))) is func.body.block.args[0]
-
-
-# Kinds of blocks
-
-
-def update(body: str, kinds: str) -> BlockOp:
-    """A block P with axes vi (of 8) and vk (of 4), and the given body."""
-    lines = "\n        ".join(body.split("\n"))
-    head = f"for i, k in T.grid(8, 4):\n    with T.block('P'):\n        vi, vk = T.axis.remap('{kinds}', [i, k])"
-    return block(function(f"{head}\n        {lines}"), "P")
-
-
-REDUCTION = "with T.init():\n    B[vi] = 0.0\nB[vi] = B[vi] + A[vk]"
-
-
-@pytest.mark.parametrize(
-    ("body", "kinds", "reason"),
-    [
-        ("B[vi] = A[vk]", "SS", None),
-        ("B[vi] = A[vk]", "SR", "axis vk is a reduce axis, expected only spatial axes"),
-        ("B[vi] = B[vi] + A[vk]", "SS", "it reads buffer B, which it writes"),
-    ],
-)
-def test_what_keeps_a_block_from_being_complete_is_named(body: str, kinds: str, reason: str | None) -> None:
-    expected = None if reason is None else f"block P is not complete: {reason}"
-    assert why_not_complete(update(body, kinds)) == expected
-
-
-@pytest.mark.parametrize(
-    ("body", "kinds", "reason"),
-    [
-        (REDUCTION, "SR", None),
-        (REDUCTION, "SS", None),
-        ("B[vi] = B[vi] + A[vk]", "SR", "it has no init"),
-        (
-            REDUCTION,
-            "RS",
-            "reduce axis vi is in an index of buffer B, which it writes, expected only spatial axes there",
-        ),
-        (
-            "with T.init():\n    B[0] = 0.0\nx: T.int32 = vk + 1\nB[x] = B[x] + A[vi]",
-            "SR",
-            "reduce axis vk is in an index of buffer B, which it writes, expected only spatial axes there",
-        ),
-    ],
-)
-def test_what_keeps_a_block_from_being_a_reduction_is_named(body: str, kinds: str, reason: str | None) -> None:
-    expected = None if reason is None else f"block P is not a reduction block: {reason}"
-    assert why_not_reduction(update(body, kinds)) == expected
-
-
-def test_axes_of_other_kinds_are_no_reduction() -> None:
-    found = block(
-        function(
-            "for i in range(8):\n    with T.block('P'):\n        vi = T.axis.scan(8, i)\n"
-            "        with T.init():\n            B[0] = 0.0\n        B[0] = B[0] + A[vi]"
-        ),
-        "P",
-    )
-    reason = "axis vi is a scan axis, expected spatial and reduce axes"
-    assert why_not_reduction(found) == f"block P is not a reduction block: {reason}"
-
-
-def test_other_writers_are_looked_for_in_the_scope_or_below_an_op() -> None:
-    func = function(GRAPH)
-    first = block(func, "P1")
-    reason = "buffer B is written by block P3 too, expected one writer"
-    assert why_not_only_writer(first) == reason
-    assert why_not_complete(first) == f"block P1 is not complete: {reason}"
-    assert why_not_only_writer(first, within=loops_around(first)[0]) is None
-    assert why_not_complete(first, within=loops_around(first)[0]) is None
-
-
-@pytest.mark.parametrize(
-    ("axes", "reason"),
-    [
-        ("T.axis.remap('SS', [i, k])", None),
-        ("T.axis.spatial(8, i), T.axis.spatial(16, i + k)", None),
-        ("T.axis.spatial(4, i // 2), T.axis.spatial(2, i % 2)", None),
-        (
-            "T.axis.spatial(16, i + k), T.axis.spatial(8, 0)",
-            "axis vi is bound to i + k, in which i takes 8 values, but k moves in steps of 1",
-        ),
-        ("T.axis.spatial(8, i), T.axis.spatial(8, i)", "i is in more than one place"),
-        (
-            "T.axis.spatial(64, i * i), T.axis.spatial(4, k)",
-            "axis vi is bound to i*i, in which i*i is a product of loops",
-        ),
-    ],
-)
-def test_what_keeps_a_binding_from_being_affine_is_named(axes: str, reason: str | None) -> None:
-    vi, vk = ("T.axis.remap", "") if "remap" in axes else axes.split(", T.axis")[:2]
-    lines = f"vi, vk = {axes}" if not vk else f"vi = {vi}\n        vk = T.axis{vk}"
-    func = function(f"for i, k in T.grid(8, 4):\n    with T.block('P'):\n        {lines}\n        B[0] = A[0]")
-    assert why_not_affine_binding(block(func, "P")) == reason
-
-
-def test_a_predicate_restricts_the_loops_of_a_binding() -> None:
-    func = function(
-        "for i, k in T.grid(3, 3):\n    with T.block('P'):\n        vi = T.axis.spatial(8, i * 3 + k)\n"
-        "        T.where(i * 3 + k < 8)\n        B[vi] = A[vi]"
-    )
-    assert why_not_affine_binding(block(func, "P")) is None
 
 
 def test_values_depend_on_axes_through_names_and_blocks() -> None:

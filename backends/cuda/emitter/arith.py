@@ -20,6 +20,17 @@ from xdsl.dialects.builtin import Float64Type, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from ....core.dtypes import dtype_of, float_format, is_small_float
+from ....core.intervals import (
+    bit_and,
+    bit_or,
+    floordiv,
+    maximum,
+    minimum,
+    signed_range,
+    truncmod,
+    within,
+    wrap,
+)
 from ...llvm.arith import refuse_small_float
 from ...llvm.types import bit_width, element_type, is_bool, lanes
 from .expression import (
@@ -28,13 +39,11 @@ from .expression import (
     UNSIGNED,
     WIDTHS,
     Expr,
-    Range,
     binary,
     call,
     cast,
     from_unsigned,
     index,
-    int_range,
     negate,
     negation,
     number,
@@ -135,7 +144,8 @@ def _bitwise(f: FunctionEmitter, op: arith.AndIOp, values: list[Expr]) -> Expr:
     if is_bool(op.result.type):
         return _logical(_ON_BOOLS[symbol], lhs, rhs)
     result = binary(symbol, lhs, rhs, lhs.type)
-    return replace(result, range=_bitwise_range(symbol, lhs, rhs))
+    rule = bit_and if symbol == "&" else bit_or
+    return replace(result, range=rule(lhs.bounds, rhs.bounds))
 
 
 def _logical(symbol: str, lhs: Expr, rhs: Expr) -> Expr:
@@ -145,15 +155,6 @@ def _logical(symbol: str, lhs: Expr, rhs: Expr) -> Expr:
     if symbol == "!=":  # the operands may be comparisons
         return replace(binary(symbol, lhs, rhs, "bool"))
     return binary(symbol, lhs, rhs, "bool")
-
-
-def _bitwise_range(symbol: str, lhs: Expr, rhs: Expr) -> Range | None:
-    highs = [value.bounds[1] for value in (lhs, rhs) if value.is_natural]
-    if symbol == "&" and highs:
-        return 0, min(highs)
-    if len(highs) == 2:
-        return 0, 2 ** max(highs).bit_length() - 1
-    return None
 
 
 def _signed_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
@@ -166,8 +167,7 @@ def _signed_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Ex
 
 def extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
     """`min` or `max` of two numbers of one type."""
-    (a, b), (c, d) = lhs.bounds, rhs.bounds
-    range = (min(a, c), min(b, d)) if function == "min" else (max(a, c), max(b, d))
+    range = (minimum if function == "min" else maximum)(lhs.bounds, rhs.bounds)
     result = call(function, lhs.type, *(_exact_argument(value) for value in (lhs, rhs)), range=range)
     return replace(result, multiple=gcd(lhs.multiple, rhs.multiple))
 
@@ -230,7 +230,7 @@ def _nonzero(value: Expr) -> bool:
 def _divides_safely(lhs: Expr, rhs: Expr) -> bool:
     """Whether a signed division neither divides by 0 nor overflows."""
     return _nonzero(rhs) and (
-        rhs.bounds[0] > -1 or rhs.bounds[1] < -1 or lhs.bounds[0] > int_range(WIDTHS[lhs.type])[0]
+        rhs.bounds[0] > -1 or rhs.bounds[1] < -1 or lhs.bounds[0] > signed_range(WIDTHS[lhs.type])[0]
     )
 
 
@@ -239,7 +239,7 @@ def _quotient(lhs: Expr, rhs: Expr) -> Expr:
     result = _trim(binary("/", lhs, rhs, lhs.type))
     if not (lhs.is_natural and rhs.bounds[0] > 0):
         return result
-    range = lhs.bounds[0] // rhs.bounds[1], lhs.bounds[1] // rhs.bounds[0]
+    range = floordiv(lhs.bounds, rhs.bounds)
     divisor = rhs.literal
     exact = divisor is not None and lhs.multiple % divisor == 0
     return replace(result, range=range, multiple=lhs.multiple // divisor if exact and divisor is not None else 1)
@@ -250,8 +250,7 @@ def _remainder(lhs: Expr, rhs: Expr) -> Expr:
     result = _trim(binary("%", lhs, rhs, lhs.type))
     if rhs.bounds[0] <= 0:
         return result
-    most = rhs.bounds[1] - 1
-    range = (0 if lhs.is_natural else -most), min(most, max(lhs.bounds[1], 0))
+    range = truncmod(lhs.bounds, rhs.bounds)
     return replace(result, range=range, multiple=gcd(lhs.multiple, rhs.multiple))
 
 
@@ -373,7 +372,7 @@ def _shift_left(op: Operation, value: Expr, amount: int) -> Expr:
     type = value.type
     if is_index(op.results[0].type):
         return index("*", value, number(2**amount))
-    if low >= 0 and high << amount <= int_range(WIDTHS[type])[1]:
+    if low >= 0 and high << amount <= signed_range(WIDTHS[type])[1]:
         shifted = binary("<<", value, number(amount), type)
         return replace(shifted, range=(low << amount, high << amount), multiple=value.multiple << amount)
     if WIDTHS[type] < 32:
@@ -507,11 +506,11 @@ def _signed_bits(value: Expr, bits: int) -> Expr:
     """The signed number in a bool or in the low `bits` bits."""
     if value.type == "bool":
         return select(value, number(-1), number(0))
-    low, high = int_range(bits)
+    whole = signed_range(bits)
     if value.literal is not None:
-        return number((value.literal - low) % 2**bits + low)
+        return number(wrap(value.literal, whole))
     shifted = binary("<<", value, number(8 - bits), INT)
-    return replace(binary(">>", cast("signed char", shifted), number(8 - bits), INT), range=(low, high))
+    return replace(binary(">>", cast("signed char", shifted), number(8 - bits), INT), range=whole)
 
 
 def _resize_small(op: arith.ExtSIOp, value: Expr) -> Expr:
@@ -537,8 +536,7 @@ def narrow(value: Expr, type: str) -> Expr:
         return value
     if type == "bool":
         return binary("!=", binary("&", value, number(1), INT), number(0), "bool")
-    low, high = int_range(WIDTHS[type])
-    fits = low <= value.bounds[0] and value.bounds[1] <= high
+    fits = within(value.bounds, signed_range(WIDTHS[type]))
     source = value.unsigned if value.unsigned is not None and not fits else value
     return cast(type, source, value.bounds if fits else None)
 
@@ -566,8 +564,7 @@ def _index_cast(f: FunctionEmitter, op: arith.IndexCastOp, values: list[Expr]) -
 
 
 def _literal(value: int, type: str) -> Expr:
-    low, _ = int_range(WIDTHS[type])
-    return number((value - low) % 2 ** WIDTHS[type] + low, type)
+    return number(wrap(value, signed_range(WIDTHS[type])), type)
 
 
 def _sitofp(f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:

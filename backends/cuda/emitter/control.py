@@ -17,8 +17,9 @@ from xdsl.dialects import cf, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, BlockArgument, SSAValue
 
+from ....core.intervals import signed_range
 from ...llvm.types import lanes
-from .expression import INT, LONG, Expr, common, int_range, name, negation, select
+from .expression import INT, LONG, Expr, common, name, negation, select
 from .function import FunctionEmitter, Lowerings, has_effects, unsupported
 from .types import is_index, scalar_type
 
@@ -35,7 +36,7 @@ def _loop_type(bounds: Sequence[Expr], value: SSAValue) -> str:
         return scalar_type(value.type)
     lower, upper, step = bounds
     last = upper.bounds[1] + step.bounds[1] - 1
-    steps_fit = step.literal == 1 or last <= int_range(32)[1]
+    steps_fit = step.literal == 1 or last <= signed_range(32)[1]
     return INT if steps_fit and common(lower.type, upper.type, step.type) == INT else LONG
 
 

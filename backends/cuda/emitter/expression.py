@@ -6,10 +6,15 @@ whether an `index` fits `int`, and whether an address is aligned.
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
+
+from ....core import intervals
+from ....core.intervals import Interval, hull, intersect, signed_range, within, wrap
 
 PRIMARY, UNARY, MULTIPLY, ADD, SHIFT, COMPARE, EQUAL, CONDITIONAL, SPACED = 16, 15, 13, 12, 11, 10, 9, 3, 15
 """Levels of precedence. An operand of a shift or a bitwise operation has parentheses unless it is unary or primary."""
@@ -36,18 +41,12 @@ INT, LONG = "int", "long long"
 
 _SIMPLE = re.compile(r"-?[\w.]+")
 
-Range = tuple[int, int]
-
-
-def int_range(bits: int) -> Range:
-    """The smallest and the largest signed number of a width."""
-    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
-
-
-def wrap(value: int, bits: int) -> int:
-    """`value` wrapped to a signed number of a width."""
-    low, _ = int_range(bits)
-    return (value - low) % 2**bits + low
+_OPERATIONS: dict[str, tuple[Callable[[int, int], int], Callable[[Interval, Interval], Interval]]] = {
+    "+": (operator.add, intervals.add),
+    "-": (operator.sub, intervals.sub),
+    "*": (operator.mul, intervals.mul),
+}
+"""A sum, difference or product of numbers, and of their ranges."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Expr:
     text: str
     level: int
     type: str
-    range: Range | None = None
+    range: Interval | None = None
     """Inclusive bounds of an integer."""
     multiple: int = 1
     """A divisor of an integer; 0 if the integer is 0."""
@@ -79,9 +78,9 @@ class Expr:
         return self.range[0] if self.range is not None and self.range[0] == self.range[1] else None
 
     @property
-    def bounds(self) -> Range:
+    def bounds(self) -> Interval:
         """The range of an integer, by default the range of its type."""
-        return self.range if self.range is not None else int_range(WIDTHS[self.type])
+        return self.range if self.range is not None else signed_range(WIDTHS[self.type])
 
     @property
     def is_natural(self) -> bool:
@@ -97,7 +96,7 @@ class Expr:
         return replace(self, text=name, level=PRIMARY, reads=False, unsigned=None, wide=None)
 
 
-def name(text: str, type: str, range: Range | None = None, multiple: int = 1) -> Expr:
+def name(text: str, type: str, range: Interval | None = None, multiple: int = 1) -> Expr:
     """A variable."""
     return Expr(text, PRIMARY, type, range, multiple)
 
@@ -106,7 +105,7 @@ def number(value: int, type: str | None = None) -> Expr:
     """An integer literal; without a type, an `index` of the narrowest type."""
     if type == "bool":
         return Expr("true" if value & 1 else "false", PRIMARY, type)
-    low, high = int_range(32)
+    low, high = signed_range(32)
     fits = low <= value <= high
     suffix = "" if fits and type != LONG else "LL"
     lowest = -(2**63) if suffix else low
@@ -130,13 +129,13 @@ def binary(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) 
     )
 
 
-def cast(type: str, value: Expr, range: Range | None = None) -> Expr:
+def cast(type: str, value: Expr, range: Interval | None = None) -> Expr:
     """`(type)value`."""
     return Expr(f"({type}){value.at(UNARY)}", UNARY, type, range, value.multiple if range else 1, value.reads)
 
 
-def call(function: str, type: str, *arguments: Expr, range: Range | None = None) -> Expr:
-    """`function(arguments)`, for a function without side effects."""
+def call(function: str, type: str, *arguments: Expr, range: Interval | None = None) -> Expr:
+    """`function(arguments)`, of a function without effects."""
     text = ", ".join(argument.text for argument in arguments)
     return Expr(f"{function}({text})", PRIMARY, type, range, reads=any(argument.reads for argument in arguments))
 
@@ -157,7 +156,7 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     text = f"{condition.at(4)} ? {then.at(4)} : {otherwise.at(CONDITIONAL)}"
     type, range = common(then.type, otherwise.type), None
     if type in WIDTHS and type != "bool":
-        range = min(then.bounds[0], otherwise.bounds[0]), max(then.bounds[1], otherwise.bounds[1])
+        range = hull(then.bounds, otherwise.bounds)
     reads = condition.reads or then.reads or otherwise.reads
     return Expr(text, CONDITIONAL, type, range, gcd(then.multiple, otherwise.multiple), reads)
 
@@ -167,14 +166,9 @@ def common(*types: str) -> str:
     return LONG if LONG in types else types[0]
 
 
-def exact(symbol: str, lhs: Range, rhs: Range) -> Range:
+def exact(symbol: str, lhs: Interval, rhs: Interval) -> Interval:
     """The range of a sum, difference or product that does not wrap."""
-    if symbol == "+":
-        return lhs[0] + rhs[0], lhs[1] + rhs[1]
-    if symbol == "-":
-        return lhs[0] - rhs[1], lhs[1] - rhs[0]
-    products = [a * b for a in lhs for b in rhs]
-    return min(products), max(products)
+    return _OPERATIONS[symbol][1](lhs, rhs)
 
 
 def multiple_of(symbol: str, lhs: Expr, rhs: Expr) -> int:
@@ -183,7 +177,7 @@ def multiple_of(symbol: str, lhs: Expr, rhs: Expr) -> int:
 
 
 def compute(symbol: str, a: int, b: int) -> int:
-    return a * b if symbol == "*" else a + b if symbol == "+" else a - b
+    return _OPERATIONS[symbol][0](a, b)
 
 
 def plain(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) -> Expr:
@@ -191,9 +185,8 @@ def plain(symbol: str, lhs: Expr, rhs: Expr, type: str, *, flat: bool = False) -
     range = exact(symbol, lhs.bounds, rhs.bounds)
     if symbol == "+" and rhs.literal is not None and rhs.literal < 0:
         symbol, rhs = "-", number(-rhs.literal, type)
-    low, high = int_range(WIDTHS[type])
     text = binary(symbol, lhs, rhs, type, flat=flat and symbol == "+")
-    return replace(text, range=(max(range[0], low), min(range[1], high)), multiple=multiple_of(symbol, lhs, rhs))
+    return replace(text, range=intersect(range, signed_range(WIDTHS[type])), multiple=multiple_of(symbol, lhs, rhs))
 
 
 def widen(value: Expr) -> Expr:
@@ -212,7 +205,7 @@ def index(symbol: str, lhs: Expr, rhs: Expr, *, flat: bool = False) -> Expr:
     """
     a, b = lhs.literal, rhs.literal
     if a is not None and b is not None:
-        return number(wrap(compute(symbol, a, b), 64))
+        return number(wrap(compute(symbol, a, b), signed_range(64)))
     if b == (1 if symbol == "*" else 0):
         return lhs
     if a == (1 if symbol == "*" else 0) and symbol != "-":
@@ -220,18 +213,18 @@ def index(symbol: str, lhs: Expr, rhs: Expr, *, flat: bool = False) -> Expr:
     if symbol == "*" and (a == 0 or b == 0):
         return number(0)
     range = exact(symbol, lhs.bounds, rhs.bounds)
-    low, high = int_range(32)
+    whole = signed_range(32)
     if LONG in (lhs.type, rhs.type):
         lhs, rhs = (value.wide or value for value in (lhs, rhs))
         return plain(symbol, lhs, rhs, LONG, flat=flat)
     result = plain(symbol, lhs, rhs, INT, flat=flat)
-    if low <= range[0] and range[1] <= high and lhs.wide is None and rhs.wide is None:
+    if within(range, whole) and lhs.wide is None and rhs.wide is None:
         return result
     if lhs.wide is not None or lhs.literal is None:
         wide = plain(symbol, widen(lhs), rhs.wide or rhs, LONG, flat=flat)
     else:
         wide = plain(symbol, lhs, widen(rhs), LONG, flat=flat)
-    return replace(result, wide=wide) if range[0] <= high and range[1] >= low else wide
+    return replace(result, wide=wide) if intersect(range, whole) else wide
 
 
 def to_unsigned(value: Expr) -> Expr:
@@ -243,7 +236,7 @@ def to_unsigned(value: Expr) -> Expr:
     return value.unsigned or cast(UNSIGNED[bits], value)
 
 
-def from_unsigned(value: Expr, type: str, range: Range | None = None) -> Expr:
+def from_unsigned(value: Expr, type: str, range: Interval | None = None) -> Expr:
     """The signed number with the bits of an unsigned number."""
     return replace(cast(type, value), range=range, unsigned=value)
 
@@ -251,17 +244,17 @@ def from_unsigned(value: Expr, type: str, range: Range | None = None) -> Expr:
 def wrapping(symbol: str, lhs: Expr, rhs: Expr, type: str) -> Expr:
     """A sum, difference or product of integers that wraps at the width of `type`."""
     bits = WIDTHS[type]
-    low, high = int_range(bits)
+    whole = signed_range(bits)
     a, b = lhs.literal, rhs.literal
     if a is not None and b is not None:
-        return number(wrap(compute(symbol, a, b), bits), type)
+        return number(wrap(compute(symbol, a, b), whole), type)
     range = exact(symbol, lhs.bounds, rhs.bounds)
-    if low <= range[0] and range[1] <= high:
+    if within(range, whole):
         return plain(symbol, lhs, rhs, type)
     if bits < 32:  # `int` holds the exact result
         return cast(type, binary(symbol, lhs, rhs, INT))
     if symbol == "+" and b is not None and b < 0:
-        symbol, rhs = "-", number(-b, LONG if bits == 64 else INT) if b != low else rhs
+        symbol, rhs = "-", number(-b, LONG if bits == 64 else INT) if b != whole[0] else rhs
     left = to_unsigned(lhs)
     right = rhs.unsigned or (to_unsigned(rhs) if rhs.literal is not None else rhs)
     return from_unsigned(binary(symbol, left, right, UNSIGNED[bits]), type)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ....core.dtypes import SMALL_FLOATS, parse_dtype
 from ....core.errors import UnsupportedError
-from .expression import INTEGERS, UNSIGNED, int_range, number
+from ....core.intervals import signed_range
+from .expression import INTEGERS, UNSIGNED, number
 from .names import PREFIX
 from .types import BFLOAT, HALF
 
@@ -134,7 +135,7 @@ def _to_integer(name: str, kind: str) -> str:
     signed, bits = name[3] == "s", int(name[4:])
     t, (float_type, *_) = INTEGERS[bits], _FLOATS[kind]
     suffix = "f" if kind == "f32" else ""
-    low, high = int_range(bits) if signed else (0, 2**bits - 1)
+    low, high = signed_range(bits) if signed else (0, 2**bits - 1)
     least = number(low, t).text
     most = number(high if signed else -1, t).text
     above = f"{float(high + 1)!r}{suffix}"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from stepwell.analysis.dependence import compare as compare_module
-from stepwell.analysis.dependence import compare_flows, limits, value_flow
+from stepwell.analysis import isl_budget
+from stepwell.analysis.dependence import compare_flows, value_flow
 from stepwell.dialects.tir import AllocBufferOp, BlockOp
 
 
@@ -423,7 +423,7 @@ def test_blocks_whose_axes_are_bound_to_what_is_not_affine_stay_under_their_loop
 
 def test_what_takes_too_much_work_to_compare_is_refused(monkeypatch, function) -> None:
     flow = value_flow(function(ALLOC + MATMUL + CONSUME))
-    monkeypatch.setattr(limits, "MOST", 10)
+    monkeypatch.setattr(isl_budget, "DEPENDENCES", 10)
     violation = compare_flows(flow, flow)
     assert violation is not None
     assert violation.message == "whether it computes the same takes too much to find out"
@@ -435,7 +435,7 @@ def test_what_takes_too_much_work_to_compare_is_refused(monkeypatch, function) -
 def test_what_takes_too_much_work_for_dead_executions_is_refused_as_without(monkeypatch, function, pairs) -> None:
     before, after = (function(LEGAL["a consumer that runs on parts of sums, and last on all"][n]) for n in (0, 1))
     flows = value_flow(before), value_flow(after)
-    monkeypatch.setattr(compare_module, "limited", lambda share=1: limits.limited(share if share == 1 else 1e-5))
+    monkeypatch.setattr(isl_budget, "DEAD_EXECUTIONS", 10)
     violation = compare_flows(*flows, renamed=pairs(before, after))
     assert violation is not None
     assert violation.message.endswith("runs several times, and not always reads the same C[0, 0]")

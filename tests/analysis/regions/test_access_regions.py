@@ -37,6 +37,15 @@ def accesses(body: str, block: int = 0) -> tuple[str, str]:
         ("for k in range(4):\n    B[vi] = A[k // 2, k % 2]", "A[0:2, 0:2]", "B[vi]"),
         ("for k in range(4):\n    B[vi] = A[(vi * 4 + k) // 4, 0]", "A[vi, 0]", "B[vi]"),
         ("for k in range(4):\n    B[vi] = A[k * k, 0]", "A[0:64, 0]", "B[vi]"),
+        ("for k in range(4):\n    B[vi] = A[(k * k) % 8, 0]", "A[0:8, 0]", "B[vi]"),
+        ("for k in range(4):\n    B[vi] = A[k // (vi + 1), 0]", "A[0:3 // (vi + 1) + 1, 0]", "B[vi]"),
+        (
+            "for k in range(4):\n    B[vi] = A[(vi * 2 + vj - k) // 2, 0]",
+            "A[(vi * 2 + vj - 3) // 2:(vi * 2 + vj - 3) // 2 + ((vi * 2 + vj) // 2 - (vi * 2 + vj - 3) // 2 + 1), 0]",
+            "B[vi]",
+        ),
+        ("B[vi // 4 * 4 + vi % 4] = A[(vi + 1) * (vj + 2), 0]", "A[(vi + 1) * (vj + 2), 0]", "B[vi // 4 * 4 + vi % 4]"),
+        ("B[vi] = A[2 - vi + vj, 0]", "A[2 - vi + vj, 0]", "B[vi]"),
         ("for k in range(vi):\n    B[k] = 1.0", "", "B[0:vi]"),
         ("B[vi] = A[vi, vj] + A[vi + 1, vj] + A[vi, vj + 2]", "A[vi:vi + 2, vj:vj + 3]", "B[vi]"),
         (
