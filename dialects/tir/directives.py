@@ -289,6 +289,11 @@ class Dictionary(CustomDirective):
 # Regions
 
 
+def _print_body(printer: Printer, state: PrintingState, region: Region, *, terminators: bool) -> None:
+    print_body(printer, region, terminators=terminators)
+    state.should_emit_space, state.last_was_punctuation = True, False
+
+
 @irdl_custom_directive
 class Body(CustomDirective):
     """A block of statements without arguments. As the anchor of an optional group, an empty block is not printed."""
@@ -299,7 +304,7 @@ class Body(CustomDirective):
         self.region.set(state, parse_body(parser))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        print_body(printer, self.region.get(op))
+        _print_body(printer, state, self.region.get(op), terminators=False)
 
     def is_anchorable(self) -> bool:
         return True
@@ -321,4 +326,4 @@ class YieldingBody(CustomDirective):
         self.region.set(state, parse_body(parser))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        print_body(printer, self.region.get(op), terminators=True)
+        _print_body(printer, state, self.region.get(op), terminators=True)
