@@ -33,6 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ...core.comparisons import predicate_of
 from ...core.dtypes import DType, dtype_of, type_of
 from ...core.xdsl_compat import hint
 from .base import (
@@ -617,26 +618,7 @@ _CMPI = {
     "gt": ("sgt", "ugt"),
     "ge": ("sge", "uge"),
 }
-_CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _CMPF = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-_CMPF_PREDICATES = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
 
 COMPARISONS: tuple[str, ...] = tuple(_CMPF)
 """The names of the comparison operators."""
@@ -656,9 +638,7 @@ def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> Comparison:
 
 def comparison_name(op: Comparison) -> str | None:
     """The operator name (`eq`, `lt`, ...) of a comparison op, or None for a predicate without a TIR operator."""
-    predicate = op.predicate.value.data
+    predicate = predicate_of(op)
     if isinstance(op, arith.CmpfOp):
-        text = _CMPF_PREDICATES[predicate]
-        return next((n for n, p in _CMPF.items() if p == text), None)
-    text = _CMPI_PREDICATES[predicate]
-    return next(n for n, p in _CMPI.items() if text in p)
+        return next((name for name, known in _CMPF.items() if known == predicate), None)
+    return next(name for name, known in _CMPI.items() if predicate in known)
