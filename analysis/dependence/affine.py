@@ -13,6 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...core.comparisons import UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import dtype_of
 from ...core.intervals import Interval, add, floordiv, floormod, mul, signed_range, sub, within
 from ...dialects.tir import (
@@ -37,7 +38,6 @@ from ..index import Analyzer, Compound, Div, Lin, Max, Min, Mod, type_range
 Point: TypeAlias = tuple[int, ...]
 
 DIM = isl.dim_type
-_LAST_SIGNED = 5
 _WORD = 32
 
 
@@ -313,7 +313,7 @@ class Affine:
 
     def _comparison(self, op: arith.CmpiOp, value: SSAValue) -> isl.Set:
         name, dtype = comparison_name(op), dtype_of(op.lhs.type)
-        unsigned = op.predicate.value.data > _LAST_SIGNED
+        unsigned = predicate_of(op) in UNSIGNED_PREDICATES
         if name is None or dtype.lanes != 1 or (unsigned and dtype.kind != "uint"):
             raise NotAffine(value)
         a, b = self.function(op.lhs), self.function(op.rhs)

@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Operation, SSAValue
 
+from ...core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import dtype_of
 from ...core.intervals import signed_range, within
 from ...dialects.tir import CastOp, IfThenElseOp, IntrinsicOp, LetOp, YieldOp, comparison_name, constant_value
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 """The negation of each comparison."""
-
-# Predicates of arith.cmpi
-_EQUALITY = range(2)
-_UNSIGNED = range(6, 10)
 
 
 def decide(analyzer: Analyzer, condition: SSAValue) -> bool | None:
@@ -55,8 +52,8 @@ def _operands(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
         return None
     operands = analyzer.exact(op.lhs), analyzer.exact(op.rhs)
     dtype = dtype_of(op.lhs.type)
-    predicate = op.predicate.value.data
-    if predicate in _EQUALITY or (predicate in _UNSIGNED) == (dtype.kind != "int"):
+    others = UNSIGNED_PREDICATES if dtype.kind == "int" else SIGNED_PREDICATES
+    if predicate_of(op) not in others:
         return operands
     both = 0, signed_range(dtype.bits)[1]  # the numbers that signed and unsigned types share
     return operands if all(within(analyzer.bounds(x), both) for x in operands) else None

@@ -9,13 +9,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import SSAValue
 
+from ...core.comparisons import UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import dtype_of
 from ...dialects.tir import ForOp, IfThenElseOp, IntrinsicOp, LaunchThreadOp, LetOp, YieldOp, comparison_name
 from ...dialects.tir import constant_value as known
 from ..index import Analyzer, Lin
 from .terms import Domain, IterVar
-
-_LAST_SIGNED = 5  # the predicates of arith.cmpi after it are unsigned
 
 
 def iteration_variable(analyzer: Analyzer, loop: ForOp | LaunchThreadOp) -> IterVar | None:
@@ -92,7 +91,7 @@ def _comparison(analyzer: Analyzer, op: arith.CmpiOp) -> list[Lin] | None:
     name = comparison_name(op)
     if not isinstance(op.lhs.type, IntegerType | IndexType) or name in (None, "ne"):
         return None
-    if op.predicate.value.data > _LAST_SIGNED and dtype_of(op.lhs.type).kind != "uint":
+    if predicate_of(op) in UNSIGNED_PREDICATES and dtype_of(op.lhs.type).kind != "uint":
         return None
     difference = analyzer.exact(op.rhs) - analyzer.exact(op.lhs)
     table = {

@@ -15,6 +15,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation
 
+from ...core.comparisons import predicate_of
 from ...core.dtypes import dtype_of, is_small_float
 from . import small_floats
 from .function import FunctionEmitter, Lowerings, unsupported
@@ -50,25 +51,6 @@ _SATURATING = {arith.FPToSIOp: "fptosi.sat", arith.FPToUIOp: "fptoui.sat"}
 _DIVISIONS = {arith.DivSIOp: "sdiv", arith.RemSIOp: "srem", arith.DivUIOp: "udiv", arith.RemUIOp: "urem"}
 _REMAINDERS = (arith.RemSIOp, arith.RemUIOp)
 _SHIFTS = {arith.ShLIOp: "shl", arith.ShRUIOp: "lshr", arith.ShRSIOp: "ashr"}
-_ICMP = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_FCMP = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
 
 
 def fast_math(op: Operation) -> str:
@@ -141,12 +123,12 @@ def _negf(f: FunctionEmitter, op: arith.NegfOp) -> None:
 
 
 def _cmpi(f: FunctionEmitter, op: arith.CmpiOp) -> None:
-    _binary_compare(f, op, "icmp", _ICMP[op.predicate.value.data])
+    _binary_compare(f, op, "icmp", predicate_of(op))
 
 
 def _cmpf(f: FunctionEmitter, op: arith.CmpfOp) -> None:
     refuse_small_float(op)
-    _binary_compare(f, op, f"fcmp {fast_math(op)}".rstrip(), _FCMP[op.predicate.value.data])
+    _binary_compare(f, op, f"fcmp {fast_math(op)}".rstrip(), predicate_of(op))
 
 
 def _binary_compare(f: FunctionEmitter, op: Operation, instruction: str, predicate: str) -> None:

@@ -14,6 +14,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ...core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import DType, dtype_of, int_range, wrap_int
 from ...core.errors import UnsupportedError
 from ...dialects.tir import (
@@ -203,37 +204,37 @@ def _fma(lane: Lane) -> Expr:
 
 # Comparisons
 
-_CMPI = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-_FIRST_UNSIGNED = 6
-_CMPF = (
-    "False",
-    "{a} == {b}",
-    "{a} > {b}",
-    "{a} >= {b}",
-    "{a} < {b}",
-    "{a} <= {b}",
-    "{a} < {b} or {a} > {b}",
-    "{a} == {a} and {b} == {b}",
-    "not ({a} < {b} or {a} > {b})",
-    "not {a} <= {b}",
-    "not {a} < {b}",
-    "not {a} >= {b}",
-    "not {a} > {b}",
-    "{a} != {b}",
-    "{a} != {a} or {b} != {b}",
-    "True",
-)
+_CMPI = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_CMPF = {
+    "false": "False",
+    "oeq": "{a} == {b}",
+    "ogt": "{a} > {b}",
+    "oge": "{a} >= {b}",
+    "olt": "{a} < {b}",
+    "ole": "{a} <= {b}",
+    "one": "{a} < {b} or {a} > {b}",
+    "ord": "{a} == {a} and {b} == {b}",
+    "ueq": "not ({a} < {b} or {a} > {b})",
+    "ugt": "not {a} <= {b}",
+    "uge": "not {a} < {b}",
+    "ult": "not {a} >= {b}",
+    "ule": "not {a} > {b}",
+    "une": "{a} != {b}",
+    "uno": "{a} != {a} or {b} != {b}",
+    "true": "True",
+}
 
 
 def _compare_integers(lane: Lane) -> Expr:
     assert isinstance(lane.op, arith.CmpiOp)
-    predicate = lane.op.predicate.value.data
+    predicate = predicate_of(lane.op)
     args = lane.args
-    if predicate >= _FIRST_UNSIGNED:
+    if predicate in UNSIGNED_PREDICATES:
         args = [lane.unsigned(0), lane.unsigned(1)]
-    elif predicate > 1 and lane.sources[0].kind != "int":
+    elif predicate in SIGNED_PREDICATES and lane.sources[0].kind != "int":
         args = [_as_signed(a, lane.sources[0]) for a in args]
-    return Expr(f"{args[0].at(OR)} {_CMPI[predicate]} {args[1].at(OR)}", COMPARE)
+    comparison = predicate[-2:]  # without the sign
+    return Expr(f"{args[0].at(OR)} {_CMPI[comparison]} {args[1].at(OR)}", COMPARE)
 
 
 def _as_signed(value: Expr, dtype: DType) -> Expr:
@@ -245,7 +246,7 @@ def _as_signed(value: Expr, dtype: DType) -> Expr:
 def _compare_floats(lane: Lane) -> Expr:
     assert isinstance(lane.op, arith.CmpfOp)
     a, b = (x.at(OR) for x in lane.args)
-    text = _CMPF[lane.op.predicate.value.data].format(a=a, b=b)
+    text = _CMPF[predicate_of(lane.op)].format(a=a, b=b)
     return Expr(text, COMPARE if text.count(" ") == 2 else TERNARY)
 
 

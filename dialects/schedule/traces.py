@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from xdsl.ir import Block, Region
 from xdsl.irdl import irdl_op_definition, region_def, traits_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, NoTerminator
 
-from ..tir.base import TirOp, parse_body, parse_discardable, print_body, print_discardable, require
+from ..tir.base import TirOp, require
+from ..tir.directives import Body
 from .base import ScheduleOp
 
 
@@ -38,6 +35,8 @@ class TraceOp(TirOp):
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator(), IsolatedFromAbove())
+    custom_directives = (Body,)
+    assembly_format = "attr-dict-with-keyword custom<Body>($body)"
 
     def __init__(self, body: Region | None = None):
         super().__init__(regions=[Region(Block()) if body is None else body])
@@ -45,14 +44,3 @@ class TraceOp(TirOp):
     def verify_(self) -> None:
         for op in self.body.block.ops:
             require(isinstance(op, ScheduleOp), f"(C1) {op.name} in a trace")
-
-    def print(self, printer: Printer) -> None:
-        print_discardable(printer, self)
-        print_body(printer, self.body)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parse_discardable(parser)
-        op = cls(parse_body(parser))
-        op.attributes = attributes
-        return op

@@ -29,16 +29,14 @@ from ..tir.base import (
     annotations_attr,
     join_mixed,
     parse_body,
-    parse_discardable,
     print_body,
-    print_discardable,
     print_quoted,
-    print_typed,
     require,
     split_mixed,
     strings,
     verify_mixed,
 )
+from ..tir.directives import TypedValues
 from .base import (
     AXIS_KINDS,
     Axis,
@@ -74,32 +72,11 @@ class YieldOp(TirOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(IsTerminator(), Pure())
+    custom_directives = (TypedValues,)
+    assembly_format = "custom<TypedValues>($values, type($values)) (`where` $condition^)? attr-dict-with-keyword"
 
     def __init__(self, values: Sequence[SSAValue], condition: SSAValue | None = None):
         super().__init__(operands=[values, condition])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.values, lambda value: print_typed(printer, value))
-        if self.condition is not None:
-            printer.print_string(" where ")
-            printer.print_ssa_value(self.condition)
-        print_discardable(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        def parse_value() -> SSAValue:
-            operand = parser.parse_unresolved_operand()
-            parser.parse_punctuation(":")
-            return parser.resolve_operand(operand, parser.parse_type())
-
-        values = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parse_value)
-        condition = None
-        if parser.parse_optional_keyword("where"):
-            condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
-        op = cls(values, condition)
-        op.attributes = parse_discardable(parser)
-        return op
 
 
 @irdl_op_definition

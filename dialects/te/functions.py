@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self
 
-from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, SymbolNameConstraint, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, region_def, traits_def, var_operand_def
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, IsTerminator, SymbolOpInterface
 
 from ..tir.base import (
     CallableByBody,
     TirOp,
     annotations_attr,
-    parse_body,
-    parse_discardable,
-    parse_optional_dict,
-    parse_typed_list,
-    print_body,
-    print_discardable,
-    print_optional_dict,
-    print_typed_list,
     require,
 )
+from ..tir.directives import Dictionary, TypedValues, YieldingBody
 from ..tir.functions import SymbolOp
 
 
@@ -63,11 +53,15 @@ class FuncOp(TirOp):
 
     name = "te.func"
 
-    sym_name = prop_def(StringAttr)
+    sym_name = prop_def(SymbolNameConstraint())
     func_attrs = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
 
     traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
+    custom_directives = (Dictionary, YieldingBody)
+    assembly_format = (
+        "$sym_name (`attrs` custom<Dictionary>($func_attrs)^)? attr-dict-with-keyword custom<YieldingBody>($body)"
+    )
 
     def __init__(
         self,
@@ -94,22 +88,6 @@ class FuncOp(TirOp):
     def verify_(self) -> None:
         require(isinstance(self.body.block.last_op, ParamsOp), "(C1) the body does not end in te.params")
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.sym_name.data)
-        print_optional_dict(printer, "attrs", self.func_attrs)
-        print_discardable(printer, self)
-        print_body(printer, self.body, terminators=True)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_symbol_name().data
-        attrs = parse_optional_dict(parser, "attrs")
-        attributes = parse_discardable(parser)
-        op = cls(name, attrs=attrs, body=parse_body(parser))
-        op.attributes = attributes
-        return op
-
 
 @irdl_op_definition
 class ParamsOp(TirOp):
@@ -130,6 +108,8 @@ class ParamsOp(TirOp):
     params = var_operand_def()
 
     traits = traits_def(IsTerminator())
+    custom_directives = (TypedValues,)
+    assembly_format = "custom<TypedValues>($params, type($params)) attr-dict-with-keyword"
 
     def __init__(self, params: Sequence[SSAValue]):
         super().__init__(operands=[params])
@@ -139,13 +119,3 @@ class ParamsOp(TirOp):
         for param in self.params:
             is_legal = isinstance(param.type, TensorType) or isinstance(param.owner, SymbolOp)
             require(is_legal, f"(C2) a parameter of type {param.type} that is no tir.symbol")
-
-    def print(self, printer: Printer) -> None:
-        print_typed_list(printer, self.params)
-        print_discardable(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        op = cls(parse_typed_list(parser))
-        op.attributes = parse_discardable(parser)
-        return op

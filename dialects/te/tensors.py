@@ -20,13 +20,13 @@ from ..tir.base import (
     join_mixed,
     parse_discardable,
     parse_indices,
-    parse_values,
     print_discardable,
     print_indices,
     print_quoted,
     require,
     split_mixed,
 )
+from ..tir.directives import ElementType, Indices
 from .base import tensor_type, tensor_type_of
 
 
@@ -113,6 +113,11 @@ class ReadOp(TirOp):
     result = result_def()
 
     traits = traits_def(Pure())
+    custom_directives = (ElementType, Indices)
+    assembly_format = (
+        "$tensor `` custom<Indices>($indices, type($indices)) attr-dict-with-keyword `:` type($tensor) "
+        "custom<ElementType>(type($result), ref(type($tensor)))"
+    )
 
     def __init__(self, tensor: SSAValue, indices: Sequence[SSAValue]):
         super().__init__(operands=[tensor, indices], result_types=[tensor_type_of(tensor).element_type])
@@ -121,20 +126,3 @@ class ReadOp(TirOp):
         type = tensor_type_of(self.tensor)
         require(len(self.indices) == type.get_num_dims(), f"(C1) {len(self.indices)} indices into {type}")
         require(self.result.type == type.element_type, f"(C2) result of type {self.result.type}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.tensor)
-        print_indices(printer, self.indices)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.tensor.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        tensor, indices = parser.parse_unresolved_operand(), parse_values(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        op = cls(parser.resolve_operand(tensor, parser.parse_type()), indices)
-        op.attributes = attributes
-        return op

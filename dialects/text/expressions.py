@@ -9,6 +9,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, VectorType, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...core.comparisons import predicate_of
 from ...core.dtypes import DType, dtype_of, int_range, type_of, wrap_int
 from ...core.errors import UnsupportedError
 from ..tir import (
@@ -35,10 +36,11 @@ from ..tir import (
     YieldOp,
     comparison_name,
 )
+from ..tir.tree import is_expression
 from .folding import Numbers, operand_dtype, unsupported
 from .literals import dtype_name, number, quoted, type_text
 from .names import Callees, Names, source_name
-from .placement import is_expression, values_to_name
+from .placement import values_to_name
 from .styles import Style
 from .trees import (
     ADD,
@@ -335,7 +337,7 @@ class Expressions:
         name = comparison_name(op)
         if name is not None:
             return self._infix(_COMPARISONS[name], COMPARE, left, right)
-        predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+        predicate = predicate_of(op)
         if predicate not in _FLOAT_COMPARISONS:
             raise unsupported(op)
         template, precedence = _FLOAT_COMPARISONS[predicate]

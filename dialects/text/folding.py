@@ -11,6 +11,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import DType, dtype_of, type_of, wrap_int
 from ...core.errors import UnsupportedError
 from ..tir import (
@@ -32,7 +33,6 @@ Number = int | float | None
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp, arith.MaxSIOp, arith.ShRSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
-_SIGNED_PREDICATES, _UNSIGNED_PREDICATES = range(2, 6), range(6, 10)
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {
     "eq": lambda a, b: a == b,
@@ -53,12 +53,12 @@ def operand_dtype(op: Operation) -> DType | None:
     """The type that the operands of an integer operator must be cast to if the signedness of the operator differs from
     the signedness of the operand type; None if both agree."""
     dtype = dtype_of(op.operands[0].type)
-    predicate = op.predicate.value.data if isinstance(op, arith.CmpiOp) else None
-    if dtype.kind == "int" and (isinstance(op, _UNSIGNED) or predicate in _UNSIGNED_PREDICATES):
+    predicate = predicate_of(op) if isinstance(op, arith.CmpiOp) else None
+    if dtype.kind == "int" and (isinstance(op, _UNSIGNED) or predicate in UNSIGNED_PREDICATES):
         return DType("uint", dtype.bits, dtype.lanes)
-    if dtype.kind == "uint" and (isinstance(op, _SIGNED) or predicate in _SIGNED_PREDICATES):
+    if dtype.kind == "uint" and (isinstance(op, _SIGNED) or predicate in SIGNED_PREDICATES):
         return DType("int", dtype.bits, dtype.lanes)
-    if dtype.is_bool and (isinstance(op, (*_SIGNED, *_UNSIGNED)) or predicate in _SIGNED_PREDICATES):
+    if dtype.is_bool and (isinstance(op, (*_SIGNED, *_UNSIGNED)) or predicate in SIGNED_PREDICATES):
         raise unsupported(op)
     return None
 

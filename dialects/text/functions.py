@@ -9,12 +9,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
+from ..tir.tree import is_expression
 from .expressions import Expressions
 from .folding import unsupported
 from .lines import Line, Printed
 from .literals import attribute, dictionary, dtype_name, type_text
 from .names import Callees, Names, legal_name
-from .placement import is_expression, values_to_name
+from .placement import values_to_name
 from .statements import Statements
 from .styles import Style, style_named
 

@@ -12,10 +12,10 @@ from xdsl.printer import Printer
 
 from ...core.errors import UnsupportedError
 from ..tir import BlockOp, FuncOp
+from ..tir.tree import is_expression
 from .functions import MODULE_NAME, function_lines
 from .lines import INDENTATION, Line, Printed
 from .names import Callees, legal_name
-from .placement import is_expression
 from .styles import Style, style_named
 
 

@@ -5,59 +5,22 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from xdsl.dialects import arith, math, vector
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..tir import (
-    AccessPtrOp,
-    AddressOfOp,
     AssertOp,
-    BufferDataOp,
     CallExternOp,
     CallIntrinOp,
     CallOp,
     CallPackedOp,
-    CastOp,
-    ConstOp,
-    FloormodOp,
     IfThenElseOp,
-    IntrinsicOp,
     LoadOp,
-    MaxOp,
-    MinOp,
-    RampOp,
-    ReinterpretOp,
     ReturnOp,
-    ShuffleOp,
     StoreOp,
 )
+from ..tir.tree import is_expression
 
 _CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
-_EXPRESSIONS = (
-    *_CALLS,
-    AccessPtrOp,
-    AddressOfOp,
-    BufferDataOp,
-    CastOp,
-    ConstOp,
-    FloormodOp,
-    IfThenElseOp,
-    IntrinsicOp,
-    LoadOp,
-    MaxOp,
-    MinOp,
-    RampOp,
-    ReinterpretOp,
-    ShuffleOp,
-)
-_UPSTREAM = (arith.Arith.name, math.Math.name, vector.Vector.name)
-
-
-def is_expression(op: Operation) -> bool:
-    """Whether `op` is printed as an expression at the uses of its result, and not as a statement."""
-    if op.dialect_name() in _UPSTREAM:
-        return len(op.results) == 1
-    return isinstance(op, _EXPRESSIONS) and bool(op.results)
 
 
 def acts(op: Operation) -> bool:
@@ -83,7 +46,7 @@ def _reads(op: Operation, reading: set[SSAValue]) -> bool:
 class _Positions:
     """The positions in a block that expressions must not be moved across."""
 
-    def __init__(self, ops: list[Operation], is_barrier: list[bool]):
+    def __init__(self, is_barrier: list[bool]):
         self._barriers = [i for i, barrier in enumerate(is_barrier) if barrier]
 
     def between(self, start: int, end: int) -> bool:
@@ -104,10 +67,9 @@ def values_to_name(block: Block) -> set[SSAValue]:
     for op in ops:
         if is_expression(op) and _reads(op, reading):
             reading.add(op.results[0])
-    writes = _Positions(ops, [_clobbers(op) for op in ops])
+    writes = _Positions([_clobbers(op) for op in ops])
     effects = _Positions(
-        ops,
-        [_clobbers(op) or isinstance(op, AssertOp | ReturnOp) or not reading.isdisjoint(op.results) for op in ops],
+        [_clobbers(op) or isinstance(op, AssertOp | ReturnOp) or not reading.isdisjoint(op.results) for op in ops]
     )
     named: set[SSAValue] = set()
     printed_at: dict[SSAValue, int] = {}

@@ -43,12 +43,13 @@ from ..tir import (
     row_major_strides,
     scope_of,
 )
+from ..tir.tree import is_expression
 from .expressions import Expressions
 from .folding import unsupported
 from .lines import Line, Printed
 from .literals import attribute, dictionary, dtype_name, quoted, type_text
 from .names import Callees, Names
-from .placement import acts, is_expression, values_to_name
+from .placement import acts, values_to_name
 from .styles import Style
 from .trees import ATOM
 

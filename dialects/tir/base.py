@@ -9,19 +9,15 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    BFloat16Type,
     BytesAttr,
     DenseArrayBase,
     DictionaryAttr,
     FileLineColLoc,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     IntegerType,
     MemRefType,
     NoneAttr,
@@ -48,7 +44,10 @@ DYNAMIC = DYNAMIC_INDEX
 Mixed: TypeAlias = int | SSAValue
 """A static number, or an SSA value."""
 
-ScalarType: TypeAlias = IntegerType | Float16Type | BFloat16Type | Float32Type | Float64Type
+OperandT = TypeVar("OperandT")
+
+TypedOperand: TypeAlias = tuple[UnresolvedOperand, Attribute]
+"""A parsed operand, not yet resolved to a value, and its type."""
 
 
 @irdl_attr_definition
@@ -154,7 +153,7 @@ def memory_space(scope: str) -> Attribute:
 # Mixed static/dynamic lists
 
 
-def split_mixed(values: Iterable[Mixed]) -> tuple[DenseArrayBase[IntegerType], list[SSAValue]]:
+def split_mixed(values: Iterable[int | OperandT]) -> tuple[DenseArrayBase[IntegerType], list[OperandT]]:
     """The static list (DYNAMIC for each operand) and the operands of mixed `values`."""
     values = list(values)
     static = [v if isinstance(v, int) else DYNAMIC for v in values]
@@ -228,20 +227,19 @@ def parse_range(parser: Parser, type: Attribute) -> tuple[Mixed, Mixed]:
     return low, extent
 
 
-def _resolve_typed(parser: Parser, operand: UnresolvedOperand, default: Attribute) -> SSAValue:
-    type = parser.parse_type() if parser.parse_optional_punctuation(":") else default
-    return parser.resolve_operand(operand, type)
+def parse_typed_operand(parser: Parser, default: Attribute = i32) -> TypedOperand:
+    operand = parser.parse_unresolved_operand()
+    return operand, parser.parse_type() if parser.parse_optional_punctuation(":") else default
+
+
+def parse_mixed_operand(parser: Parser, default: Attribute = i32) -> int | TypedOperand:
+    number = parser.parse_optional_integer(allow_boolean=False)
+    return parse_typed_operand(parser, default) if number is None else number
 
 
 def parse_index(parser: Parser, default: Attribute = i32) -> Mixed:
-    number = parser.parse_optional_integer(allow_boolean=False)
-    if number is not None:
-        return number
-    return _resolve_typed(parser, parser.parse_unresolved_operand(), default)
-
-
-def parse_value(parser: Parser, default: Attribute = i32) -> SSAValue:
-    return _resolve_typed(parser, parser.parse_unresolved_operand(), default)
+    index = parse_mixed_operand(parser, default)
+    return index if isinstance(index, int) else parser.resolve_operand(*index)
 
 
 def parse_indices(parser: Parser) -> list[Mixed]:
@@ -249,7 +247,9 @@ def parse_indices(parser: Parser) -> list[Mixed]:
 
 
 def parse_values(parser: Parser) -> list[SSAValue]:
-    return parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, lambda: parse_value(parser))
+    return parser.parse_comma_separated_list(
+        Parser.Delimiter.SQUARE, lambda: parser.resolve_operand(*parse_typed_operand(parser))
+    )
 
 
 def print_typed(printer: Printer, value: SSAValue) -> None:
@@ -283,23 +283,6 @@ def parse_params(parser: Parser) -> list[tuple[str, Parser.Argument]]:
     )
 
 
-def print_typed_list(printer: Printer, values: Sequence[SSAValue]) -> None:
-    """Print ` %x : f32, %n : i32`, or nothing for an empty list."""
-    if values:
-        printer.print_string(" ")
-    printer.print_list(values, lambda value: print_typed(printer, value))
-
-
-def parse_typed_list(parser: Parser) -> list[SSAValue]:
-    values: list[SSAValue] = []
-    while (operand := parser.parse_optional_unresolved_operand()) is not None:
-        parser.parse_punctuation(":")
-        values.append(parser.resolve_operand(operand, parser.parse_type()))
-        if parser.parse_optional_punctuation(",") is None:
-            break
-    return values
-
-
 # Other elements of syntax
 
 
@@ -319,16 +302,6 @@ def parse_optional_dict(parser: Parser, keyword: str) -> DictionaryAttr | None:
     if parser.parse_optional_keyword(keyword) is None:
         return None
     return DictionaryAttr(parser.parse_optional_dictionary_attr_dict())
-
-
-def print_memory(printer: Printer, memory: StringAttr | None) -> None:
-    """Print ` on stack` or ` on heap`, or nothing if the placement of the memory is undecided."""
-    if memory is not None:
-        printer.print_string(f" on {memory.data}")
-
-
-def parse_memory(parser: Parser) -> StringAttr | None:
-    return StringAttr(parser.parse_identifier()) if parser.parse_optional_keyword("on") else None
 
 
 def verify_memory(memory: StringAttr | None, tag: str) -> None:
@@ -371,11 +344,12 @@ def strings(values: Iterable[str]) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(v) for v in values])
 
 
-def indexed_type(buffer: Attribute, indices: Sequence[SSAValue]) -> Attribute:
-    """The type of `buffer[indices]`: the element type, or a vector of elements if the last index is a vector."""
+def indexed_type(buffer: Attribute, indices: Sequence[Attribute]) -> Attribute:
+    """The type of an access to a buffer of type `buffer` at indices of types `indices`: the element type, or a vector
+    of elements if the last index is a vector."""
     if not isinstance(buffer, MemRefType):
         raise VerifyException(f"expected a buffer, got {buffer}")
-    if indices and isinstance(vector := indices[-1].type, VectorType):
+    if indices and isinstance(vector := indices[-1], VectorType):
         return VectorType(buffer.element_type, vector.get_shape())
     return buffer.element_type
 

@@ -45,7 +45,8 @@ from .base import (
     strings,
     verify_mixed,
 )
-from .buffers import mixed_region, parse_region_box, print_region, verify_region
+from .buffers import mixed_region, verify_region
+from .directives import Body, Box, Keyword
 
 AXIS_KINDS = ("spatial", "reduce", "scan", "opaque")
 """The kinds of block axes: the dependences between their iterations."""
@@ -243,23 +244,14 @@ class InitOp(TirOp):
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    custom_directives = (Body,)
+    assembly_format = "attr-dict-with-keyword custom<Body>($body)"
 
     def __init__(self, body: Region | None = None):
         super().__init__(regions=[body or Region(Block())])
 
     def verify_(self) -> None:
         require(isinstance(self.parent_op(), BlockOp), "(C1) expected a tir.block around it")
-
-    def print(self, printer: Printer) -> None:
-        print_discardable(printer, self)
-        print_body(printer, self.body)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parse_discardable(parser)
-        op = cls(parse_body(parser))
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition
@@ -291,6 +283,12 @@ class AccessOp(TirOp):
     # A free effect: dead-code elimination keeps the op (it deletes ops with read effects only), and CSE merges loads
     # across the op (it does not across a write effect).
     traits = traits_def(MemoryFreeEffect(), Canonicalizes())
+    custom_directives = (Box, Keyword)
+    assembly_format = (
+        "custom<Keyword>($kind) $buffer `` "
+        "custom<Box>($static_mins, $mins, type($mins), $static_extents, $extents, type($extents)) "
+        "attr-dict-with-keyword `:` type($buffer)"
+    )
 
     def __init__(self, kind: str, buffer: SSAValue, region: Sequence[tuple[Mixed, Mixed]]):
         static_mins, mins = split_mixed(m for m, _ in region)
@@ -312,25 +310,3 @@ class AccessOp(TirOp):
     def verify_(self) -> None:
         verify_region(self, "(C1)")
         require(self.kind.data in ("reads", "writes"), f"(C2) kind {self.kind.data!r}, expected reads or writes")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.kind.data} ")
-        printer.print_ssa_value(self.buffer)
-        print_region(printer, self.region)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        kind = parser.parse_identifier()
-        operand = parser.parse_unresolved_operand()
-        (static_mins, mins), (static_extents, extents) = parse_region_box(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        buffer = parser.resolve_operand(operand, parser.parse_type())
-        return cls.build(
-            operands=[buffer, mins, extents],
-            properties={"kind": StringAttr(kind), "static_mins": static_mins, "static_extents": static_extents},
-            attributes=attributes,
-        )

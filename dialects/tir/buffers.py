@@ -7,7 +7,7 @@ entries of the memref type (`?` in shape, strides, offset) are operands `dims`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
@@ -29,8 +29,6 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect
 
 from ...core.xdsl_compat import hint
@@ -41,20 +39,12 @@ from .base import (
     TirOp,
     join_mixed,
     memref_type,
-    parse_discardable,
-    parse_index,
-    parse_memory,
-    parse_values,
-    print_discardable,
-    print_index,
-    print_indices,
-    print_memory,
-    print_quoted,
     require,
     split_mixed,
     verify_memory,
     verify_mixed,
 )
+from .directives import Box, Indices, Keyword
 
 
 def buffer_type(
@@ -95,6 +85,13 @@ def dynamic(values: Sequence[Mixed] | None) -> list[SSAValue]:
     return [v for v in values or () if not isinstance(v, int)]
 
 
+_LAYOUT = (
+    "(`dims` custom<Indices>($dims, type($dims))^)? (`strides` custom<Indices>($strides, type($strides))^)? "
+    "(`offset` custom<Indices>($offset, type($offset))^)? (`align` $alignment^)? (`offset_factor` $offset_factor^)?"
+)
+_BOX = "custom<Box>($static_mins, $mins, type($mins), $static_extents, $extents, type($extents))"
+
+
 class BufferOp(TirOp):
     """Base class of the ops that declare a buffer: name, shape, strides, offset, alignment, and their syntax.
 
@@ -102,8 +99,8 @@ class BufferOp(TirOp):
     """
 
     buffer_name = prop_def(StringAttr)
-    alignment = opt_prop_def(IntegerAttr)
-    offset_factor = opt_prop_def(IntegerAttr)
+    alignment = opt_prop_def(IntegerAttr.constr(i64))
+    offset_factor = opt_prop_def(IntegerAttr.constr(i64))
     dims = var_operand_def(IntegerType)
     strides = var_operand_def(IntegerType)
     offset = var_operand_def(IntegerType)
@@ -111,6 +108,7 @@ class BufferOp(TirOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryAllocEffect())
+    custom_directives = (Box, Indices, Keyword)
 
     @property
     def type(self) -> MemRefType[Attribute]:
@@ -147,26 +145,6 @@ class BufferOp(TirOp):
         require(strides == len(self.strides), f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
         require(offset == len(self.offset), f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
 
-    def _print_layout(self, printer: Printer) -> None:
-        for keyword, values in (("dims", self.dims), ("strides", self.strides), ("offset", self.offset)):
-            if values:
-                printer.print_string(f" {keyword} ")
-                print_indices(printer, values)
-        for keyword, number in (("align", self.alignment), ("offset_factor", self.offset_factor)):
-            if number is not None:
-                printer.print_string(f" {keyword} {number.value.data}")
-
-    @staticmethod
-    def _parse_layout(parser: Parser) -> tuple[list[Any], dict[str, Attribute | None]]:
-        operands = [
-            parse_values(parser) if parser.parse_optional_keyword(k) else [] for k in ("dims", "strides", "offset")
-        ]
-        numbers: dict[str, Attribute | None] = {}
-        for keyword, prop in (("align", "alignment"), ("offset_factor", "offset_factor")):
-            if parser.parse_optional_keyword(keyword):
-                numbers[prop] = IntegerAttr(parser.parse_integer(), i64)
-        return operands, numbers
-
 
 def _layout_operands(shape: Sequence[Mixed], strides: Sequence[Mixed] | None, offset: Mixed) -> list[list[SSAValue]]:
     return [dynamic(shape), dynamic(strides), dynamic([offset])]
@@ -202,33 +180,6 @@ class _ViewOp(BufferOp):
         )
         hint(self.buffer, name)
 
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.buffer_name)
-        printer.print_string(" ")
-        printer.print_ssa_value(self.operands[0])
-        self._print_layout(printer)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.operands[0].type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        pointer = parser.parse_unresolved_operand()
-        operands, numbers = cls._parse_layout(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        handle = parser.resolve_operand(pointer, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[handle, *operands],
-            properties={"buffer_name": StringAttr(name), **numbers},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
-
 
 @irdl_op_definition
 class MatchBufferOp(_ViewOp):
@@ -250,6 +201,8 @@ class MatchBufferOp(_ViewOp):
     name = "tir.match_buffer"
 
     source = operand_def(HandleType)
+
+    assembly_format = f"$buffer_name $source {_LAYOUT} attr-dict-with-keyword `:` type($source) `->` type($buffer)"
 
     def verify_(self) -> None:
         from .functions import FuncOp
@@ -300,6 +253,10 @@ class AllocBufferOp(BufferOp):
 
     memory = opt_prop_def(StringAttr)
 
+    assembly_format = (
+        f"$buffer_name {_LAYOUT} (`on` custom<Keyword>($memory)^)? attr-dict-with-keyword `:` type($buffer)"
+    )
+
     def __init__(
         self,
         name: str,
@@ -329,28 +286,6 @@ class AllocBufferOp(BufferOp):
         self._verify_holes()
         verify_memory(self.memory, "(C2)")
 
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.buffer_name)
-        self._print_layout(printer)
-        print_memory(printer, self.memory)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        operands, numbers = cls._parse_layout(parser)
-        memory = parse_memory(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        return cls.build(
-            operands=operands,
-            properties={"buffer_name": StringAttr(name), "memory": memory, **numbers},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
-
 
 @irdl_op_definition
 class DeclBufferOp(_ViewOp):
@@ -371,6 +306,8 @@ class DeclBufferOp(_ViewOp):
     name = "tir.decl_buffer"
 
     data = operand_def(HandleType)
+
+    assembly_format = f"$buffer_name $data {_LAYOUT} attr-dict-with-keyword `:` type($data) `->` type($buffer)"
 
     def verify_(self) -> None:
         self._verify_holes()
@@ -401,6 +338,10 @@ class MatchRegionOp(BufferOp):
     source = operand_def(MemRefType)
     mins = var_operand_def(IntegerType)
     extents = var_operand_def(IntegerType)
+
+    assembly_format = (
+        f"$buffer_name $source `` {_BOX} {_LAYOUT} attr-dict-with-keyword `:` type($source) `->` type($buffer)"
+    )
 
     def __init__(
         self,
@@ -442,40 +383,6 @@ class MatchRegionOp(BufferOp):
         verify_region(self, "(C2)")
         require(memref_type(self.source).element_type == self.type.element_type, "(C3) element types differ")
 
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.buffer_name)
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        print_region(printer, self.region)
-        self._print_layout(printer)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        source = parser.parse_unresolved_operand()
-        (static_mins, mins), (static_extents, extents) = parse_region_box(parser)
-        operands, numbers = cls._parse_layout(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        buffer = parser.resolve_operand(source, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[buffer, mins, extents, *operands],
-            properties={
-                "buffer_name": StringAttr(name),
-                "static_mins": static_mins,
-                "static_extents": static_extents,
-                **numbers,
-            },
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
-
 
 # Regions of a buffer: `[%i, %j +: 3]`
 
@@ -491,30 +398,3 @@ def verify_region(op: Any, tag: str) -> None:
     for what, static, dynamic in (("mins", op.static_mins, op.mins), ("extents", op.static_extents, op.extents)):
         verify_mixed(f"{tag} {what}", static, dynamic)
         require(len(static) == rank, f"{tag} {len(static)} {what} for a buffer of rank {rank}")
-
-
-def print_region(printer: Printer, region: Sequence[tuple[Mixed, Mixed]]) -> None:
-    def print_dim(dim: tuple[Mixed, Mixed]) -> None:
-        low, extent = dim
-        print_index(printer, low)
-        if extent != 1:
-            printer.print_string(" +: ")
-            print_index(printer, extent)
-
-    printer.print_string("[")
-    printer.print_list(region, print_dim)
-    printer.print_string("]")
-
-
-def parse_region_box(parser: Parser) -> tuple[tuple[Any, list[SSAValue]], tuple[Any, list[SSAValue]]]:
-    """Parse a region. Returns the (static list, operands) of the mins and of the extents."""
-
-    def parse_dim() -> tuple[Mixed, Mixed]:
-        low = parse_index(parser)
-        if parser.parse_optional_punctuation("+") is None:
-            return low, 1
-        parser.parse_punctuation(":")
-        return low, parse_index(parser)
-
-    dims = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parse_dim)
-    return split_mixed(m for m, _ in dims), split_mixed(e for _, e in dims)

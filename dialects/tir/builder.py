@@ -448,10 +448,13 @@ _PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxO
 
 
 def is_speculatable(op: Operation) -> bool:
-    """Whether speculative execution of `op` is unobservable: no memory access, no call, and no division or shift unless
-    its second operand is a non-zero constant."""
-    if isinstance(op, (*DIVISIONS, *SHIFTS)):
+    """Whether speculative execution of `op` is unobservable: no memory access, no call, no division unless its
+    divisor is a non-zero constant, and no shift unless its amount is a constant in the range of the type."""
+    if isinstance(op, DIVISIONS):
         return bool(constant_value(op.operands[1]))
+    if isinstance(op, SHIFTS):
+        amount = constant_value(op.operands[1])
+        return amount is not None and 0 <= amount < dtype_of(op.operands[0].type).bits
     if isinstance(op, IfThenElseOp):
         return all(isinstance(inner, YieldOp) or is_speculatable(inner) for r in op.regions for inner in r.block.ops)
     if any(isinstance(r.type, HandleType) for r in op.results) and not isinstance(op, ConstOp):

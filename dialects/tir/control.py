@@ -45,6 +45,7 @@ from .base import (
     split_mixed,
     verify_mixed,
 )
+from .directives import Body, YieldingBody
 
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 """The kinds of loops: how the iterations are executed."""
@@ -232,27 +233,14 @@ class WhileOp(TirOp):
     body = region_def("single_block")
 
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    custom_directives = (Body, YieldingBody)
+    assembly_format = "attr-dict-with-keyword custom<YieldingBody>($condition) `do` custom<Body>($body)"
 
     def __init__(self, condition: Region, body: Region):
         super().__init__(regions=[condition, body])
 
     def verify_(self) -> None:
         _verify_yield(self.condition, IntegerType(1), "(C1)")
-
-    def print(self, printer: Printer) -> None:
-        print_discardable(printer, self)
-        print_body(printer, self.condition, terminators=True)
-        printer.print_string(" do")
-        print_body(printer, self.body)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        attributes = parse_discardable(parser)
-        condition = parse_body(parser)
-        parser.parse_keyword("do")
-        op = cls(condition, parse_body(parser))
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition
@@ -276,27 +264,11 @@ class IfOp(TirOp):
     orelse = region_def("single_block")
 
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    custom_directives = (Body,)
+    assembly_format = "$condition attr-dict-with-keyword custom<Body>($then) (`else` custom<Body>($orelse)^)?"
 
     def __init__(self, condition: SSAValue, then: Region | None = None, orelse: Region | None = None):
         super().__init__(operands=[condition], regions=[then or Region(Block()), orelse or Region(Block())])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.condition)
-        print_discardable(printer, self)
-        print_body(printer, self.then)
-        if self.orelse.block.ops:
-            printer.print_string(" else")
-            print_body(printer, self.orelse)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
-        attributes = parse_discardable(parser)
-        then = parse_body(parser)
-        op = cls(condition, then, parse_body(parser) if parser.parse_optional_keyword("else") else None)
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition
@@ -327,6 +299,11 @@ class AttrOp(TirOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
+    custom_directives = (Body,)
+    assembly_format = (
+        "$key `of` ($node^ `:` type($node)):($node_attr)? `is` ($value^ `:` type($value)):($value_attr)? "
+        "attr-dict-with-keyword custom<Body>($body)"
+    )
 
     def __init__(self, key: str, node: SSAValue | Attribute, value: SSAValue | Attribute, body: Region | None = None):
         super().__init__(
@@ -342,40 +319,6 @@ class AttrOp(TirOp):
     def verify_(self) -> None:
         require((self.node is None) != (self.node_attr is None), "(C1) expected one node")
         require((self.value is None) != (self.value_attr is None), "(C1) expected one value")
-
-    def print(self, printer: Printer) -> None:
-        def print_either(value: SSAValue | None, attr: Attribute | None) -> None:
-            if value is not None:
-                print_typed(printer, value)
-            elif attr is not None:
-                printer.print_attribute(attr)
-
-        print_quoted(printer, self.key)
-        printer.print_string(" of ")
-        print_either(self.node, self.node_attr)
-        printer.print_string(" is ")
-        print_either(self.value, self.value_attr)
-        print_discardable(printer, self)
-        print_body(printer, self.body)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        def parse_either() -> SSAValue | Attribute:
-            operand = parser.parse_optional_unresolved_operand()
-            if operand is None:
-                return parser.parse_attribute()
-            parser.parse_punctuation(":")
-            return parser.resolve_operand(operand, parser.parse_type())
-
-        key = parser.parse_str_literal()
-        parser.parse_keyword("of")
-        node = parse_either()
-        parser.parse_keyword("is")
-        value = parse_either()
-        attributes = parse_discardable(parser)
-        op = cls(key, node, value, parse_body(parser))
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition

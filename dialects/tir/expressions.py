@@ -33,20 +33,20 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ...core.comparisons import predicate_of
 from ...core.dtypes import DType, dtype_of, type_of
 from ...core.xdsl_compat import hint
 from .base import (
     Canonicalizes,
     HandleType,
     TirOp,
-    parse_body,
     parse_discardable,
-    print_body,
     print_discardable,
     print_quoted,
     require,
 )
 from .control import YieldOp
+from .directives import ElementType, SameType, YieldingBody
 
 
 def _verify_dtype(type: Attribute, tag: str, expected: str = "a scalar or vector type") -> DType:
@@ -126,6 +126,11 @@ class _BinaryOp(TirOp):
     result = result_def()
 
     traits = traits_def(Pure(), Canonicalizes())
+    custom_directives = (SameType,)
+    assembly_format = (
+        "$lhs `,` $rhs attr-dict-with-keyword `:` type($result) "
+        "custom<SameType>(type($lhs), ref(type($result))) custom<SameType>(type($rhs), ref(type($result)))"
+    )
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
         super().__init__(operands=[lhs, rhs], result_types=[lhs.type])
@@ -135,27 +140,6 @@ class _BinaryOp(TirOp):
         expected = "a float type" if floats else "a signed integer type"
         dtype = _verify_dtype(self.lhs.type, "(C2)", expected)
         require(dtype.is_float if floats else dtype.kind == "int", f"(C2) type {self.lhs.type}, expected {expected}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.lhs)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.rhs)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        lhs = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        rhs = parser.parse_unresolved_operand()
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        op = cls(parser.resolve_operand(lhs, type), parser.resolve_operand(rhs, type))
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition
@@ -307,6 +291,11 @@ class RampOp(TirOp):
     result = result_def(VectorType)
 
     traits = traits_def(Pure())
+    custom_directives = (ElementType,)
+    assembly_format = (
+        "$base `,` $stride attr-dict-with-keyword `:` type($result) "
+        "custom<ElementType>(type($base), ref(type($result))) custom<ElementType>(type($stride), ref(type($result)))"
+    )
 
     def __init__(self, base: SSAValue, stride: SSAValue, lanes: int):
         super().__init__(operands=[base, stride], result_types=[VectorType(base.type, [lanes])])
@@ -318,32 +307,6 @@ class RampOp(TirOp):
     def verify_(self) -> None:
         element = self.result.type.element_type
         require(self.base.type == self.stride.type == element, f"(C1) base and stride must be {element}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.base)
-        printer.print_string(", ")
-        printer.print_ssa_value(self.stride)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        base = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        stride = parser.parse_unresolved_operand()
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        if not isinstance(type, VectorType):
-            parser.raise_error(f"expected a vector type, got {type}")
-        element = type.get_element_type()
-        return cls.build(
-            operands=[parser.resolve_operand(base, element), parser.resolve_operand(stride, element)],
-            attributes=attributes,
-            result_types=[type],
-        )
 
 
 @irdl_op_definition
@@ -365,11 +328,12 @@ class ShuffleOp(TirOp):
 
     name = "tir.shuffle"
 
-    indices = prop_def(DenseArrayBase[IntegerType])
+    indices = prop_def(DenseArrayBase.constr(i64))
     vectors = var_operand_def()
     result = result_def()
 
     traits = traits_def(Pure())
+    assembly_format = "$vectors $indices attr-dict-with-keyword `:` type($vectors) `->` type($result)"
 
     def __init__(self, vectors: Sequence[SSAValue], indices: Sequence[int]):
         dtype = dtype_of(vectors[0].type)
@@ -392,32 +356,6 @@ class ShuffleOp(TirOp):
             len(self.lane_indices) == result.lanes, f"(C2) {len(self.lane_indices)} indices for {result.lanes} lanes"
         )
         require(all(0 <= i < total for i in self.lane_indices), f"(C2) an index is not in [0, {total})")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list(self.vectors, printer.print_ssa_value)
-        printer.print_string(f" {list(self.lane_indices)}")
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_list([v.type for v in self.vectors], printer.print_attribute)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        pos = parser.pos
-        vectors = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        indices = parser.parse_comma_separated_list(Parser.Delimiter.SQUARE, parser.parse_integer)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[parser.resolve_operands(vectors, types, pos)],
-            properties={"indices": DenseArrayBase.from_list(i64, indices)},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
 
 
 @irdl_op_definition
@@ -494,6 +432,11 @@ class IfThenElseOp(TirOp):
     result = result_def()
 
     traits = traits_def(RecursiveMemoryEffect(), Canonicalizes())
+    custom_directives = (YieldingBody,)
+    assembly_format = (
+        "$condition attr-dict-with-keyword custom<YieldingBody>($then) `else` custom<YieldingBody>($orelse) "
+        "`:` type($result)"
+    )
 
     def __init__(self, condition: SSAValue, type: Attribute, then: Region | None = None, orelse: Region | None = None):
         super().__init__(
@@ -507,28 +450,6 @@ class IfThenElseOp(TirOp):
             last = region.block.last_op
             got = last.value.type if isinstance(last, YieldOp) else None
             require(got == self.result.type, f"(C1) yields {got}, expected {self.result.type}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.condition)
-        print_discardable(printer, self)
-        print_body(printer, self.then, terminators=True)
-        printer.print_string(" else")
-        print_body(printer, self.orelse, terminators=True)
-        printer.print_string(" : ")
-        printer.print_attribute(self.result.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
-        attributes = parse_discardable(parser)
-        then = parse_body(parser)
-        parser.parse_keyword("else")
-        orelse = parse_body(parser)
-        parser.parse_punctuation(":")
-        op = cls(condition, parser.parse_type(), then, orelse)
-        op.attributes = attributes
-        return op
 
 
 INTRINSICS: dict[str, tuple[int, str]] = {
@@ -697,26 +618,7 @@ _CMPI = {
     "gt": ("sgt", "ugt"),
     "ge": ("sge", "uge"),
 }
-_CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _CMPF = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-_CMPF_PREDICATES = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
 
 COMPARISONS: tuple[str, ...] = tuple(_CMPF)
 """The names of the comparison operators."""
@@ -736,9 +638,7 @@ def comparison(name: str, lhs: SSAValue, rhs: SSAValue) -> Comparison:
 
 def comparison_name(op: Comparison) -> str | None:
     """The operator name (`eq`, `lt`, ...) of a comparison op, or None for a predicate without a TIR operator."""
-    predicate = op.predicate.value.data
+    predicate = predicate_of(op)
     if isinstance(op, arith.CmpfOp):
-        text = _CMPF_PREDICATES[predicate]
-        return next((n for n, p in _CMPF.items() if p == text), None)
-    text = _CMPI_PREDICATES[predicate]
-    return next(n for n, p in _CMPI.items() if text in p)
+        return next((name for name, known in _CMPF.items() if known == predicate), None)
+    return next(name for name, known in _CMPI.items() if predicate in known)

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...core.comparisons import UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import DType, dtype_of, int_range, nearest_float, wrap_int
 from . import BINARY_NAMES, INT_BINARY, CastOp, HandleType, MaxOp, MinOp, TirBuilder, comparison_name, constant_value
 from .builder import fold_integers
@@ -75,7 +76,7 @@ def _fold_comparison(op: arith.CmpiOp | arith.CmpfOp, a: float, b: float) -> boo
     name = comparison_name(op)
     if name is None or math.isnan(a) or math.isnan(b):
         return None
-    if isinstance(op, arith.CmpiOp) and min(a, b) < 0 and op.predicate.value.data >= 6:
+    if isinstance(op, arith.CmpiOp) and min(a, b) < 0 and predicate_of(op) in UNSIGNED_PREDICATES:
         return None  # compares the bits of signed numbers as unsigned ones
     return _COMPARE[name](a, b)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -28,8 +27,6 @@ from xdsl.irdl import (
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 
 from ...core.xdsl_compat import hint
@@ -41,25 +38,13 @@ from .base import (
     indexed_type,
     join_mixed,
     memref_type,
-    parse_discardable,
-    parse_indices,
-    parse_memory,
-    parse_optional_dict,
-    parse_typed,
-    parse_values,
-    print_discardable,
-    print_indices,
-    print_memory,
-    print_optional_dict,
-    print_quoted,
-    print_typed,
     require,
     scope_of,
     split_mixed,
     verify_memory,
     verify_mixed,
 )
-from .buffers import parse_region_box, print_region
+from .directives import AccessType, Dictionary, Index, Indices, Keyword, MixedIndices
 
 
 @irdl_op_definition
@@ -93,6 +78,12 @@ class AllocateOp(TirOp):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryAllocEffect())
+    custom_directives = (Dictionary, Keyword, MixedIndices)
+    assembly_format = (
+        "$var_name custom<MixedIndices>($static_extents, $extents, type($extents)) (`if` $condition^)? "
+        "(`on` custom<Keyword>($memory)^)? (`annotations` custom<Dictionary>($annotations)^)? "
+        "attr-dict-with-keyword `:` type($pointer)"
+    )
 
     def __init__(
         self,
@@ -124,42 +115,6 @@ class AllocateOp(TirOp):
         require(not isinstance(self.pointer.type.element, NoneAttr), "(C2) the pointer has no element type")
         verify_memory(self.memory, "(C3)")
 
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.var_name)
-        printer.print_string(" ")
-        print_indices(printer, self.mixed_extents)
-        if self.condition is not None:
-            printer.print_string(" if ")
-            printer.print_ssa_value(self.condition)
-        print_memory(printer, self.memory)
-        print_optional_dict(printer, "annotations", self.annotations)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.pointer.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        static, operands = split_mixed(parse_indices(parser))
-        condition = None
-        if parser.parse_optional_keyword("if"):
-            condition = parser.resolve_operand(parser.parse_unresolved_operand(), IntegerType(1))
-        memory = parse_memory(parser)
-        annotations = parse_optional_dict(parser, "annotations")
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        return cls.build(
-            operands=[operands, condition],
-            properties={
-                "var_name": StringAttr(name),
-                "static_extents": static,
-                "memory": memory,
-                "annotations": annotations,
-            },
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
-
 
 @irdl_op_definition
 class AllocateConstOp(TirOp):
@@ -181,6 +136,10 @@ class AllocateConstOp(TirOp):
     pointer = result_def(HandleType)
 
     traits = traits_def(MemoryAllocEffect())
+    custom_directives = (Dictionary,)
+    assembly_format = (
+        "$var_name $value (`annotations` custom<Dictionary>($annotations)^)? attr-dict-with-keyword `:` type($pointer)"
+    )
 
     def __init__(
         self,
@@ -194,28 +153,6 @@ class AllocateConstOp(TirOp):
             result_types=[type],
         )
         hint(self.pointer, name)
-
-    def print(self, printer: Printer) -> None:
-        print_quoted(printer, self.var_name)
-        printer.print_string(" ")
-        printer.print_attribute(self.value)
-        print_optional_dict(printer, "annotations", self.annotations)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.pointer.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        name = parser.parse_str_literal()
-        value = parser.parse_attribute()
-        annotations = parse_optional_dict(parser, "annotations")
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        return cls.build(
-            properties={"var_name": StringAttr(name), "value": value, "annotations": annotations},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
 
 
 @irdl_op_definition
@@ -261,6 +198,11 @@ class AddressOfOp(TirOp):
     pointer = result_def(HandleType)
 
     traits = traits_def(Pure())
+    custom_directives = (Indices,)
+    assembly_format = (
+        "$buffer `` custom<Indices>($indices, type($indices)) "
+        "attr-dict-with-keyword `:` type($buffer) `->` type($pointer)"
+    )
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue]):
         assert isinstance(buffer.type, MemRefType)
@@ -272,25 +214,6 @@ class AddressOfOp(TirOp):
     def verify_(self) -> None:
         rank = memref_type(self.buffer).get_num_dims()
         require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.buffer)
-        print_indices(printer, self.indices)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.pointer.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer, indices = parser.parse_unresolved_operand(), parse_values(parser)
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        source = parser.resolve_operand(buffer, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.build(operands=[source, indices], attributes=attributes, result_types=[parser.parse_type()])
 
 
 @irdl_op_definition
@@ -308,49 +231,32 @@ class AccessPtrOp(TirOp):
 
     name = "tir.access_ptr"
 
-    access = prop_def(IntegerAttr)
+    access = prop_def(IntegerAttr.constr(i64))
     data = operand_def(HandleType)
     offset = operand_def(IntegerType)
     extent = operand_def(IntegerType)
     pointer = result_def(HandleType)
 
     traits = traits_def(Pure())
+    custom_directives = (Index,)
+    assembly_format = (
+        "$data `` `[` custom<Index>($offset, type($offset)) `+` `` `:` custom<Index>($extent, type($extent)) `]` "
+        "`access` $access attr-dict-with-keyword `:` type($data) `->` type($pointer)"
+    )
 
     def __init__(self, data: SSAValue, offset: SSAValue, extent: SSAValue, access: int, type: HandleType):
         super().__init__(
             operands=[data, offset, extent], properties={"access": IntegerAttr(access, i64)}, result_types=[type]
         )
 
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.data)
-        print_region(printer, [(self.offset, self.extent)])
-        printer.print_string(f" access {self.access.value.data}")
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.data.type)
-        printer.print_string(" -> ")
-        printer.print_attribute(self.pointer.type)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        data = parser.parse_unresolved_operand()
-        (_, offset), (_, extent) = parse_region_box(parser)
-        parser.parse_keyword("access")
-        access = parser.parse_integer()
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        base = parser.resolve_operand(data, parser.parse_type())
-        parser.parse_punctuation("->")
-        return cls.build(
-            operands=[base, *offset, *extent],
-            properties={"access": IntegerAttr(access, i64)},
-            attributes=attributes,
-            result_types=[parser.parse_type()],
-        )
-
 
 # Elements of a buffer
+
+
+_ACCESS = (
+    "$buffer `` custom<Indices>($indices, type($indices)) (`if` $predicate^ `:` type($predicate))? "
+    "attr-dict-with-keyword `:` type($buffer)"
+)
 
 
 class _AccessOp(TirOp):
@@ -361,6 +267,7 @@ class _AccessOp(TirOp):
     predicate = opt_operand_def()
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    custom_directives = (AccessType, Indices)
 
     def _verify_indices(self) -> None:
         rank = memref_type(self.buffer).get_num_dims()
@@ -371,31 +278,13 @@ class _AccessOp(TirOp):
         for index in self.indices[:-1]:
             require(not isinstance(index.type, VectorType), "(C2) only the last index may be a vector")
         if self.predicate is not None:
-            lanes = indexed_type(self.buffer.type, self.indices)
+            lanes = indexed_type(self.buffer.type, self.indices.types)
             require(
                 isinstance(lanes, VectorType)
                 and isinstance(self.predicate.type, VectorType)
                 and self.predicate.type.get_shape() == lanes.get_shape(),
                 f"(C3) predicate of type {self.predicate.type} for an access of {lanes}",
             )
-
-    def _print_access(self, printer: Printer) -> None:
-        printer.print_ssa_value(self.buffer)
-        print_indices(printer, self.indices)
-        if self.predicate is not None:
-            printer.print_string(" if ")
-            print_typed(printer, self.predicate)
-        print_discardable(printer, self)
-        printer.print_string(" : ")
-        printer.print_attribute(self.buffer.type)
-
-    @staticmethod
-    def _parse_access(parser: Parser) -> tuple[SSAValue, list[SSAValue], SSAValue | None, dict[str, Attribute]]:
-        buffer, indices = parser.parse_unresolved_operand(), parse_values(parser)
-        predicate = parse_typed(parser) if parser.parse_optional_keyword("if") else None
-        attributes = parse_discardable(parser)
-        parser.parse_punctuation(":")
-        return parser.resolve_operand(buffer, parser.parse_type()), indices, predicate, attributes
 
 
 @irdl_op_definition
@@ -421,25 +310,17 @@ class LoadOp(_AccessOp):
     result = result_def()
 
     traits = traits_def(MemoryReadEffect())
+    assembly_format = _ACCESS + " custom<AccessType>(type($result), ref(type($buffer)), ref(type($indices)))"
 
     def __init__(self, buffer: SSAValue, indices: Sequence[SSAValue], predicate: SSAValue | None = None):
-        super().__init__(operands=[buffer, indices, predicate], result_types=[indexed_type(buffer.type, indices)])
+        super().__init__(
+            operands=[buffer, indices, predicate], result_types=[indexed_type(buffer.type, [i.type for i in indices])]
+        )
 
     def verify_(self) -> None:
         self._verify_indices()
-        expected = indexed_type(self.buffer.type, self.indices)
+        expected = indexed_type(self.buffer.type, self.indices.types)
         require(self.result.type == expected, f"(C4) result of type {self.result.type}, expected {expected}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        self._print_access(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        buffer, indices, predicate, attributes = cls._parse_access(parser)
-        op = cls(buffer, indices, predicate)
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition
@@ -465,6 +346,9 @@ class StoreOp(_AccessOp):
     value = operand_def()
 
     traits = traits_def(MemoryWriteEffect())
+    assembly_format = (
+        "$value `,` " + _ACCESS + " custom<AccessType>(type($value), ref(type($buffer)), ref(type($indices)))"
+    )
 
     def __init__(
         self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue], predicate: SSAValue | None = None
@@ -473,19 +357,5 @@ class StoreOp(_AccessOp):
 
     def verify_(self) -> None:
         self._verify_indices()
-        expected = indexed_type(self.buffer.type, self.indices)
+        expected = indexed_type(self.buffer.type, self.indices.types)
         require(self.value.type == expected, f"(C4) value of type {self.value.type}, expected {expected}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.value)
-        printer.print_string(", ")
-        self._print_access(printer)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        value = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        buffer, indices, predicate, attributes = cls._parse_access(parser)
-        stored = parser.resolve_operand(value, indexed_type(buffer.type, indices))
-        return cls.build(operands=[stored, buffer, indices, predicate], attributes=attributes)

@@ -69,7 +69,7 @@ def is_pure_expression(op: Operation) -> bool:
         return op.pure is not None and op.result is not None
     if isinstance(op, IfThenElseOp):
         return all(is_pure_expression(inner) for inner in _inner_ops(op))
-    return bool(op.results) and op.dialect_name() in _DIALECTS
+    return len(op.results) == 1 and op.dialect_name() in _DIALECTS
 
 
 def is_expression(op: Operation) -> bool:

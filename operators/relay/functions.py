@@ -57,18 +57,15 @@ from ...dialects.tir.base import (
     parse_discardable,
     parse_optional_dict,
     parse_params,
-    parse_typed_list,
     print_body,
     print_discardable,
     print_optional_dict,
     print_params,
-    print_typed,
-    print_typed_list,
     require,
     strings,
 )
+from ...dialects.tir.directives import TypedValues, YieldingBody
 from .attributes import as_python, parse_value, print_value
-from .operators import parse_signature, print_signature
 from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
 
 SIZE_LIMITS = "size_limits"
@@ -264,19 +261,11 @@ class _Values(TirOp):
     values = var_operand_def(TensorType)
 
     traits = traits_def(IsTerminator(), Pure())
+    custom_directives = (TypedValues,)
+    assembly_format = "custom<TypedValues>($values, type($values)) attr-dict-with-keyword"
 
     def __init__(self, values: Sequence[SSAValue]):
         super().__init__(operands=[values])
-
-    def print(self, printer: Printer) -> None:
-        print_typed_list(printer, self.values)
-        print_discardable(printer, self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        op = cls(parse_typed_list(parser))
-        op.attributes = parse_discardable(parser)
-        return op
 
 
 @irdl_op_definition
@@ -343,27 +332,10 @@ class CallOp(TirOp):
     outputs = var_result_def(TensorType)
 
     traits = traits_def(_CalleeFits(), Pure())
+    assembly_format = "$callee `(` $args `)` attr-dict-with-keyword `:` functional-type($args, $outputs)"
 
     def __init__(self, callee: str, args: Sequence[SSAValue], types: Sequence[Attribute]):
         super().__init__(operands=[args], properties={"callee": SymbolRefAttr(callee)}, result_types=[types])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_symbol_name(self.callee.string_value())
-        with printer.in_parens():
-            printer.print_list(self.args, printer.print_ssa_value)
-        print_discardable(printer, self)
-        print_signature(printer, self.args, self.outputs)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        callee = parser.parse_symbol_name().data
-        args = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-        attributes, position = parse_discardable(parser), parser.pos
-        operand_types, types = parse_signature(parser)
-        op = cls(callee, parser.resolve_operands(args, operand_types, position), types)
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition
@@ -393,6 +365,11 @@ class IfOp(TirOp):
     outputs = var_result_def(TensorType)
 
     traits = traits_def(RecursiveMemoryEffect())
+    custom_directives = (YieldingBody,)
+    assembly_format = (
+        "$condition `:` type($condition) `->` (type($outputs)^):(` `)? attr-dict-with-keyword "
+        "custom<YieldingBody>($then) `else` custom<YieldingBody>($orelse)"
+    )
 
     def __init__(self, condition: SSAValue, types: Sequence[Attribute], then: Region, orelse: Region):
         super().__init__(operands=[condition], regions=[then, orelse], result_types=[types])
@@ -405,30 +382,6 @@ class IfOp(TirOp):
             last = branch.block.last_op
             got = [value.type for value in last.values] if isinstance(last, YieldOp) else None
             require(got == types, f"(C2) a branch yields {got}, expected {types}")
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        print_typed(printer, self.condition)
-        printer.print_string(" -> ")
-        printer.print_list([output.type for output in self.outputs], printer.print_attribute)
-        print_discardable(printer, self)
-        print_body(printer, self.then, terminators=True)
-        printer.print_string(" else")
-        print_body(printer, self.orelse, terminators=True)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operand = parser.parse_unresolved_operand()
-        parser.parse_punctuation(":")
-        condition = parser.resolve_operand(operand, parser.parse_type())
-        parser.parse_punctuation("->")
-        types = parser.parse_optional_undelimited_comma_separated_list(parser.parse_optional_type, parser.parse_type)
-        attributes = parse_discardable(parser)
-        then = parse_body(parser)
-        parser.parse_keyword("else")
-        op = cls(condition, types or [], then, parse_body(parser))
-        op.attributes = attributes
-        return op
 
 
 @irdl_op_definition

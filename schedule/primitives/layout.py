@@ -25,7 +25,7 @@ from ...dialects.tir.static import set_operands
 from ...dialects.tir.tree import erase_if_dead, treeify
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copies import access_at, require_block, set_indices, type_of
+from ..rewriting.copies import access_at, require_block, set_indices, sum_type
 from ..rewriting.index_maps import IndexMap, apply_map, index_map_attr, map_bounds, pad_number
 from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
 from ..rewriting.nest import builder_before, function_of, make_loop, number, renew_accesses
@@ -185,7 +185,7 @@ def transform_layout(
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
     shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
-    layout = new_layout(analyzer, index_map.data, shape, [type_of(extent) for extent in shape], whole_remainders=True)
+    layout = new_layout(analyzer, index_map.data, shape, [sum_type(extent) for extent in shape], whole_remainders=True)
     if isinstance(buffer.owner, MatchBufferOp):
         _check_symbols(buffer.owner, layout.new)
     padding = None
@@ -299,7 +299,7 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
         )
     assert isinstance(owner, AllocBufferOp | MatchBufferOp)
     builder = builder_before(owner)
-    mixed = [number(analyzer, extent, builder, type_of(extent)) for extent in shape]
+    mixed = [number(analyzer, extent, builder, sum_type(extent)) for extent in shape]
     head = [[owner.source]] if isinstance(owner, MatchBufferOp) else []
     dims, old_dims = [d for d in mixed if isinstance(d, SSAValue)], list(owner.dims)
     set_operands(owner, [*head, dims, owner.strides, owner.offset])

@@ -111,14 +111,14 @@ def allocate(
     gap = scope_start(scope)
     scratch = Block()
     builder = TirBuilder(scratch, scope.location)
-    dims = [number(analyzer, extent, builder, type_of(extent)) for extent in shape]
+    dims = [number(analyzer, extent, builder, sum_type(extent)) for extent in shape]
     element = cast("MemRefType[Attribute]", like.type).element_type
     op = builder.insert(AllocBufferOp(name, element, dims, space=space))
     gap.insert_all(scratch)
     return op.buffer
 
 
-def type_of(lin: Lin) -> Attribute:
+def sum_type(lin: Lin) -> Attribute:
     """The type of the values in a sum; i32 for a constant."""
     return next((leaf.type for leaf in lin.leaves()), i32)
 
@@ -289,7 +289,7 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
                 old += op.extents
                 op.static_extents, _ = split_mixed([1] * len(indices))
                 set_operands(op, [[op.buffer], op.mins, []])
-            _set_mins(op, [number(analyzer, index, builder, type_of(index)) for index in indices])
+            _set_mins(op, [number(analyzer, index, builder, sum_type(index)) for index in indices])
         case _:
             raise ValueError(op.name)
     for value in old:

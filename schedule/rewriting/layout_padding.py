@@ -19,7 +19,7 @@ from ...core.errors import ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.tree import erase_statement, is_expression, operands_from_outside
-from .copies import type_of
+from .copies import sum_type
 from .gaps import beside
 from .index_maps import apply_map
 from .nest import (
@@ -75,7 +75,7 @@ def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int 
 
 def _types(layout: Layout) -> list[Attribute]:
     types = [index.type for index in layout.indices]
-    return [types[0] if types else type_of(extent) for extent in layout.new]
+    return [types[0] if types else sum_type(extent) for extent in layout.new]
 
 
 def _writers(func: FuncOp, buffer: SSAValue) -> Iterator[BlockOp]:

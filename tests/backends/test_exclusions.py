@@ -286,6 +286,25 @@ def test_a_shift_by_all_but_one_bit_is_allowed(run: Run) -> None:
     assert run(_binary("arith.shrsi"), -1, 31) == -1
 
 
+@pytest.mark.parametrize("amount", [-1, 40])
+def test_a_constant_shift_beyond_the_width_is_not_computed_where_an_and_decides_before_it(
+    run: Run, amount: int
+) -> None:
+    text = f"""
+    @T.prim_func
+    def main(a: T.bool, x: T.int32, B: T.Buffer((1,), "int32")):
+        if a and (x << {amount}) > 0:
+            B[0] = 1
+        else:
+            B[0] = 2
+    """
+    out = np.zeros(1, np.int32)
+    run(text, False, 3, out)
+    assert list(out) == [2]
+    with excluded("shift amount out of range"):
+        run(text, True, 3, out)
+
+
 def test_an_excluded_lane_of_a_vector_is_found(run: Run) -> None:
     text = """
     tir.func @main("A" %A: memref<4xi32>) {

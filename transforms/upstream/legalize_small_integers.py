@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.type import get_element_type_or_self
 
+from ...core.comparisons import SIGNED_PREDICATES, predicate_of
 from ...core.diagnostics import where
 from ...core.dtypes import with_element_type
 from ...core.errors import UnsupportedError
@@ -34,7 +35,6 @@ _OTHER: tuple[type[Operation], ...] = (
 )  # fmt: skip
 _REFUSED: tuple[type[Operation], ...] = (arith.AddUIExtendedOp, arith.MulSIExtendedOp, arith.MulUIExtendedOp)
 _COMPUTING = frozenset((*_UNSIGNED, *_SIGNED, *_OTHER, *_REFUSED))
-_SIGNED_PREDICATES = range(2, 6)  # slt, sle, sgt, sge
 _SIGNED_KINDS = (Kind.MINSI, Kind.MAXSI, Kind.ADD, Kind.MUL)
 
 
@@ -86,7 +86,7 @@ def _width(type: Attribute) -> int:
 def _is_signed(op: Operation, operand: int) -> bool:
     match op:
         case arith.CmpiOp():
-            return op.predicate.value.data in _SIGNED_PREDICATES
+            return predicate_of(op) in SIGNED_PREDICATES
         case vector.ReductionOp():
             return op.kind.data in _SIGNED_KINDS
         case arith.ShRSIOp():

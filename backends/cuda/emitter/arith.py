@@ -19,6 +19,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type, MemRefType
 from xdsl.ir import Attribute, Operation
 
+from ....core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ....core.dtypes import dtype_of, float_format, is_small_float
 from ....core.intervals import (
     bit_and,
@@ -63,8 +64,7 @@ _SYMBOLS = {arith.AddiOp: "+", arith.SubiOp: "-", arith.MuliOp: "*"}
 _BITWISE = {arith.AndIOp: "&", arith.OrIOp: "|", arith.XOrIOp: "^"}
 _ON_BOOLS = {"+": "!=", "-": "!=", "*": "&&", "&": "&&", "|": "||", "^": "!="}
 _FLOAT = {arith.AddfOp: "+", arith.SubfOp: "-", arith.MulfOp: "*", arith.DivfOp: "/"}
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-_FIRST_UNSIGNED = 6  # the value of the predicate `ult`
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
 def elementwise(build: Build) -> Lowering:
@@ -123,7 +123,7 @@ def naturals(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
 
 
 def _wrapping_arithmetic(f: FunctionEmitter, op: arith.AddiOp, values: list[Expr]) -> Expr:
-    type, symbol, (lhs, rhs) = op.result.type, _SYMBOLS[type_of(op)], values
+    type, symbol, (lhs, rhs) = op.result.type, _SYMBOLS[class_of(op)], values
     if is_bool(type):
         return binary(_ON_BOOLS[symbol], lhs, rhs, "bool")
     if is_index(type):
@@ -133,13 +133,13 @@ def _wrapping_arithmetic(f: FunctionEmitter, op: arith.AddiOp, values: list[Expr
     return wrapping(symbol, lhs, rhs, scalar_type(type))
 
 
-def type_of(op: Operation) -> Any:
+def class_of(op: Operation) -> Any:
     """The class of an operation, as a key of any table."""
     return type(op)
 
 
 def _bitwise(f: FunctionEmitter, op: arith.AndIOp, values: list[Expr]) -> Expr:
-    symbol = _BITWISE[type_of(op)]
+    symbol = _BITWISE[class_of(op)]
     lhs, rhs = both(values, op.result.type)
     if is_bool(op.result.type):
         return _logical(_ON_BOOLS[symbol], lhs, rhs)
@@ -196,11 +196,11 @@ def _unsigned_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> 
 
 
 def _compare_integers(f: FunctionEmitter, op: arith.CmpiOp, values: list[Expr]) -> Expr:
-    predicate, type = op.predicate.value.data, op.operands[0].type
-    symbol = _COMPARISONS[predicate]
+    predicate, type = predicate_of(op), op.operands[0].type
+    symbol = _COMPARISONS[predicate[-2:]]  # without the sign
     if is_bool(type):
-        return _compare_bools(f, symbol, values, signed=1 < predicate < _FIRST_UNSIGNED)
-    if predicate < _FIRST_UNSIGNED:
+        return _compare_bools(f, symbol, values, signed=predicate in SIGNED_PREDICATES)
+    if predicate not in UNSIGNED_PREDICATES:
         lhs, rhs = (value.wide or value for value in values) if _is_wide(values) else values
         return binary(symbol, lhs, rhs, "bool")
     lhs, rhs = naturals(values, type)
@@ -360,7 +360,7 @@ def _shift(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
             bits = UNSIGNED[WIDTHS[value.type]]
             return from_unsigned(binary(">>", to_unsigned(value), amount, bits), value.type)
         case _:
-            return _call_helper(f, _SHIFTS[type_of(op)], value, amount)
+            return _call_helper(f, _SHIFTS[class_of(op)], value, amount)
 
 
 _SHIFTS = {arith.ShLIOp: "shl", arith.ShRUIOp: "shru", arith.ShRSIOp: "shrs"}
@@ -386,7 +386,7 @@ def _shift_left(op: Operation, value: Expr, amount: int) -> Expr:
 def _float_arithmetic(f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     lhs, rhs = values
-    return binary(_FLOAT[type_of(op)], lhs, rhs, lhs.type)
+    return binary(_FLOAT[class_of(op)], lhs, rhs, lhs.type)
 
 
 _FLOAT_EXTREMES = {
@@ -399,7 +399,7 @@ _FLOAT_EXTREMES = {
 
 def _float_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     refuse_small_float(op)
-    return call(f.helper(f"{_FLOAT_EXTREMES[type_of(op)]}_{kind_of(op.results[0].type)}"), values[0].type, *values)
+    return call(f.helper(f"{_FLOAT_EXTREMES[class_of(op)]}_{kind_of(op.results[0].type)}"), values[0].type, *values)
 
 
 def small_bits(value: Expr) -> Expr:
@@ -442,26 +442,26 @@ def _negf(f: FunctionEmitter, op: arith.NegfOp, values: list[Expr]) -> Expr:
 
 def _compare_floats(f: FunctionEmitter, op: arith.CmpfOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
-    predicate, (lhs, rhs) = op.predicate.value.data, values
+    predicate, (lhs, rhs) = predicate_of(op), values
     if predicate in _FLOAT_COMPARISONS:
         return binary(_FLOAT_COMPARISONS[predicate], lhs, rhs, "bool")
     if predicate in _NEGATED:
         return negation(binary(_NEGATED[predicate], lhs, rhs, "bool"))
-    if predicate in (0, 15):
-        return number(predicate, "bool")
+    if predicate in ("false", "true"):
+        return number(predicate == "true", "bool")
     lhs, rhs = f.once(lhs), f.once(rhs)
     match predicate:
-        case 6 | 8:  # one, ueq
+        case "one" | "ueq":
             differ = binary("||", binary("<", lhs, rhs, "bool"), binary(">", lhs, rhs, "bool"), "bool")
-            return differ if predicate == 6 else negation(differ)
-        case 7:  # ord
+            return differ if predicate == "one" else negation(differ)
+        case "ord":
             return binary("&&", binary("==", lhs, lhs, "bool"), binary("==", rhs, rhs, "bool"), "bool")
-        case _:  # uno
+        case _:  # "uno"
             return binary("||", binary("!=", lhs, lhs, "bool"), binary("!=", rhs, rhs, "bool"), "bool")
 
 
-_FLOAT_COMPARISONS = {1: "==", 2: ">", 3: ">=", 4: "<", 5: "<=", 13: "!="}
-_NEGATED = {9: "<=", 10: "<", 11: ">=", 12: ">"}
+_FLOAT_COMPARISONS = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
+_NEGATED = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
 """The unordered predicates, by the comparison they negate."""
 
 

@@ -10,7 +10,7 @@ from ....core.gpu import MOST_BLOCKS, MOST_THREADS
 from ....core.xdsl_compat import ShuffleOp
 from ....dialects.attributes import OF_WARP
 from ...llvm.types import lanes
-from .arith import type_of
+from .arith import class_of
 from .expression import INT, PRIMARY, WIDTHS, Expr, index
 from .function import FunctionEmitter, Lowerings, unsupported
 from .memref import address_of
@@ -37,7 +37,7 @@ def _builtin_variable(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
     """A variable for an index or a size, because the built-in one is unsigned."""
     if not op.result.uses:
         return
-    builtin, letter = _BUILTINS[type_of(op)]
+    builtin, letter = _BUILTINS[class_of(op)]
     axis = str(op.dimension.data)
     value = _builtin(f, builtin, axis)
     f.bind(op.result, f.local(value, op.result.name_hint or f"{letter}{axis}"))

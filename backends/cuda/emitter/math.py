@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from ....core.dtypes import is_small_float
 from ...llvm.arith import refuse_small_float
 from ...llvm.types import element_type
-from .arith import elementwise, integer_kind, mask, sign_bit, small_bits, small_of_bits, type_of
+from .arith import class_of, elementwise, integer_kind, mask, sign_bit, small_bits, small_of_bits
 from .expression import INT, WIDTHS, Expr, binary, call, cast, number, select, to_unsigned, widen
 from .function import FunctionEmitter, Lowerings, unsupported
 from .types import float_literal, is_index, scalar_type
@@ -65,7 +65,7 @@ def function(name: str, *arguments: Expr) -> Expr:
 
 def _function(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     refuse_small_float(op)
-    return function(FUNCTIONS[type_of(op)], *values)
+    return function(FUNCTIONS[class_of(op)], *values)
 
 
 def _absf(f: FunctionEmitter, op: math.AbsFOp, values: list[Expr]) -> Expr:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ....analysis.index import Analyzer, Lin
+from ....core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ....core.dtypes import dtype_of
 from ....dialects.tir import CastOp, FloormodOp, FuncOp, constant_value
 from .types import BOOL
@@ -137,18 +138,14 @@ def _comparison(otherwise: Handler) -> Handler:
 
     def lower(w: Writer, op: Operation) -> None:
         assert isinstance(op, arith.CmpiOp)
-        signs = _SIGNS[dtype_of(op.lhs.type).kind == "uint"]
-        if op.predicate.value.data not in signs or not _are_indices(w, op.operands):
+        others = SIGNED_PREDICATES if dtype_of(op.lhs.type).kind == "uint" else UNSIGNED_PREDICATES
+        if predicate_of(op) in others or not _are_indices(w, op.operands):
             otherwise(w, op)
             return
         operands = [w.index(w.index_of(o)) for o in op.operands]
         w.bind(op.result, w.make(arith.CmpiOp, operands, [BOOL], op.properties).result)
 
     return lower
-
-
-_SIGNS = (range(6), (0, 1, *range(6, 10)))
-"""The predicates that compare the values of a signed and of an unsigned type correctly as `index`."""
 
 
 def handlers(copy: Handler, floordiv: Handler, floormod: Handler, cast: Handler) -> Handlers:
