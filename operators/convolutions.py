@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd
@@ -15,10 +15,11 @@ from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
-from .definition import Pattern, operator
-from .extents import known_extent
+from .definition import Pattern
+from .extents import Extent, known_extent
 from .nn import accumulated
-from .windows import SPATIAL, Window, each_dimension, known_numbers, order_of, padded, paddings, spread
+from .ranks import ImageOperator, for_ranks
+from .windows import Window, each_dimension, known_numbers, padded, paddings, spread
 
 Array = Any
 
@@ -36,21 +37,6 @@ class _Layouts:
     out: list[int]
     names: list[str]
 
-    @property
-    def rank(self) -> int:
-        return len(self.data) - 2
-
-
-def _layouts(name: str, image: str, data_layout: str, kernel_layout: str, out_layout: str) -> _Layouts:
-    out = out_layout or data_layout
-    names = {"N": "nn", "C": "ff", "D": "zz", "H": "yy", "W": "xx"}
-    return _Layouts(
-        order_of(data_layout, f"NC{image}", name),
-        order_of(kernel_layout, f"OI{image}", name),
-        order_of(out, f"NC{image}", name),
-        [names[letter] for letter in out],
-    )
-
 
 def _in_layout_order(order: Sequence[int], usual: Sequence[Any]) -> list[Any]:
     """Values in the order N, C and image (or O, I and taps), permuted into the order of a layout."""
@@ -58,122 +44,122 @@ def _in_layout_order(order: Sequence[int], usual: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class _Windows:
-    """The windows of a convolution.
+class _Along:
+    """The windows along one dimension: the number of taps, the stride, the dilation, and the padding before and after
+    the image."""
 
-    sizes, steps, far, around: for each dimension, the number of taps, the stride, the dilation, and the padding.
-    groups, inner, outer: the number of groups, and the input and output channels of each group.
-    """
+    size: int
+    step: int
+    far: int
+    front: int
+    behind: int
 
-    sizes: list[int]
-    steps: list[int]
-    far: list[int]
-    around: list[tuple[int, int]]
-    groups: int
+
+@dataclass(frozen=True)
+class _Groups:
+    """The groups of channels. inner, outer: the input and output channels of each group."""
+
+    number: int
     inner: int
     outer: int
 
     def channel(self, feature: PrimExpr, number: PrimExpr) -> PrimExpr:
         """The input channel with a number within the group of an output channel."""
-        return feature // self.outer * self.inner + number if self.groups > 1 else number
+        return feature // self.outer * self.inner + number if self.number > 1 else number
+
+    def slices(self) -> Iterator[tuple[slice, slice]]:
+        """The input and output channels of each group."""
+        for n in range(self.number):
+            yield slice(n * self.inner, (n + 1) * self.inner), slice(n * self.outer, (n + 1) * self.outer)
 
 
-def _tap_axes(counts: Sequence[int], image: str) -> list[IterVar]:
-    """Reduction axes over the taps of windows."""
-    return [reduce_axis((0, n), f"r{letter.lower()}") for n, letter in zip(counts, image, strict=True)]
+class _WithWeights(ImageOperator):
+    """The attributes of convolutions and of transposed convolutions, which have them in different orders."""
+
+    strides: Window
+    padding: Window
+    dilation: Window
+    groups: int
+    channels: int | None
+    kernel_size: Window | None
+    data_layout: str
+    kernel_layout: str
+    out_layout: str
+    out_dtype: str
+
+    @property
+    def layouts(self) -> _Layouts:
+        out = self.out_layout or self.data_layout
+        names = {"N": "nn", "C": "ff", "D": "zz", "H": "yy", "W": "xx"}
+        data, weight = self.order(self.data_layout), self.order(self.kernel_layout, "OI")
+        return _Layouts(data, weight, self.order(out), [names[letter] for letter in out])
+
+    def extents(self, data: Tensor, weight: Tensor) -> list[int]:
+        """The number of channels of data, and the extents O, I and taps of the weight. TeError for an unknown
+        extent."""
+        layouts = self.layouts
+        if data.ndim != self.rank + 2 or weight.ndim != self.rank + 2:
+            dimensions = f"{data.ndim} and {weight.ndim} dimensions"
+            raise TeError(f"{self.name}: data and weight of {dimensions}, expected {self.rank + 2}")
+        extents = [data.shape[layouts.data[1]], *(weight.shape[d] for d in layouts.weight)]
+        return known_numbers(extents, self.name)
+
+    def windows(self, sizes: Sequence[int]) -> list[_Along]:
+        """The windows along each dimension."""
+        around = paddings(self.padding, self.rank, self.name)
+        parts = zip(sizes, self.numbers("strides"), self.numbers("dilation"), around, strict=True)
+        return [_Along(size, step, far, *pair) for size, step, far, pair in parts]
+
+    def require_groups(self, inputs: int, expected: int, channels: int, weight: str) -> None:
+        """TeError unless the number of input channels is as expected, and the groups divide the channels."""
+        if self.groups < 1 or inputs != expected or channels % self.groups:
+            raise TeError(f"{self.name}: {inputs} channels and {weight} do not go together in {self.groups} groups")
+
+    def require_attributes(self, features: int, sizes: list[int]) -> None:
+        """TeError unless the weight has the channels and taps that the attributes state."""
+        name, channels, kernel_size = self.name, self.channels, self.kernel_size
+        if channels is not None and channels != features:
+            raise TeError(f"{name}: weight for {features} channels, expected {channels} as channels says")
+        if kernel_size is not None and each_dimension(kernel_size, len(sizes), f"{name}: kernel_size") != sizes:
+            raise TeError(f"{name}: weight for windows of {sizes}, expected {kernel_size} as kernel_size says")
+
+    def tap_axes(self, counts: Sequence[int]) -> list[IterVar]:
+        """Reduction axes over the taps of windows."""
+        return [reduce_axis((0, n), f"r{letter.lower()}") for n, letter in zip(counts, self.image, strict=True)]
+
+    def result(self, shape: Sequence[Extent], fcompute: Any) -> Tensor:
+        """The result with a shape in the order N, C and image."""
+        layouts, tag = self.layouts, self.name.rpartition(".")[2]
+        return compute(_in_layout_order(layouts.out, shape), fcompute, tag, tag, varargs_names=layouts.names)
+
+    def wide_arrays(self, data: Array, weight: Array) -> tuple[Array, Array]:
+        """The operands in the order N, C and image, and O, I and taps, in the data type to compute a reference in."""
+        wide = "float64" if np.dtype(self.out_dtype or data.dtype).kind == "f" else "int64"
+        return data.transpose(self.layouts.data).astype(wide), weight.transpose(self.layouts.weight).astype(wide)
+
+    def result_array(self, result: Array, data: Array) -> Array:
+        """The result of a reference, in its data type and its layout."""
+        narrow = result.astype(self.out_dtype or data.dtype.name)
+        return narrow.transpose(_in_layout_order(self.layouts.out, range(self.rank + 2)))
 
 
-def _sizes(name: str, data: Tensor, weight: Tensor, layouts: _Layouts) -> list[int]:
-    """The number of channels of data, and the extents O, I and taps of the weight. TeError for an unknown extent."""
-    rank = layouts.rank
-    if data.ndim != rank + 2 or weight.ndim != rank + 2:
-        raise TeError(f"{name}: data and weight of {data.ndim} and {weight.ndim} dimensions, expected {rank + 2}")
-    return known_numbers([data.shape[layouts.data[1]], *(weight.shape[d] for d in layouts.weight)], name)
+def _mix(weights: Array, data: Array) -> Array:
+    """The products of O by I weights and the channels of arrays, summed over the channels."""
+    return np.moveaxis(np.tensordot(weights, data, (1, 1)), 0, 1)
 
 
-def _require_attributes(
-    name: str, features: int, sizes: list[int], channels: int | None, kernel_size: Window | None
-) -> None:
-    """TeError unless the weight has the channels and taps that the attributes state."""
-    if channels is not None and channels != features:
-        raise TeError(f"{name}: weight for {features} channels, expected {channels} as channels says")
-    if kernel_size is not None and each_dimension(kernel_size, len(sizes), f"{name}: kernel_size") != sizes:
-        raise TeError(f"{name}: weight for windows of {sizes}, expected {kernel_size} as kernel_size says")
-
-
-def _result_and_wide_dtype(data: Array, out_dtype: str) -> tuple[str, str]:
-    """The data type of a result, and the data type to compute its reference in."""
-    kind = out_dtype or data.dtype.name
-    return kind, "float64" if np.dtype(kind).kind == "f" else "int64"
+def _strided(taps: Sequence[int], windows: Sequence[_Along], counts: Sequence[int]) -> list[slice]:
+    """The positions of a tap in all windows, along each dimension. counts: the numbers of windows."""
+    parts = zip(taps, windows, counts, strict=True)
+    return [slice(t * w.far, t * w.far + (n - 1) * w.step + 1, w.step) for t, w, n in parts]
 
 
 # Convolutions
 
 
-def _convolution(rank: int) -> Any:
-    """Defines the convolution of images of a rank."""
-    image = SPATIAL[3 - rank :]
-    name, default, kernel_default = f"nn.conv{rank}d", f"NC{image}", f"OI{image}"
-
-    def formula(
-        data: Tensor,
-        weight: Tensor,
-        strides: Window = 1,
-        padding: Window = 0,
-        dilation: Window = 1,
-        groups: int = 1,
-        channels: int | None = None,
-        kernel_size: Window | None = None,
-        data_layout: str = default,
-        kernel_layout: str = kernel_default,
-        out_layout: str = "",
-        out_dtype: str = "",
-    ) -> Tensor:
-        layouts = _layouts(name, image, data_layout, kernel_layout, out_layout)
-        inputs, features, inner, *sizes = _sizes(name, data, weight, layouts)
-        steps = each_dimension(strides, rank, f"{name}: strides")
-        far = each_dimension(dilation, rank, f"{name}: dilation")
-        if groups < 1 or inputs != groups * inner or features % groups:
-            weights = f"weight of {features} by {inner}"
-            raise TeError(f"{name}: {inputs} channels and {weights} do not go together in {groups} groups")
-        _require_attributes(name, features, sizes, channels, kernel_size)
-        windows = _Windows(sizes, steps, far, paddings(padding, rank, name), groups, inner, features // groups)
-        return _convolve(name, image, data, weight, layouts, windows, accumulated(out_dtype, data))
-
-    def reference(
-        data: Array,
-        weight: Array,
-        strides: Window,
-        padding: Window,
-        dilation: Window,
-        groups: int,
-        data_layout: str,
-        kernel_layout: str,
-        out_layout: str,
-        out_dtype: str,
-    ) -> Array:
-        layouts = _layouts(name, image, data_layout, kernel_layout, out_layout)
-        kind, wide = _result_and_wide_dtype(data, out_dtype)
-        x, w = data.transpose(layouts.data).astype(wide), weight.transpose(layouts.weight).astype(wide)
-        x = np.pad(x, [(0, 0), (0, 0), *paddings(padding, rank, name)])
-        steps, far = each_dimension(strides, rank, name), each_dimension(dilation, rank, name)
-        counts = [
-            spread(n, k, step, dilated, (0, 0))
-            for n, k, step, dilated in zip(x.shape[2:], w.shape[2:], steps, far, strict=True)
-        ]
-        result = np.zeros((x.shape[0], w.shape[0], *counts), wide)
-        inner, outer = w.shape[1], w.shape[0] // groups
-        for taps in product(*map(range, w.shape[2:])):
-            cuts = zip(taps, far, steps, counts, strict=True)
-            window = x[(..., *(slice(t * f, t * f + (m - 1) * s + 1, s) for t, f, s, m in cuts))]
-            for g in range(groups):
-                weights = w[(slice(g * outer, (g + 1) * outer), slice(None), *taps)]
-                part = np.tensordot(weights, window[:, g * inner : (g + 1) * inner], (1, 1))
-                result[:, g * outer : (g + 1) * outer] += np.moveaxis(part, 0, 1)
-        return result.astype(kind).transpose(_in_layout_order(layouts.out, range(rank + 2)))
-
-    formula.__name__ = formula.__qualname__ = f"conv{rank}d"
-    formula.__doc__ = f"""The convolution of an image with weights, summed over the input channels.
+@dataclass(frozen=True)
+class _Convolution(_WithWeights):
+    """The convolution of an image with weights, summed over the input channels.
 
     `out[n, o, y] = sum over i and r of data[n, i, y * stride + r * dilation] * weight[o, i, r]`, for each of {rank}
     dimensions y and r.  padding: the zeros around the image: one number, one for each dimension, or the numbers before
@@ -182,113 +168,80 @@ def _convolution(rank: int) -> Any:
     kernel_layout, out_layout: the orders of the axes; out_layout is data_layout by default.  out_dtype: the data type
     of the sums and of the result, by default the data type of data.
     """
-    return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
+
+    strides: Window = 1
+    padding: Window = 0
+    dilation: Window = 1
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Window | None = None
+    data_layout: str = "NC{image}"
+    kernel_layout: str = "OI{image}"
+    out_layout: str = ""
+    out_dtype: str = ""
+
+    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
+        inputs, features, inner, *sizes = self.extents(data, weight)
+        self.require_groups(inputs, self.groups * inner, features, f"weight of {features} by {inner}")
+        self.require_attributes(features, sizes)
+        groups, windows = _Groups(self.groups, inner, features // self.groups), self.windows(sizes)
+        batch, _, *spatial = self.layouts.data
+        counts = self.counts([data.shape[d] for d in spatial], windows)
+        self.require_windows(data, windows, counts)
+        around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
+        source = padded(data, around, const(0, data.dtype))
+        sums = self.sums(source, weight, groups, windows, accumulated(self.out_dtype, data))
+        return self.result([data.shape[batch], features, *counts], sums)
+
+    def counts(self, extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
+        """The number of windows along each dimension."""
+        parts = zip(extents, windows, strict=True)
+        return [spread(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
+
+    def require_windows(self, data: Tensor, windows: Sequence[_Along], counts: Sequence[Extent]) -> None:
+        """TeError for a window that is larger than the image."""
+        if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
+            sizes, far = [along.size for along in windows], [along.far for along in windows]
+            window = f"a window of {sizes}, dilated {far}"
+            raise TeError(f"{self.name}: {window}, is larger than the image {list(data.shape)}")
+
+    def sums(self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str) -> Any:
+        """The function from indices to a sum of products."""
+        layouts, channel = self.layouts, reduce_axis((0, groups.inner), "rc")
+        taps = self.tap_axes([along.size for along in windows])
+
+        def fcompute(*axes: PrimExpr) -> PrimExpr:
+            batch, feature, *positions = (axes[d] for d in layouts.out)
+            parts = zip(positions, windows, taps, strict=True)
+            at = [position * along.step + tap.var * along.far for position, along, tap in parts]
+            x = data(*_in_layout_order(layouts.data, [batch, groups.channel(feature, channel.var), *at]))
+            w = weight(*_in_layout_order(layouts.weight, [feature, channel.var, *(tap.var for tap in taps)]))
+            return scalar.sum(cast(dtype, x) * cast(dtype, w), axis=[channel, *taps])
+
+        return fcompute
+
+    def reference(self, data: Array, weight: Array) -> Array:
+        x, w = self.wide_arrays(data, weight)
+        windows, groups = self.windows(w.shape[2:]), _Groups(self.groups, w.shape[1], w.shape[0] // self.groups)
+        counts = self.counts(x.shape[2:], windows)
+        x = np.pad(x, [(0, 0), (0, 0), *((along.front, along.behind) for along in windows)])
+        result = np.zeros((x.shape[0], w.shape[0], *counts), x.dtype)
+        for taps in product(*map(range, w.shape[2:])):
+            window = x[(..., *_strided(taps, windows, counts))]
+            for inputs, features in groups.slices():
+                result[:, features] += _mix(w[(features, slice(None), *taps)], window[:, inputs])
+        return self.result_array(result, data)
 
 
-def _convolve(
-    name: str, image: str, data: Tensor, weight: Tensor, layouts: _Layouts, windows: _Windows, kind: str
-) -> Tensor:
-    spatial = layouts.data[2:]
-    around = dict(zip(spatial, windows.around, strict=True))
-    counts = [
-        spread(data.shape[d], size, step, dilation, around[d])
-        for d, size, step, dilation in zip(spatial, windows.sizes, windows.steps, windows.far, strict=True)
-    ]
-    if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
-        raise TeError(
-            f"{name}: a window of {windows.sizes}, dilated {windows.far}, is larger than the image {list(data.shape)}"
-        )
-    image_in = padded(data, around, const(0, data.dtype))
-    rc, over = reduce_axis((0, windows.inner), "rc"), _tap_axes(windows.sizes, image)
-
-    def fcompute(*axes: PrimExpr) -> PrimExpr:
-        batch, feature, *positions = (axes[d] for d in layouts.out)
-        at = [
-            position * step + tap.var * far
-            for position, step, tap, far in zip(positions, windows.steps, over, windows.far, strict=True)
-        ]
-        x = image_in(*_in_layout_order(layouts.data, [batch, windows.channel(feature, rc.var), *at]))
-        w = weight(*_in_layout_order(layouts.weight, [feature, rc.var, *(tap.var for tap in over)]))
-        return scalar.sum(cast(kind, x) * cast(kind, w), axis=[rc, *over])
-
-    shape = [data.shape[layouts.data[0]], windows.groups * windows.outer, *counts]
-    tag = name.rpartition(".")[2]
-    return compute(_in_layout_order(layouts.out, shape), fcompute, tag, tag, varargs_names=layouts.names)
-
-
-conv1d, conv2d, conv3d = (_convolution(rank) for rank in (1, 2, 3))
+conv1d, conv2d, conv3d = for_ranks("nn.conv{rank}d", Pattern.OUT_FUSABLE, _Convolution)
 
 
 # Transposed convolutions
 
 
-def _transposed_convolution(rank: int) -> Any:
-    """Defines the transposed convolution of images of a rank."""
-    image = SPATIAL[3 - rank :]
-    name, default, kernel_default = f"nn.conv{rank}d_transpose", f"NC{image}", f"IO{image}"
-
-    def formula(
-        data: Tensor,
-        weight: Tensor,
-        strides: Window = 1,
-        padding: Window = 0,
-        dilation: Window = 1,
-        channels: int | None = None,
-        kernel_size: Window | None = None,
-        groups: int = 1,
-        data_layout: str = default,
-        kernel_layout: str = kernel_default,
-        out_layout: str = "",
-        output_padding: Window = 0,
-        out_dtype: str = "",
-    ) -> Tensor:
-        layouts = _layouts(name, image, data_layout, kernel_layout, out_layout)
-        inputs, outer, whole, *sizes = _sizes(name, data, weight, layouts)
-        steps = each_dimension(strides, rank, f"{name}: strides")
-        far = each_dimension(dilation, rank, f"{name}: dilation")
-        more = each_dimension(output_padding, rank, f"{name}: output_padding", 0)
-        if groups < 1 or inputs != whole or whole % groups:
-            weights = f"weight of {whole} by {outer}"
-            raise TeError(f"{name}: {inputs} channels and {weights} do not go together in {groups} groups")
-        _require_attributes(name, outer * groups, sizes, channels, kernel_size)
-        windows = _Windows(sizes, steps, far, paddings(padding, rank, name), groups, whole // groups, outer)
-        return _transposed_convolve(name, image, data, weight, layouts, windows, more, accumulated(out_dtype, data))
-
-    def reference(
-        data: Array,
-        weight: Array,
-        strides: Window,
-        padding: Window,
-        dilation: Window,
-        groups: int,
-        data_layout: str,
-        kernel_layout: str,
-        out_layout: str,
-        output_padding: Window,
-        out_dtype: str,
-    ) -> Array:
-        layouts = _layouts(name, image, data_layout, kernel_layout, out_layout)
-        kind, wide = _result_and_wide_dtype(data, out_dtype)
-        x, w = data.transpose(layouts.data).astype(wide), weight.transpose(layouts.weight).astype(wide)
-        steps, far = each_dimension(strides, rank, name), each_dimension(dilation, rank, name)
-        more = each_dimension(output_padding, rank, name, 0)
-        parts = zip(x.shape[2:], w.shape[2:], steps, far, more, strict=True)
-        whole = [(n - 1) * step + (k - 1) * dilated + 1 + extra for n, k, step, dilated, extra in parts]
-        result = np.zeros((x.shape[0], w.shape[0] * groups, *whole), wide)
-        inner, outer = w.shape[1] // groups, w.shape[0]
-        for taps in product(*map(range, w.shape[2:])):
-            cuts = zip(taps, far, steps, x.shape[2:], strict=True)
-            positions = [slice(t * f, t * f + (n - 1) * s + 1, s) for t, f, s, n in cuts]
-            for g in range(groups):
-                weights = w[(slice(None), slice(g * inner, (g + 1) * inner), *taps)]
-                part = np.tensordot(weights, x[:, g * inner : (g + 1) * inner], (1, 1))
-                result[(slice(None), slice(g * outer, (g + 1) * outer), *positions)] += np.moveaxis(part, 0, 1)
-        pairs = zip(paddings(padding, rank, name), whole, strict=True)
-        kept = result[(..., *(slice(front, n - behind) for (front, behind), n in pairs))]
-        return kept.astype(kind).transpose(_in_layout_order(layouts.out, range(rank + 2)))
-
-    formula.__name__ = formula.__qualname__ = f"conv{rank}d_transpose"
-    formula.__doc__ = f"""The transposed convolution of an image: adds each element times the weights to a window.
+@dataclass(frozen=True)
+class _TransposedConvolution(_WithWeights):
+    """The transposed convolution of an image: adds each element times the weights to a window.
 
     `out[n, o, y * stride + r * dilation]` is the sum of all `data[n, i, y] * weight[i, o, r]`, for each of {rank}
     dimensions y and r.  padding: the elements cropped from the borders of the result: one number, one for each
@@ -298,69 +251,95 @@ def _transposed_convolution(rank: int) -> Any:
     kernel_layout, out_layout: the orders of the axes; out_layout is data_layout by default.  out_dtype: the data type
     of the sums and of the result, by default the data type of data.
     """
-    return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
+
+    strides: Window = 1
+    padding: Window = 0
+    dilation: Window = 1
+    channels: int | None = None
+    kernel_size: Window | None = None
+    groups: int = 1
+    data_layout: str = "NC{image}"
+    kernel_layout: str = "IO{image}"
+    out_layout: str = ""
+    output_padding: Window = 0
+    out_dtype: str = ""
+
+    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
+        inputs, outer, whole, *sizes = self.extents(data, weight)
+        self.require_groups(inputs, whole, whole, f"weight of {whole} by {outer}")
+        self.require_attributes(outer * self.groups, sizes)
+        groups, windows = _Groups(self.groups, whole // self.groups, outer), self.windows(sizes)
+        batch, _, *spatial = (data.shape[d] for d in self.layouts.data)
+        counts = self.counts(spatial, windows)
+        if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
+            around = [(along.front, along.behind) for along in windows]
+            raise TeError(f"{self.name}: nothing of the result {counts} is left by a padding of {around}")
+        sums = self.sums(data, weight, groups, windows, accumulated(self.out_dtype, data))
+        return self.result([batch, self.groups * outer, *counts], sums)
+
+    def counts(self, extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
+        """The extents of the result."""
+        parts = zip(extents, windows, self.numbers("output_padding", 0), strict=True)
+        return [(n - 1) * w.step + (w.size - 1) * w.far + 1 - (w.front + w.behind) + extra for n, w, extra in parts]
+
+    def sums(self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str) -> Any:
+        """The function from indices to a sum of products."""
+        layouts, number = self.layouts, reduce_axis((0, groups.inner), "rc")
+        over = self.tap_axes([-(-along.size // (along.step // gcd(along.step, along.far))) for along in windows])
+        extents = [data.shape[d] for d in layouts.data[2:]]
+
+        def fcompute(*axes: PrimExpr) -> PrimExpr:
+            batch, feature, *positions = (axes[d] for d in layouts.out)
+            channel = groups.channel(feature, number.var)
+            parts = zip(positions, over, extents, windows, strict=True)
+            found = [_contribution(position, tap.var, extent, along) for position, tap, extent, along in parts]
+            elements, taps, conditions = zip(*found, strict=True)
+            x = data(*_in_layout_order(layouts.data, [batch, channel, *elements]))
+            own = feature % groups.outer if groups.number > 1 else feature
+            w = weight(*_in_layout_order(layouts.weight, [own, channel, *taps]))
+            where = scalar.all(*(condition for each in conditions for condition in each))
+            return scalar.sum(cast(dtype, x) * cast(dtype, w), axis=[*over, number], where=where)
+
+        return fcompute
+
+    def reference(self, data: Array, weight: Array) -> Array:
+        x, w = self.wide_arrays(data, weight)
+        windows, groups = self.windows(w.shape[2:]), _Groups(self.groups, w.shape[1] // self.groups, w.shape[0])
+        parts = zip(self.counts(x.shape[2:], windows), windows, strict=True)
+        whole = [count + along.front + along.behind for count, along in parts]
+        result = np.zeros((x.shape[0], w.shape[0] * self.groups, *whole), x.dtype)
+        for taps in product(*map(range, w.shape[2:])):
+            positions = _strided(taps, windows, x.shape[2:])
+            for inputs, features in groups.slices():
+                result[(slice(None), features, *positions)] += _mix(w[(slice(None), inputs, *taps)], x[:, inputs])
+        pairs = zip(windows, whole, strict=True)
+        kept = result[(..., *(slice(along.front, n - along.behind) for along, n in pairs))]
+        return self.result_array(kept, data)
 
 
 def _contribution(
-    position: PrimExpr, tap: PrimExpr, extent: PrimExpr, size: int, step: int, dilation: int
+    position: PrimExpr, tap: PrimExpr, extent: PrimExpr, along: _Along
 ) -> tuple[PrimExpr, PrimExpr, list[PrimExpr]]:
-    """The indices of the image element and of the weight that contribute to a position of the uncropped result, and the
+    """The indices of the image element and of the weight that contribute to a position of the result, and the
     conditions under which they do.
 
-    The indices satisfy `element * step + weight * dilated = position`. Such weights are `apart` from each other; tap:
-    the index of the weight among them.
+    The indices satisfy `element * step + weight * far = position + front`. Such weights are `apart` from each other;
+    tap: the index of the weight among them.
     """
-    common = gcd(step, dilation)
-    apart, per = step // common, dilation // common
+    position = position + along.front if along.front else position
+    common = gcd(along.step, along.far)
+    apart, per = along.step // common, along.far // common
     shared = position // common if common > 1 else position
     first = shared * pow(per, -1, apart) % apart if apart > 1 else const(0)
     weight = tap * apart + first if apart > 1 else tap
     left = shared - weight * per
     element = left // apart if apart > 1 else left
     when = [left >= 0, element < extent]
-    when += [weight < size] if apart > 1 else []
+    when += [weight < along.size] if apart > 1 else []
     when += [(position % common).equal(0)] if common > 1 else []
     return element, weight, when
 
 
-def _transposed_convolve(
-    name: str,
-    image: str,
-    data: Tensor,
-    weight: Tensor,
-    layouts: _Layouts,
-    windows: _Windows,
-    more: list[int],
-    kind: str,
-) -> Tensor:
-    spatial = [data.shape[d] for d in layouts.data[2:]]
-    dimensions = list(zip(spatial, windows.sizes, windows.steps, windows.far, strict=True))
-    counts = [
-        (n - 1) * step + (size - 1) * dilated + 1 - sum(around) + extra
-        for (n, size, step, dilated), around, extra in zip(dimensions, windows.around, more, strict=True)
-    ]
-    if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
-        raise TeError(f"{name}: nothing of the result {counts} is left by a padding of {windows.around}")
-    rc = reduce_axis((0, windows.inner), "rc")
-    over = _tap_axes([-(-size // (step // gcd(step, dilated))) for _, size, step, dilated in dimensions], image)
-
-    def fcompute(*axes: PrimExpr) -> PrimExpr:
-        batch, feature, *positions = (axes[d] for d in layouts.out)
-        channel = windows.channel(feature, rc.var)
-        at, taps, conditions = list[PrimExpr](), list[PrimExpr](), list[PrimExpr]()
-        for position, (front, _), tap, each in zip(positions, windows.around, over, dimensions, strict=True):
-            element, tap_index, condition = _contribution(position + front if front else position, tap.var, *each)
-            at.append(element)
-            taps.append(tap_index)
-            conditions += condition
-        x = data(*_in_layout_order(layouts.data, [batch, channel, *at]))
-        own = feature % windows.outer if windows.groups > 1 else feature
-        w = weight(*_in_layout_order(layouts.weight, [own, channel, *taps]))
-        return scalar.sum(cast(kind, x) * cast(kind, w), axis=[*over, rc], where=scalar.all(*conditions))
-
-    shape = [data.shape[layouts.data[0]], windows.groups * windows.outer, *counts]
-    tag = name.rpartition(".")[2]
-    return compute(_in_layout_order(layouts.out, shape), fcompute, tag, tag, varargs_names=layouts.names)
-
-
-conv1d_transpose, conv2d_transpose, conv3d_transpose = (_transposed_convolution(rank) for rank in (1, 2, 3))
+conv1d_transpose, conv2d_transpose, conv3d_transpose = for_ranks(
+    "nn.conv{rank}d_transpose", Pattern.OUT_FUSABLE, _TransposedConvolution
+)

@@ -14,7 +14,7 @@ from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, is_same_extent
 from .definition import Pattern, operator
 from .extents import Extent, known_extent
-from .image import cubic_weights
+from .image.interpolation import cubic_weights
 from .requirements import require_floats, require_one_of
 from .windows import SPATIAL, order_of
 

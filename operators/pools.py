@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise
 from . import reduction
-from .definition import Pattern, operator
+from .definition import Pattern
 from .extents import Extent, known_extent
-from .windows import SPATIAL, Window, each_dimension, order_of, padded, paddings, spread
+from .ranks import ImageOperator, for_ranks
+from .windows import Window, padded, paddings, spread
 
 Array = Any
 
@@ -41,41 +42,57 @@ class _Along:
     over: int
 
 
-def _windows(
-    name: str,
-    shape: Sequence[Extent],
-    image: str,
-    pool_size: Window,
-    strides: Window,
-    dilation: Window,
-    padding: Window,
-    layout: str,
-    ceil_mode: bool,
-) -> list[_Along]:
-    """The windows of an image, in the order of its dimensions. image: the letters of the dimensions."""
-    rank = len(image)
-    if len(shape) != rank + 2:
-        raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
-    axes = order_of(layout, f"NC{image}", name)[2:]
-    sizes = each_dimension(pool_size, rank, f"{name}: pool_size")
-    steps = each_dimension(strides, rank, f"{name}: strides")
-    far = each_dimension(dilation, rank, f"{name}: dilation")
-    windows: list[_Along] = []
-    for axis, size, step, dilated, around in zip(axes, sizes, steps, far, paddings(padding, rank, name), strict=True):
-        known = known_extent(shape[axis])
-        if ceil_mode and known is None:
-            raise TeError(f"{name}: ceil_mode of an image of shape {list(shape)}, which is not known")
-        extent = shape[axis] if known is None else known
-        count = spread(extent, size, step, dilated, around, ceil_mode)
-        over = 0
-        if ceil_mode:
-            if (count - 1) * step >= extent + around[0]:  # no window begins in the trailing padding
-                count -= 1
-            over = max((count - 1) * step + (size - 1) * dilated + 1 - (extent + sum(around)), 0)
-        windows.append(_Along(axis, size, step, dilated, *around, count, over))
-    if any((count := known_extent(along.count)) is not None and count < 1 for along in windows):
-        raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(shape)}")
-    return windows
+def _along(
+    axis: int, extent: Extent, size: int, step: int, far: int, around: tuple[int, int], ceil_mode: bool
+) -> _Along:
+    """The windows along a dimension of an extent."""
+    count = spread(extent, size, step, far, around, ceil_mode)
+    if not ceil_mode:
+        return _Along(axis, size, step, far, *around, count, 0)
+    if (count - 1) * step >= extent + around[0]:  # no window begins in the trailing padding
+        count -= 1
+    over = max((count - 1) * step + (size - 1) * far + 1 - (extent + sum(around)), 0)
+    return _Along(axis, size, step, far, *around, count, over)
+
+
+@dataclass(frozen=True)
+class _Pool(ImageOperator):
+    """pool_size, strides, dilation: of the windows, a number, or one for each of {rank} dimensions.  padding:
+    around the image, one number, one for each dimension, or the numbers before and then after each dimension.  layout:
+    the order of the axes.  ceil_mode: whether windows that begin before the end may extend past the end."""
+
+    pool_size: Window = 1
+    strides: Window = 1
+    dilation: Window = 1
+    padding: Window = 0
+    layout: str = "NC{image}"
+    ceil_mode: bool = False
+
+    def windows(self, shape: Sequence[Extent]) -> list[_Along]:
+        """The windows of an image, in the order of its dimensions."""
+        self.require_rank(shape)
+        axes, sizes = self.order(self.layout)[2:], self.numbers("pool_size")
+        steps, far, around = self.numbers("strides"), self.numbers("dilation"), self.around
+        windows: list[_Along] = []
+        for axis, size, step, dilated, pair in zip(axes, sizes, steps, far, around, strict=True):
+            known = known_extent(shape[axis])
+            if self.ceil_mode and known is None:
+                raise TeError(f"{self.name}: ceil_mode of an image of shape {list(shape)}, which is not known")
+            extent = shape[axis] if known is None else known
+            windows.append(_along(axis, extent, size, step, dilated, pair, self.ceil_mode))
+        if any((count := known_extent(along.count)) is not None and count < 1 for along in windows):
+            raise TeError(f"{self.name}: a window of {sizes}, dilated {far}, is larger than the image {list(shape)}")
+        return windows
+
+    @property
+    def around(self) -> list[tuple[int, int]]:
+        """The padding before and after each dimension."""
+        return paddings(self.padding, self.rank, self.name)
+
+    def windows_of(self, data: Tensor) -> list[_Along]:
+        """The windows of an image. TeError for an image of bool."""
+        _require_numbers(data, self.name)
+        return self.windows(data.shape)
 
 
 def _padded_image(data: Tensor, windows: Sequence[_Along], fill: PrimExpr) -> Tensor:
@@ -110,11 +127,6 @@ def _require_numbers(data: Tensor, name: str) -> None:
         raise TeError(f"{name} of bool, expected numbers")
 
 
-_ARGUMENTS = """pool_size, strides, dilation: of the windows, a number, or one for each of {rank} dimensions.  padding:
-    around the image, one number, one for each dimension, or the numbers before and then after each dimension.  layout:
-    the order of the axes.  ceil_mode: whether windows that begin before the end may extend past the end."""
-
-
 def _windows_in_numpy(
     shape: Sequence[int], windows: Sequence[_Along]
 ) -> Iterator[tuple[tuple[slice, ...], list[list[int]], list[int]]]:
@@ -142,58 +154,38 @@ def _empty_result(data: Array, windows: Sequence[_Along], dtype: str) -> Array:
     return np.zeros([counts.get(d, n) for d, n in enumerate(data.shape)], dtype)
 
 
-def _max_pool(rank: int) -> Any:
-    """Defines the max pooling of images of a rank."""
-    image = SPATIAL[3 - rank :]
-    name, default = f"nn.max_pool{rank}d", f"NC{image}"
+@dataclass(frozen=True)
+class _MaxPool(_Pool):
+    __doc__ = f"""The maximum of each window of an image.
 
-    def formula(
-        data: Tensor,
-        pool_size: Window = 1,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = default,
-        ceil_mode: bool = False,
-    ) -> Tensor:
-        _require_numbers(data, name)
-        windows = _windows(name, data.shape, image, pool_size, strides, dilation, padding, layout, ceil_mode)
+    {_Pool.__doc__}
+    """
+
+    def formula(self, data: Tensor) -> Tensor:
+        windows = self.windows_of(data)
         source = _padded_image(data, windows, reduction.lowest(data.dtype))
         return _pool(data, windows, lambda at, over: reduction.greatest(source(*at), axis=over), "pool_max")
 
-    def reference(data: Array, **attributes: Any) -> Array:
-        windows = _windows(name, data.shape, image, **attributes)
+    def reference(self, data: Array) -> Array:
+        windows = self.windows(data.shape)
         result = _empty_result(data, windows, data.dtype.name)
         least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
+        axes = tuple(along.axis for along in windows)
         for target, inside, _ in _windows_in_numpy(data.shape, windows):
-            axes = tuple(along.axis for along in windows)
             result[target] = np.max(_elements(data, windows, inside), axes, keepdims=True, initial=least)
         return result
 
-    formula.__name__ = formula.__qualname__ = f"max_pool{rank}d"
-    formula.__doc__ = f"""The maximum of each window of an image.
 
-    {_ARGUMENTS.format(rank=rank)}
+@dataclass(frozen=True)
+class _MaxPoolWithPlaces(_Pool):
+    __doc__ = f"""The maximum of each window of an image, and its position in the image, as an int32.
+
+    A position is a row-major index within a channel; the first of several equal elements counts. A window of padding
+    alone has the position 2**31 - 1. NaN makes both results unspecified.  {_Pool.__doc__}
     """
-    return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
 
-
-def _max_pool_with_places(rank: int) -> Any:
-    """Defines the max pooling with positions of images of a rank."""
-    image = SPATIAL[3 - rank :]
-    name, default = f"nn.max_pool{rank}d_with_places", f"NC{image}"
-
-    def formula(
-        data: Tensor,
-        pool_size: Window = 1,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = default,
-        ceil_mode: bool = False,
-    ) -> list[Tensor]:
-        _require_numbers(data, name)
-        windows = _windows(name, data.shape, image, pool_size, strides, dilation, padding, layout, ceil_mode)
+    def formula(self, data: Tensor) -> list[Tensor]:
+        windows = self.windows_of(data)
 
         def greatest(at: list[PrimExpr], over: list[IterVar]) -> Any:
             own, inside = list(at), list[PrimExpr]()
@@ -206,172 +198,175 @@ def _max_pool_with_places(rank: int) -> Any:
         positions, values = _pool(data, windows, greatest, "pool_max_places")
         return [values, positions]
 
-    def reference(data: Array, **attributes: Any) -> list[Array]:
-        windows = _windows(name, data.shape, image, **attributes)
+    def reference(self, data: Array) -> list[Array]:
+        windows = self.windows(data.shape)
         axes = [along.axis for along in windows]
-        extents = [data.shape[axis] for axis in axes]
+        image, last = [data.shape[axis] for axis in axes], range(-self.rank, 0)
         values, positions = (_empty_result(data, windows, dtype) for dtype in (data.dtype.name, "int32"))
         for target, inside, _ in _windows_in_numpy(data.shape, windows):
-            elements = np.moveaxis(_elements(data, windows, inside), axes, range(-rank, 0))
-            flat = elements.reshape(*elements.shape[:-rank], -1)
-            own = np.ravel_multi_index(np.meshgrid(*inside, indexing="ij"), extents).ravel()
-            first = flat.argmax(-1)
-            back = np.expand_dims(first, tuple(range(2, rank + 2)))
-            order = [axis for axis in range(data.ndim) if axis not in axes] + axes
-            positions[target] = own[back].transpose(np.argsort(order))
-            values[target] = np.expand_dims(flat.max(-1), tuple(range(2, rank + 2))).transpose(np.argsort(order))
+            elements = np.moveaxis(_elements(data, windows, inside), axes, last)
+            flat = elements.reshape(*elements.shape[: -self.rank], -1)
+            own = np.ravel_multi_index(np.meshgrid(*inside, indexing="ij"), image).ravel()
+            for results, each in ((positions, own[flat.argmax(-1)]), (values, flat.max(-1))):
+                results[target] = np.moveaxis(each.reshape(*each.shape, *[1] * self.rank), last, axes)
         return [values, positions]
 
-    formula.__name__ = formula.__qualname__ = f"max_pool{rank}d_with_places"
-    formula.__doc__ = f"""The maximum of each window of an image, and its position in the image, as an int32.
 
-    A position is a row-major index within a channel; the first of several equal elements counts. A window of padding
-    alone has the position 2**31 - 1. NaN makes both results unspecified.  {_ARGUMENTS.format(rank=rank)}
+@dataclass(frozen=True)
+class _AvgPool(_Pool):
+    __doc__ = f"""The mean of each window of an image.
+
+    {_Pool.__doc__}
+    count_include_pad: whether the padding counts, as zeros.
     """
-    return operator(name, Pattern.OPAQUE, reference)(formula)
 
+    count_include_pad: bool = False
 
-def _avg_pool(rank: int) -> Any:
-    """Defines the average pooling of images of a rank."""
-    image = SPATIAL[3 - rank :]
-    name, default = f"nn.avg_pool{rank}d", f"NC{image}"
-
-    def formula(
-        data: Tensor,
-        pool_size: Window = 1,
-        strides: Window = 1,
-        dilation: Window = 1,
-        padding: Window = 0,
-        layout: str = default,
-        ceil_mode: bool = False,
-        count_include_pad: bool = False,
-    ) -> Tensor:
-        _require_numbers(data, name)
-        windows = _windows(name, data.shape, image, pool_size, strides, dilation, padding, layout, ceil_mode)
+    def formula(self, data: Tensor) -> Tensor:
+        windows = self.windows_of(data)
         source = _padded_image(data, windows, const(0, data.dtype))
         total = _pool(data, windows, lambda at, over: scalar.sum(source(*at), axis=over), "pool_sum")
 
         def average(*axes: PrimExpr) -> PrimExpr:
             count: PrimExpr = const(1)
             for along in windows:
-                extent = data.shape[along.axis]
-                first = axes[along.axis] * along.step - along.front
-                low, end = (-along.front, extent + along.behind) if count_include_pad else (0, extent)
-                skipped = scalar.max(low - first + (along.far - 1), const(0)) // along.far
-                taken = scalar.min((end - first + (along.far - 1)) // along.far, const(along.size))
-                count = count * scalar.max(taken - skipped, const(0))
+                count = count * self.count(axes[along.axis], along, data.shape[along.axis])
             divisor = cast(data.dtype, scalar.max(count, const(1)))
             return scalar.div(total(*axes), divisor)
 
         names = [f"ax{d}" for d in range(data.ndim)]
         return compute(total.shape, average, "pool_avg", "elemwise", varargs_names=names)
 
-    def reference(data: Array, count_include_pad: bool, **attributes: Any) -> Array:
-        windows = _windows(name, data.shape, image, **attributes)
+    def count(self, window: PrimExpr, along: _Along, extent: PrimExpr) -> PrimExpr:
+        """The number of elements of a window along a dimension."""
+        first = window * along.step - along.front
+        low, end = (-along.front, extent + along.behind) if self.count_include_pad else (0, extent)
+        skipped = scalar.max(low - first + (along.far - 1), const(0)) // along.far
+        taken = scalar.min((end - first + (along.far - 1)) // along.far, const(along.size))
+        return scalar.max(taken - skipped, const(0))
+
+    def reference(self, data: Array) -> Array:
+        windows = self.windows(data.shape)
         is_float = data.dtype.kind == "f"
         result = _empty_result(data, windows, "float64" if is_float else "int64")
         for target, inside, among in _windows_in_numpy(data.shape, windows):
             elements = _elements(data, windows, inside).astype(result.dtype)
             total = np.sum(elements, tuple(along.axis for along in windows), keepdims=True)
-            count = max(prod(among if count_include_pad else map(len, inside)), 1)
+            count = max(prod(among if self.count_include_pad else map(len, inside)), 1)
             result[target] = total / count if is_float else np.sign(total) * (np.abs(total) // count)
         return result.astype(data.dtype)
 
-    formula.__name__ = formula.__qualname__ = f"avg_pool{rank}d"
-    formula.__doc__ = f"""The mean of each window of an image.
 
-    {_ARGUMENTS.format(rank=rank)}
-    count_include_pad: whether the padding counts, as zeros.
-    """
-    return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
-
-
-max_pool1d, max_pool2d, max_pool3d = (_max_pool(rank) for rank in (1, 2, 3))
-max_pool1d_with_places, max_pool2d_with_places, max_pool3d_with_places = (
-    _max_pool_with_places(rank) for rank in (1, 2, 3)
+max_pool1d, max_pool2d, max_pool3d = for_ranks("nn.max_pool{rank}d", Pattern.OUT_FUSABLE, _MaxPool)
+max_pool1d_with_places, max_pool2d_with_places, max_pool3d_with_places = for_ranks(
+    "nn.max_pool{rank}d_with_places", Pattern.OPAQUE, _MaxPoolWithPlaces
 )
-avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(rank) for rank in (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = for_ranks("nn.avg_pool{rank}d", Pattern.OUT_FUSABLE, _AvgPool)
 
 
 # Adaptive windows
 
 
-def _adaptive(kind: str, rank: int) -> Any:
-    """Defines the adaptive pooling of a kind, "max" or "avg", of images of a rank."""
-    image = SPATIAL[3 - rank :]
-    name, default = f"nn.adaptive_{kind}_pool{rank}d", f"NC{image}"
-
-    def settings(shape: Sequence[Extent], output_size: Window | None, layout: str) -> list[tuple[int, Extent]]:
-        """The dimensions of the image, and the number of windows along each dimension."""
-        if len(shape) != rank + 2:
-            raise TeError(f"{name}: data of {len(shape)} dimensions, expected {rank + 2}")
-        spatial = order_of(layout, f"NC{image}", name)[2:]
-        if output_size is None:
-            return [(d, shape[d]) for d in spatial]
-        return list(zip(spatial, each_dimension(output_size, rank, f"{name}: output_size"), strict=True))
-
-    def formula(data: Tensor, output_size: Window | None = None, layout: str = default) -> Tensor:
-        if data.data_type.is_bool:
-            raise TeError(f"{name} of bool, expected numbers")
-        parts = settings(data.shape, output_size, layout)
-        if output_size is None:
-            return elementwise(lambda x: x, [data], f"adaptive_pool_{kind}")
-        shape = [dict(parts).get(d, extent) for d, extent in enumerate(data.shape)]
-        over = [reduce_axis((0, _largest_window(data.shape[d], count)), f"rv{n}") for n, (d, count) in enumerate(parts)]
-        names = [f"ax{d}" for d in range(data.ndim)]
-
-        def window(*axes: PrimExpr) -> PrimExpr:
-            at = dict(enumerate(axes))
-            inside: list[PrimExpr] = []
-            for (d, count), tap in zip(parts, over, strict=True):
-                start, end = _bounds(axes[d], data.shape[d], count)
-                at[d] = start + tap.var
-                inside += [] if _is_even(data.shape[d], count) else [at[d] < end]
-            reducer = reduction.greatest if kind == "max" else scalar.sum
-            where = scalar.all(*inside) if inside else None
-            return reducer(data(*(at[d] for d in range(data.ndim))), axis=over, where=where)
-
-        tag = f"adaptive_pool_{kind if kind == 'max' else 'sum'}"
-        result = compute(shape, window, tag, tag, varargs_names=names)
-        if kind == "max":
-            return result
-
-        def average(*axes: PrimExpr) -> PrimExpr:
-            number: PrimExpr = const(1)
-            for d, count in parts:
-                start, end = _bounds(axes[d], data.shape[d], count)
-                number = number * (end - start)
-            return scalar.div(result(*axes), cast(data.dtype, scalar.max(number, const(1))))
-
-        return compute(shape, average, "adaptive_pool_avg", "elemwise", varargs_names=names)
-
-    def reference(data: Array, **attributes: Any) -> Array:
-        parts = settings(data.shape, **attributes)
-        axes = tuple(d for d, _ in parts)
-        is_float = data.dtype.kind == "f"
-        result = np.zeros([dict(parts).get(d, n) for d, n in enumerate(data.shape)], "float64" if is_float else "int64")
-        for indices in product(*(range(count) for _, count in parts)):
-            source, target = [slice(None)] * data.ndim, [slice(None)] * data.ndim
-            for (d, count), index in zip(parts, indices, strict=True):
-                source[d] = slice(index * data.shape[d] // count, -(-(index + 1) * data.shape[d] // count))
-                target[d] = slice(index, index + 1)
-            window = data[tuple(source)].astype(result.dtype)
-            if kind == "max":
-                result[tuple(target)] = window.max(axes, keepdims=True)
-            else:
-                mean = window.mean(axes, keepdims=True)
-                result[tuple(target)] = mean if is_float else np.trunc(mean)
-        return result.astype(data.dtype)
-
-    what = "The maximum" if kind == "max" else "The mean"
-    formula.__name__ = formula.__qualname__ = f"adaptive_{kind}_pool{rank}d"
-    formula.__doc__ = f"""{what} of each window of an image, for a given number of windows.
+@dataclass(frozen=True)
+class _AdaptivePool(ImageOperator):
+    """The {what} of each window of an image, for a given number of windows.
 
     output_size: the number of windows along {rank} dimensions, one number, or one for each dimension; None for a window
     per element. Window n begins at `n * extent / output_size`, rounded down, and ends at
     `(n + 1) * extent / output_size`, rounded up.  layout: the order of the axes.
     """
-    return operator(name, Pattern.OUT_FUSABLE, reference)(formula)
+
+    output_size: Window | None = None
+    layout: str = "NC{image}"
+    kind: ClassVar[str]
+
+    def windows(self, shape: Sequence[Extent]) -> list[tuple[int, Extent]]:
+        """The dimensions of the image, and the number of windows along each dimension."""
+        self.require_rank(shape)
+        spatial = self.order(self.layout)[2:]
+        if self.output_size is None:
+            return [(d, shape[d]) for d in spatial]
+        return list(zip(spatial, self.numbers("output_size"), strict=True))
+
+    def formula(self, data: Tensor) -> Tensor:
+        _require_numbers(data, self.name)
+        windows = self.windows(data.shape)
+        if self.output_size is None:
+            return elementwise(lambda x: x, [data], f"adaptive_pool_{self.kind}")
+        return self.pool(data, windows)
+
+    def pool(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
+        """The pooled image."""
+        raise NotImplementedError
+
+    def reference(self, data: Array) -> Array:
+        windows = self.windows(data.shape)
+        counts, axes = dict(windows), tuple(d for d, _ in windows)
+        kind = "float64" if data.dtype.kind == "f" else "int64"
+        result = np.zeros([counts.get(d, n) for d, n in enumerate(data.shape)], kind)
+        for indices in product(*(range(count) for _, count in windows)):
+            source, target = [slice(None)] * data.ndim, [slice(None)] * data.ndim
+            for (d, count), index in zip(windows, indices, strict=True):
+                source[d] = slice(index * data.shape[d] // count, -(-(index + 1) * data.shape[d] // count))
+                target[d] = slice(index, index + 1)
+            result[tuple(target)] = self.pool_array(data[tuple(source)].astype(kind), axes)
+        return result.astype(data.dtype)
+
+    def pool_array(self, window: Array, axes: tuple[int, ...]) -> Array:
+        """The pooled elements of a window, by numpy."""
+        raise NotImplementedError
+
+
+class _AdaptiveMaxPool(_AdaptivePool):
+    kind, what = "max", "maximum"
+
+    def pool(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
+        return _reduce_windows(data, windows, reduction.greatest, "adaptive_pool_max")
+
+    def pool_array(self, window: Array, axes: tuple[int, ...]) -> Array:
+        return window.max(axes, keepdims=True)
+
+
+class _AdaptiveAvgPool(_AdaptivePool):
+    kind, what = "avg", "mean"
+
+    def pool(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
+        total = _reduce_windows(data, windows, scalar.sum, "adaptive_pool_sum")
+
+        def average(*axes: PrimExpr) -> PrimExpr:
+            number: PrimExpr = const(1)
+            for d, count in windows:
+                start, end = _bounds(axes[d], data.shape[d], count)
+                number = number * (end - start)
+            return scalar.div(total(*axes), cast(data.dtype, scalar.max(number, const(1))))
+
+        names = [f"ax{d}" for d in range(data.ndim)]
+        return compute(total.shape, average, "adaptive_pool_avg", "elemwise", varargs_names=names)
+
+    def pool_array(self, window: Array, axes: tuple[int, ...]) -> Array:
+        mean = window.mean(axes, keepdims=True)
+        return mean if window.dtype.kind == "f" else np.trunc(mean)
+
+
+def _reduce_windows(
+    data: Tensor, windows: Sequence[tuple[int, Extent]], reducer: Callable[..., Any], tag: str
+) -> Tensor:
+    """A tensor with an element for each window. windows: the dimensions of the image, and the number of windows."""
+    largest = [_largest_window(data.shape[d], count) for d, count in windows]
+    over = [reduce_axis((0, size), f"rv{n}") for n, size in enumerate(largest)]
+
+    def window(*axes: PrimExpr) -> PrimExpr:
+        at = dict(enumerate(axes))
+        inside: list[PrimExpr] = []
+        for (d, count), tap in zip(windows, over, strict=True):
+            start, end = _bounds(axes[d], data.shape[d], count)
+            at[d] = start + tap.var
+            inside += [] if _is_even(data.shape[d], count) else [at[d] < end]
+        where = scalar.all(*inside) if inside else None
+        return reducer(data(*(at[d] for d in range(data.ndim))), axis=over, where=where)
+
+    shape = [dict(windows).get(d, extent) for d, extent in enumerate(data.shape)]
+    return compute(shape, window, tag, tag, varargs_names=[f"ax{d}" for d in range(data.ndim)])
 
 
 def _bounds(window: PrimExpr, extent: Extent, count: Extent) -> tuple[PrimExpr, PrimExpr]:
@@ -396,35 +391,57 @@ def _largest_window(extent: Extent, count: Extent) -> Extent:
     return max(-(-(n + 1) * own // windows) - n * own // windows for n in range(windows))
 
 
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive("max", rank) for rank in (1, 2, 3))
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (_adaptive("avg", rank) for rank in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_ranks(
+    "nn.adaptive_max_pool{rank}d", Pattern.OUT_FUSABLE, _AdaptiveMaxPool
+)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_ranks(
+    "nn.adaptive_avg_pool{rank}d", Pattern.OUT_FUSABLE, _AdaptiveAvgPool
+)
 
 
 # Whole images
 
 
-def _global(kind: str, rank: int) -> Any:
-    """Defines the pooling of a kind, "max" or "avg", over whole images of a rank."""
-    default = f"NC{SPATIAL[3 - rank :]}"
-    name = f"nn.global_{kind}_pool{rank}d"
+@dataclass(frozen=True)
+class _GlobalPool(ImageOperator):
+    """The {what} of each channel of each image.
 
-    def formula(data: Tensor, layout: str = default) -> Tensor:
-        if data.ndim != rank + 2:
-            raise TeError(f"{name}: data of {data.ndim} dimensions, expected {rank + 2}")
-        reducer = reduction.max if kind == "max" else reduction.mean
-        return reducer(data, tuple(order_of(layout, default, name)[2:]), True)
+    layout: the order of the axes.
+    """
 
-    def reference(data: Array, layout: str) -> Array:
-        axes = tuple(order_of(layout, default, name)[2:])
-        if kind == "max":
-            return np.max(data, axis=axes, keepdims=True)
-        return np.mean(data.astype("float64"), axis=axes, keepdims=True).astype(data.dtype)
+    layout: str = "NC{image}"
 
-    formula.__name__ = formula.__qualname__ = f"global_{kind}_pool{rank}d"
-    what = "maximum" if kind == "max" else "mean"
-    formula.__doc__ = f"The {what} of each channel of each image.\n\nlayout: the order of the axes."
-    return operator(name, Pattern.COMM_REDUCE, reference)(formula)
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of the image."""
+        return tuple(self.order(self.layout)[2:])
 
 
-global_max_pool1d, global_max_pool2d, global_max_pool3d = (_global("max", rank) for rank in (1, 2, 3))
-global_avg_pool1d, global_avg_pool2d, global_avg_pool3d = (_global("avg", rank) for rank in (1, 2, 3))
+class _GlobalMaxPool(_GlobalPool):
+    what = "maximum"
+
+    def formula(self, data: Tensor) -> Tensor:
+        self.require_rank(data.shape)
+        return reduction.max(data, self.axes, True)
+
+    def reference(self, data: Array) -> Array:
+        return np.max(data, axis=self.axes, keepdims=True)
+
+
+class _GlobalAvgPool(_GlobalPool):
+    what = "mean"
+
+    def formula(self, data: Tensor) -> Tensor:
+        self.require_rank(data.shape)
+        return reduction.mean(data, self.axes, True)
+
+    def reference(self, data: Array) -> Array:
+        return np.mean(data.astype("float64"), axis=self.axes, keepdims=True).astype(data.dtype)
+
+
+global_max_pool1d, global_max_pool2d, global_max_pool3d = for_ranks(
+    "nn.global_max_pool{rank}d", Pattern.COMM_REDUCE, _GlobalMaxPool
+)
+global_avg_pool1d, global_avg_pool2d, global_avg_pool3d = for_ranks(
+    "nn.global_avg_pool{rank}d", Pattern.COMM_REDUCE, _GlobalAvgPool
+)
