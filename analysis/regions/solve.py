@@ -89,7 +89,7 @@ def _ending(low: Lin, extent: Lin, box: Side) -> _Equation:
     return _Equation(low, box.low - extent + 1, box.extent)
 
 
-def _starting(low: Lin, extent: Lin, box: Side) -> _Equation:
+def _starting(low: Lin, _extent: Lin, box: Side) -> _Equation:
     return _Equation(low, box.low, box.extent)
 
 
@@ -176,12 +176,12 @@ class _Solver:
             self.analyzer.assume_not_negative(last - Lin.of(position))
             relaxer = Relaxer(self.analyzer, self.is_fixed, {position: (Lin(), last)})
             rest, solution = equation.low + Lin.of(position), dict[SSAValue, Side]()
-            lows = [self.domains[a].low if k > 0 else -self.domains[a].high for a, k in terms]  # pyright: ignore
+            lows = [self.domains[a].low if k > 0 else -self.domains[a].high for a, k in terms]  # pyright: ignore[reportArgumentType]
             for (_, k), low in zip(terms, lows, strict=True):
                 rest = rest - low * abs(k) if len(terms) > 1 else rest
             for n, (axis, k) in enumerate(terms):
                 assert isinstance(axis, SSAValue)
-                ends = self._digit(relaxer, rest, terms[n:], is_alone=len(terms) == 1)
+                ends = self._digit(relaxer, rest, terms[n:])
                 if ends is None:
                     return None
                 low, high = ends if len(terms) == 1 else (ends[0] + lows[n], ends[1] + lows[n])
@@ -190,7 +190,7 @@ class _Solver:
                 rest = self.analyzer.floormod(rest, abs(k)) if n + 1 < len(terms) else rest
         return solution
 
-    def _digit(self, relaxer: Relaxer, rest: Lin, terms: Sequence[tuple[object, int]], is_alone: bool) -> Ends | None:
+    def _digit(self, relaxer: Relaxer, rest: Lin, terms: Sequence[tuple[object, int]]) -> Ends | None:
         """The range of the leading digit when the number is `rest`; None if the other digits may carry into it."""
         (_, k), *lower = terms
         if lower and not self._fits(lower, abs(k)):

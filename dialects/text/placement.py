@@ -83,7 +83,7 @@ def _reads(op: Operation, reading: set[SSAValue]) -> bool:
 class _Positions:
     """The positions in a block that expressions must not be moved across."""
 
-    def __init__(self, ops: list[Operation], is_barrier: list[bool]):
+    def __init__(self, is_barrier: list[bool]):
         self._barriers = [i for i, barrier in enumerate(is_barrier) if barrier]
 
     def between(self, start: int, end: int) -> bool:
@@ -104,9 +104,8 @@ def values_to_name(block: Block) -> set[SSAValue]:
     for op in ops:
         if is_expression(op) and _reads(op, reading):
             reading.add(op.results[0])
-    writes = _Positions(ops, [_clobbers(op) for op in ops])
+    writes = _Positions([_clobbers(op) for op in ops])
     effects = _Positions(
-        ops,
         [_clobbers(op) or isinstance(op, AssertOp | ReturnOp) or not reading.isdisjoint(op.results) for op in ops],
     )
     named: set[SSAValue] = set()
@@ -116,7 +115,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
         if not is_expression(op):
             continue
         value = op.results[0]
-        nested, end = _last_use(value, block, index, named, printed_at)
+        nested, end = _last_use(value, block, index, printed_at)
         if acts(op):
             fixed = nested or value.uses.get_length() > 1 or effects.between(position, end)
         else:
@@ -129,7 +128,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
 
 
 def _last_use(
-    value: SSAValue, block: Block, index: dict[Operation, int], named: set[SSAValue], printed_at: dict[SSAValue, int]
+    value: SSAValue, block: Block, index: dict[Operation, int], printed_at: dict[SSAValue, int]
 ) -> tuple[bool, int]:
     """Whether a statement uses `value` in a nested region, and the position of the last statement that prints it."""
     nested, end = False, index[value.owner]  # pyright: ignore[reportArgumentType]

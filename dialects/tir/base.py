@@ -14,14 +14,10 @@ from typing import TYPE_CHECKING, NoReturn, TypeAlias, cast
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    BFloat16Type,
     BytesAttr,
     DenseArrayBase,
     DictionaryAttr,
     FileLineColLoc,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     IntegerType,
     MemRefType,
     NoneAttr,
@@ -47,8 +43,6 @@ DYNAMIC = DYNAMIC_INDEX
 
 Mixed: TypeAlias = int | SSAValue
 """A static number, or an SSA value."""
-
-ScalarType: TypeAlias = IntegerType | Float16Type | BFloat16Type | Float32Type | Float64Type
 
 
 @irdl_attr_definition

@@ -119,7 +119,7 @@ def _graphs_to_tensors(options: Options) -> list[ModulePass]:
     return [*_call_kernels(options), ConvertRelayToTePass()]
 
 
-def _graphs_to_loops(options: Options) -> list[ModulePass]:
+def _graphs_to_loops(_options: Options) -> list[ModulePass]:
     from ..relay.to_tir import ConvertRelayToTirPass
 
     return [ConvertTeToTirPass(), ConvertRelayToTirPass()]
@@ -128,13 +128,13 @@ def _graphs_to_loops(options: Options) -> list[ModulePass]:
 # Passes of loops
 
 
-def _schedule_kernels(options: Options) -> list[ModulePass]:
+def _schedule_kernels(_options: Options) -> list[ModulePass]:
     from ..tir.schedule_kernels import TirScheduleKernelsPass
 
     return [TirScheduleKernelsPass()]
 
 
-def _schedule_gpu(options: Options) -> list[ModulePass]:
+def _schedule_gpu(_options: Options) -> list[ModulePass]:
     from ..tir.lower_thread_reductions import TirLowerThreadReductionsPass
     from ..tir.schedule_gpu import TirScheduleGpuPass
 
@@ -152,7 +152,7 @@ def _resolve(launches: bool) -> list[ModulePass]:
     ]
 
 
-def _launch(options: Options) -> list[ModulePass]:
+def _launch(_options: Options) -> list[ModulePass]:
     from ..tir.check_launches import TirCheckLaunchesPass
     from ..tir.compact_buffers import TirCompactBuffersPass
     from ..tir.distribute_threads import TirDistributeThreadsPass
