@@ -252,6 +252,7 @@ class MatchBufferOp(_ViewOp):
     source = operand_def(HandleType)
 
     def verify_(self) -> None:
+        # lazy: functions have buffers, and buffers are in functions
         from .functions import FuncOp
 
         self._verify_holes()
@@ -272,6 +273,7 @@ def element_limit(op: MatchBufferOp) -> int | None:
 
     None if no extent is a symbol of these types. See docs/semantics.md, "symbolic sizes".
     """
+    # lazy: functions have buffers, and buffers are in functions
     from .functions import SymbolOp
 
     types = [d.type for d in op.dims if isinstance(d.owner, SymbolOp)]
