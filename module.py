@@ -11,6 +11,7 @@ from xdsl.traits import SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from .core.diagnostics import did_you_mean
+from .core.dominance import check_dominance
 from .core.errors import StepwellError, VerifyError
 from .dialects.text import print_tvmscript
 
@@ -83,8 +84,6 @@ class Module:
 
     def verify(self) -> None:
         """Raise `VerifyError` unless every op satisfies its constraints and every value is defined before its uses."""
-        from .core.dominance import check_dominance
-
         try:
             self.op.verify()
         except VerifyError:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def _build_llvm(module: Module, target: Target) -> Library:
+    # lazy: LLVM is needed for this target only
     from .llvm import Target as Processor
     from .llvm import compile_module
 
@@ -28,24 +29,28 @@ def _symbols(module: Module, target: Target) -> dict[str, int]:
     """The addresses of the C functions that graphs call."""
     if not has_graphs(module.op):
         return {}
+    # lazy: the operators of relay are needed for graphs only
     from ..transforms.relay.libraries import library_symbols
 
     return library_symbols(module, target)
 
 
 def _build_python(module: Module) -> Any:
+    # lazy: the oracle is needed for this target only
     from .oracle import compile_oracle
 
     return compile_oracle(lower_to_tir(module).op)
 
 
 def _build_emulated(module: Module, target: Target) -> Library:
+    # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_emulated
 
     return build_emulated(module, target, symbols=_symbols(module, target))
 
 
 def _build_cuda(module: Module, target: Target) -> Library:
+    # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_cuda
 
     return build_cuda(module, target, symbols=_symbols(module, target))

@@ -23,6 +23,7 @@ def installed_universe() -> Universe:
     Raises `PluginError` for a package that cannot be imported, has no universe at its entry point, or defines a name
     that another package defines too. xDSL's tools fail in each of these cases as well.
     """
+    # lazy: the universe is slow to import, and most programs need no plug-ins
     from xdsl.universe import Universe
 
     for entry in entry_points(group=GROUP):

@@ -32,6 +32,7 @@ def mlir_context() -> Context:
 
     Each dialect is loaded on first use. Raises `PluginError` if a package is broken.
     """
+    # lazy: every xDSL tool imports this module to list the dialects
     from xdsl.context import Context
     from xdsl.dialects import get_all_dialects as get_upstream_dialects
 

@@ -191,6 +191,7 @@ class PrimExpr(Operators):
         return id(self)
 
     def __repr__(self) -> str:
+        # lazy: the renderer is written in terms of the classes of expressions
         from .render import render
 
         return render(self)

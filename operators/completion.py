@@ -49,7 +49,7 @@ def _in_layout(sizes: Sequence[int], layout: str, letters: str, name: str) -> li
     return [extents[d] for d in range(len(letters))]
 
 
-def _dense(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
+def _dense(_name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
     shape, dtype = known["data"]
     return {} if attributes["units"] is None or not shape else {"weight": ((attributes["units"], shape[-1]), dtype)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -42,9 +43,7 @@ def _in_float32(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def _erf(x: Array) -> Array:
-    from math import erf
-
-    return np.vectorize(erf, otypes=[x.dtype])(x) if x.size else x
+    return np.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
 
 
 def _sign(x: Any) -> PrimExpr:

@@ -105,6 +105,7 @@ def _read(options: argparse.Namespace) -> Module:
 
 
 def _read_onnx(options: argparse.Namespace) -> Module:
+    # lazy: an optional dependency, needed for .onnx only
     from ..frontends.onnx import from_onnx
 
     if options.constants is not None:

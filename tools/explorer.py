@@ -30,6 +30,7 @@ class Explorer(InputApp):
 
     def show_file(self, name: str | None) -> None:
         """Shows the program in a file, or its error, and clears the passes; no effect without a name."""
+        # lazy: the tool imports this module
         from .stepwell_gui import mlir_text
 
         if name is None:

@@ -19,6 +19,7 @@ class ReadsTvmscript(CommandLineTool):
             self.available_frontends[extension] = self._parse_tvmscript
 
     def _parse_tvmscript(self, chunk: IO[bytes], start_offset: int = 0) -> ModuleOp:
+        # lazy: the front end is slow to import, and MLIR does not need it
         from ..frontends.tvmscript import parse_tvmscript
 
         text = chunk.read().decode("utf-8", errors="replace")

@@ -147,20 +147,20 @@ def _expressions(text: str) -> list[tuple[int, int, type]]:
     return expressions
 
 
-def _delete_token(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+def _delete_token(rng: random.Random, text: str, _programs: Sequence[str]) -> str:
     tokens = _tokens(text)
     if tokens:
         del tokens[rng.randrange(len(tokens))]
     return "".join(tokens)
 
 
-def _insert_token(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+def _insert_token(rng: random.Random, text: str, _programs: Sequence[str]) -> str:
     tokens = _tokens(text)
     tokens.insert(rng.randrange(len(tokens) + 1), rng.choice([*_WORDS, *_NUMBERS]))
     return "".join(tokens)
 
 
-def _swap_tokens(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+def _swap_tokens(rng: random.Random, text: str, _programs: Sequence[str]) -> str:
     tokens = _tokens(text)
     if len(tokens) > 1:
         i, j = rng.randrange(len(tokens)), rng.randrange(len(tokens))
@@ -186,7 +186,7 @@ def _change_lines(rng: random.Random, text: str, programs: Sequence[str]) -> str
     return "\n".join(lines)
 
 
-def _change_characters(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+def _change_characters(rng: random.Random, text: str, _programs: Sequence[str]) -> str:
     position = rng.randrange(len(text) + 1)
     return (
         text[:position]
@@ -195,7 +195,7 @@ def _change_characters(rng: random.Random, text: str, programs: Sequence[str]) -
     )
 
 
-def _rename(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+def _rename(rng: random.Random, text: str, _programs: Sequence[str]) -> str:
     names = sorted({token for token in _tokens(text) if token.isidentifier()})
     if len(names) < 2:
         return text
@@ -203,7 +203,7 @@ def _rename(rng: random.Random, text: str, programs: Sequence[str]) -> str:
     return re.sub(rf"\b{re.escape(old)}\b", new, text)
 
 
-def _cut(rng: random.Random, text: str, programs: Sequence[str]) -> str:
+def _cut(rng: random.Random, text: str, _programs: Sequence[str]) -> str:
     return text[: rng.randrange(len(text) + 1)]
 
 

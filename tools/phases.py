@@ -65,6 +65,7 @@ def _status() -> Any:
     if not sys.stderr.isatty():
         return None
     try:
+        # lazy: an optional dependency
         from rich.console import Console
     except ImportError:
         return None

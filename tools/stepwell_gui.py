@@ -46,6 +46,7 @@ def explorer(file: Path | None = None, passes: str = "") -> Explorer:
     errors of xDSL for an invalid pipeline. Invalid MLIR is shown, for correction.
     """
     try:
+        # lazy: an optional dependency
         from .explorer import Explorer
     except ModuleNotFoundError as error:
         raise PluginError(_MISSING.format(error=error)) from error
@@ -64,6 +65,7 @@ def mlir_text(file: Path) -> str:
     text = file.read_text()
     if file.suffix.removeprefix(".") not in TVMSCRIPT:
         return text
+    # lazy: the front end is slow to import, and MLIR does not need it
     from ..frontends.tvmscript import parse_tvmscript
 
     return f"{parse_tvmscript(text, filename=str(file))}\n"

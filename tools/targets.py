@@ -33,6 +33,7 @@ class StepwellLlvmTarget(Target):
     optimize: bool = False
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        # lazy: every xDSL tool imports this module to list the targets
         from ..backends.build import build
 
         output.write(build(Module(module)).source("llvm-optimized" if self.optimize else "llvm"))
@@ -45,6 +46,7 @@ class StepwellAsmTarget(Target):
     name = "stepwell-asm"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        # lazy: every xDSL tool imports this module to list the targets
         from ..backends.build import build
 
         output.write(build(Module(module)).source("asm"))
@@ -57,6 +59,7 @@ class StepwellCudaTarget(Target):
     name = "stepwell-cuda"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        # lazy: every xDSL tool imports this module to list the targets
         from ..backends.cuda.build import cuda_source
 
         output.write(cuda_source(Module(module)))

@@ -211,7 +211,7 @@ class Collector:
         inner = context.under(first_steps(self.affine, block))
         self._visit_block(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
 
-    def allocation(self, op: Any, context: Context) -> None:
+    def allocation(self, op: Any, _context: Context) -> None:
         """Records memory allocated inside the statement, whose accesses are skipped."""
         self._locals.add(op.results[0])
 

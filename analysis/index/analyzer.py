@@ -338,7 +338,7 @@ def _choice_range(analyzer: Analyzer, *values: SSAValue) -> Interval:
     return hull(*(analyzer.bounds(analyzer.exact(v)) for v in values))
 
 
-def _symbol_range(analyzer: Analyzer, op: SymbolOp) -> Interval:
+def _symbol_range(_analyzer: Analyzer, op: SymbolOp) -> Interval:
     low, high = type_range(op.result.type)
     parameters = list(_parameters(op))
     limits = (_product_limit(parameter, (op.result,)) for parameter in parameters)

@@ -172,7 +172,7 @@ def _assume_lazy(analyzer: Analyzer, op: IfThenElseOp, holds: bool) -> list[tupl
     return []
 
 
-def _assume_likely(analyzer: Analyzer, op: IntrinsicOp, holds: bool) -> list[tuple[SSAValue, bool]]:
+def _assume_likely(_analyzer: Analyzer, op: IntrinsicOp, holds: bool) -> list[tuple[SSAValue, bool]]:
     return [(op.args[0], holds)] if op.intrinsic.data == "likely" else []
 
 

@@ -90,7 +90,7 @@ def _ending(low: Lin, extent: Lin, box: Side) -> _Equation:
     return _Equation(low, box.low - extent + 1, box.extent)
 
 
-def _starting(low: Lin, extent: Lin, box: Side) -> _Equation:
+def _starting(low: Lin, _extent: Lin, box: Side) -> _Equation:
     return _Equation(low, box.low, box.extent)
 
 
@@ -177,7 +177,7 @@ class _Solver:
             self.analyzer.assume_not_negative(last - Lin.of(position))
             relaxer = Relaxer(self.analyzer, self.is_fixed, {position: (Lin(), last)})
             rest, solution = equation.low + Lin.of(position), dict[SSAValue, Side]()
-            lows = [self.domains[a].low if k > 0 else -self.domains[a].high for a, k in terms]  # pyright: ignore
+            lows = [self.domains[a].low if k > 0 else -self.domains[a].high for a, k in terms]  # pyright: ignore[reportArgumentType]
             for (_, k), low in zip(terms, lows, strict=True):
                 rest = rest - low * abs(k) if len(terms) > 1 else rest
             for n, (axis, k) in enumerate(terms):

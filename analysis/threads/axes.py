@@ -56,11 +56,6 @@ def range_of(op: BoundLoop) -> tuple[Mixed, Mixed]:
     return (0, op.mixed_extent) if isinstance(op, LaunchThreadOp) else op.mixed_bounds[:2]
 
 
-def name_of(op: BoundLoop) -> str:
-    """The name of the variable of a bound loop."""
-    return op.var_name.data if isinstance(op, LaunchThreadOp) else op.loop_var.data
-
-
 def outermost(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
     """The outermost loops below `root` bound to one of `axes`."""
     for op in [op for region in root.regions for block in region.blocks for op in block.ops]:

@@ -18,7 +18,7 @@ from ..iter_map import iteration_domain, predicate_constraints, why_not_injectiv
 from ..names import block_name, buffer_name, loop_name
 from ..reducers import Reducer, match_reducer
 from ..scopes import ancestors, binding_sums, depends_on, is_private, loops_around, root_buffer, statements
-from .axes import THREAD_AXES, axis_of, is_block_loop, is_thread_loop, name_of, range_of, thread_axes_of
+from .axes import THREAD_AXES, axis_of, is_block_loop, is_thread_loop, range_of, thread_axes_of
 from .memories import memory_of
 
 
@@ -71,7 +71,7 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
     for loop in loops:
         if depends_on(kinds[False], loop.variable) and (loop in reduced or axis_of(loop) in axes):
             raise ThreadReductionError(block, f"loop {loop_name(loop)} chooses what is written, too")
-    _check_loops(block, chain, reduced, threads)
+    _check_loops(block, chain, threads)
     reducer = match_reducer(block)
     if isinstance(reducer, str):
         raise ThreadReductionError(block, reducer)
@@ -151,14 +151,14 @@ def _is_thread_private(block: BlockOp, axes: set[str]) -> bool:
     return all(axes <= set(thread_axes_of(memory_of(store.buffer))) for store in stores)
 
 
-def _check_loops(block: BlockOp, chain: Sequence[ForOp], reduced: Sequence[ForOp], threads: Sequence[ForOp]) -> None:
+def _check_loops(block: BlockOp, chain: Sequence[ForOp], threads: Sequence[ForOp]) -> None:
     """Raises ThreadReductionError if the loops cannot run once more before the reduction and after it."""
     if len({axis_of(loop) for loop in threads}) != len(threads):
         raise ThreadReductionError(block, "two loops that it is reduced along are bound to one axis")
     inside = next((op for op in chain[0].walk() if is_block_loop(op)), None)
     if inside is not None:
         raise ThreadReductionError(
-            block, f"loop {name_of(inside)}, over blocks, is inside of loop {loop_name(chain[0])}"
+            block, f"loop {loop_name(inside)}, over blocks, is inside of loop {loop_name(chain[0])}"
         )
     for loop in chain[1:]:
         for outer in chain:

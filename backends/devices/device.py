@@ -131,9 +131,11 @@ def device(name: str, index: int = 0) -> Device:
 def driver_of(kind: str) -> Driver:
     """The driver of a kind of device. Raises PluginError if a dependency is not installed."""
     if kind == "cuda":
+        # lazy: the driver needs an optional dependency
         from ..cuda.cuda_driver import CudaDriver
 
         return CudaDriver()
+    # lazy: the driver is needed for this kind only, and imports this folder
     from ..cuda.emulated_driver import EmulatedDriver
 
     return EmulatedDriver()

@@ -170,7 +170,7 @@ _ADDRESS, _ALIVE = c_function(
 )  # fmt: skip
 
 
-def _symbols(target: Target) -> Mapping[str, int]:
+def _symbols(_target: Target) -> Mapping[str, int]:
     return {_GEMM: _ADDRESS}
 
 

@@ -102,12 +102,12 @@ class _Convolution:
         self.result = self._call([*self.inputs, weight], is_fused=False)
         return self.result
 
-    def _add_bias(self, x: Tensor, y: Tensor, **attributes: Any) -> Tensor:
+    def _add_bias(self, x: Tensor, y: Tensor, **_attributes: Any) -> Tensor:
         self.inputs.append(y if x is self.result else x)
         assert self.result is not None
         return self.result
 
-    def _apply_relu(self, x: Tensor) -> Tensor:
+    def _apply_relu(self, _x: Tensor) -> Tensor:
         return self._call(self.inputs, is_fused=True)
 
     def _call(self, inputs: Sequence[Tensor], is_fused: bool) -> Tensor:
@@ -320,7 +320,7 @@ def _run_convolution(device: Device, is_fused: int, *arguments: Any) -> None:
 _ADDRESS, _ALIVE = c_function(_run_convolution, *[ctypes.c_int64] * 18, *[ctypes.c_void_p] * 4)
 
 
-def _symbols(target: Target) -> Mapping[str, int]:
+def _symbols(_target: Target) -> Mapping[str, int]:
     return {_CONVOLUTION: _ADDRESS}
 
 

@@ -320,11 +320,6 @@ class FunctionEmitter:
         for op in block.ops:
             self.module.lowering(op)(self, op)
 
-    def yielded(self, block: Block) -> list[str]:
-        """The components of the operands of the terminator of a region's block."""
-        assert block.last_op is not None
-        return self.all_components(block.last_op.operands)
-
     @contextmanager
     def stack_scope(self) -> Generator[None]:
         """Restores the stack pointer at the end if the scope called `use_stack`: a loop body must not grow the stack in

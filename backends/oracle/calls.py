@@ -56,7 +56,7 @@ def _call(f: FunctionCompiler, op: CallOp) -> None:
         raise unsupported(op, f"no function {name!r} in the module")
     args = [_argument(f, a) for a in op.args]
     if f.program.check and promises_noalias(callee.attr(TIR_NOALIAS)):
-        _check_noalias(f, op, callee, args)
+        _check_noalias(f, callee, args)
     strand = [f.strand or "0"] if f.program.check and name in f.program.concurrent else []
     _bind_result(f, op, call(f.program.names[name], "run", *strand, *args))
 
@@ -72,7 +72,7 @@ def promises_noalias(attr: Attribute | None) -> bool:
             return True
 
 
-def _check_noalias(f: FunctionCompiler, op: CallOp, callee: FuncOp, args: list[Expr]) -> None:
+def _check_noalias(f: FunctionCompiler, callee: FuncOp, args: list[Expr]) -> None:
     writes = Writes(f.program.functions)
     views = [
         f"({name!r}, {writes.parameter(callee, i)}, {arg.text})"

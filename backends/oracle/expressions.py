@@ -466,7 +466,7 @@ REPEATS = (MinOp, MaxOp, arith.CmpfOp, arith.CeilDivUIOp)
 Exclusion: TypeAlias = Callable[[Expr, DType], str]
 
 
-def _is_zero(divisor: Expr, dtype: DType) -> str:
+def _is_zero(divisor: Expr, _dtype: DType) -> str:
     return f"{divisor.at(OR)} == 0"
 
 

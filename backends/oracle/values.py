@@ -128,7 +128,7 @@ def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> No
     source, result = op.operands[0], op.results[0]
     value = f.writer.value(source)
     if isinstance(source.type, HandleType) or isinstance(result.type, HandleType):
-        f.writer.set(result, _reinterpret_handle(f, op, source, value))
+        f.writer.set(result, _reinterpret_handle(op, source, value))
         return
     dtypes = dtype_of(source.type), dtype_of(result.type)
     if any(d.is_bool for d in dtypes):
@@ -138,7 +138,7 @@ def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> No
     f.writer.bind(result, whole if dtypes[1].lanes != 1 else Expr(f"{whole.text}[0]"))
 
 
-def _reinterpret_handle(f: FunctionCompiler, op: Operation, source: SSAValue, value: Expr) -> Expr:
+def _reinterpret_handle(op: Operation, source: SSAValue, value: Expr) -> Expr:
     if isinstance(op.results[0].type, HandleType):
         if isinstance(source.type, HandleType):
             return value

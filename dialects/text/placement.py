@@ -78,7 +78,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
         if not is_expression(op):
             continue
         value = op.results[0]
-        nested, end = _last_use(value, block, index, named, printed_at)
+        nested, end = _last_use(value, block, index, printed_at)
         if acts(op):
             fixed = nested or value.uses.get_length() > 1 or effects.between(position, end)
         else:
@@ -91,7 +91,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
 
 
 def _last_use(
-    value: SSAValue, block: Block, index: dict[Operation, int], named: set[SSAValue], printed_at: dict[SSAValue, int]
+    value: SSAValue, block: Block, index: dict[Operation, int], printed_at: dict[SSAValue, int]
 ) -> tuple[bool, int]:
     """Whether a statement uses `value` in a nested region, and the position of the last statement that prints it."""
     nested, end = False, index[value.owner]  # pyright: ignore[reportArgumentType]

@@ -97,12 +97,14 @@ class Canonicalizes(HasCanonicalizationPatternsTrait):
     """Trait of ops with patterns for `canonicalize`, in `dialects.tir.canonicalization`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        # lazy: the patterns are written in terms of the operations
         from .canonicalization import PATTERNS
 
         return PATTERNS[op]
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        # lazy: the patterns are written in terms of the operations
         from .canonicalization import PATTERNS
 
         return tuple(pattern for patterns in PATTERNS.values() for pattern in patterns)

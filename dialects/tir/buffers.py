@@ -205,6 +205,7 @@ class MatchBufferOp(_ViewOp):
     assembly_format = f"$buffer_name $source {_LAYOUT} attr-dict-with-keyword `:` type($source) `->` type($buffer)"
 
     def verify_(self) -> None:
+        # lazy: functions have buffers, and buffers are in functions
         from .functions import FuncOp
 
         self._verify_holes()
@@ -225,6 +226,7 @@ def element_limit(op: MatchBufferOp) -> int | None:
 
     None if no extent is a symbol of these types. See docs/semantics.md, "symbolic sizes".
     """
+    # lazy: functions have buffers, and buffers are in functions
     from .functions import SymbolOp
 
     types = [d.type for d in op.dims if isinstance(d.owner, SymbolOp)]

@@ -60,8 +60,8 @@ def _as_float(value: int | float, dtype: DType) -> float:
         raise ValueError(f"an integer of {value.bit_length()} bits does not fit {dtype}") from None  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@lru_cache(maxsize=4096)
-def _constant_attr(value: int | float, zero_sign: bool, dtype: DType) -> Attribute:
+@lru_cache(maxsize=4096)  # the sign tells -0.0 from 0.0, which are equal keys
+def _constant_attr(value: int | float, _zero_sign: bool, dtype: DType) -> Attribute:
     type = type_of(dtype)
     if dtype.is_float:
         if dtypes.nearest_float(value, dtype) is None:

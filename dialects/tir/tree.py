@@ -268,6 +268,15 @@ def operands_from_outside(op: Operation) -> list[SSAValue]:
     return [o for inner in op.walk() for o in inner.operands if not op.is_ancestor(o.owner)]
 
 
+def following_ops(op: Operation) -> list[Operation]:
+    """The ops after `op` in its block."""
+    ops: list[Operation] = []
+    while op.next_op is not None:
+        op = op.next_op
+        ops.append(op)
+    return ops
+
+
 def start_of(op: Operation) -> InsertPoint:
     """The insertion point before a statement and the expressions computed for it."""
     first = op

@@ -18,6 +18,7 @@ from ...dialects.tir.base import strings
 from ...expressions.errors import TeError
 from ...module import Module
 from ...operators.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
+from . import importers as importers  # registers them
 from .building import Builder
 from .call import Call
 from .errors import OnnxError, OnnxUnsupportedError, located
@@ -52,8 +53,6 @@ def from_onnx(
     Raises OnnxError for an invalid model, OnnxUnsupportedError for a model that uses an unsupported feature; the error
     lists all unsupported operators.
     """
-    from . import importers  # noqa: F401  # pyright: ignore[reportUnusedImport]  # registers them
-
     graph = model if isinstance(model, OnnxGraph) else load_model(model)
     missing = unsupported(graph.nodes)
     if missing:

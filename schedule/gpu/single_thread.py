@@ -11,7 +11,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import axis_of
 from ...dialects.tir import ForOp, FuncOp, LoadOp, StoreOp, WhileOp
-from ...dialects.tir.tree import is_expression
+from ...dialects.tir.tree import following_ops, is_expression
 
 
 def run_by_one_thread(func: FuncOp) -> int:
@@ -59,7 +59,7 @@ def _wrap_statements(block: Block) -> int:
         if not _touches_memory(ops):
             continue
         if op.results:
-            _wrap([*ops, *_following_ops(op)])
+            _wrap([*ops, *following_ops(op)])
             return count + 1
         if any(axis_of(inner) is not None for inner in op.walk()):
             if axis_of(op) is None:
@@ -72,14 +72,6 @@ def _wrap_statements(block: Block) -> int:
 
 def _touches_memory(ops: Sequence[Operation]) -> bool:
     return any(isinstance(inner, LoadOp | StoreOp) for op in ops for inner in op.walk())
-
-
-def _following_ops(op: Operation) -> list[Operation]:
-    ops: list[Operation] = []
-    while op.next_op is not None:
-        op = op.next_op
-        ops.append(op)
-    return ops
 
 
 def _wrap(ops: Sequence[Operation]) -> None:

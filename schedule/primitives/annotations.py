@@ -276,4 +276,4 @@ def _in_memory(type: Attribute, scope: str) -> Attribute:
     if isinstance(type, HandleType):
         return HandleType.new([type.element, StringAttr(scope)])
     assert isinstance(type, MemRefType)
-    return MemRefType(type.element_type, type.get_shape(), type.layout, memory_space(scope))  # pyright: ignore
+    return MemRefType(type.element_type, type.get_shape(), type.layout, memory_space(scope))

@@ -113,13 +113,10 @@ def new_layout(
     index_map: AffineMap,
     shape: Sequence[Lin],
     types: Sequence[Attribute],
-    *,
-    whole_remainders: bool = False,
 ) -> Layout:
     """The layout that an index map defines for a shape, or for the domains of axes.
 
-    types: the types of the indices.  whole_remainders: without effect: a remainder always has room for all values below
-    its divisor.
+    types: the types of the indices.
     ScheduleError if two indices are mapped to the same one, or an index to a negative one.
     """
     indices = tuple(
@@ -185,7 +182,7 @@ def transform_layout(
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
     shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
-    layout = new_layout(analyzer, index_map.data, shape, [sum_type(extent) for extent in shape], whole_remainders=True)
+    layout = new_layout(analyzer, index_map.data, shape, [sum_type(extent) for extent in shape])
     if isinstance(buffer.owner, MatchBufferOp):
         _check_symbols(buffer.owner, layout.new)
     padding = None

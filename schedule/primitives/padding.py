@@ -281,5 +281,5 @@ def _shrink_axes(padding: Padding) -> None:
 
 
 def _compare(analyzer: Analyzer, builder: TirBuilder, name: str, lin: Lin, bound: int, type: object) -> SSAValue:
-    lhs, rhs = (export(analyzer, side, builder, type) for side in (lin, Lin(bound)))  # pyright: ignore
+    lhs, rhs = (export(analyzer, side, builder, type) for side in (lin, Lin(bound)))  # pyright: ignore[reportArgumentType]
     return builder.binary(name, lhs, rhs)

@@ -100,7 +100,7 @@ def why_not_simple(ops: Iterable[Operation]) -> Operation | None:
 
 
 def _element(op: StoreOp) -> object:
-    return op.buffer.type.element_type  # pyright: ignore
+    return op.buffer.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def stores_in(ops: Iterable[Operation]) -> Iterator[StoreOp]:

@@ -112,7 +112,7 @@ def _block(name: str, depth: int, axes: Sequence[tuple[str, Any]], reads: str, w
 
 def required(p: Program, at: str) -> list[Side] | str:
     analyzer, loop = Analyzer(), p.loops[at]
-    shape = shape_sides(analyzer, p.write.buffer.owner.mixed_shape)  # pyright: ignore
+    shape = shape_sides(analyzer, p.write.buffer.owner.mixed_shape)  # pyright: ignore[reportAttributeAccessIssue]
     return required_region(analyzer, [access_box(analyzer, a, loop) for a in p.reads], fixed_inside(loop), shape)
 
 

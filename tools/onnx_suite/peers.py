@@ -10,6 +10,7 @@ from .running import Prepare, Run
 
 def _reference() -> Prepare:
     """The reference evaluator of ONNX."""
+    # lazy: the runner is the only one that needs the evaluator
     from onnx import ModelProto
     from onnx.reference import ReferenceEvaluator
 
@@ -26,12 +27,11 @@ def _reference() -> Prepare:
 
 def _stepwell() -> Prepare:
     """The graphs of Stepwell in native code."""
+    # lazy: the runner is the only one that needs the compiler
     import numpy as np
 
     from ...backends.graph import GraphExecutor, build_graph
-    from ...frontends.onnx import OnnxGraph, SequenceType, from_onnx, importers, load_model
-
-    assert importers.__all__  # loaded once here, not in each process
+    from ...frontends.onnx import OnnxGraph, SequenceType, from_onnx, load_model
 
     def prepare(data: bytes) -> Run:
         graph = load_model(data)

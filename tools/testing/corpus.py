@@ -22,10 +22,21 @@ TOLERANCES = {"float16": (2e-2, 2e-2), "float32": (1e-4, 1e-5), "float64": (1e-4
 """rtol and atol of the comparison with the recorded outputs, by data type; integers are exact."""
 
 
+SPELLINGS = ("matmul", "reduce_argmax_0", "pool2d_max")
+"""Programs of the corpus with accesses, reductions and predicates, for tests of spellings."""
+
+
 @cache
 def corpus() -> Path | None:
     """The folder of the corpus; None if it is absent."""
     return next((p for p in _PLACES if p.is_dir()), None)
+
+
+def programs_of_eras() -> list[Path]:
+    """The programs in the spellings of several versions of TVM: `tests/data/tvmscript`, and three of the corpus."""
+    folder = _PLACES[0]
+    shared = [p for name in SPELLINGS for p in folder.glob(f"tvmscript/{name}.*.py")]
+    return sorted([*(_ROOT / "tests/data/tvmscript").glob("*.py"), *shared], key=lambda path: path.name)
 
 
 @dataclass(frozen=True)

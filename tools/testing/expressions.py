@@ -50,7 +50,7 @@ class Expressions:
         """A random constant of a type."""
         return self._constant(Environment(), dtype, 0)
 
-    def _constant(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
+    def _constant(self, _env: Environment, dtype: DType, _depth: int) -> SSAValue:
         if dtype.is_float:
             fitting = [number for number in _FLOAT_CONSTANTS if nearest_float(number, dtype.scalar) is not None]
             return self.builder.const(pick(self.choices, fitting), dtype)
@@ -61,7 +61,7 @@ class Expressions:
         edges = (number, number, number, low, high)
         return self.builder.const(min(max(pick(self.choices, edges), low), high), dtype)
 
-    def _load(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+    def _load(self, env: Environment, dtype: DType, _depth: int) -> SSAValue | None:
         slots = env.reachable(dtype=dtype.scalar)
         if dtype.lanes != 1:
             slots = [s for s in slots if self.has_room(s, dtype.lanes)]
@@ -78,7 +78,7 @@ class Expressions:
             return None
         return self.value(env, _BOOL.with_lanes(lanes), 1)
 
-    def _name(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+    def _name(self, env: Environment, dtype: DType, _depth: int) -> SSAValue | None:
         known = [v for v, d in env.values if d == dtype]
         if known:
             return pick(self.choices, known)

@@ -102,7 +102,7 @@ class _Writer:
 
     def graph(self, most: int) -> Graph:
         self.sizes = {name: self.draw(st.integers(0, LONGEST)) for name in ("n", "m")}
-        params = [self._input(n) for n in range(self.draw(st.integers(1, 3)))]
+        params = [self._input() for _ in range(self.draw(st.integers(1, 3)))]
         func = FuncOp("main", [(f"x{n}", tensor_type(shape, dtype)) for n, (shape, dtype) in enumerate(params)])
         self.builder = RelayBuilder(func.body.block, self.constants)
         inputs: list[Array] = []
@@ -130,7 +130,7 @@ class _Writer:
     def _number(self, size: Size) -> int:
         return size if isinstance(size, int) else evaluate_size(size, self.sizes)
 
-    def _input(self, number: int) -> tuple[list[Size], str]:
+    def _input(self) -> tuple[list[Size], str]:
         dtype = self.draw(st.sampled_from(DTYPES))
         if self.draw(st.integers(0, 2)) == 1:
             channels, *image = (self.draw(st.sampled_from((1, 2, 3, 4, 5))) for _ in range(3))

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import DType, dtype_of, int_range, numpy_dtype, parse_dtype, type_of
+from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import (
     FuncOp,
     HandleType,
@@ -91,7 +92,7 @@ def random_function(
     func = FuncOp(
         name,
         list(zip(names, (p.type for p in params), strict=True)),
-        attrs={"tir.noalias": BoolAttr.from_bool(True)} if flag(choices) else None,
+        attrs={TIR_NOALIAS: BoolAttr.from_bool(True)} if flag(choices) else None,
     )
     builder = TirBuilder(func.body.block)
     env = _environment(builder, func, params)

@@ -19,6 +19,49 @@ from ...schedule import Schedule, Trace
 from ..inputs import InputGenerator
 from .layouts import Array, laid_out, parameter_layouts
 
+VECTORS = 'A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")'
+"""The parameters of a program on vectors of 16 elements."""
+
+
+def program(body: str, params: str = VECTORS) -> str:
+    """The text of a function with a body and parameters."""
+    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
+    return f"@T.prim_func\ndef main({params}):\n{lines}\n"
+
+
+NEST = program(
+    """
+B = T.alloc_buffer((16,))
+for i in range(4):
+    for j in range(4):
+        with T.block("B"):
+            v = T.axis.spatial(16, i * 4 + j)
+            B[v] = A[v] * T.float32(2)
+    for j in range(4):
+        with T.block("D"):
+            v = T.axis.spatial(16, i * 4 + j)
+            D[v] = B[v]
+"""
+)
+"""Producer B and consumer D in the same outer loop."""
+
+TRANSPOSE = """
+@T.prim_func
+def main(a: T.handle, d: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 4))
+    D = T.match_buffer(d, (4, n))
+    B = T.alloc_buffer((n, 4))
+    for i, j in T.grid(n, 4):
+        with T.block("B"):
+            v, w = T.axis.remap("SS", [i, j])
+            B[v, w] = A[v, w] * T.float32(2)
+    for i, j in T.grid(4, n):
+        with T.block("D"):
+            v, w = T.axis.remap("SS", [i, j])
+            D[v, w] = B[w, v]
+"""
+"""Producer B and its transposition D, with a symbolic extent."""
+
 
 def check_well_formed(mod: Module) -> None:
     """Raises AssertionError unless a module verifies, is in statement-tree form, and round-trips through its texts."""

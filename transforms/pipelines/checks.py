@@ -39,7 +39,7 @@ def every(*checks: Check) -> Check:
     return lambda op: next((illegal for check in checks if (illegal := check(op)) is not None), None)
 
 
-def any_operation(op: Operation) -> str | None:
+def any_operation(_op: Operation) -> str | None:
     """Every operation remains legal."""
     return None
 

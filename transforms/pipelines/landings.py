@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ...dialects.attributes import KERNEL
 from ..te.to_tir import ConvertTeToTirPass
@@ -74,8 +75,7 @@ def has_kernels(module: ModuleOp) -> bool:
 
 
 def _optimize_graphs(options: Options) -> list[ModulePass]:
-    from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
-
+    # lazy: the operators of relay are needed for graphs only
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
     from ..relay.fold_scale_axis import RelayFoldScaleAxisPass
@@ -96,12 +96,14 @@ def _optimize_graphs(options: Options) -> list[ModulePass]:
 
 
 def _partition_graphs(options: Options) -> list[ModulePass]:
+    # lazy: the operators of relay are needed for graphs only
     from ..relay.partition import RelayPartitionPass
 
     return [RelayPartitionPass(options.libraries)] if options.libraries else []
 
 
 def _call_kernels(options: Options) -> list[ModulePass]:
+    # lazy: the operators of relay are needed for graphs only
     from ..relay.copy_results import RelayCopyResultsPass
     from ..relay.fuse_operators import RelayFuseOperatorsPass
     from ..relay.plan_memory import RelayPlanMemoryPass
@@ -114,12 +116,14 @@ def _call_kernels(options: Options) -> list[ModulePass]:
 
 
 def _graphs_to_tensors(options: Options) -> list[ModulePass]:
+    # lazy: the operators of relay are needed for graphs only
     from ..relay.to_te import ConvertRelayToTePass
 
     return [*_call_kernels(options), ConvertRelayToTePass()]
 
 
-def _graphs_to_loops(options: Options) -> list[ModulePass]:
+def _graphs_to_loops(_options: Options) -> list[ModulePass]:
+    # lazy: the operators of relay are needed for graphs only
     from ..relay.to_tir import ConvertRelayToTirPass
 
     return [ConvertTeToTirPass(), ConvertRelayToTirPass()]
@@ -128,13 +132,15 @@ def _graphs_to_loops(options: Options) -> list[ModulePass]:
 # Passes of loops
 
 
-def _schedule_kernels(options: Options) -> list[ModulePass]:
+def _schedule_kernels(_options: Options) -> list[ModulePass]:
+    # lazy: the schedule primitives are needed for graphs only
     from ..tir.schedule_kernels import TirScheduleKernelsPass
 
     return [TirScheduleKernelsPass()]
 
 
-def _schedule_gpu(options: Options) -> list[ModulePass]:
+def _schedule_gpu(_options: Options) -> list[ModulePass]:
+    # lazy: needed for GPUs only
     from ..tir.lower_thread_reductions import TirLowerThreadReductionsPass
     from ..tir.schedule_gpu import TirScheduleGpuPass
 
@@ -152,7 +158,8 @@ def _resolve(launches: bool) -> list[ModulePass]:
     ]
 
 
-def _launch(options: Options) -> list[ModulePass]:
+def _launch(_options: Options) -> list[ModulePass]:
+    # lazy: needed for GPUs only
     from ..tir.check_launches import TirCheckLaunchesPass
     from ..tir.compact_buffers import TirCompactBuffersPass
     from ..tir.distribute_threads import TirDistributeThreadsPass
@@ -176,6 +183,7 @@ def _launch(options: Options) -> list[ModulePass]:
 
 
 def _outline(options: Options) -> list[ModulePass]:
+    # lazy: needed for GPUs only
     from ..gpu.merge_shared_memory import GpuMergeSharedMemoryPass
     from ..gpu.outline_kernels import GpuOutlineKernelsPass
 

@@ -85,7 +85,7 @@ def _apply(rule: Rule, op: OperatorOp) -> SSAValue | None:
 def _neutral(number: float, *indices: int) -> Rule:
     """A rule that removes an operator whose operand at one of the indices is the identity element `number`."""
 
-    def rule(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+    def rule(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
         for index in indices:
             operand = number_of(op.args[index])
             if operand is not None and operand == number and _is_exact(op, index, operand):
@@ -109,13 +109,13 @@ def _is_exact(op: OperatorOp, index: int, number: float) -> bool:
 _NEVER_NEGATIVE_ZERO = ("abs", "exp", "nn.relu", "sigmoid", "nn.softmax")
 
 
-def _involution(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+def _involution(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     """Removes an operator that is its own inverse and is applied twice."""
     inner = operator_at(op.args[0], op.operator.name)
     return inner.args[0] if inner is not None and inner.values == op.values else None
 
 
-def _idempotent(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+def _idempotent(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     """Removes the second application of an idempotent operator."""
     return op.args[0] if operator_at(op.args[0], op.operator.name) is not None else None
 
@@ -130,7 +130,7 @@ def _clip_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     return build.operator("clip", inner.args[0], a_min=max(a, c), a_max=min(b, d))
 
 
-def _relu_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+def _relu_of_clip(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     inner = operator_at(op.args[0], "clip")
     return op.args[0] if inner is not None and 0 < inner.value("a_min") <= inner.value("a_max") else None
 
@@ -164,7 +164,7 @@ def _cast_of_cast(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 # Shapes and orders
 
 
-def _same_type(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+def _same_type(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     """Removes an operator that moves no element, as its type is the type of its operand."""
     return op.args[0] if op.args[0].type == op.outputs[0].type else None
 
@@ -174,7 +174,7 @@ def _whole_slice(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     return _same_type(op, build) if strides is None or min(strides, default=1) > 0 else None
 
 
-def _only_one(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+def _only_one(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     return op.args[0] if len(op.args) == 1 else None
 
 
@@ -265,7 +265,7 @@ def _widths(op: OperatorOp) -> list[tuple[int, int]] | None:
     return widths
 
 
-def _pad_of_nothing(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
+def _pad_of_nothing(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     return None if any(n for pair in op.value("pad_width") for n in pair) else op.args[0]
 
 

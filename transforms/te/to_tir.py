@@ -220,7 +220,7 @@ class _Converter:
         builder = TirBuilder(block.body.block, op.location)
         indices = self._axes(block)[: op.rank]
         values, _ = self._inline(builder, body, indices)
-        builder.store(values[list(op.tensors).index(tensor)], *self._element(tensor, indices))  # pyright: ignore
+        builder.store(values[list(op.tensors).index(tensor)], *self._element(tensor, indices))  # pyright: ignore[reportArgumentType]
 
     def _reduction(self, op: te.ComputeOp, loops: Sequence[ForOp], builder: TirBuilder) -> None:
         block = self._block(op, op.op_name.data, loops, builder)
@@ -407,13 +407,13 @@ def _guard(builder: TirBuilder, condition: SSAValue) -> IfOp:
 def _result_name(op: te.ComputeOp | te.ScanOp | te.ExternOp, tensor: SSAValue) -> str:
     if len(op.tensors) == 1:
         return op.op_name.data
-    return f"{op.op_name.data}_v{list(op.tensors).index(tensor)}"  # pyright: ignore
+    return f"{op.op_name.data}_v{list(op.tensors).index(tensor)}"  # pyright: ignore[reportArgumentType]
 
 
 def _shape(tensor: SSAValue) -> list[Mixed]:
     op = tensor.owner
     if isinstance(op, te.ScanOp | te.ExternOp):
-        return op.mixed_shapes[list(op.tensors).index(tensor)]  # pyright: ignore
+        return op.mixed_shapes[list(op.tensors).index(tensor)]  # pyright: ignore[reportArgumentType]
     assert isinstance(op, te.PlaceholderOp | te.ComputeOp)
     return op.mixed_shape
 

@@ -12,12 +12,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
+from ...analysis.names import loop_name
 from ...analysis.threads.axes import (
     THREAD_AXES,
     BoundLoop,
     axis_of,
     is_thread_loop,
-    name_of,
     outermost,
     range_of,
     same_for_all_threads,
@@ -48,7 +48,7 @@ from ...dialects.tir import (
     TirBuilder,
     memory_space,
 )
-from ...dialects.tir.tree import erase_statement, is_expression, is_pure_expression, treeify
+from ...dialects.tir.tree import erase_statement, following_ops, is_expression, is_pure_expression, treeify
 
 
 class TirDistributeThreadsPass(ModulePass):
@@ -241,7 +241,7 @@ class _Distributor:
             if not op.results or self._is_plain_allocation(op, pending):
                 self._statement(op, pending, context)
             elif not self._declare(op, pending, context):
-                self._leaf([*pending, op, *_following_ops(op)], context)
+                self._leaf([*pending, op, *following_ops(op)], context)
                 return
             pending = []
 
@@ -301,7 +301,7 @@ class _Distributor:
     def _threads(self, op: BoundLoop, pending: Sequence[Operation], context: _Context) -> None:
         if not self._is_uniform(pending, [*op.operands]):
             raise UnsupportedError(
-                f"{where(op)}the bounds of loop {name_of(op)} differ between threads of {axis_of(op)}"
+                f"{where(op)}the bounds of loop {loop_name(op)} differ between threads of {axis_of(op)}"
             )
         self._copy(pending, context.point)
         low, extent = (self._map_mixed(n) for n in range_of(op))
@@ -361,7 +361,7 @@ class _Distributor:
         for thread in context.team:
             low, extent = thread.bounds
             type = thread.loop.variable.type
-            loop = ForOp(name_of(thread.loop), low, extent, type, kind="thread_binding", thread=thread.axis)
+            loop = ForOp(loop_name(thread.loop), low, extent, type, kind="thread_binding", thread=thread.axis)
             loop.location = thread.loop.location
             loop.variable.name_hint = thread.loop.variable.name_hint
             _insert(point, loop)
@@ -430,15 +430,6 @@ def _is_shared(op: AllocBufferOp) -> bool:
     """Whether all threads of a block see a buffer, by its scope."""
     space = op.type.memory_space
     return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
-
-
-def _following_ops(op: Operation) -> list[Operation]:
-    """The ops after `op` in its block."""
-    ops: list[Operation] = []
-    while op.next_op is not None:
-        op = op.next_op
-        ops.append(op)
-    return ops
 
 
 def _insert(point: InsertPoint, op: Operation) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.threads.axes import BoundLoop, axis_of, name_of, range_of
+from ...analysis.names import loop_name
+from ...analysis.threads.axes import BoundLoop, axis_of, range_of
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
@@ -27,7 +28,7 @@ def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed
         for number in (low, extent):
             if isinstance(number, SSAValue) and kernel.is_ancestor(number.owner):
                 raise UnsupportedError(
-                    f"{where(loop)}the kernel computes the bounds of {name_of(loop)}, bound to {axis}"
+                    f"{where(loop)}the kernel computes the bounds of {loop_name(loop)}, bound to {axis}"
                 )
         end = low + extent if isinstance(low, int) and isinstance(extent, int) else extent
         known = extents.setdefault(axis, end)
@@ -35,8 +36,8 @@ def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed
             extents[axis] = max(known, end)
         elif known is not end or low != 0:
             raise UnsupportedError(
-                f"{where(loop)}loop {name_of(loop)} is bound to {axis} as another one is, whose extent is not known to "
-                "be the same"
+                f"{where(loop)}loop {loop_name(loop)} is bound to {axis} as another one is, whose extent is not known "
+                "to be the same"
             )
     return extents
 
@@ -50,7 +51,7 @@ def launch(
         first = next((loop for loop in like if axis_of(loop) == axis), None)
         if first is None:
             continue
-        op = LaunchThreadOp(name_of(first), axis, extents[axis], first.variable.type)
+        op = LaunchThreadOp(loop_name(first), axis, extents[axis], first.variable.type)
         op.location = first.location
         op.variable.name_hint = first.variable.name_hint
         Rewriter.insert_op(op, point)

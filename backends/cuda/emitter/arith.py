@@ -122,7 +122,7 @@ def naturals(values: list[Expr], type: Attribute) -> tuple[Expr, Expr]:
     return both(values, type)
 
 
-def _wrapping_arithmetic(f: FunctionEmitter, op: arith.AddiOp, values: list[Expr]) -> Expr:
+def _wrapping_arithmetic(_f: FunctionEmitter, op: arith.AddiOp, values: list[Expr]) -> Expr:
     type, symbol, (lhs, rhs) = op.result.type, _SYMBOLS[class_of(op)], values
     if is_bool(type):
         return binary(_ON_BOOLS[symbol], lhs, rhs, "bool")
@@ -138,7 +138,7 @@ def class_of(op: Operation) -> Any:
     return type(op)
 
 
-def _bitwise(f: FunctionEmitter, op: arith.AndIOp, values: list[Expr]) -> Expr:
+def _bitwise(_f: FunctionEmitter, op: arith.AndIOp, values: list[Expr]) -> Expr:
     symbol = _BITWISE[class_of(op)]
     lhs, rhs = both(values, op.result.type)
     if is_bool(op.result.type):
@@ -152,12 +152,10 @@ def _logical(symbol: str, lhs: Expr, rhs: Expr) -> Expr:
     """`&&`, `||` or `!=` of bools; `!=` to true is `!`."""
     if symbol == "!=" and "true" in (lhs.text, rhs.text):
         return negation(lhs if rhs.text == "true" else rhs)
-    if symbol == "!=":  # the operands may be comparisons
-        return replace(binary(symbol, lhs, rhs, "bool"))
     return binary(symbol, lhs, rhs, "bool")
 
 
-def _signed_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+def _signed_extreme(_f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     function = "min" if isinstance(op, arith.MinSIOp) else "max"
     lhs, rhs = both(values, op.results[0].type)
     if is_bool(op.results[0].type):  # true is -1
@@ -181,7 +179,7 @@ def _exact_argument(value: Expr) -> Expr:
     return replace(cast(INT, value, value.bounds), type=value.type) if WIDTHS[value.type] < 32 else value
 
 
-def _unsigned_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+def _unsigned_extreme(_f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     function, type = "min" if isinstance(op, arith.MinUIOp) else "max", op.results[0].type
     lhs, rhs = naturals(values, type)
     if is_bool(type):
@@ -195,11 +193,11 @@ def _unsigned_extreme(f: FunctionEmitter, op: Operation, values: list[Expr]) -> 
     return from_unsigned(call(function, unsigned, *operands), lhs.type)
 
 
-def _compare_integers(f: FunctionEmitter, op: arith.CmpiOp, values: list[Expr]) -> Expr:
+def _compare_integers(_f: FunctionEmitter, op: arith.CmpiOp, values: list[Expr]) -> Expr:
     predicate, type = predicate_of(op), op.operands[0].type
     symbol = _COMPARISONS[predicate[-2:]]  # without the sign
     if is_bool(type):
-        return _compare_bools(f, symbol, values, signed=predicate in SIGNED_PREDICATES)
+        return _compare_bools(symbol, values, signed=predicate in SIGNED_PREDICATES)
     if predicate not in UNSIGNED_PREDICATES:
         lhs, rhs = (value.wide or value for value in values) if _is_wide(values) else values
         return binary(symbol, lhs, rhs, "bool")
@@ -213,7 +211,7 @@ def _is_wide(values: list[Expr]) -> bool:
     return LONG in (value.type for value in values)
 
 
-def _compare_bools(f: FunctionEmitter, symbol: str, values: list[Expr], signed: bool) -> Expr:
+def _compare_bools(symbol: str, values: list[Expr], signed: bool) -> Expr:
     """Compares bools as the numbers 0 and 1, or as 0 and -1 if signed."""
     lhs, rhs = reversed(values) if signed else values
     return _logical(symbol, lhs, rhs) if symbol == "!=" else binary(symbol, lhs, rhs, "bool")
@@ -263,7 +261,7 @@ def _call_helper(f: FunctionEmitter, name: str, lhs: Expr, rhs: Expr) -> Expr:
     return call(f.helper(f"{name}_{integer_kind(lhs)}"), lhs.type, lhs, rhs)
 
 
-def _bool_arithmetic(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+def _bool_arithmetic(_f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     """Arithmetic on 0 and -1 (or 1): a quotient is the dividend where the divisor is not 0, a remainder is 0, and a
     shift by 1 shifts out all bits (but for the sign).
     """
@@ -383,7 +381,7 @@ def _shift_left(op: Operation, value: Expr, amount: int) -> Expr:
 # floats
 
 
-def _float_arithmetic(f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
+def _float_arithmetic(_f: FunctionEmitter, op: arith.AddfOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     lhs, rhs = values
     return binary(_FLOAT[class_of(op)], lhs, rhs, lhs.type)
@@ -433,7 +431,7 @@ def mask(bits: int, type: str) -> Expr:
     return Expr(f"0x{bits:0{2 if type == BITS else 4}x}", 16, INT)
 
 
-def _negf(f: FunctionEmitter, op: arith.NegfOp, values: list[Expr]) -> Expr:
+def _negf(_f: FunctionEmitter, op: arith.NegfOp, values: list[Expr]) -> Expr:
     (value,) = values
     if not is_small_float(op.result.type):
         return negate(value)
@@ -479,7 +477,7 @@ def _select(f: FunctionEmitter, op: arith.SelectOp) -> None:
     f.bind(op.result, f.assemble(type, parts))
 
 
-def _choose(f: FunctionEmitter, op: arith.SelectOp, values: list[Expr]) -> Expr:
+def _choose(_f: FunctionEmitter, op: arith.SelectOp, values: list[Expr]) -> Expr:
     condition, then, otherwise = values
     result = select(condition, then, otherwise)
     if then.type in WIDTHS and WIDTHS[then.type] < 32:
@@ -493,7 +491,7 @@ _select_values = elementwise(_choose)
 # casts
 
 
-def _extsi(f: FunctionEmitter, op: arith.ExtSIOp, values: list[Expr]) -> Expr:
+def _extsi(_f: FunctionEmitter, op: arith.ExtSIOp, values: list[Expr]) -> Expr:
     (value,), type = values, scalar_type(op.result.type)
     if type == BITS or value.type == BITS:
         return _resize_small(op, _signed_bits(value, bit_width(op.input.type)))
@@ -519,7 +517,7 @@ def _resize_small(op: arith.ExtSIOp, value: Expr) -> Expr:
     return masked(value, bits) if bits is not None else cast(scalar_type(op.result.type), value, value.range)
 
 
-def _extui(f: FunctionEmitter, op: arith.ExtUIOp, values: list[Expr]) -> Expr:
+def _extui(_f: FunctionEmitter, op: arith.ExtUIOp, values: list[Expr]) -> Expr:
     (value,), type = values, scalar_type(op.result.type)
     if value.type == BITS:
         return cast(type, value, (0, (1 << bit_width(op.input.type)) - 1))
@@ -541,14 +539,14 @@ def narrow(value: Expr, type: str) -> Expr:
     return cast(type, source, value.bounds if fits else None)
 
 
-def _trunci(f: FunctionEmitter, op: arith.TruncIOp, values: list[Expr]) -> Expr:
+def _trunci(_f: FunctionEmitter, op: arith.TruncIOp, values: list[Expr]) -> Expr:
     bits = low_bits(op.result.type)
     if bits is not None:
         return masked(values[0], bits)
     return narrow(values[0], scalar_type(op.result.type))
 
 
-def _index_cast(f: FunctionEmitter, op: arith.IndexCastOp, values: list[Expr]) -> Expr:
+def _index_cast(_f: FunctionEmitter, op: arith.IndexCastOp, values: list[Expr]) -> Expr:
     (value,), type = values, scalar_type(op.result.type)
     if is_index(op.result.type):
         if value.literal is not None:
@@ -567,7 +565,7 @@ def _literal(value: int, type: str) -> Expr:
     return number(wrap(value, signed_range(WIDTHS[type])), type)
 
 
-def _sitofp(f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:
+def _sitofp(_f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     (value,), type = values, scalar_type(op.result.type)
     if value.type == "bool":
@@ -575,7 +573,7 @@ def _sitofp(f: FunctionEmitter, op: arith.SIToFPOp, values: list[Expr]) -> Expr:
     return cast(type, widen(value) if value.wide is not None else value)
 
 
-def _uitofp(f: FunctionEmitter, op: arith.UIToFPOp, values: list[Expr]) -> Expr:
+def _uitofp(_f: FunctionEmitter, op: arith.UIToFPOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     (value,), type = values, scalar_type(op.result.type)
     if value.type == "bool" or value.is_natural:
@@ -658,7 +656,7 @@ def bitcast(value: Expr, type: str) -> Expr:
     return small_of_bits(to_unsigned(value), type)
 
 
-def _bitcast_values(f: FunctionEmitter, op: arith.BitcastOp, values: list[Expr]) -> Expr:
+def _bitcast_values(_f: FunctionEmitter, op: arith.BitcastOp, values: list[Expr]) -> Expr:
     (value,) = values
     return bitcast(widen(value) if is_index(op.input.type) else value, scalar_type(op.result.type))
 

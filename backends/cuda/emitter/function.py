@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from xdsl.dialects import cf, func, gpu, memref, vector
@@ -21,7 +21,7 @@ from ...llvm.function import unsupported
 from ...llvm.types import lanes, layout_of
 from .expression import LONG, PRIMARY, Expr, index, name, number
 from .names import Names
-from .types import is_index, memory_type, scalar_type
+from .types import memory_type, scalar_type
 
 _LONGEST = 100  # characters of an inlined expression
 
@@ -388,8 +388,3 @@ def _dynamic_parts(parts: Sequence[Expr], statics: Sequence[int | None]) -> list
 
 def _merge_static(statics: Sequence[int | None], rest: Iterator[Expr]) -> tuple[Expr, ...]:
     return tuple(next(rest) if static is None else number(static) for static in statics)
-
-
-def as_parameter(value: Expr, type: Attribute) -> Expr:
-    """An expression as an argument or initial value, with the C++ type that carries `type`."""
-    return replace(value, type=LONG) if is_index(type) else value

@@ -63,7 +63,7 @@ def function(name: str, *arguments: Expr) -> Expr:
     return call(f"{name}f" if type == "float" else name, type, *arguments)
 
 
-def _function(f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+def _function(_f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     return function(FUNCTIONS[class_of(op)], *values)
 
@@ -87,12 +87,12 @@ def _copysign(f: FunctionEmitter, op: math.CopySignOp, values: list[Expr]) -> Ex
     return small_of_bits(binary("|", _mask_bits(magnitude, bit - 1), _mask_bits(sign, bit), INT), magnitude.type)
 
 
-def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:
+def _rsqrt(_f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     return binary("/", float_literal(1.0, op.result.type), function("sqrt", *values), values[0].type)
 
 
-def _fpowi(f: FunctionEmitter, op: math.FPowIOp, values: list[Expr]) -> Expr:
+def _fpowi(_f: FunctionEmitter, op: math.FPowIOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     base, power = values
     if power.type == "bool":
@@ -124,7 +124,7 @@ def _absolute_range(value: Expr, low: int, high: int) -> tuple[int, int] | None:
     return (0, max(-low, high)) if low > smallest else None
 
 
-def _leading_zeros(f: FunctionEmitter, op: math.CountLeadingZerosOp, values: list[Expr]) -> Expr:
+def _leading_zeros(_f: FunctionEmitter, op: math.CountLeadingZerosOp, values: list[Expr]) -> Expr:
     value = _full_width(op, values[0])
     bits = WIDTHS[value.type]
     if bits == 64:
@@ -145,7 +145,7 @@ def _trailing_zeros(f: FunctionEmitter, op: math.CountTrailingZerosOp, values: l
     return call(f.helper(f"cttz_{integer_kind(value)}"), value.type, value, range=(0, WIDTHS[value.type]))
 
 
-def _population_count(f: FunctionEmitter, op: math.CtPopOp, values: list[Expr]) -> Expr:
+def _population_count(_f: FunctionEmitter, op: math.CtPopOp, values: list[Expr]) -> Expr:
     value = _full_width(op, values[0])
     bits = WIDTHS[value.type]
     if bits == 64:

@@ -78,7 +78,7 @@ def address_of(buffer: Buffer, where: Expr) -> Expr:
     return Expr(f"&{at(buffer, where).text}", UNARY, buffer.pointer.type, reads=where.reads)
 
 
-def loaded(element: Expr, type: Attribute, where: Expr) -> Expr:
+def loaded(element: Expr, type: Attribute) -> Expr:
     """The value in an element of memory; any byte but 0 is a true i1, of other types of less than a byte only their
     bits are read.
     """
@@ -92,16 +92,16 @@ def _load(f: FunctionEmitter, op: memref.LoadOp) -> None:
     buffer = f.buffer(op.memref)
     where = position(buffer, f.operands(op.indices))
     f.module.use_type(scalar_type(op.res.type))
-    f.define(op.res, loaded(at(buffer, where), op.res.type, where))
+    f.define(op.res, loaded(at(buffer, where), op.res.type))
 
 
 def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
     value, buffer = f.operand(op.value), f.buffer(op.memref)
     where = position(buffer, f.operands(op.indices))
-    f.statement(f"{at(buffer, where).text} = {stored(value, op.value.type)};")
+    f.statement(f"{at(buffer, where).text} = {stored(value)};")
 
 
-def stored(value: Expr, type: Attribute) -> str:
+def stored(value: Expr) -> str:
     """A value as assigned to an element of memory: an `index` has 64 bits there."""
     return value.wide.text if value.wide is not None else value.text
 

@@ -103,14 +103,14 @@ def _load(f: FunctionEmitter, op: vector.LoadOp) -> None:
     f.module.use_type(scalar_type(type))
     if access is None:
         where = f.once(where)
-        read = [loaded(_lane(buffer, where, lane), type, where) for lane in range(lanes(type) or 1)]
+        read = [loaded(_lane(buffer, where, lane), type) for lane in range(lanes(type) or 1)]
         f.define_lanes(op.result, read)
         return
     new = f.names.fresh(op.result.name_hint)
     f.vector_types[new] = access
     f.line(f"const {access} {new} = *reinterpret_cast<const {access}*>(&{at(buffer, where).text});")
     kind, count = memory_type(type), lanes(type) or 1
-    parts = [loaded(_member(new, kind, lane, count), type, where) for lane in range(count)]
+    parts = [loaded(_member(new, kind, lane, count), type) for lane in range(count)]
     f.define_lanes(op.result, [replace(part, reads=False) for part in parts])
 
 
@@ -125,7 +125,7 @@ def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
     where = f.once(where)
     values = [f.once(value) if value.reads else value for value in values]
     for lane, value in enumerate(values):
-        f.statement(f"{_lane(buffer, where, lane).text} = {stored(value, type)};")
+        f.statement(f"{_lane(buffer, where, lane).text} = {stored(value)};")
 
 
 def _combine_lanes(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Attribute) -> str:
@@ -135,9 +135,9 @@ def _combine_lanes(f: FunctionEmitter, access: str, values: Sequence[Expr], type
     same = [_member(whole, kind, lane, count).text for lane in range(count)]
     if [value.text for value in values] == same and f.vector_types.get(whole) == access:
         return whole
-    parts = ", ".join(stored(value, type) for value in values)
+    parts = ", ".join(stored(value) for value in values)
     if (kind, count) not in VECTOR_TYPES:
-        return _struct(f, access, [stored(value, type) for value in values])
+        return _struct(f, access, [stored(value) for value in values])
     return f"{'' if access.startswith('__') else 'make_'}{access}({parts})"
 
 
@@ -158,22 +158,18 @@ def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
     rows = zip(f.lanes(op.mask), f.lanes(op.pass_thru), strict=True)
     f.define_lanes(
         op.result,
-        [
-            select(mask, loaded(_lane(buffer, where, lane), type, where), other)
-            for lane, (mask, other) in enumerate(rows)
-        ],
+        [select(mask, loaded(_lane(buffer, where, lane), type), other) for lane, (mask, other) in enumerate(rows)],
     )
 
 
 def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:
-    type = op.value_to_store.type
     buffer, where = _first_lane(f, op, op.base, op.indices)
     where = f.once(where)
     masks, values = f.lanes(op.mask), f.lanes(op.value_to_store)
     f.flush()
     for lane, (mask, value) in enumerate(zip(masks, values, strict=True)):
         with f.block(f"if ({mask.text})"):
-            f.line(f"{_lane(buffer, where, lane).text} = {stored(value, type)};")
+            f.line(f"{_lane(buffer, where, lane).text} = {stored(value)};")
 
 
 def _create_mask(f: FunctionEmitter, op: vector.CreateMaskOp) -> None:
@@ -232,7 +228,7 @@ def _shuffle(f: FunctionEmitter, op: vector.ShuffleOp) -> None:
     f.bind(op.result, tuple(both[max(lane, 0)] for lane in op.mask.get_values()))
 
 
-def _fma(f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
+def _fma(_f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
     refuse_small_float(op)
     return function("fma", *values)
 

@@ -32,7 +32,7 @@ class _Sequence:
     directions: int
 
 
-def _sequence(call: Call, gates: int) -> _Sequence:
+def _sequence(call: Call) -> _Sequence:
     x = call.tensor(0)
     if call.integer("layout"):
         x = transposed(call, x, (1, 0, 2))
@@ -190,7 +190,7 @@ def _directions(call: Call, count: int) -> list[bool]:
 
 @importer("RNN")
 def rnn(call: Call) -> Results:
-    sequence = _sequence(call, 1)
+    sequence = _sequence(call)
     functions = _functions(call, ["Tanh"], sequence.directions)
     runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
@@ -207,7 +207,7 @@ def rnn(call: Call) -> Results:
 
 @importer("GRU")
 def gru(call: Call) -> Results:
-    sequence = _sequence(call, 3)
+    sequence = _sequence(call)
     functions = _functions(call, ["Sigmoid", "Tanh"], sequence.directions)
     runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
@@ -249,7 +249,7 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
 
 @importer("LSTM")
 def lstm(call: Call) -> Results:
-    sequence = _sequence(call, 4)
+    sequence = _sequence(call)
     functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], sequence.directions)
     runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):

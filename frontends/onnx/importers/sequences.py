@@ -20,7 +20,7 @@ def sequence_construct(call: Call) -> list[Item]:
 
 
 @importer("SequenceEmpty")
-def sequence_empty(call: Call) -> list[Item]:
+def sequence_empty(_call: Call) -> list[Item]:
     return []
 
 

@@ -4,30 +4,15 @@ import numpy as np
 import pytest
 
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
+from stepwell.tools.testing.upstream import PARALLEL, collatz, expected_of_loop, loop
 
 
 @pytest.mark.parametrize("kind", ["index", "i32", "i8"])
 def test_loops_run_from_lower_to_below_upper(compile_text, kind: str) -> None:
-    lib = compile_text(f"""func.func @main(%a: {kind}, %b: {kind}, %s: {kind}) -> i64 {{
-      %zero = arith.constant 0 : i64
-      %ten = arith.constant 100 : i64
-      %r = scf.for %i = %a to %b step %s iter_args(%acc = %zero) -> (i64) {"" if kind == "index" else ": " + kind} {{
-        %x = {"arith.index_cast %i : index to i64" if kind == "index" else f"arith.extsi %i : {kind} to i64"}
-        %m = arith.muli %acc, %ten : i64
-        %n = arith.addi %m, %x : i64
-        scf.yield %n : i64
-      }}
-      func.return %r : i64
-    }}""")
-
-    def expected(a: int, b: int, s: int) -> int:
-        result = 0
-        for i in range(a, b, s):
-            result = result * 100 + i
-        return result
+    lib = compile_text(loop(kind))
 
     for bounds in [(0, 3, 1), (3, 3, 1), (5, 3, 1), (1, 10, 4), (-3, 2, 2), (0, 1, 100)]:
-        assert lib(*bounds) == expected(*bounds)
+        assert lib(*bounds) == expected_of_loop(*bounds)
 
 
 @pytest.mark.parametrize(("lower", "upper", "result"), [(0, 4, 6), (4, 4, 0), (5, 0, 0)])
@@ -96,50 +81,12 @@ def test_branches_give_values(compile_text) -> None:
 
 
 def test_while_tests_before_each_round(compile_text) -> None:
-    lib = compile_text("""func.func @main(%n: i64) -> i64 {
-      %zero = arith.constant 0 : i64
-      %one = arith.constant 1 : i64
-      %two = arith.constant 2 : i64
-      %three = arith.constant 3 : i64
-      %r:2 = scf.while (%x = %n, %k = %zero) : (i64, i64) -> (i64, i64) {
-        %more = arith.cmpi ne, %x, %one : i64
-        scf.condition(%more) %x, %k : i64, i64
-      } do {
-      ^bb0(%x: i64, %k: i64):
-        %bit = arith.andi %x, %one : i64
-        %odd = arith.cmpi eq, %bit, %one : i64
-        %next = scf.if %odd -> (i64) {
-          %t = arith.muli %x, %three : i64
-          %u = arith.addi %t, %one : i64
-          scf.yield %u : i64
-        } else {
-          %h = arith.divsi %x, %two : i64
-          scf.yield %h : i64
-        }
-        %k1 = arith.addi %k, %one : i64
-        scf.yield %next, %k1 : i64, i64
-      }
-      func.return %r#1 : i64
-    }""")
+    lib = compile_text(collatz())
     assert [lib(n) for n in (1, 2, 6, 27)] == [0, 1, 8, 111]
 
 
 def test_parallel_loops_visit_every_point(compile_text) -> None:
-    lib = compile_text("""func.func @main(%a: memref<?x?xi32>) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c2 = arith.constant 2 : index
-      %n = memref.dim %a, %c0 : memref<?x?xi32>
-      %m = memref.dim %a, %c1 : memref<?x?xi32>
-      "scf.parallel"(%c0, %c1, %n, %m, %c1, %c2) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
-      ^bb0(%i: index, %j: index):
-        %x = arith.addi %i, %j : index
-        %y = arith.index_cast %x : index to i32
-        memref.store %y, %a[%i, %j] : memref<?x?xi32>
-        scf.reduce
-      }) : (index, index, index, index, index, index) -> ()
-      func.return
-    }""")
+    lib = compile_text(PARALLEL)
     a = np.full((3, 6), -1, np.int32)
     lib(a)
     expected = np.full((3, 6), -1)

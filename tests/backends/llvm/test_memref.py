@@ -2,16 +2,11 @@
 
 import ctypes
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from stepwell.core.errors import ExecutionError, UnsupportedError
-
-ELEMENTS = {
-    "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
-    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
-}  # fmt: skip
+from stepwell.tools.testing.upstream import ELEMENTS, LARGE_ADDRESS, POINTER, STRIDED_COPY, VIEWS
 
 
 @pytest.mark.parametrize("kind", ELEMENTS)
@@ -40,19 +35,7 @@ def test_any_nonzero_byte_is_true_and_one_is_stored(compile_text) -> None:
 
 
 def test_strides_and_offsets_place_elements(compile_text) -> None:
-    lib = compile_text("""func.func @main(%a: memref<?x?xf32, strided<[?, ?], offset: ?>>, %b: memref<?x?xf32>) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %n = memref.dim %a, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
-      %m = memref.dim %a, %c1 : memref<?x?xf32, strided<[?, ?], offset: ?>>
-      scf.for %i = %c0 to %n step %c1 {
-        scf.for %j = %c0 to %m step %c1 {
-          %x = memref.load %a[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>>
-          memref.store %x, %b[%i, %j] : memref<?x?xf32>
-        }
-      }
-      func.return
-    }""")
+    lib = compile_text(STRIDED_COPY)
     a = np.arange(24, dtype=np.float32).reshape(4, 6)
     for view in (a.T, a[::2, 1::2], a[::-1], a[1:, 2:]):
         out = np.zeros(view.shape, np.float32)
@@ -70,24 +53,7 @@ def test_a_static_offset_counts_from_the_first_element_of_the_array(compile_text
 
 
 def test_views_share_their_bytes(compile_text) -> None:
-    lib = compile_text("""func.func @main(%a: memref<6x8xf32>, %n: index) -> f32 {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %s = memref.subview %a[1, %n] [3, 2] [2, 3] : memref<6x8xf32> to memref<3x2xf32, strided<[16, 3], offset: ?>>
-      %x = memref.load %s[%c1, %c1] : memref<3x2xf32, strided<[16, 3], offset: ?>>
-      %row = memref.subview %a[%n, 0] [1, 8] [1, 1] : memref<6x8xf32> to memref<8xf32, strided<[1], offset: ?>>
-      %y = memref.load %row[%n] : memref<8xf32, strided<[1], offset: ?>>
-      %flat = memref.reinterpret_cast %a to offset: [0], sizes: [48], strides: [1] : memref<6x8xf32> to memref<48xf32>
-      %z = memref.load %flat[%c1] : memref<48xf32>
-      %d = "memref.cast"(%flat) : (memref<48xf32>) -> memref<?xf32>
-      %m = memref.dim %d, %c0 : memref<?xf32>
-      memref.store %z, %d[%c0] : memref<?xf32>
-      %mi = arith.index_cast %m : index to i32
-      %mf = arith.sitofp %mi : i32 to f32
-      %p = arith.addf %x, %y : f32
-      %q = arith.addf %p, %mf : f32
-      func.return %q : f32
-    }""")
+    lib = compile_text(VIEWS)
     a = np.arange(48, dtype=np.float32).reshape(6, 8)
     assert lib(a, 2) == a[3, 5] + a[2, 2] + 48
     assert a[0, 0] == 1
@@ -270,18 +236,9 @@ def test_globals_of_every_width(compile_text, kind: str) -> None:
 
 
 def test_pointers_become_buffers(compile_text) -> None:
-    lib = compile_text("""func.func @main(%p: !llvm.ptr, %n: index) -> f32 {
-      %a = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<?xf32>
-      %b = memref.reinterpret_cast %a to offset: [1], sizes: [%n], strides: [2]
-        : memref<?xf32> to memref<?xf32, strided<[2], offset: 1>>
-      %c1 = arith.constant 1 : index
-      %x = memref.load %b[%c1] : memref<?xf32, strided<[2], offset: 1>>
-      %q = builtin.unrealized_conversion_cast %b : memref<?xf32, strided<[2], offset: 1>> to !llvm.ptr
-      %c = builtin.unrealized_conversion_cast %q : !llvm.ptr to memref<3xf32>
-      %y = memref.load %c[%c1] : memref<3xf32>
-      %r = arith.addf %x, %y : f32
-      func.return %r : f32
-    }
+    lib = compile_text(
+        POINTER
+        + """
     func.func @null() -> !llvm.ptr {
       %z = llvm.mlir.zero : !llvm.ptr
       func.return %z : !llvm.ptr
@@ -289,7 +246,8 @@ def test_pointers_become_buffers(compile_text) -> None:
     func.func @address(%p: !llvm.ptr) -> i64 {
       %z = llvm.ptrtoint %p : !llvm.ptr to i64
       func.return %z : i64
-    }""")
+    }"""
+    )
     a = np.arange(8, dtype=np.float32)
     assert lib["main"](a.ctypes.data_as(ctypes.c_void_p), 3) == 3 + 2
     assert lib["null"]() == 0
@@ -297,16 +255,7 @@ def test_pointers_become_buffers(compile_text) -> None:
 
 
 def test_addresses_are_computed_in_64_bits(compile_text) -> None:
-    lib = compile_text("""func.func @main(%p: !llvm.ptr, %i: i32, %j: i32) -> i64 {
-      %a = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<70000x70000xf32>
-      %x = arith.index_cast %i : i32 to index
-      %y = arith.index_cast %j : i32 to index
-      %s = memref.subview %a[%x, %y] [1, 1] [1, 1]
-        : memref<70000x70000xf32> to memref<1x1xf32, strided<[70000, 1], offset: ?>>
-      %q = builtin.unrealized_conversion_cast %s : memref<1x1xf32, strided<[70000, 1], offset: ?>> to !llvm.ptr
-      %r = llvm.ptrtoint %q : !llvm.ptr to i64
-      func.return %r : i64
-    }""")
+    lib = compile_text(LARGE_ADDRESS)
     assert lib(0x100000, 60000, 5) == 0x100000 + 4 * (60000 * 70000 + 5)
 
 

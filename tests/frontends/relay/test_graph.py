@@ -289,7 +289,7 @@ def pair_of(first: Any, second: Any) -> Any:
         (lambda: relay.module(relay.Function([], x() + 1)), "function @main: variable x: it is no parameter"),
         (lambda: relay.module(relay.Function([v := relay.var("v")], v)), "variable v: its type is not known here"),
         (lambda: relay.module(relay.Function([relay.var("v")], x_free())), "the types of v are not said by anything"),
-        (lambda: relay.module(relay.Function([relay.Constant(X)], X)), "expected a variable"),  # pyright: ignore
+        (lambda: relay.module(relay.Function([relay.Constant(X)], X)), "expected a variable"),  # pyright: ignore[reportArgumentType]
         (lambda: relay.Function([v := x(), v], v), "parameters %x, %x, one of them twice"),
         (lambda: relay.var("v", relay.TensorType(()), shape=(1,)), "variable v: a type and a shape, expected one"),
         (lambda: relay.var("v", shape=(-1,)), "size -1, expected a number from 0 on, a name or an expression"),

@@ -256,7 +256,7 @@ def call(*args: Any) -> Any:
 
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
-    "an input that is no tensor": (lambda: te.extern((8,), [3], call()), "input 3, expected a tensor"),  # pyright: ignore
+    "an input that is no tensor": (lambda: te.extern((8,), [3], call()), "input 3, expected a tensor"),  # pyright: ignore[reportArgumentType]
     "no data type": (lambda: te.extern((8,), [], call()), "inputs of 0 data types, expected dtype to say"),
     "which data type": (lambda: te.extern((8,), [A, I], call()), "inputs of 2 data types, expected dtype to say"),
     "an unknown data type": (lambda: te.extern((8,), [A], call(), dtype="f13"), "extern extern: unknown dtype 'f13'"),
@@ -283,7 +283,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "extern E: buffer extern is of another operation",
     ),
     "a tensor as a buffer of the caller": (
-        lambda: te.extern((8,), [A], call(), in_buffers=[A]),  # pyright: ignore
+        lambda: te.extern((8,), [A], call(), in_buffers=[A]),  # pyright: ignore[reportArgumentType]
         "in_buffers: Tensor(shape=[8], op.name=A), expected what te.decl_buffer gives",
     ),
     "too many buffers of the caller": (

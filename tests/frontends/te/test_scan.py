@@ -335,9 +335,9 @@ def updated(fcompute: Callable[..., object], init: Any = INIT) -> Any:
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no state": (lambda: te.scan([], [], []), "scan scan: 0 init, 0 update, 0 state, expected the same number of each"),
     "an init too many": (lambda: te.scan([INIT, INIT], [GOOD], [S]), "2 init, 1 update, 1 state, expected the same"),
-    "an init that is no tensor": (lambda: te.scan(3, GOOD, S), "init is 3, expected a tensor"),  # pyright: ignore
+    "an init that is no tensor": (lambda: te.scan(3, GOOD, S), "init is 3, expected a tensor"),  # pyright: ignore[reportArgumentType]
     "an input that is no tensor": (
-        lambda: te.scan(INIT, GOOD, S, inputs=["X"]),  # pyright: ignore
+        lambda: te.scan(INIT, GOOD, S, inputs=["X"]),  # pyright: ignore[reportArgumentType]
         "inputs is 'X', expected a tensor",
     ),
     "a state that is computed": (lambda: te.scan(INIT, GOOD, GOOD), "state U, expected what te.placeholder gives"),

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.tools import fuzz
+from stepwell.tools.testing.corpus import programs_of_eras
 
-DATA = Path(__file__).parents[2] / "data/tvmscript"
-PROGRAMS = [path.read_text() for path in sorted(DATA.glob("*.py"))]
+PROGRAMS = [path.read_text() for path in programs_of_eras()]
 _CHUNKS = 20
 _PER_CHUNK = 600 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 25
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.corpus import corpus
+from stepwell.tools.testing.corpus import SPELLINGS, corpus, programs_of_eras
 
-DATA = Path(__file__).parents[2] / "data/tvmscript"
+PRINTED = Path(__file__).parents[2] / "data/corpus/tvmscript"
 STYLES = ("classic", "0.27")
 
 
@@ -24,7 +24,7 @@ def assert_round_trip(text: str, name: str) -> str:
     return printed
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", programs_of_eras(), ids=lambda path: path.name)
 def test_a_program_of_each_era_round_trips(path: Path) -> None:
     if path.name == "everything.classic.py":  # constant arrays are missing in the current syntax
         printed = parse_tvmscript(path.read_text(), path.name).script()
@@ -33,9 +33,9 @@ def test_a_program_of_each_era_round_trips(path: Path) -> None:
     assert_round_trip(path.read_text(), path.name)
 
 
-@pytest.mark.parametrize("name", ["matmul", "reduce_argmax_0", "pool2d_max"])
+@pytest.mark.parametrize("name", SPELLINGS)
 def test_both_spellings_of_a_program_print_identically(name: str) -> None:
-    today, classic = ((DATA / f"{name}.{era}.py").read_text() for era in ("today", "classic"))
+    today, classic = ((PRINTED / f"{name}.{era}.py").read_text() for era in ("tvm", "classic"))
     assert parse_tvmscript(today).script() == parse_tvmscript(classic).script()
     assert str(parse_tvmscript(today)) == str(parse_tvmscript(classic))
 
@@ -53,9 +53,9 @@ def in_v09(text: str) -> str:
     return text.replace("@I.ir_module", "@tvm.script.ir_module")
 
 
-@pytest.mark.parametrize("name", ["matmul", "reduce_argmax_0", "pool2d_max"])
+@pytest.mark.parametrize("name", SPELLINGS)
 def test_the_v09_spelling_of_a_program_prints_identically(name: str) -> None:
-    classic = (DATA / f"{name}.classic.py").read_text()
+    classic = (PRINTED / f"{name}.classic.py").read_text()
     assert "T.Buffer[" in in_v09(classic)
     assert "global_symbol" in in_v09(classic)
     assert parse_tvmscript(in_v09(classic)).script() == parse_tvmscript(classic).script()

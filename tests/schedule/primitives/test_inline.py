@@ -1,19 +1,11 @@
 """compute_inline: resulting programs, accepted blocks, and changes of values that it refuses."""
 
-from textwrap import dedent
-
 import pytest
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import check_computes_the_same
-
-VECTORS = 'A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")'
-
-
-def program(body: str, params: str = VECTORS) -> str:
-    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
-    return f"@T.prim_func\ndef main({params}):\n{lines}\n"
+from stepwell.tools.testing import scheduling
+from stepwell.tools.testing.scheduling import NEST, TRANSPOSE, VECTORS, body_of, check_computes_the_same, program
 
 
 def chain(
@@ -47,17 +39,12 @@ def inlined(text: str, block: str = "B") -> Schedule:
 
 def refused(text: str, block: str = "B") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    sch = Schedule(stepwell.parse_tvmscript(text))
-    before = str(sch.mod)
-    with pytest.raises(stepwell.ScheduleError) as error:
-        sch.compute_inline(block)
-    assert str(sch.mod) == before
-    return str(error.value)
+    return str(scheduling.refused(text, "", f"sch.compute_inline({block!r})"))
 
 
 def script(sch: Schedule) -> str:
     """The statements of a program."""
-    return dedent(sch.mod.script().partition('# with T.block("root"):\n')[2]) + "\n"
+    return body_of(sch.mod) + "\n"
 
 
 def test_a_block_is_computed_where_it_is_read() -> None:
@@ -91,22 +78,7 @@ def test_an_index_is_read_backwards(shape: str, store: str, load: str, index: st
 
 
 def test_loops_that_only_had_the_block_go() -> None:
-    sch = inlined(
-        program(
-            """
-B = T.alloc_buffer((16,))
-for i in range(4):
-    for j in range(4):
-        with T.block("B"):
-            v = T.axis.spatial(16, i * 4 + j)
-            B[v] = A[v] * T.float32(2)
-    for j in range(4):
-        with T.block("D"):
-            v = T.axis.spatial(16, i * 4 + j)
-            D[v] = B[v]
-"""
-        )
-    )
+    sch = inlined(NEST)
     assert "for i, j in T.grid(4, 4):" in script(sch)
     assert "alloc_buffer" not in script(sch)
 
@@ -218,23 +190,7 @@ for i, j in T.grid(2, 8):
 
 
 def test_a_symbolic_extent_stays() -> None:
-    sch = inlined(
-        """
-@T.prim_func
-def main(a: T.handle, d: T.handle, n: T.int32):
-    A = T.match_buffer(a, (n, 4))
-    D = T.match_buffer(d, (4, n))
-    B = T.alloc_buffer((n, 4))
-    for i, j in T.grid(n, 4):
-        with T.block("B"):
-            v, w = T.axis.remap("SS", [i, j])
-            B[v, w] = A[v, w] * T.float32(2)
-    for i, j in T.grid(4, n):
-        with T.block("D"):
-            v, w = T.axis.remap("SS", [i, j])
-            D[v, w] = B[w, v]
-"""
-    )
+    sch = inlined(TRANSPOSE)
     assert "D[v, w] = A[w, v] * T.float32(2.0)\n" in script(sch)
 
 

@@ -1,12 +1,11 @@
 """pad_einsum: the copies around a block, and the blocks whose results padding preserves."""
 
-from textwrap import dedent
-
 import pytest
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import check_computes_the_same
+from stepwell.tools.testing import scheduling
+from stepwell.tools.testing.scheduling import body_of, check_computes_the_same
 
 MATRIX = 'A: T.Buffer((5, 6), "float32"), X: T.Buffer((6,), "float32"), C: T.Buffer((5,), "float32")'
 
@@ -43,17 +42,12 @@ def padded(text: str, padding: list[int]) -> str:
     sch = Schedule(mod, debug_mask="all")
     sch.pad_einsum("C", padding)
     check_computes_the_same(mod, sch.mod)
-    return dedent(sch.mod.script().partition('# with T.block("root"):\n')[2]) + "\n"
+    return body_of(sch.mod) + "\n"
 
 
 def refused(text: str, padding: list[int], block: str = "C") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    sch = Schedule(stepwell.parse_tvmscript(text))
-    before = str(sch.mod)
-    with pytest.raises(stepwell.ScheduleError) as error:
-        sch.pad_einsum(block, padding)
-    assert str(sch.mod) == before
-    return str(error.value)
+    return str(scheduling.refused(text, "", f"sch.pad_einsum({block!r}, {padding})"))
 
 
 def test_what_is_read_and_written_is_padded() -> None:

@@ -1,17 +1,11 @@
 """decompose_padding: the filled and the copied elements, and changes of values that it refuses."""
 
-from textwrap import dedent
-
 import pytest
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import check_computes_the_same
-
-
-def program(body: str, params: str) -> str:
-    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
-    return f"@T.prim_func\ndef main({params}):\n{lines}\n"
+from stepwell.tools.testing import scheduling
+from stepwell.tools.testing.scheduling import body_of, check_computes_the_same, program
 
 
 def padded(body: str, loop: str = "range(10)", axis: str = "T.axis.spatial(10, i)", dtype: str = "float32") -> str:
@@ -46,18 +40,14 @@ def decomposed(text: str, loop: int = 0, *, split: bool = False) -> str:
     filling = sch.decompose_padding("B", sch.get_loops("B")[loop])
     assert "B_pad_const" in repr(filling)
     check_computes_the_same(mod, sch.mod)
-    return dedent(sch.mod.script().partition('# with T.block("root"):\n')[2]) + "\n"
+    return body_of(sch.mod) + "\n"
 
 
 def refused(text: str, loop: str = "B", block: str = "B") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    sch = Schedule(stepwell.parse_tvmscript(text))
-    around = sch.get_loops(loop)[0]
-    before = str(sch.mod)
-    with pytest.raises(stepwell.ScheduleError) as error:
-        sch.decompose_padding(block, around)
-    assert str(sch.mod) == before
-    return str(error.value)
+    return str(
+        scheduling.refused(text, f"around = sch.get_loops({loop!r})[0]", f"sch.decompose_padding({block!r}, around)")
+    )
 
 
 def test_everything_is_filled_and_the_inner_part_copied() -> None:

@@ -1,19 +1,11 @@
 """reverse_compute_inline: resulting programs, predicates of the producer, and changes of values that it refuses."""
 
-from textwrap import dedent
-
 import pytest
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import check_computes_the_same
-
-VECTORS = 'A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")'
-
-
-def program(body: str, params: str = VECTORS) -> str:
-    lines = "\n".join(f"    {line}" for line in body.strip("\n").split("\n"))
-    return f"@T.prim_func\ndef main({params}):\n{lines}\n"
+from stepwell.tools.testing import scheduling
+from stepwell.tools.testing.scheduling import NEST, TRANSPOSE, VECTORS, body_of, check_computes_the_same, program
 
 
 def block(name: str, body: str, loop: str = "range(16)", axis: str = "T.axis.spatial(16, i)") -> str:
@@ -33,17 +25,12 @@ def inlined(text: str, name: str = "D") -> str:
     sch = Schedule(mod, debug_mask="all")
     sch.reverse_compute_inline(name)
     check_computes_the_same(mod, sch.mod)
-    return dedent(sch.mod.script().partition('# with T.block("root"):\n')[2]) + "\n"
+    return body_of(sch.mod) + "\n"
 
 
 def refused(text: str, name: str = "D") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    sch = Schedule(stepwell.parse_tvmscript(text))
-    before = str(sch.mod)
-    with pytest.raises(stepwell.ScheduleError) as error:
-        sch.reverse_compute_inline(name)
-    assert str(sch.mod) == before
-    return str(error.value)
+    return str(scheduling.refused(text, "", f"sch.reverse_compute_inline({name!r})"))
 
 
 def test_the_producer_does_the_work() -> None:
@@ -128,44 +115,13 @@ def test_a_split_consumer_is_inlined() -> None:
 
 
 def test_blocks_in_one_nest() -> None:
-    text = inlined(
-        program(
-            """
-B = T.alloc_buffer((16,))
-for i in range(4):
-    for j in range(4):
-        with T.block("B"):
-            v = T.axis.spatial(16, i * 4 + j)
-            B[v] = A[v] * T.float32(2)
-    for j in range(4):
-        with T.block("D"):
-            v = T.axis.spatial(16, i * 4 + j)
-            D[v] = B[v]
-"""
-        )
-    )
+    text = inlined(NEST)
     assert "for i, j in T.grid(4, 4):" in text
     assert 'with T.block("B"):' in text
 
 
 def test_symbolic_extents_stay() -> None:
-    text = inlined(
-        """
-@T.prim_func
-def main(a: T.handle, d: T.handle, n: T.int32):
-    A = T.match_buffer(a, (n, 4))
-    D = T.match_buffer(d, (4, n))
-    B = T.alloc_buffer((n, 4))
-    for i, j in T.grid(n, 4):
-        with T.block("B"):
-            v, w = T.axis.remap("SS", [i, j])
-            B[v, w] = A[v, w] * T.float32(2)
-    for i, j in T.grid(4, n):
-        with T.block("D"):
-            v, w = T.axis.remap("SS", [i, j])
-            D[v, w] = B[w, v]
-"""
-    )
+    text = inlined(TRANSPOSE)
     assert "D[w, v] = A[v, w] * T.float32(2.0)\n" in text
     assert "T.where" not in text
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, Array, Draw, Sample, any_axis, numbers
 
 
-def _indices(draw: Draw, shape: Sequence[int], many: int = 9) -> Array:
+def _indices(draw: Draw, shape: Sequence[int]) -> Array:
     """Random indices, negative and out-of-range indices among them."""
     far = draw(st.sampled_from((2, 9)))
     return numbers(draw, shape, draw(st.sampled_from(INTEGERS)), -far, far)

@@ -122,7 +122,7 @@ def _evaluate(w: Writer, op: EvaluateOp) -> None:
     """Emits nothing: the value has been computed where it is defined."""
 
 
-def _return(w: Writer, op: ReturnOp) -> None:
+def _return(_w: Writer, op: ReturnOp) -> None:
     raise unsupported(op, "return is supported only where the function would end anyway, not inside a loop")
 
 

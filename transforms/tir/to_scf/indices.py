@@ -46,22 +46,10 @@ def _bind(w: Writer, op: Operation, index: Index) -> None:
     w.indices[result] = value
 
 
-def _sum(analyzer: Analyzer, a: Lin, b: Lin) -> Lin:
-    return a + b
-
-
-def _difference(analyzer: Analyzer, a: Lin, b: Lin) -> Lin:
-    return a - b
-
-
-def _product(analyzer: Analyzer, a: Lin, b: Lin) -> Lin:
-    return analyzer.mul(a, b)
-
-
 _EXACT: dict[type[Operation], Callable[[Analyzer, Lin, Lin], Lin]] = {
-    arith.AddiOp: _sum,
-    arith.SubiOp: _difference,
-    arith.MuliOp: _product,
+    arith.AddiOp: lambda _, a, b: a + b,
+    arith.SubiOp: lambda _, a, b: a - b,
+    arith.MuliOp: Analyzer.mul,
 }
 
 

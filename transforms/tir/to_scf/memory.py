@@ -276,7 +276,7 @@ def _store(w: Writer, op: StoreOp) -> None:
     w.make(memref.StoreOp, [value, buffer, *indices], [], {})
 
 
-def _first_lane(w: Writer, buffer: SSAValue, last: SSAValue) -> SSAValue | None:
+def _first_lane(buffer: SSAValue, last: SSAValue) -> SSAValue | None:
     """The index of the first lane of a vector access if its lanes are contiguous in memory; else None."""
     if not isinstance(ramp := last.owner, RampOp) or constant_value(ramp.stride) != 1:
         return None
@@ -302,7 +302,7 @@ def _lane_indices(w: Writer, last: SSAValue) -> list[Index]:
 def _load_vector(w: Writer, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
     *outer, last = op.indices
     indices = [w.index(w.index_of(i)) for i in outer]
-    start = _first_lane(w, buffer, last)
+    start = _first_lane(buffer, last)
     zero = 0.0 if dtype_of(type).is_float else 0
     if start is not None:
         indices.append(w.index(w.index_of(start)))
@@ -334,7 +334,7 @@ def _guard(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, load:
 def _store_vector(w: Writer, op: StoreOp, value: SSAValue, buffer: SSAValue) -> None:
     *outer, last = op.indices
     indices = [w.index(w.index_of(i)) for i in outer]
-    start = _first_lane(w, buffer, last)
+    start = _first_lane(buffer, last)
     if start is not None:
         indices.append(w.index(w.index_of(start)))
         if op.predicate is None:

@@ -53,8 +53,8 @@ def _default_properties(cls: type[Operation]) -> Mapping[str, Attribute]:
     return {name: p.default_value for name, p in definition.properties.items() if p.default_value is not None}
 
 
-@lru_cache(maxsize=4096)
-def _constant_attr(value: int | float, negative: bool, type: Attribute) -> Attribute:
+@lru_cache(maxsize=4096)  # the sign tells -0.0 from 0.0, which are equal keys
+def _constant_attr(value: int | float, _negative: bool, type: Attribute) -> Attribute:
     if isinstance(type, VectorType):
         return DenseIntOrFPElementsAttr.from_list(type, [value])  # pyright: ignore[reportArgumentType]
     if dtype_of(type).is_float:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stepwell.core.errors import UnsupportedError
+from stepwell.tools.testing.upstream import PARALLEL, collatz, expected_of_loop, loop
 
 
 def lines(source: str) -> list[str]:
@@ -12,28 +13,12 @@ def lines(source: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["index", "i32", "i8"])
 def test_loops_carry_values_from_lower_to_below_upper(on_host, kind: str) -> None:
-    run = on_host(f"""func.func @main(%a: {kind}, %b: {kind}, %s: {kind}) -> i64 {{
-      %zero = arith.constant 0 : i64
-      %ten = arith.constant 100 : i64
-      %r = scf.for %i = %a to %b step %s iter_args(%acc = %zero) -> (i64) {"" if kind == "index" else ": " + kind} {{
-        %x = {"arith.index_cast %i : index to i64" if kind == "index" else f"arith.extsi %i : {kind} to i64"}
-        %m = arith.muli %acc, %ten : i64
-        %n = arith.addi %m, %x : i64
-        scf.yield %n : i64
-      }}
-      func.return %r : i64
-    }}""")["main"]
-
-    def expected(a: int, b: int, s: int) -> int:
-        result = 0
-        for i in range(a, b, s):
-            result = result * 100 + i
-        return result
+    run = on_host(loop(kind))["main"]
 
     for bounds in [(0, 3, 1), (3, 3, 1), (5, 3, 1), (1, 10, 4), (-3, 2, 2)]:
         out = np.zeros(1, np.int64)
         run(*bounds, out)
-        assert out[0] == expected(*bounds)
+        assert out[0] == expected_of_loop(*bounds)
 
 
 def test_what_loops_carry_is_assigned_at_once(on_host) -> None:
@@ -123,40 +108,13 @@ def test_branches_give_several_values_and_names_do_not_hide(on_host) -> None:
         np.testing.assert_array_equal(a, expected)
 
 
-WHILE = """func.func @collatz(%n: i64) -> i64 {
-  %zero = arith.constant 0 : i64
-  %one = arith.constant 1 : i64
-  %two = arith.constant 2 : i64
-  %three = arith.constant 3 : i64
-  %r:2 = scf.while (%x = %n, %k = %zero) : (i64, i64) -> (i64, i64) {
-    %more = arith.cmpi ne, %x, %one : i64
-    scf.condition(%more) %x, PASSED : i64, i64
-  } do {
-  ^bb0(%x: i64, %k: i64):
-    %bit = arith.andi %x, %one : i64
-    %odd = arith.cmpi eq, %bit, %one : i64
-    %next = scf.if %odd -> (i64) {
-      %t = arith.muli %x, %three : i64
-      %u = arith.addi %t, %one : i64
-      scf.yield %u : i64
-    } else {
-      %h = arith.divsi %x, %two : i64
-      scf.yield %h : i64
-    }
-    %k1 = arith.addi %k, %one : i64
-    scf.yield %next, %k1 : i64, i64
-  }
-  func.return %r#1 : i64
-}"""
-
-
 @pytest.mark.parametrize(("passed", "head"), [("%k", "while (x != 1LL) {"), ("%m", "while (true) {")])
 def test_while_tests_before_each_round(on_host, passed: str, head: str) -> None:
-    text = WHILE.replace("PASSED", passed)
+    text = collatz(passed)
     if passed == "%m":
         text = text.replace("scf.condition", "%m = arith.muli %k, %one : i64\n scf.condition").replace(
             "%m = arith.muli %k, %one", "%m = arith.ori %k, %zero")  # fmt: skip
-    kernel = on_host(text)["collatz"]
+    kernel = on_host(text)["main"]
     assert head in lines(kernel.source)
     out = np.zeros(1, np.int64)
     for n, steps in ((1, 0), (2, 1), (6, 8), (27, 111)):
@@ -165,21 +123,7 @@ def test_while_tests_before_each_round(on_host, passed: str, head: str) -> None:
 
 
 def test_parallel_loops_visit_every_point(on_host) -> None:
-    run = on_host("""func.func @main(%a: memref<?x?xi32>) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c2 = arith.constant 2 : index
-      %n = memref.dim %a, %c0 : memref<?x?xi32>
-      %m = memref.dim %a, %c1 : memref<?x?xi32>
-      "scf.parallel"(%c0, %c1, %n, %m, %c1, %c2) <{operandSegmentSizes = array<i32: 2, 2, 2, 0>}> ({
-      ^bb0(%i: index, %j: index):
-        %x = arith.addi %i, %j : index
-        %y = arith.index_cast %x : index to i32
-        memref.store %y, %a[%i, %j] : memref<?x?xi32>
-        scf.reduce
-      }) : (index, index, index, index, index, index) -> ()
-      func.return
-    }""")["main"]
+    run = on_host(PARALLEL)["main"]
     a = np.full((3, 6), -1, np.int32)
     run(a)
     expected = np.full((3, 6), -1)

@@ -5,6 +5,7 @@ import pytest
 
 from stepwell.backends.cuda.emitter import emit_cuda
 from stepwell.core.errors import UnsupportedError
+from stepwell.tools.testing.upstream import STRIDED_COPY
 
 PRODUCT = """
 "gpu.module"() <{sym_name = "device"}> ({
@@ -84,19 +85,7 @@ def test_there_is_a_gpu_module(parse_upstream) -> None:
 
 
 def test_open_parts_of_a_layout_are_parameters(on_host) -> None:
-    kernel = on_host("""func.func @add(%a: memref<?x?xf32, strided<[?, ?], offset: ?>>, %b: memref<?x?xf32>) {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %n = memref.dim %a, %c0 : memref<?x?xf32, strided<[?, ?], offset: ?>>
-      %m = memref.dim %a, %c1 : memref<?x?xf32, strided<[?, ?], offset: ?>>
-      scf.for %i = %c0 to %n step %c1 {
-        scf.for %j = %c0 to %m step %c1 {
-          %x = memref.load %a[%i, %j] : memref<?x?xf32, strided<[?, ?], offset: ?>>
-          memref.store %x, %b[%i, %j] : memref<?x?xf32>
-        }
-      }
-      func.return
-    }""")["add"]
+    kernel = on_host(STRIDED_COPY)["main"]
     assert [(p.name, p.role, p.axis) for p in kernel.kernel.parameters] == [
         ("a", "pointer", None), ("a_size0", "size", 0), ("a_size1", "size", 1), ("a_stride0", "stride", 0),
         ("a_stride1", "stride", 1), ("a_offset", "offset", None), ("b", "pointer", None), ("b_size0", "size", 0),

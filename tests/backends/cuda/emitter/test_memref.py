@@ -2,16 +2,11 @@
 
 import ctypes
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from stepwell.core.errors import UnsupportedError
-
-ELEMENTS = {
-    "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "index": np.int64,
-    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64,
-}  # fmt: skip
+from stepwell.tools.testing.upstream import ELEMENTS, LARGE_ADDRESS, POINTER, VIEWS, aligned
 
 
 def copy(kind: str, lanes: int, size: str, start: int = 0) -> str:
@@ -27,16 +22,6 @@ def copy(kind: str, lanes: int, size: str, start: int = 0) -> str:
       }}
       func.return
     }}"""
-
-
-def aligned(values: np.ndarray, dtype) -> np.ndarray:
-    """A copy of an array at an address that is a multiple of 16."""
-    size = np.dtype(dtype).itemsize * len(values)
-    room = np.zeros(size + 16, np.uint8)
-    start = -room.ctypes.data % 16
-    array = room[start : start + size].view(dtype)
-    array[:] = values.astype(dtype)
-    return array
 
 
 COPIES = [(kind, lanes, start) for kind in ELEMENTS for lanes in (1, 2, 4, 8, 16) for start in (0, 1)]
@@ -105,24 +90,7 @@ def test_any_nonzero_byte_is_true_and_one_is_stored(on_host) -> None:
 
 
 def test_views_share_their_bytes(on_host) -> None:
-    kernel = on_host("""func.func @main(%a: memref<6x8xf32>, %n: index) -> f32 {
-      %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %s = memref.subview %a[1, %n] [3, 2] [2, 3] : memref<6x8xf32> to memref<3x2xf32, strided<[16, 3], offset: ?>>
-      %x = memref.load %s[%c1, %c1] : memref<3x2xf32, strided<[16, 3], offset: ?>>
-      %row = memref.subview %a[%n, 0] [1, 8] [1, 1] : memref<6x8xf32> to memref<8xf32, strided<[1], offset: ?>>
-      %y = memref.load %row[%n] : memref<8xf32, strided<[1], offset: ?>>
-      %flat = memref.reinterpret_cast %a to offset: [0], sizes: [48], strides: [1] : memref<6x8xf32> to memref<48xf32>
-      %z = memref.load %flat[%c1] : memref<48xf32>
-      %d = "memref.cast"(%flat) : (memref<48xf32>) -> memref<?xf32>
-      %m = memref.dim %d, %c0 : memref<?xf32>
-      memref.store %z, %d[%c0] : memref<?xf32>
-      %mi = arith.index_cast %m : index to i32
-      %mf = arith.sitofp %mi : i32 to f32
-      %p = arith.addf %x, %y : f32
-      %q = arith.addf %p, %mf : f32
-      func.return %q : f32
-    }""")["main"]
+    kernel = on_host(VIEWS)["main"]
     a, out = np.arange(48, dtype=np.float32).reshape(6, 8), np.zeros(1, np.float32)
     kernel(a, 2, out)
     assert out[0] == a[3, 5] + a[2, 2] + 48
@@ -226,18 +194,9 @@ def test_numbers_without_a_decimal_literal_are_declared_as_bits(on_host) -> None
 
 
 def test_pointers_become_buffers(on_host) -> None:
-    kernels = on_host("""func.func @main(%p: !llvm.ptr, %n: index) -> f32 {
-      %a = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<?xf32>
-      %b = memref.reinterpret_cast %a to offset: [1], sizes: [%n], strides: [2]
-        : memref<?xf32> to memref<?xf32, strided<[2], offset: 1>>
-      %c1 = arith.constant 1 : index
-      %x = memref.load %b[%c1] : memref<?xf32, strided<[2], offset: 1>>
-      %q = builtin.unrealized_conversion_cast %b : memref<?xf32, strided<[2], offset: 1>> to !llvm.ptr
-      %c = builtin.unrealized_conversion_cast %q : !llvm.ptr to memref<3xf32>
-      %y = memref.load %c[%c1] : memref<3xf32>
-      %r = arith.addf %x, %y : f32
-      func.return %r : f32
-    }
+    kernels = on_host(
+        POINTER
+        + """
     func.func @address(%a: memref<8xf32>, %i: i32) -> i64 {
       %base = "memref.extract_aligned_pointer_as_index"(%a) : (memref<8xf32>) -> index
       %n = arith.index_cast %i : i32 to index
@@ -253,7 +212,8 @@ def test_pointers_become_buffers(on_host) -> None:
       %p = llvm.mlir.zero : !llvm.ptr
       %z = llvm.ptrtoint %p : !llvm.ptr to i64
       func.return %z : i64
-    }""")
+    }"""
+    )
     a, out, address = np.arange(8, dtype=np.float32), np.zeros(1, np.float32), np.ones(1, np.int64)
     kernels["main"](a.ctypes.data_as(ctypes.c_void_p), 3, out)
     assert out[0] == 3 + 2
@@ -264,16 +224,7 @@ def test_pointers_become_buffers(on_host) -> None:
 
 
 def test_addresses_in_large_memory_have_64_bits(on_host) -> None:
-    run = on_host("""func.func @main(%p: !llvm.ptr, %i: i32, %j: i32) -> i64 {
-      %a = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<70000x70000xf32>
-      %x = arith.index_cast %i : i32 to index
-      %y = arith.index_cast %j : i32 to index
-      %s = memref.subview %a[%x, %y] [1, 1] [1, 1]
-        : memref<70000x70000xf32> to memref<1x1xf32, strided<[70000, 1], offset: ?>>
-      %q = builtin.unrealized_conversion_cast %s : memref<1x1xf32, strided<[70000, 1], offset: ?>> to !llvm.ptr
-      %r = llvm.ptrtoint %q : !llvm.ptr to i64
-      func.return %r : i64
-    }""")["main"]
+    run = on_host(LARGE_ADDRESS)["main"]
     out = np.zeros(1, np.int64)
     run(0x100000, 60000, 5, out)
     assert out[0] == 0x100000 + 4 * (60000 * 70000 + 5)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from stepwell.tools.testing.upstream import aligned, masked
+
 LANES = """func.func @lanes(%x: f32, %i: index, %out: memref<8xf32>) {
   %c0 = arith.constant 0 : index
   %k = arith.constant 2.0 : f32
@@ -45,17 +47,6 @@ BITCASTS = """func.func @bitcasts(%a: memref<8xi8>, %out: memref<2xf32>, %halves
 }"""
 
 
-def masked(kind: str) -> str:
-    return f"""func.func @masked_{kind}(%a: memref<?x{kind}>, %b: memref<?x{kind}>, %n: index) {{
-      %c0 = arith.constant 0 : index
-      %m = vector.create_mask %n : vector<8xi1>
-      %b0 = vector.load %b[%c0] : memref<?x{kind}>, vector<8x{kind}>
-      %x = vector.maskedload %a[%c0], %m, %b0 : memref<?x{kind}>, vector<8xi1>, vector<8x{kind}> into vector<8x{kind}>
-      vector.maskedstore %b[%c0], %m, %x : memref<?x{kind}>, vector<8xi1>, vector<8x{kind}>
-      func.return
-    }}"""
-
-
 INTEGER = ("add", "mul", "minsi", "maxsi", "minui", "maxui", "and", "or", "xor")
 FLOAT = ("add", "mul", "minnumf", "maxnumf", "minimumf", "maximumf")
 REDUCTIONS = [(name, kind) for names, kinds in ((INTEGER, ("i8", "i32", "i64")), (FLOAT, ("f32", "f64", "f16")))
@@ -78,23 +69,13 @@ def reduction(name: str, kind: str) -> str:
 
 KINDS = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i32": np.int32, "i64": np.int64,
          "i1": np.bool_, "index": np.int64}  # fmt: skip
-TEXT = "\n".join([LANES, SHUFFLE, BITCASTS, *(masked(kind) for kind in ("f32", "i8", "i1", "f16", "index")),
-                  *(reduction(*each) for each in REDUCTIONS)])  # fmt: skip
+MASKED = [masked(kind, f"masked_{kind}") for kind in ("f32", "i8", "i1", "f16", "index")]
+TEXT = "\n".join([LANES, SHUFFLE, BITCASTS, *MASKED, *(reduction(*each) for each in REDUCTIONS)])
 
 
 @pytest.fixture(scope="module")
 def both(compile_text, on_host):
     return compile_text(TEXT), on_host(TEXT)
-
-
-def aligned(values, dtype) -> np.ndarray:
-    """A copy of an array at an address that is a multiple of 16."""
-    size = np.dtype(dtype).itemsize * len(values)
-    room = np.zeros(size + 16, np.uint8)
-    start = -room.ctypes.data % 16
-    array = room[start : start + size].view(dtype)
-    array[:] = values
-    return array
 
 
 def check(both, name: str, arguments: list) -> None:

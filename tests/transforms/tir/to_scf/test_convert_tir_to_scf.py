@@ -612,12 +612,12 @@ def test_names_and_types_of_parameters_are_attributes_of_the_function() -> None:
     tir.func @main("A" %A: memref<4xui8>, "flag" %f: i1, "h" %h: !tir.handle) attrs {tir.noalias = true} {
     }"""
     function = lower(parse_mlir(text)).op.body.block.first_op
-    assert [str(a) for a in function.arg_attrs] == [  # pyright: ignore
+    assert [str(a) for a in function.arg_attrs] == [  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess]
         '{stepwell.name = "A", stepwell.dtype = "uint8"}',
         '{stepwell.name = "flag", stepwell.dtype = "bool"}',
         '{stepwell.name = "h", stepwell.dtype = "handle"}',
     ]
-    assert "stepwell.noalias" in function.attributes  # pyright: ignore
+    assert "stepwell.noalias" in function.attributes  # pyright: ignore[reportOptionalMemberAccess]
 
 
 # Calls
