@@ -9,19 +9,19 @@ from ...core.errors import LoadError
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
 from ..runtime.archive import Archive, Chunks, reading, write_archive
-from .library import DeviceLibrary, Launcher
 from .nvrtc import KernelUsage
+from .program import DeviceProgram, Launcher
 
 KIND = "library for devices"
 _DEVICES = ("cuda", "cuda_emulated")
 
 
-def save_device_library(library: DeviceLibrary, path: Path) -> None:
-    """Implements `DeviceLibrary.export`."""
+def save_device_library(library: DeviceProgram, path: Path) -> None:
+    """Implements `DeviceProgram.export`."""
     write_archive(path, KIND, *describe_device_library(library))
 
 
-def describe_device_library(library: DeviceLibrary) -> tuple[dict[str, Any], dict[str, Chunks]]:
+def describe_device_library(library: DeviceProgram) -> tuple[dict[str, Any], dict[str, Chunks]]:
     """The archive content of a library, as JSON values, and its files."""
     native, launcher = code_of(library), library.launcher
     files: dict[str, Chunks] = {IMAGE: [native.image]}
@@ -41,17 +41,17 @@ def _describe(code: DeviceCode) -> dict[str, Any]:
     return {"architecture": code.architecture, "kernels": [vars(kernel) for kernel in code.kernels]}
 
 
-def load_device_library(path: Path) -> DeviceLibrary:
+def load_device_library(path: Path) -> DeviceProgram:
     """Loads a library that `save_device_library` saved. No device is required. Raises LoadError if the
     files are broken.
     """
     with reading(path):
         parts = read_device_library(Archive(path, KIND))
-    return DeviceLibrary(**parts)
+    return DeviceProgram(**parts)
 
 
 def read_device_library(archive: Archive) -> dict[str, Any]:
-    """The constructor arguments of a `DeviceLibrary`, from an archive with the content of `describe_device_library`.
+    """The constructor arguments of a `DeviceProgram`, from an archive with the content of `describe_device_library`.
     Raises the errors of `reading`, and LoadError for an unknown device.
     """
     content = archive.content

@@ -27,9 +27,8 @@ from ...transforms.relay.to_tir import arrays_of
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_on
 from ..devices.nd import array as nd_array
-from ..llvm import Target as Processor
-from ..llvm import compile_module
-from ..runtime.library import Library
+from ..llvm import Processor, compile_module
+from ..runtime.program import Program
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -121,7 +120,7 @@ class Executable:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     constants: Mapping[str, Array]
-    library: Library
+    library: Program
     entry: str
     workspace: int
     unshared: int
@@ -218,7 +217,7 @@ def build_graph(
     return describe(graph, _compile(graph, target, after), entry)
 
 
-def _compile(graph: Module, target: Target, after: AfterPass | None) -> Library:
+def _compile(graph: Module, target: Target, after: AfterPass | None) -> Program:
     symbols = library_symbols(graph, target)
     if target.kind == "llvm":
         lowered = lower(graph, after, contract=target.contract)
@@ -240,7 +239,7 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
     return names.index(str(key))
 
 
-def describe(graph: Module, library: Library, entry: str) -> Executable:
+def describe(graph: Module, library: Program, entry: str) -> Executable:
     """Creates the `Executable` of a graph of kernel calls and its native code."""
     func = graph.functions[entry]
     assert isinstance(func, FuncOp)

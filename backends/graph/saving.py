@@ -22,7 +22,7 @@ from ...transforms.relay.plan_memory import ALIGNMENT
 from ..llvm.compile import link_code
 from ..llvm.saving import IMAGE, code_of, describe_code, read_code
 from ..runtime.archive import Archive, Chunks, reading, write_archive
-from ..runtime.library import Library
+from ..runtime.program import Program
 from .executable import Array, Branch, Executable, Step, Steps, TensorSpec
 
 KIND = "graph"
@@ -40,12 +40,12 @@ def save_executable(executable: Executable, path: Path) -> None:
     write_archive(path, KIND, {**content, "graph": _describe(executable)}, files)
 
 
-def _describe_library(library: Library) -> tuple[dict[str, Any], dict[str, Chunks]]:
+def _describe_library(library: Program) -> tuple[dict[str, Any], dict[str, Chunks]]:
     """The archive content and the files of a library."""
-    from ..cuda.library import DeviceLibrary
+    from ..cuda.program import DeviceProgram
     from ..cuda.saving import describe_device_library
 
-    if isinstance(library, DeviceLibrary):
+    if isinstance(library, DeviceProgram):
         return describe_device_library(library)
     code = code_of(library)
     return {"code": describe_code(code)}, {IMAGE: [code.image]}
@@ -64,14 +64,14 @@ def load_executable(path: Path, symbols: Mapping[str, int] | None = None) -> Exe
     return Executable(constants=constants, library=library, graph=graph, **parts)
 
 
-def _read_library(archive: Archive) -> Callable[[Mapping[str, int]], Library]:
+def _read_library(archive: Archive) -> Callable[[Mapping[str, int]], Program]:
     """A function that links the library of an archive, given addresses of C symbols."""
     if "device" in archive.content:
-        from ..cuda.library import DeviceLibrary
+        from ..cuda.program import DeviceProgram
         from ..cuda.saving import read_device_library
 
         parts = read_device_library(archive)
-        return lambda symbols: DeviceLibrary(**parts, symbols=symbols)
+        return lambda symbols: DeviceProgram(**parts, symbols=symbols)
     code = read_code(archive)
     return lambda symbols: link_code(code, symbols=symbols)
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...core.errors import LoadError, UnsupportedError
 from ..runtime.archive import Archive, reading, write_archive
 from ..runtime.code import NativeCode
-from ..runtime.library import Library
+from ..runtime.program import Program
 from ..runtime.signature import (
     BufferParameter,
     Failure,
@@ -21,26 +21,26 @@ from ..runtime.signature import (
     ScalarParameter,
 )
 from .compile import link_code
-from .engine import Target, host_triple
+from .engine import Processor, host_triple
 
 IMAGE = "code.o"
 KIND = "library"
 
 
-def save_library(library: Library, path: Path) -> None:
-    """Implements `Library.export`."""
+def save_library(library: Program, path: Path) -> None:
+    """Implements `Program.export`."""
     code = code_of(library)
     write_archive(path, KIND, {"code": describe_code(code)}, {IMAGE: [code.image]})
 
 
-def load_library(path: Path, symbols: Mapping[str, int] | None = None) -> Library:
-    """Implements `Library.load`."""
+def load_library(path: Path, symbols: Mapping[str, int] | None = None) -> Program:
+    """Implements `Program.load`."""
     with reading(path):
         code = read_code(Archive(path, KIND))
     return link_code(code, symbols=symbols)
 
 
-def code_of(library: Library) -> NativeCode:
+def code_of(library: Program) -> NativeCode:
     """The native code of a library. Raises UnsupportedError if the library has none."""
     if library.code is None:
         raise UnsupportedError("a library of Python's functions cannot be saved, expected one of native code")
@@ -115,7 +115,7 @@ def check_host(code: NativeCode, path: Path) -> None:
     """Raises LoadError unless this machine has all features that native code was compiled for."""
     if code.triple != host_triple():
         raise LoadError(f"{path}: made for {code.triple}, this machine is {host_triple()}")
-    host = Target.host()
+    host = Processor.host()
     needed, has = _enabled(code.features), _enabled(host.features)
     if code.cpu in _LEVELS:
         needed |= set(_LEVELS[code.cpu].split())

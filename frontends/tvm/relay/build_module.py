@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....backends.cuda.library import DeviceLibrary
+from ....backends.cuda.program import DeviceProgram
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....core.errors import ArgumentError
@@ -66,8 +66,8 @@ class GraphExecutorFactoryModule:
     @property
     def imported_modules(self) -> list[DeviceModule]:
         """The device modules of the graph: one if it launches GPU kernels, else none."""
-        library = self.executable.library
-        return [DeviceModule(library)] if isinstance(library, DeviceLibrary) else []
+        program = self.executable.library
+        return [DeviceModule(program)] if isinstance(program, DeviceProgram) else []
 
     def get_source(self, fmt: str = "") -> str:
         """The native code as LLVM IR, or as assembly for "asm"."""

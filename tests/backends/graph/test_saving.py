@@ -16,9 +16,9 @@ import pytest
 import stepwell
 from stepwell import LinkError, LoadError, OptionError, UnsupportedError
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
-from stepwell.backends.llvm import Target
+from stepwell.backends.llvm import Processor
 from stepwell.backends.llvm.saving import check_host
-from stepwell.backends.runtime import Library, archive
+from stepwell.backends.runtime import Program, archive
 
 ROWS = '#relay.sizes<"n">'
 NET = f"""
@@ -134,7 +134,7 @@ def test_saved_bytes_depend_on_the_graph_alone(executable: Executable, tmp_path:
 def test_a_library_computes_the_same_after_it_was_exported(path: Path) -> None:
     library = stepwell.build(stepwell.parse_tvmscript(ADD))
     library.export(path)
-    loaded = Library.load(path)
+    loaded = Program.load(path)
     out = np.zeros(8, "float32")
     loaded(np.arange(8, dtype="float32"), out)
     assert out.tolist() == [i + 1 for i in range(8)]
@@ -158,7 +158,7 @@ def main(a: T.handle, b: T.handle, x: T.float32):
     called: list[int] = []
     stepwell.register_func("test.saving.double", lambda b: called.append(len(b)), override=True)
     stepwell.build(stepwell.parse_tvmscript(text)).export(path)
-    loaded = Library.load(path)
+    loaded = Program.load(path)
     a, b = np.zeros(2, "float32"), np.array([3, 6], "float32")
     loaded(a, b, 4.0)
     assert called == [2]
@@ -183,9 +183,9 @@ def test_c_functions_that_nobody_has_are_an_error_of_linking(path: Path) -> None
     symbols = {"test_saving_seven": address}
     compile_module(lower(stepwell.parse_tvmscript(text)).op, symbols=symbols).export(path)
     with pytest.raises(LinkError, match="test_saving_seven"):
-        Library.load(path)
+        Program.load(path)
     out = np.zeros(1, "int32")
-    Library.load(path, symbols)(out)
+    Program.load(path, symbols)(out)
     assert out[0] == 7
 
 
@@ -298,7 +298,7 @@ def test_what_is_not_there_or_none_of_ours_is_not_loaded(tmp_path: Path) -> None
 def test_a_library_is_no_graph(executable: Executable, path: Path) -> None:
     executable.save(path)
     with pytest.raises(LoadError, match="a graph, expected a library"):
-        Library.load(path)
+        Program.load(path)
 
 
 @pytest.mark.parametrize("name", ["code.o", "constants.bin", "graph.mlir"])
@@ -387,7 +387,7 @@ def test_code_for_more_than_this_processor_has_is_refused(executable: Executable
     edit(tmp_path / "out", lambda said: said["content"]["code"].update(cpu="tomorrow", features="+warp,+weft"))
     with pytest.raises(LoadError, match=r"made for tomorrow, whose features it does not say, this machine is"):
         Executable.load(tmp_path / "out")
-    host = Target.host()
+    host = Processor.host()
     features = f"{host.features},+weft,+warp"
     edit(tmp_path / "out", lambda said: said["content"]["code"].update(features=features))
     with pytest.raises(LoadError, match=r"made for tomorrow with warp, weft, which this machine \(.+\) does not have"):
@@ -406,7 +406,7 @@ def test_code_for_less_than_this_processor_has_is_loaded(
 ) -> None:
     code = executable.library.code
     assert code is not None
-    monkeypatch.setattr(Target, "host", staticmethod(lambda: Target("haswell", "+avx2,+fma,-avx512f")))
+    monkeypatch.setattr(Processor, "host", staticmethod(lambda: Processor("haswell", "+avx2,+fma,-avx512f")))
     doubled = "+avx512f,-fma,+avx2,-avx512f"
     for cpu, features in (("x86-64", ""), ("nehalem", "-avx2,-fma,-avx512f"), ("haswell", ""), ("x", doubled)):
         check_host(replace(code, cpu=cpu, features=features), Path("out"))

@@ -125,7 +125,7 @@ def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:
     return read
 
 
-class Library:
+class Program:
     """The compiled functions of a module. `lib["main"]` returns a function, which keeps the code alive; `lib(...)`
     calls the only function.
     """
@@ -157,7 +157,7 @@ class Library:
         save_library(self, Path(path))
 
     @staticmethod
-    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Library:
+    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Program:
         """Loads the functions that `export` saved. They are native code: load only files you trust.
 
         `symbols`: addresses of C symbols, which take precedence over those of the process. Raises LoadError if the

@@ -20,8 +20,8 @@ from ..devices.timing import Clock, device_clock
 from ..llvm.compile import link_code
 from ..runtime.arguments import describe
 from ..runtime.code import NativeCode
-from ..runtime.launches import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
-from ..runtime.library import CompiledFunction, Library
+from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
+from ..runtime.program import CompiledFunction, Program
 from ..runtime.signature import BufferParameter
 from .nvrtc import KernelUsage
 
@@ -207,7 +207,7 @@ def _copy_to_device(array: np.ndarray[Any, Any], name: str) -> DeviceArray:
     return copy
 
 
-class DeviceLibrary(Library):
+class DeviceProgram(Program):
     """The functions of a program for devices."""
 
     def __init__(
@@ -218,7 +218,7 @@ class DeviceLibrary(Library):
         usage: Mapping[str, KernelUsage],
         symbols: Mapping[str, int] | None = None,
     ):
-        """native: the host code, linked here.  launcher: provides its symbols.  sources, usage: as of `Library`.
+        """native: the host code, linked here.  launcher: provides its symbols.  sources, usage: as of `Program`.
         symbols: addresses of other C functions that it calls.
         """
         function = EmulatedFunction if launcher.kind == "cuda_emulated" else DeviceFunction
