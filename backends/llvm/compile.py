@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ..runtime import CompiledFunction, Program
 from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
+from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
 from .emitter import emit_module
 from .engine import NativeModule, ObjectCode, Processor, host_triple
@@ -78,4 +80,4 @@ def link_code(
         )
         for signature in code.functions
     }
-    return Program(functions, sources or {}, code)
+    return Program(functions, sources or {}, partial(native_contents, code))

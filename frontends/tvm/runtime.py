@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from ...backends.graph import Executable
-from ...backends.runtime.archive import archive_kind
 from ...backends.runtime.program import Program
+from ...backends.saving.format import archive_kind
 from .driver.build_module import OperatorModule
 from .relay.build_module import GraphExecutorFactoryModule
 

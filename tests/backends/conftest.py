@@ -1,6 +1,7 @@
 """Fixtures that compile upstream MLIR text, and that run programs with the oracle and the interpreter."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,3 +93,9 @@ def elementwise() -> Callable[..., Callable[..., None]]:
         )
 
     return make
+
+
+@pytest.fixture(params=["out", "out.tar"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A path for an archive, as a folder and as a tar."""
+    return tmp_path / request.param
