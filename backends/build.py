@@ -13,13 +13,12 @@ from ..module import Module
 from ..transforms.pipelines import has_graphs, lower, lower_to_tir
 
 if TYPE_CHECKING:
-    from .runtime.library import Library
+    from .runtime.program import Program
 
 
-def _build_llvm(module: Module, target: Target) -> Library:
+def _build_llvm(module: Module, target: Target) -> Program:
     # lazy: LLVM is needed for this target only
-    from .llvm import Target as Processor
-    from .llvm import compile_module
+    from .llvm import Processor, compile_module
 
     lowered = lower(module, contract=target.contract)
     return compile_module(lowered.op, target=Processor.of(target), symbols=_symbols(module, target))
@@ -42,14 +41,14 @@ def _build_python(module: Module) -> Any:
     return compile_oracle(lower_to_tir(module).op)
 
 
-def _build_emulated(module: Module, target: Target) -> Library:
+def _build_emulated(module: Module, target: Target) -> Program:
     # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_emulated
 
     return build_emulated(module, target, symbols=_symbols(module, target))
 
 
-def _build_cuda(module: Module, target: Target) -> Library:
+def _build_cuda(module: Module, target: Target) -> Program:
     # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_cuda
 
@@ -61,7 +60,7 @@ TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emu
 """The build function of each kind of target except the oracle: native code of this machine, a GPU, an emulated GPU."""
 
 
-def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Library:
+def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
     `llvm` is this machine, `python` the oracle, `cuda` a GPU (loops bound to blocks and threads become kernels;

@@ -32,7 +32,7 @@ SIZES = ((1, 4096, 4096), (128, 1024, 1024), (512, 512, 512))
 def _compile(m: int, k: int, n: int, target: str, arrays: list[Any]) -> Callable[[], Any]:
     x, w = relay.var("x", shape=(m, k)), relay.var("w", shape=(n, k))
     mod = relay.module(relay.Function([x, w], relay.nn.dense(x, w)))
-    return build_graph(mod, target=target).library["main"].bind(*arrays)
+    return build_graph(mod, target=target).program["main"].bind(*arrays)
 
 
 def _medians(calls: list[Callable[[], Any]], runs: int) -> list[float]:

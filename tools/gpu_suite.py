@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from ..backends.build import build
 from ..backends.cuda.emulation import InvalidCudaError
-from ..backends.cuda.library import DeviceLibrary
 from ..backends.cuda.nvrtc import KernelUsage, compile_cuda
-from ..backends.runtime.library import Library
+from ..backends.cuda.program import DeviceProgram
+from ..backends.runtime.program import Program
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import StepwellError, UnsupportedError
 from ..frontends.tvmscript import parse_tvmscript
@@ -91,11 +91,11 @@ def run(case: Case, architectures: Sequence[str] = ()) -> Result:
     return Result(case.name, outcome, rules, (scheduled_at - start, built_at - scheduled_at, ran_at - built_at), usage)
 
 
-def _compile(library: Library, architecture: str) -> dict[tuple[str, str], KernelUsage]:
-    """The resources of the kernels of a library on a GPU. InvalidCudaError also for a warning."""
-    assert isinstance(library, DeviceLibrary)
+def _compile(program: Program, architecture: str) -> dict[tuple[str, str], KernelUsage]:
+    """The resources of the kernels of a program on a GPU. InvalidCudaError also for a warning."""
+    assert isinstance(program, DeviceProgram)
     usage: dict[tuple[str, str], KernelUsage] = {}
-    for code in library.launcher.code:
+    for code in program.launcher.code:
         compiled = compile_cuda(code.source, architecture)
         if compiled.log:
             raise InvalidCudaError(f"{architecture}: {compiled.log.splitlines()[0]}")

@@ -143,6 +143,7 @@ class _Sums(Analyzer):
         return signed_range(64) if isinstance(atom, Compound) else super().atom_bounds(atom)
 
     def _is_refinable(self, lin: Lin) -> bool:
+        del lin  # no sum is refined
         return False
 
     def _extremum(self, kind: type[Extremum], a: Lin, b: Lin) -> Lin:

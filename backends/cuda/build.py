@@ -19,13 +19,13 @@ from ..llvm.compile import compile_native
 from ..runtime.code import NativeCode
 from .demands import Demands
 from .emitter import EmittedCuda, emit_cuda
-from .library import DeviceLibrary, Launcher
 from .nvrtc import PORTABLE, compile_cuda
+from .program import DeviceProgram, Launcher
 
 
 def build_cuda(
     module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
-) -> DeviceLibrary:
+) -> DeviceProgram:
     """Compiles a module for GPUs. No GPU is required before the first launch.
 
     target: with the architecture to compile kernels for; by default that of `cuda(0)`, or `PORTABLE` if the machine has
@@ -43,18 +43,18 @@ def build_cuda(
     ptx = "\n".join(binary.ptx for binary in compiled)
     usage = {name: used for binary in compiled for name, used in binary.usage.items()}
     native, sources = emitted.native()
-    return DeviceLibrary(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage, symbols)
+    return DeviceProgram(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage, symbols)
 
 
 def build_emulated(
     module: Module, target: Target, after: AfterPass | None = None, symbols: Mapping[str, int] | None = None
-) -> DeviceLibrary:
+) -> DeviceProgram:
     """Compiles a module with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
     emitted = _Emitted.of(module, target, after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in emitted.cuda])
     launcher.load(cuda_emulated())
     native, sources = emitted.native()
-    return DeviceLibrary(native, launcher, sources, {}, symbols)
+    return DeviceProgram(native, launcher, sources, {}, symbols)
 
 
 def cuda_source(module: Module) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...core.errors import DeviceError, ExecutionError, PluginError
 from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
-from ..runtime.launches import LaunchTable
+from ..runtime.launch_table import LaunchTable
 
 try:
     cu: Any = import_module("cuda.bindings.driver")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.errors import DeviceError, ExecutionError
 from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
-from ..runtime.launches import LaunchTable
+from ..runtime.launch_table import LaunchTable
 from ..runtime.memory import array_at
 from .emulation import EmulationError, compile_emulated, compiler, driver_addresses, last_error
 from .emulation.driver import driver as runtime

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.errors import ExecutionError
-from ..runtime.launches import LaunchTable
+from ..runtime.launch_table import LaunchTable
 
 Array = np.ndarray[Any, Any]
 

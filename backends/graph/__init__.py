@@ -1,6 +1,8 @@
 """Graphs as native code: an entry point that runs all kernels, and an entry point per kernel."""
 
-from .executable import Executable, TensorSpec, build_graph
+from .build import build_graph
+from .executable import Executable
 from .executor import GraphExecutor
+from .steps import TensorSpec
 
 __all__ = ["Executable", "GraphExecutor", "TensorSpec", "build_graph"]

@@ -3,116 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.parser import Parser
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, OptionError
+from ...core.errors import ArgumentError
 from ...core.target import Target
-from ...dialects.attributes import UNSHARED
-from ...expressions.sizes import evaluate_size
-from ...module import FunctionNotFoundError, Module
-from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, Size, SizeLimit, dtype_of_tensor, free_sizes, shape_of
-from ...transforms.pipelines import AfterPass, lower, lower_graph
-from ...transforms.relay.libraries import libraries_of, library_symbols
-from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
-from ...transforms.relay.to_tir import arrays_of
+from ...dialects import mlir_context
+from ...module import Module
+from ...operators.relay import FuncOp, SizeLimit
+from ...transforms.relay.libraries import library_symbols
+from ...transforms.relay.plan_memory import ALIGNMENT
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_on
 from ..devices.nd import array as nd_array
-from ..llvm import Target as Processor
-from ..llvm import compile_module
-from ..runtime.library import Library
+from ..runtime.program import Program
+from ..saving.format import Archive, Contents, reading, write_archive
+from ..saving.loading import load_part
+from .description import CONSTANTS, constant_chunks, describe_constants, read_constants, read_fields
+from .steps import Array, Step, Steps, TensorSpec, calls
 
-Array: TypeAlias = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class TensorSpec:
-    """A tensor of a graph: an input, a constant, an intermediate or an output. Dynamic sizes are expressions of size
-    names.
-    """
-
-    name: str
-    shape: tuple[Size, ...]
-    dtype: str
-
-    def concrete(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with size names replaced. sizes: the value of each size name."""
-        return tuple(size if isinstance(size, int) else evaluate_size(size, sizes) for size in self.shape)
-
-    def bind(self, array: Array, sizes: dict[str, int]) -> None:
-        """Checks an array against this tensor, and binds the size names in its shape. Raises ArgumentError for a
-        mismatch.
-        """
-        if array.dtype != numpy_dtype(self.dtype) or array.ndim != len(self.shape):
-            raise ArgumentError(f"{self.name}: {array.dtype} of shape {array.shape}, expected {self}")
-        for size, extent in zip(self.shape, array.shape, strict=True):
-            if isinstance(size, str) and size.isidentifier():
-                sizes.setdefault(size, extent)
-        known = [size if isinstance(size, int) else _try_evaluate(size, sizes) for size in self.shape]
-        if any(size not in (None, extent) for size, extent in zip(known, array.shape, strict=True)):
-            where = ", ".join(f"{name} = {number}" for name, number in sizes.items())
-            suffix = f" where {where}" if sizes else ""
-            raise ArgumentError(f"{self.name}: shape {array.shape}, expected {self}{suffix}")
-
-    def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
-
-
-def _try_evaluate(size: str, sizes: Mapping[str, int]) -> int | None:
-    try:
-        return evaluate_size(size, sizes)
-    except KeyError:
-        return None
-
-
-@dataclass(frozen=True)
-class Step:
-    """A call of one kernel of a graph: its function, the indices of the tensors it reads and writes, and its size
-    arguments.
-    """
-
-    kernel: str
-    sizes: tuple[str, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Branch:
-    """Two alternative sequences of steps. condition: the index of the bool tensor that selects `then` or `orelse`."""
-
-    condition: int
-    then: Steps
-    orelse: Steps
-
-
-Steps: TypeAlias = "tuple[Step | Branch, ...]"
-
-
-def _calls(steps: Steps) -> Iterator[Step]:
-    for each in steps:
-        if isinstance(each, Branch):
-            yield from _calls(each.then)
-            yield from _calls(each.orelse)
-        else:
-            yield each
+KIND = "graph"
+"""The kind of archive of a graph."""
+GRAPH = "graph.mlir"
+_TARGETS = {"cpu": "llvm", "cuda": "cuda", "cuda_emulated": "cuda-emulated"}
+"""The kind of target for each kind of device."""
 
 
 @dataclass(frozen=True)
 class Executable:
     """A compiled graph.
 
-    inputs, outputs: the tensors it takes and returns, in order.  constants: arrays by name.  library: native code,
-    whose `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the library's kind.
+    inputs, outputs: the tensors it takes and returns, in order.  constants: arrays by name.  program: native code,
+    whose `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the program's kind.
     workspace, unshared: the bytes of the memory that its tensors share, and the bytes without sharing.  tensors: all
     tensors, each with its offset in the workspace; steps: the kernels in order.  returned: the indices of the outputs
     among `tensors`.  graph: the program, with a call of each kernel.
@@ -121,7 +51,7 @@ class Executable:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     constants: Mapping[str, Array]
-    library: Library
+    program: Program
     entry: str
     workspace: int
     unshared: int
@@ -135,7 +65,7 @@ class Executable:
         """The device on which the graph runs: `device`, by default the first device of the graph's kind. Raises
         ArgumentError for a device of another kind.
         """
-        kind = self.library.device_kind
+        kind = self.program.device_kind
         if device is not None and device.kind != kind:
             raise ArgumentError(f"the graph is compiled for {kind}, expected such a device, got {device}")
         return device or Device(kind)
@@ -147,9 +77,15 @@ class Executable:
         return self._placed[device]
 
     @property
+    def library(self) -> Program:
+        """`program` by its former name."""
+        warnings.warn("Executable.library is now Executable.program", DeprecationWarning, stacklevel=2)
+        return self.program
+
+    @property
     def calls(self) -> list[Step]:
         """The kernel calls of all branches; a run executes a subset of them."""
-        return list(_calls(self.steps))
+        return list(calls(self.steps))
 
     @property
     def size_limits(self) -> list[SizeLimit]:
@@ -171,9 +107,10 @@ class Executable:
 
         Replaces a graph saved at `path`. Raises OptionError if `path` holds anything else, and OSError.
         """
-        from .saving import save_executable
-
-        save_executable(self, Path(path))
+        code = self.program.contents()
+        constants, graph = constant_chunks(self.constants), [str(self.graph).encode()]
+        content = {**code.content, "graph": self._describe()}
+        write_archive(Path(path), Contents(KIND, content, {**code.files, CONSTANTS: constants, GRAPH: graph}))
 
     @staticmethod
     def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Executable:
@@ -183,51 +120,28 @@ class Executable:
         Raises LoadError if the files are broken or for another machine; LinkError for an undefined C symbol; the errors
         of `library_symbols`.
         """
-        from .saving import load_executable
+        with reading(Path(path)):
+            archive = Archive(Path(path), KIND)
+            link = load_part(archive)
+            fields = read_fields(archive.content["graph"])
+            constants = read_constants(archive)
+            graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module(), constants)
+        known = library_symbols(graph, Target(_TARGETS[archive.content.get("device", "cpu")]))
+        program = link({**known, **(symbols or {})})
+        return Executable(constants=constants, program=program, graph=graph, **fields)
 
-        return load_executable(Path(path), symbols)
-
-
-def build_graph(
-    mod: Module,
-    *,
-    target: Target | str | Mapping[str, Any] = "llvm",
-    entry: str = "main",
-    opt_level: int = 2,
-    after: AfterPass | None = None,
-) -> Executable:
-    """Compiles a function of the `relay` dialect and its callees: to native code of this machine (`llvm`), or to
-    kernels of a GPU (`cuda`, `cuda-emulated`), which need not be present.
-
-    mod: is not modified.  target: as accepted by `Target.of`, with the libraries to offload supported operators to,
-    `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
-    after: is called with the module after each pass.
-
-    Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
-    PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
-    """
-    target = Target.of(target)
-    mod.verify()
-    func = mod.functions.get(entry)
-    if func is None:
-        raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
-    if not isinstance(func, FuncOp):
-        raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
-    libraries = tuple(library.name for library in libraries_of(target))
-    graph = lower_graph(mod, opt_level, libraries, after)
-    return describe(graph, _compile(graph, target, after), entry)
-
-
-def _compile(graph: Module, target: Target, after: AfterPass | None) -> Library:
-    symbols = library_symbols(graph, target)
-    if target.kind == "llvm":
-        lowered = lower(graph, after, contract=target.contract)
-        return compile_module(lowered.op, target=Processor.of(target), symbols=symbols)
-    from ..cuda.build import build_cuda, build_emulated
-
-    if target.kind == "cuda":
-        return build_cuda(graph, target, after, symbols)
-    return build_emulated(graph, target, after, symbols)
+    def _describe(self) -> dict[str, Any]:
+        return {
+            "inputs": [asdict(spec) for spec in self.inputs],
+            "outputs": [asdict(spec) for spec in self.outputs],
+            "constants": describe_constants(self.constants),
+            "entry": self.entry,
+            "workspace": self.workspace,
+            "unshared": self.unshared,
+            "tensors": [{**asdict(spec), "offset": offset} for spec, offset in self.tensors],
+            "steps": [asdict(step) for step in self.steps],
+            "returned": list(self.returned),
+        }
 
 
 def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
@@ -238,81 +152,6 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
         near = did_you_mean(key, names) if isinstance(key, str) else ""
         raise ArgumentError(f"no {kind} {key!r}{near}, there is {', '.join(names) or 'none'}")
     return names.index(str(key))
-
-
-def describe(graph: Module, library: Library, entry: str) -> Executable:
-    """Creates the `Executable` of a graph of kernel calls and its native code."""
-    func = graph.functions[entry]
-    assert isinstance(func, FuncOp)
-    names = list(arrays_of(func))
-    table = _Tensors()
-    inputs = [table.add(value, name) for name, value in func.params]
-    for op in func.walk():
-        if isinstance(op, ConstantOp) and op.array_name is not None:
-            table.add(op.result, op.array_name.data)
-    steps = table.steps(func.body.block)
-    outputs = [TensorSpec(name, shape_of(value), dtype_of_tensor(value)) for name, value in func.results_]
-    return Executable(
-        tuple(table.specs[n] for n in inputs),
-        tuple(outputs),
-        {name: np.ascontiguousarray(graph.constants[name]) for name in names},
-        library,
-        entry,
-        workspace_of(func),
-        workspace_of(func, UNSHARED),
-        tuple(zip(table.specs, table.offsets, strict=True)),
-        steps,
-        tuple(table.numbers[value] for value in func.returned),
-        graph,
-    )
-
-
-class _Tensors:
-    """The tensors of a graph, numbered."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[SSAValue, int] = {}
-        self.specs: list[TensorSpec] = []
-        self.offsets: list[int | None] = []
-
-    def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
-        """Adds a tensor and returns its index. The result of a branch and the values that its blocks yield are one
-        tensor.
-        """
-        if value not in self.numbers:
-            self.numbers[value] = len(self.specs)
-            self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
-            self.offsets.append(offset)
-        return self.numbers[value]
-
-    def steps(self, block: Block) -> Steps:
-        """The calls and branches of a block, in order."""
-        steps: list[Step | Branch] = []
-        for op in block.ops:
-            if isinstance(op, CallOp):
-                steps.append(self._step(op))
-            elif isinstance(op, IfOp):
-                steps.append(self._branch(op))
-        return tuple(steps)
-
-    def _step(self, op: CallOp) -> Step:
-        types: Sequence[Attribute] = [arg.type for arg in op.args]
-        sizes = free_sizes(types, [output.type for output in op.outputs])
-        inputs = [self.numbers[arg] for arg in op.args]
-        kernel = op.callee.string_value()
-        return Step(kernel, tuple(sizes), tuple(inputs), self._outputs(op, kernel))
-
-    def _branch(self, op: IfOp) -> Branch:
-        numbers = self._outputs(op, "branch")
-        for region in op.regions:
-            last = region.block.last_op
-            assert last is not None
-            self.numbers |= dict(zip(last.operands, numbers, strict=True))
-        return Branch(self.numbers[op.condition], self.steps(op.then.block), self.steps(op.orelse.block))
-
-    def _outputs(self, op: CallOp | IfOp, name: str) -> tuple[int, ...]:
-        pairs = zip(op.outputs, offsets_of(op), strict=True)
-        return tuple(self.add(output, f"{name}.{n}", at) for n, (output, at) in enumerate(pairs))
 
 
 # Memory

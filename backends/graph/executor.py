@@ -15,7 +15,8 @@ from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
 from ..devices.nd import DeviceArray, HostArray, NDArray, from_dlpack
 from ..devices.timing import Clock, device_clock, host_clock
-from .executable import Branch, Executable, Steps, TensorSpec, room
+from .executable import Executable, room
+from .steps import Branch, Steps, TensorSpec
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -155,7 +156,7 @@ class GraphExecutor:
         arrays += [*self._constants.values(), *self._outputs]
         if executable.workspace:
             arrays.append(self._workspace)
-        self._run = executable.library[executable.entry].bind(*map(self._given, arrays))
+        self._run = executable.program[executable.entry].bind(*map(self._given, arrays))
 
     # Kernel by kernel
 
@@ -191,7 +192,7 @@ class GraphExecutor:
                 continue
             numbers = [self._sizes[name] for name in step.sizes]
             arguments = [self._given(arrays[n]) for n in (*step.inputs, *step.outputs)]
-            call = self.executable.library[step.kernel].bind(*numbers, *arguments)
+            call = self.executable.program[step.kernel].bind(*numbers, *arguments)
             yield step.kernel, call, arrays[step.outputs[0]].shape if step.outputs else ()
 
     def _memory(self) -> dict[int, NDArray]:

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from ...core.errors import UnsupportedError
-from .executable import Executable, Step
+from .executable import Executable
+from .steps import Step
 
 
 def graph_json(executable: Executable) -> str:

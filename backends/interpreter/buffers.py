@@ -32,8 +32,8 @@ from ...dialects.tir import (
 from ...dialects.tir.base import memref_type
 from ..oracle.buffers import constant_array
 from ..oracle.checks import check_elements, match_buffer, memory_behind, pointer
+from ..oracle.context import unsupported
 from ..oracle.memory import Fault, Pointer, allocate, compact_strides, constant
-from ..oracle.program import unsupported
 from .elements import UNIT, Buffer, element_dtype, load, store
 from .regions import number, numbers
 

@@ -14,9 +14,9 @@ from ..oracle import numerics
 from ..oracle.aliases import Writes
 from ..oracle.calls import dtype_name, libm, promises_noalias
 from ..oracle.checks import atomic, check_noalias
+from ..oracle.context import unsupported
 from ..oracle.expressions import Expr
 from ..oracle.memory import Pointer, View
-from ..oracle.program import unsupported
 from .functions import call_function
 from .state import WithState
 

@@ -15,9 +15,9 @@ from xdsl.ir import Attribute, Operation
 
 from ...core.dtypes import dtype_of, numpy_dtype
 from ..oracle.checks import out_of_bounds, uninitialized, write_to_constant
+from ..oracle.context import unsupported
 from ..oracle.memory import View, allocate, compact_strides
 from ..oracle.numerics import DECODE, ENCODE
-from ..oracle.program import unsupported
 
 UNIT = 1
 """Bytes per entry of the record of writes."""

@@ -14,8 +14,8 @@ from ...core.dtypes import dtype_of
 from ...dialects.tir import FuncOp, HandleType, MatchBufferOp, MatchRegionOp, Mixed, ReturnOp, SymbolOp
 from ..oracle.aliases import Writes
 from ..oracle.checks import extent, match_buffer, offset_of, outside, stride
-from ..oracle.library import signature_of, values_inside
-from ..oracle.program import unsupported
+from ..oracle.context import unsupported
+from ..oracle.program import signature_of, values_inside
 from ..oracle.writer import dead_ops
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.signature import FunctionSignature

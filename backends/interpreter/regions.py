@@ -13,8 +13,8 @@ from xdsl.traits import IsTerminator
 from ...core.errors import UndefinedBehaviorError
 from ...dialects import te
 from ...dialects.tir import FuncOp, Mixed, SymbolOp
+from ..oracle.context import location_of
 from ..oracle.memory import Fault
-from ..oracle.program import location_of
 
 Which = Callable[[Operation], bool]
 

@@ -27,7 +27,7 @@ from ...operators.relay import (
     free_sizes,
     shape_of,
 )
-from ..oracle.program import location_of
+from ..oracle.context import location_of
 from ..runtime.arguments import describe
 from ..runtime.dlpack import from_dlpack
 from .elements import array_of

@@ -15,8 +15,8 @@ from ...core.errors import UnsupportedError
 from ...dialects.tir import ConstOp, HandleType, LetOp, RampOp, ReinterpretOp, ShuffleOp, constant_value
 from ..oracle import numerics
 from ..oracle.checks import address, fault, pointer
+from ..oracle.context import unsupported
 from ..oracle.expressions import EXCLUSIONS, RULES, Expr, Lane, constant, scalar_dtype
-from ..oracle.program import unsupported
 
 Compiled = Callable[..., Any]
 

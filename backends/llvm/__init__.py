@@ -2,6 +2,6 @@
 
 from .compile import compile_module
 from .emitter import EmittedModule, emit_module
-from .engine import Target
+from .engine import Processor
 
-__all__ = ["EmittedModule", "Target", "compile_module", "emit_module"]
+__all__ = ["EmittedModule", "Processor", "compile_module", "emit_module"]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..runtime import CompiledFunction, Library
+from ..runtime import CompiledFunction, Program
 from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
+from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
 from .emitter import emit_module
-from .engine import NativeModule, ObjectCode, Target, host_triple
+from .engine import NativeModule, ObjectCode, Processor, host_triple
 
 
 def compile_module(
-    module: ModuleOp, *, target: Target | None = None, symbols: Mapping[str, int] | None = None
-) -> Library:
+    module: ModuleOp, *, target: Processor | None = None, symbols: Mapping[str, int] | None = None
+) -> Program:
     """Compiles a module in the upstream subset, which is not changed, to native code.
 
     `target`: the processor, by default the host's. `symbols`: addresses of C symbols, which take precedence over those
@@ -27,12 +29,12 @@ def compile_module(
 
 
 def compile_native(
-    module: ModuleOp, *, target: Target | None = None
+    module: ModuleOp, *, target: Processor | None = None
 ) -> tuple[NativeCode, dict[str, Callable[[], str]]]:
     """Native code before linking, and the function that produces each text of the program. Arguments and errors of
     `compile_module`.
     """
-    target = target or Target.host()
+    target = target or Processor.host()
     emitted = emit_module(module, native_half=target.has_half_conversions)
     compiled = ObjectCode.of(emitted.text, target)
     code = NativeCode(
@@ -59,7 +61,7 @@ def link_code(
     sources: Mapping[str, Callable[[], str]] | None = None,
     function: type[CompiledFunction] = CompiledFunction,
     keep_alive: object = None,
-) -> Library:
+) -> Program:
     """Links native code that this machine can run.
 
     `symbols`: as of `compile_module`. `sources`: the function that produces each text of the program. `function`: the
@@ -78,4 +80,4 @@ def link_code(
         )
         for signature in code.functions
     }
-    return Library(functions, sources or {}, code)
+    return Program(functions, sources or {}, partial(native_contents, code))

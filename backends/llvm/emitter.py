@@ -12,7 +12,8 @@ from xdsl.ir import Operation
 from ...core.diagnostics import did_you_mean
 from ...core.errors import UnsupportedError
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
-from . import arith, calls, control, launches, math, vector
+from . import arith, calls, control, math, vector
+from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, symbol, unsupported
 from .signatures import function_signature, packed_signature

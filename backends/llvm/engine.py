@@ -11,15 +11,15 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from ...core import target as program
 from ...core.errors import LinkError, StepwellError
+from ...core.target import Target
 
 _lock = threading.Lock()
 _names = itertools.count()
 
 
 @dataclass(frozen=True)
-class Target:
+class Processor:
     """A processor to compile for: LLVM's name of the CPU, and features as `+avx2,-fma`.
 
     Code that uses features the host lacks must not be run.
@@ -30,17 +30,17 @@ class Target:
 
     @staticmethod
     @cache
-    def host() -> Target:
+    def host() -> Processor:
         """The processor of this machine."""
-        return Target(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        return Processor(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
     @staticmethod
-    def of(said: program.Target) -> Target:
+    def of(target: Target) -> Processor:
         """The processor of a compilation target: the host's, except for the options of the target."""
-        host = Target.host()
-        if said.mcpu:
-            return Target(said.mcpu, ",".join(said.mattr))
-        return Target(host.cpu, ",".join([host.features, *said.mattr]))
+        host = Processor.host()
+        if target.mcpu:
+            return Processor(target.mcpu, ",".join(target.mattr))
+        return Processor(host.cpu, ",".join([host.features, *target.mattr]))
 
     @property
     def has_half_conversions(self) -> bool:
@@ -72,10 +72,10 @@ class ObjectCode:
 
     image: bytes
     optimized: str
-    target: Target
+    target: Processor
 
     @staticmethod
-    def of(text: str, target: Target) -> ObjectCode:
+    def of(text: str, target: Processor) -> ObjectCode:
         """Compiles LLVM IR. Raises InvalidCodeError if LLVM rejects it."""
         with _lock:
             machine = target.machine()

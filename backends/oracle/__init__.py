@@ -4,6 +4,6 @@ The oracle compiles `tir` functions to Python source that computes exactly the r
 detects excluded behaviour.
 """
 
-from .library import PythonFunction, PythonLibrary, compile_oracle, run_oracle
+from .program import PythonFunction, PythonProgram, compile_oracle, run_oracle
 
-__all__ = ["PythonFunction", "PythonLibrary", "compile_oracle", "run_oracle"]
+__all__ = ["PythonFunction", "PythonProgram", "compile_oracle", "run_oracle"]

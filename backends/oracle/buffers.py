@@ -33,8 +33,8 @@ from ...dialects.tir import (
 )
 from .accesses import Buffer, address, as_tuple, plus, row_major, times
 from .aliases import private_loops
+from .context import unsupported
 from .expressions import SUM, TERNARY, Expr, call, infix, literal
-from .program import unsupported
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -73,7 +73,7 @@ def open_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -
         raise unsupported(f.func, f"parameter {name} of type {type}, expected a static shape and layout")
     shape = _exprs(f, type.get_shape())
     layout = None if strides is None else _exprs(f, [s for s in strides if s is not None])
-    if f.name in f.program.called:
+    if f.name in f.context.called:
         f.writer.line(f"{view} = {_match_call(view, name, type, shape, layout).text}")
     _bind_buffer(f, value, name, view, type, shape, layout, list(type.get_shape()))
 
@@ -108,10 +108,10 @@ def _bind_buffer(
     memory = f.writer.name(f"{name}_memory")
     f.writer.line(f"{memory} = {view}.memory")
     offset = Expr("0")
-    if f.name in f.program.called:
+    if f.name in f.context.called:
         offset = Expr(f.writer.name(f"{name}_offset"))
         f.writer.line(f"{offset.text} = {view}.offset")
-    fresh = f.name in f.program.called or not f.program.uninitialized.isdisjoint({name, *_parameter_names(f, value)})
+    fresh = f.name in f.context.called or not f.context.uninitialized.isdisjoint({name, *_parameter_names(f, value)})
     layout = list(strides) if strides is not None else row_major(shape)
     layout = [f.writer.simple(s, "stride") for s in layout]
     buffer = Buffer(name, _element(type), "", memory, shape, layout, offset, extents)
@@ -130,13 +130,13 @@ def _with_records(f: FunctionCompiler, value: SSAValue, buffer: Buffer, fresh: b
     data = w.name(name)
     w.line(f"{data} = {buffer.memory}.elements({buffer.dtype.name!r})")
     written = writers = None
-    if f.program.check and fresh:
+    if f.context.check and fresh:
         written = w.name(f"{name}_written")
         w.line(f"{written} = {buffer.memory}.written")
     if value in f.raced:
         writers = w.name(f"{name}_writers")
         w.line(f"{writers} = {buffer.memory}.track()")
-    entries = buffer.itemsize // f.program.unit_of(buffer.dtype)
+    entries = buffer.itemsize // f.context.unit_of(buffer.dtype)
     return replace(buffer, data=data, written=written, writers=writers, entries=entries)
 
 
@@ -170,7 +170,7 @@ def _span(shape: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
 
 def _allocate(f: FunctionCompiler, name: str, dtype: DType, count: Expr, private: Sequence[int] = ()) -> str:
     memory = f.writer.name(f"{name}_memory")
-    args = [repr(name), repr(dtype.name), count.text, str(f.program.unit_of(dtype))]
+    args = [repr(name), repr(dtype.name), count.text, str(f.context.unit_of(dtype))]
     if private:
         args.append(f"frozenset({list(private)})")
     f.writer.line(f"{memory} = {call('allocate', *args).text}")
@@ -189,10 +189,10 @@ def _allocate_memory(f: FunctionCompiler, op: AllocateOp) -> None:
 def _allocate_const(f: FunctionCompiler, op: AllocateConstOp) -> None:
     dtype = dtype_of(op.value.get_element_type())
     key = f.writer.name(f"{op.var_name.data}_values")
-    key = f"{f.program.names[f.name]}_{key}"
+    key = f"{f.context.names[f.name]}_{key}"
     f.constants[key] = constant_array(op)
     memory = f.writer.name(f"{op.var_name.data}_memory")
-    f.writer.line(f"{memory} = constant({op.var_name.data!r}, {key}, {f.program.unit_of(dtype)})")
+    f.writer.line(f"{memory} = constant({op.var_name.data!r}, {key}, {f.context.unit_of(dtype)})")
     f.writer.set(op.pointer, call("Pointer", memory))
 
 
@@ -226,7 +226,7 @@ def _decl_buffer(f: FunctionCompiler, op: DeclBufferOp) -> None:
     is_constant = isinstance(root.owner, AllocateConstOp)
     buffer = Buffer(name, dtype, "", memory, shape, strides, offset, op.mixed_shape, constant=is_constant)
     buffer = _with_records(f, op.buffer, buffer, fresh=not is_constant)
-    if f.program.check and not _is_within_memory(op, root):
+    if f.context.check and not _is_within_memory(op, root):
         length = w.name(f"{name}_length")
         w.line(f"{length} = len({buffer.data})")
         buffer = replace(buffer, length=length)
@@ -276,7 +276,7 @@ def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
     _bind(f, [op.mixed_offset], [offset])
     shape = _exprs(f, op.mixed_shape)
     differ = [f"{a.text} != {b.text}" for a, b in zip(shape, extents, strict=True) if a.text != b.text]
-    if differ and f.program.check:
+    if differ and f.context.check:
         with f.writer.block(f"if {' or '.join(differ)}:"):
             f.writer.line(f"fault({f'{op.buffer_name.data} has another shape than the region that it matches'!r})")
     f.buffers[op.buffer] = replace(

@@ -16,8 +16,8 @@ from ...core.dtypes import dtype_of
 from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
 from .aliases import Writes
+from .context import unsupported
 from .expressions import Expr, by_way_of_f32, call
-from .program import unsupported
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -51,14 +51,14 @@ def _bind_result(f: FunctionCompiler, op: CallOp | CallExternOp | CallPackedOp, 
 
 def _call(f: FunctionCompiler, op: CallOp) -> None:
     name = op.callee.string_value()
-    callee = f.program.functions.get(name)
+    callee = f.context.functions.get(name)
     if callee is None:
         raise unsupported(op, f"no function {name!r} in the module")
     args = [_argument(f, a) for a in op.args]
-    if f.program.check and promises_noalias(callee.attr(TIR_NOALIAS)):
+    if f.context.check and promises_noalias(callee.attr(TIR_NOALIAS)):
         _check_noalias(f, callee, args)
-    strand = [f.strand or "0"] if f.program.check and name in f.program.concurrent else []
-    _bind_result(f, op, call(f.program.names[name], "run", *strand, *args))
+    strand = [f.strand or "0"] if f.context.check and name in f.context.concurrent else []
+    _bind_result(f, op, call(f.context.names[name], "run", *strand, *args))
 
 
 def promises_noalias(attr: Attribute | None) -> bool:
@@ -73,7 +73,7 @@ def promises_noalias(attr: Attribute | None) -> bool:
 
 
 def _check_noalias(f: FunctionCompiler, callee: FuncOp, args: list[Expr]) -> None:
-    writes = Writes(f.program.functions)
+    writes = Writes(f.context.functions)
     views = [
         f"({name!r}, {writes.parameter(callee, i)}, {arg.text})"
         for i, ((name, param), arg) in enumerate(zip(callee.params, args, strict=True))

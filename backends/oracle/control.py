@@ -43,7 +43,7 @@ def _for(f: FunctionCompiler, op: ForOp) -> None:
     thread = op.thread.data if op.thread is not None else None
     if thread is not None and _is_same_thread(f, op, thread, op.variable, *op.mixed_bounds[:2]):
         return
-    grid = _grid(op, ends_in_front=is_concurrent if f.program.check else _is_thread_bound)
+    grid = _grid(op, ends_in_front=is_concurrent if f.context.check else _is_thread_bound)
     if len(grid) > 1:
         _write_grid(f, grid)
         return
@@ -69,7 +69,7 @@ def _loop(
 ) -> Generator[None]:
     """Emits a loop; each iteration of a concurrent loop is a strand of its own."""
     w, outer, team = f.writer, f.accesses.strand, f.accesses.team
-    tracked = f.program.check and is_concurrent(op)
+    tracked = f.context.check and is_concurrent(op)
     run = w.name("run_of_loop") if tracked else ""
     if tracked:
         w.line(f"{run} = run.races.run()")
@@ -121,7 +121,7 @@ def _range(f: FunctionCompiler, low: Mixed, extent: Mixed, step: Mixed) -> str:
 
 
 def _check_step(f: FunctionCompiler, step: Mixed) -> None:
-    if f.program.check and not isinstance(step, int):
+    if f.context.check and not isinstance(step, int):
         with f.writer.block(f"if {f.writer.value(step).at(OR)} <= 0:"):
             f.writer.line("fault('the step of a loop is not positive')")
 
@@ -225,7 +225,7 @@ def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
 
 def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAValue) -> None:
     """Emits the check of an axis against its domain, unless known ranges prove the bounds."""
-    if not f.program.check:
+    if not f.context.check:
         return
     least, most = f.ranges.of(variable)
     if isinstance(axis.low, int) and isinstance(axis.extent, int):

@@ -16,9 +16,9 @@ from .aliases import Writes, concurrent_loops_around, is_concurrent, memory_uses
 from .buffers import HANDLERS as BUFFERS
 from .buffers import open_parameter
 from .calls import HANDLERS as CALLS
+from .context import OracleContext, unsupported
 from .control import HANDLERS as CONTROL
 from .expressions import Expr, call
-from .program import Program, unsupported
 from .ranges import Ranges
 from .values import HANDLERS as VALUES
 from .writer import Line, Writer, dead_ops
@@ -32,18 +32,18 @@ class FunctionCompiler:
     text refers to, extended by `compile`.
     """
 
-    def __init__(self, func: FuncOp, program: Program, constants: dict[str, np.ndarray[Any, Any]]):
-        self.func, self.program, self.constants = func, program, constants
+    def __init__(self, func: FuncOp, context: OracleContext, constants: dict[str, np.ndarray[Any, Any]]):
+        self.func, self.context, self.constants = func, context, constants
         self.name = func.sym_name.data
-        self.writer = Writer(program.names.values(), dead_ops(func))
+        self.writer = Writer(context.names.values(), dead_ops(func))
         self.ranges = Ranges()
-        self.accesses = Accesses(self.writer, self.ranges, program.check)
+        self.accesses = Accesses(self.writer, self.ranges, context.check)
         self.buffers: dict[SSAValue, Buffer] = {}
         self.handles: dict[SSAValue, str] = {}
         self.threads: dict[str, Expr] = {}
         self.loops = {op: n for n, op in enumerate((o for o in func.walk() if is_concurrent(o)), 1)}
-        self.takes_strand = program.check and self.name in program.concurrent
-        self.raced = self._find_raced() if program.check else set[SSAValue]()
+        self.takes_strand = context.check and self.name in context.concurrent
+        self.raced = self._find_raced() if context.check else set[SSAValue]()
 
     @property
     def strand(self) -> str | None:
@@ -62,7 +62,7 @@ class FunctionCompiler:
                 open_parameter(self, value, name, param)
         self.block(self.func.body.block)
         arguments = ["run", *(["strand"] if self.takes_strand else []), *params]
-        return [(0, f"def {self.program.names[self.name]}({', '.join(arguments)}):", self.func), *w.lines]
+        return [(0, f"def {self.context.names[self.name]}({', '.join(arguments)}):", self.func), *w.lines]
 
     def _parameter(self, name: str, value: SSAValue) -> str:
         w = self.writer
@@ -74,7 +74,7 @@ class FunctionCompiler:
         return param
 
     def _find_raced(self) -> set[SSAValue]:
-        writes = Writes(self.program.functions)
+        writes = Writes(self.context.functions)
         raced: set[SSAValue] = set()
         for root in roots(self.func):
             owner = root.owner

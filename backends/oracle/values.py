@@ -23,8 +23,8 @@ from ...dialects.tir import (
     constant_value,
 )
 from .accesses import plus, times
+from .context import unsupported
 from .expressions import EXCLUSIONS, REPEATS, RULES, Expr, Lane, call, constant, literal, scalar_dtype, wrap
-from .program import unsupported
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -66,7 +66,7 @@ def _by_lane(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
 
 
 def _check_exclusion(f: FunctionCompiler, op: Operation) -> None:
-    if not f.program.check or type(op) not in EXCLUSIONS:
+    if not f.context.check or type(op) not in EXCLUSIONS:
         return
     test, what = EXCLUSIONS[type(op)]
     dtype = dtype_of(op.operands[1].type).scalar

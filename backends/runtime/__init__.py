@@ -1,7 +1,8 @@
 """The calling of compiled code: arguments, packed functions, compiled programs."""
 
-from .library import CompiledFunction, Library
+from ...core.aliases import former_names
 from .packed import get_global_func, register_func
+from .program import CompiledFunction, Program
 from .signature import (
     BufferParameter,
     FunctionSignature,
@@ -16,10 +17,12 @@ __all__ = [
     "CompiledFunction",
     "FunctionSignature",
     "HandleParameter",
-    "Library",
     "PackedSignature",
     "Parameter",
+    "Program",
     "ScalarParameter",
     "get_global_func",
     "register_func",
 ]
+
+__getattr__ = former_names(__name__, {"Library": "Program"})

@@ -11,9 +11,9 @@ from .signature import Failure, FunctionSignature, PackedSignature
 class NativeCode:
     """An object file and its requirements of a process.
 
-    image: the file.  triple: LLVM's name of the machine and system.  cpu, features: the processor, as in `llvm.Target`.
-    functions: the callable functions.  failures: the meanings of positive statuses.  packed: the packed functions,
-    which native code calls by index.  externals: the required C symbols.
+    image: the file.  triple: LLVM's name of the machine and system.  cpu, features: the processor, as in
+    `llvm.Processor`. functions: the callable functions.  failures: the meanings of positive statuses.  packed: the
+    packed functions, which native code calls by index.  externals: the required C symbols.
     """
 
     image: bytes

@@ -66,6 +66,7 @@ class SameType(_InferredType):
     other: TypeDirective
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
+        del parser  # nothing of the text belongs to the directive
         self.type.set(state, _parsed_types(self.other, state))
 
 
@@ -92,6 +93,7 @@ class AccessType(_InferredType):
     indices: TypeDirective
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
+        del parser  # nothing of the text belongs to the directive
         (buffer,) = _parsed_types(self.buffer, state)
         self.type.set(state, [indexed_type(buffer, _parsed_types(self.indices, state))])
 

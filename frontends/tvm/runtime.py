@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from ...backends.graph import Executable
-from ...backends.runtime.archive import archive_kind
-from ...backends.runtime.library import Library
+from ...backends.runtime.program import Program
+from ...backends.saving.format import archive_kind
 from .driver.build_module import OperatorModule
 from .relay.build_module import GraphExecutorFactoryModule
 
@@ -19,4 +19,4 @@ def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorF
     """
     if archive_kind(Path(path)) == "graph":
         return GraphExecutorFactoryModule(Executable.load(path))
-    return OperatorModule(Library.load(path))
+    return OperatorModule(Program.load(path))

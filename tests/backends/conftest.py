@@ -1,6 +1,7 @@
 """Fixtures that compile upstream MLIR text, and that run programs with the oracle and the interpreter."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from stepwell.backends.interpreter import interpret
-from stepwell.backends.llvm import Target, compile_module
+from stepwell.backends.llvm import Processor, compile_module
 from stepwell.backends.oracle import run_oracle
-from stepwell.backends.runtime import Library
+from stepwell.backends.runtime import Program
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
@@ -26,7 +27,7 @@ def _parse(text: str) -> ModuleOp:
     return Parser(ctx, text, "test.mlir").parse_module()
 
 
-def _compile(text: str, **options: Any) -> Library:
+def _compile(text: str, **options: Any) -> Program:
     module = _parse(text)
     LegalizeSmallFloatsPass().apply(Context(), module)
     return compile_module(module, **options)
@@ -52,15 +53,15 @@ def parse_upstream() -> Callable[[str], ModuleOp]:
 
 
 @pytest.fixture(scope="session")
-def compile_text() -> Callable[..., Library]:
+def compile_text() -> Callable[..., Program]:
     """Compiles MLIR text after the legalization of half floats; options as in `compile_module`."""
     return _compile
 
 
 @pytest.fixture(scope="session")
-def plain_target() -> Target:
+def plain_target() -> Processor:
     """A target without extensions of the instruction set: no f16c, no fma, no sse4.1."""
-    return Target("x86-64")
+    return Processor("x86-64")
 
 
 @pytest.fixture(scope="session")
@@ -92,3 +93,9 @@ def elementwise() -> Callable[..., Callable[..., None]]:
         )
 
     return make
+
+
+@pytest.fixture(params=["out", "out.tar"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A path for an archive, as a folder and as a tar."""
+    return tmp_path / request.param

@@ -9,9 +9,9 @@ from typing import Any
 from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
-from ....backends.cuda.library import DeviceLibrary
+from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
-from ....backends.runtime.library import CompiledFunction, Library
+from ....backends.runtime.program import CompiledFunction, Program
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
 from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
@@ -29,12 +29,12 @@ class DeviceModule:
 
     type_key = "cuda"
 
-    def __init__(self, library: Library):
-        self._library = library
+    def __init__(self, program: Program):
+        self._program = program
 
     def get_source(self, fmt: str = "") -> str:
         """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it."""
-        return _source(self._library, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
+        return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
 
 
 class OperatorModule:
@@ -43,8 +43,8 @@ class OperatorModule:
     Functions take `tvm.nd` arrays, numpy arrays, and any object that supports DLPack.
     """
 
-    def __init__(self, library: Library):
-        self._library = library
+    def __init__(self, program: Program):
+        self._program = program
 
     @property
     def entry_name(self) -> str:
@@ -54,30 +54,30 @@ class OperatorModule:
     @property
     def entry_func(self) -> CompiledFunction:
         """The function run by a call. ArgumentError if the module has several functions and no `main`."""
-        names = list(self._library.functions)
+        names = list(self._program.functions)
         if len(names) == 1 or "main" in names:
-            return self._library["main" if "main" in names else names[0]]
+            return self._program["main" if "main" in names else names[0]]
         raise ArgumentError(f"functions {', '.join(names) or 'none'}, none of which is main: name the one to call")
 
     def __call__(self, *args: Any) -> Any:
         return self.entry_func(*args)
 
     def __getitem__(self, name: str) -> CompiledFunction:
-        return self._library[name]
+        return self._program[name]
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
         """The function called `name`. ArgumentError if no function has the name."""
-        return self._library[name]
+        return self._program[name]
 
     def get_source(self, fmt: str = "") -> str:
         """The program as text: "ll" (the default) or "asm"."""
         kinds = {"": "llvm-optimized", "ll": "llvm-optimized", "s": "asm", "asm": "asm"}
-        return _source(self._library, fmt, kinds)
+        return _source(self._program, fmt, kinds)
 
     @property
     def imported_modules(self) -> list[DeviceModule]:
         """The device modules of the functions: one if they launch GPU kernels, else none."""
-        return [DeviceModule(self._library)] if isinstance(self._library, DeviceLibrary) else []
+        return [DeviceModule(self._program)] if isinstance(self._program, DeviceProgram) else []
 
     def time_evaluator(
         self,
@@ -88,7 +88,7 @@ class OperatorModule:
         min_repeat_ms: float = 0.0,
     ) -> Callable[..., BenchmarkResult]:
         """A function that measures `func_name` on given arguments. dev: ignored; the arguments determine the device."""
-        function = self.entry_func if func_name == self.entry_name else self._library[func_name]
+        function = self.entry_func if func_name == self.entry_name else self._program[func_name]
         return function.time_evaluator(number, repeat, min_repeat_ms)
 
     def export_library(self, file_name: str | os.PathLike[str]) -> None:
@@ -96,13 +96,13 @@ class OperatorModule:
 
         OptionError if another kind of file exists at the path, OSError.
         """
-        self._library.export(file_name)
+        self._program.export(file_name)
 
 
-def _source(library: Library, fmt: str, kinds: Mapping[str, str]) -> str:
+def _source(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:
     if fmt not in kinds:
         raise OptionError(f"source format {fmt!r}, expected one of {', '.join(kind for kind in kinds if kind)}")
-    return library.source(kinds[fmt])
+    return program.source(kinds[fmt])
 
 
 _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (

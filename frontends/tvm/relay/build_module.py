@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....backends.cuda.library import DeviceLibrary
+from ....backends.cuda.program import DeviceProgram
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....core.errors import ArgumentError
@@ -34,7 +34,7 @@ class GraphExecutorFactoryModule:
         """The factory of executors under the name "default"; otherwise the kernel called `name`."""
         if name == "default":
             return self._executor
-        return self.executable.library[name]
+        return self.executable.program[name]
 
     def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
         """An executor of the graph on a device. ArgumentError for several devices, or a device of another kind."""
@@ -66,12 +66,12 @@ class GraphExecutorFactoryModule:
     @property
     def imported_modules(self) -> list[DeviceModule]:
         """The device modules of the graph: one if it launches GPU kernels, else none."""
-        library = self.executable.library
-        return [DeviceModule(library)] if isinstance(library, DeviceLibrary) else []
+        program = self.executable.program
+        return [DeviceModule(program)] if isinstance(program, DeviceProgram) else []
 
     def get_source(self, fmt: str = "") -> str:
         """The native code as LLVM IR, or as assembly for "asm"."""
-        return self.executable.library.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
+        return self.executable.program.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
 
     def export_library(self, file_name: str | os.PathLike[str]) -> None:
         """Saves the graph, library and params for `tvm.runtime.load_module`: as one file if the name ends in `.tar`,

@@ -8,7 +8,7 @@ import pytest
 import stepwell
 from stepwell import Device, PluginError, Schedule, parse_tvmscript
 from stepwell.backends.cuda.emulation import compiler
-from stepwell.backends.runtime import Library
+from stepwell.backends.runtime import Program
 
 
 def _skip_without(device: Device) -> None:
@@ -30,11 +30,11 @@ def device(request: pytest.FixtureRequest) -> Device:
 
 
 @pytest.fixture
-def build_on(device: Device) -> Callable[..., Library]:
+def build_on(device: Device) -> Callable[..., Program]:
     """`build_on(text)`: builds TVMScript for the device; the first loop of each block is split into thread blocks and
     threads."""
 
-    def build(text: str, threads: int = 4) -> Library:
+    def build(text: str, threads: int = 4) -> Program:
         return stepwell.build(_bound(text, threads), target=_TARGETS[device.kind])
 
     return build

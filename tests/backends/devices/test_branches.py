@@ -9,7 +9,7 @@ import pytest
 
 import stepwell
 from stepwell import Device, ExecutionError, nd, parse_tvmscript
-from stepwell.backends.runtime import Library
+from stepwell.backends.runtime import Program
 
 LOOPS = """
 @T.prim_func
@@ -55,7 +55,7 @@ def main(A: T.Buffer((4,), "int32"), B: T.Buffer((1,), "float32")):
 """
 
 
-def build(device: Device, text: str) -> Library:
+def build(device: Device, text: str) -> Program:
     target = "cuda" if device.kind == "cuda" else "cuda-emulated"
     return stepwell.build(parse_tvmscript(text), target=target)
 
@@ -68,7 +68,7 @@ def test_bounds_conditions_and_numbers_of_blocks_are_copied(device: Device, tmp_
     expected = np.zeros(6, "float32")
     stepwell.build(parse_tvmscript(LOOPS), target="python")(whole[::2], expected, counts, np.asarray(flag))
     build(device, LOOPS).export(tmp_path / "out")
-    lib = Library.load(tmp_path / "out")
+    lib = Program.load(tmp_path / "out")
     on_device = nd.array(whole, device)
     assert isinstance(on_device, nd.DeviceArray)
     a = nd.DeviceArray(device, on_device.layout[::2], on_device)

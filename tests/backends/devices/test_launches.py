@@ -10,7 +10,7 @@ import pytest
 
 import stepwell
 from stepwell import ArgumentError, Device, DeviceError, ExecutionError, OptionError, UnsupportedError, nd
-from stepwell.backends.runtime import Library
+from stepwell.backends.runtime import Program
 
 ADD = """
 @T.prim_func
@@ -51,7 +51,7 @@ VALUES = np.arange(8, dtype=np.float32)
 
 
 @pytest.fixture
-def add(build_on: Callable[..., Library]) -> Library:
+def add(build_on: Callable[..., Program]) -> Program:
     return build_on(ADD)
 
 
@@ -60,7 +60,7 @@ def arrays(device: Device) -> Callable[[int], list[nd.NDArray]]:
     return lambda count: [nd.array(VALUES, device) for _ in range(count)]
 
 
-def test_kernels_compute_on_the_device(add: Library, arrays: Any) -> None:
+def test_kernels_compute_on_the_device(add: Program, arrays: Any) -> None:
     a, b, c = arrays(3)
     add(a, b, c)
     np.testing.assert_array_equal(c.numpy(), VALUES * 2)
@@ -69,7 +69,7 @@ def test_kernels_compute_on_the_device(add: Library, arrays: Any) -> None:
     np.testing.assert_array_equal(b.numpy(), VALUES * 3)
 
 
-def test_the_program_is_shown(add: Library, device: Device) -> None:
+def test_the_program_is_shown(add: Program, device: Device) -> None:
     assert "__global__ void __launch_bounds__(4) main_kernel(" in add.source("cuda")
     assert "stepwell_gpu" in add.source("llvm")
     if device.kind == "cuda":
@@ -94,7 +94,7 @@ def test_functions_of_a_module_launch_their_own_kernels(device: Device, build_on
     np.testing.assert_array_equal(c.numpy(), VALUES[::-1] * 2)
 
 
-def _two(device: Device, text: str) -> Library:
+def _two(device: Device, text: str) -> Program:
     sch = stepwell.Schedule(stepwell.parse_tvmscript(text))
     for function, blocks in (("add", "D"), ("chain", "BC")):
         for block in blocks:
@@ -110,7 +110,7 @@ def test_sizes_and_numbers_are_given_by_the_call(device: Device, build_on: Any, 
     np.testing.assert_array_equal(b.numpy(), np.arange(size, dtype=np.float32) * 3)
 
 
-def test_launches_of_several_threads_and_streams(add: Library, arrays: Any, device: Device) -> None:
+def test_launches_of_several_threads_and_streams(add: Program, arrays: Any, device: Device) -> None:
     sets = [arrays(3) for _ in range(4)]
 
     def work(n: int) -> None:
@@ -128,7 +128,7 @@ def test_launches_of_several_threads_and_streams(add: Library, arrays: Any, devi
         np.testing.assert_array_equal(c.numpy(), VALUES * 2)
 
 
-def test_time_is_measured_on_the_device(add: Library, arrays: Any) -> None:
+def test_time_is_measured_on_the_device(add: Program, arrays: Any) -> None:
     found = add["main"].time_evaluator(number=2, repeat=3)(*arrays(3))
     assert len(found.results) == 3
     assert 0 < found.min <= found.median <= found.max
@@ -142,10 +142,10 @@ def test_time_is_measured_on_this_machine() -> None:
     assert len(found.results) == 2
 
 
-def test_programs_are_saved(add: Library, arrays: Any, tmp_path: Path) -> None:
+def test_programs_are_saved(add: Program, arrays: Any, tmp_path: Path) -> None:
     for name in ("folder", "file.tar"):
         add.export(tmp_path / name)
-        loaded = Library.load(tmp_path / name)
+        loaded = Program.load(tmp_path / name)
         a, b, c = arrays(3)
         loaded(a, b, c)
         np.testing.assert_array_equal(c.numpy(), VALUES * 2)
@@ -179,7 +179,7 @@ def test_arrays_of_this_machine_are_not_on_a_gpu(device: Device, build_on: Any, 
         (lambda a: nd.array(VALUES), r"argument B: expected an array on cuda.*, got one on cpu\(0\)"),
     ],
 )  # fmt: skip
-def test_arguments_are_checked(add: Library, arrays: Any, make: Any, message: str) -> None:
+def test_arguments_are_checked(add: Program, arrays: Any, make: Any, message: str) -> None:
     a, c = arrays(2)
     if "got one on cpu" in message and a.device.kind == "cuda_emulated":
         pytest.skip("copied there")

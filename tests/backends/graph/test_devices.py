@@ -103,7 +103,7 @@ def test_branches_are_taken_as_conditions_on_the_device_say(target: str, tmp_pat
     mod = branches()
     build_graph(mod, target=target, opt_level=opt_level).save(tmp_path / "out")
     executor = GraphExecutor(Executable.load(tmp_path / "out"))
-    assert "cuMemcpy" not in executor.executable.library.source("cuda")
+    assert "cuMemcpy" not in executor.executable.program.source("cuda")
     for flag, sign, rows in ((True, 1, 3), (True, -1, 3), (False, 1, 3), (False, 1, 0), (True, -1, 1)):
         inputs = [np.asarray(flag), sign * np.ones((rows, 4), "float32")]
         executor.run(flag=inputs[0], x=inputs[1])
@@ -225,7 +225,7 @@ def test_kernels_are_timed_one_by_one_on_the_device(models: Any, executable: Exe
 def test_graphs_are_saved_with_their_kernels(models: Any, executable: Executable, tmp_path: Path, name: str) -> None:
     executable.save(tmp_path / name)
     loaded = Executable.load(tmp_path / name)
-    assert loaded.library.source("cuda") == executable.library.source("cuda")
+    assert loaded.program.source("cuda") == executable.program.source("cuda")
     x = models.array(3, 8)
     one, other = GraphExecutor(executable), GraphExecutor(loaded)
     for executor in (one, other):
@@ -296,11 +296,11 @@ def test_the_emulation_has_no_libraries(models: Any) -> None:
 def test_a_graph_is_compiled_where_there_is_no_gpu(models: Any, tmp_path: Path) -> None:
     pytest.importorskip("cuda.bindings.nvrtc")
     executable = build_graph(models.perceptron(), target="cuda -arch=sm_80")
-    assert {name.split("_kernel")[0] for name in executable.library.usage} == {
+    assert {name.split("_kernel")[0] for name in executable.program.usage} == {
         "fused_nn_dense_nn_bias_add_nn_relu", "fused_nn_dense", "fused_nn_softmax",
     }  # fmt: skip
     executable.save(tmp_path / "out")
-    assert ".visible .entry" in executable.library.source("ptx")
+    assert ".visible .entry" in executable.program.source("ptx")
     if not stepwell.cuda().exist:
         with pytest.raises(stepwell.DeviceError):
             GraphExecutor(Executable.load(tmp_path / "out"))

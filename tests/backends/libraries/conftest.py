@@ -16,7 +16,7 @@ from stepwell import GraphExecutor, Module
 from stepwell.backends.cuda.build import build_emulated
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
-from stepwell.backends.graph.executable import describe
+from stepwell.backends.graph.build import describe
 from stepwell.core.target import Target
 from stepwell.transforms.relay.libraries import library_symbols
 

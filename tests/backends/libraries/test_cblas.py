@@ -74,7 +74,7 @@ def test_products_are_those_of_numpy(product: Any) -> None:
         executable = build_graph(mod, target=target)
         assert any("cblas" in step.kernel for step in executable.calls) == ("cblas" in target)
         out = np.full(expected.shape, np.nan, expected.dtype)
-        executable.library["main"](*arrays, out)
+        executable.program["main"](*arrays, out)
         assert np.array_equal(out, expected)  # sums of these numbers are exact
 
 
@@ -113,8 +113,8 @@ def test_branches_and_constants_go_to_the_library_too() -> None:
 def test_the_processor_of_the_target_is_that_of_the_code() -> None:
     x = relay.var("x", shape=(1024,))
     mod = relay.module(relay.Function([x], relay.sqrt(x)))
-    plain = build_graph(mod, target="llvm -mcpu=x86-64").library.source("asm")
-    wide = build_graph(mod, target="llvm -mcpu=x86-64 -mattr=+avx").library.source("asm")
+    plain = build_graph(mod, target="llvm -mcpu=x86-64").program.source("asm")
+    wide = build_graph(mod, target="llvm -mcpu=x86-64 -mattr=+avx").program.source("asm")
     assert "ymm" not in plain
     assert "ymm" in wide
 

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from stepwell.backends.llvm import Target
+from stepwell.backends.llvm import Processor
 from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule, ObjectCode
 from stepwell.backends.runtime import register_func
 from stepwell.core.errors import ArgumentError, LinkError
@@ -123,18 +123,18 @@ def test_texts_of_the_program(compile_text) -> None:
 def test_code_is_made_for_the_target(compile_text, plain_target) -> None:
     assert "ymm" not in compile_text(ADD, target=plain_target).source("asm")
     assert not plain_target.has_half_conversions
-    assert Target("x86-64", "+avx,+f16c").has_half_conversions
+    assert Processor("x86-64", "+avx,+f16c").has_half_conversions
 
 
 def test_text_that_llvm_refuses_is_a_defect_of_ours() -> None:
     with pytest.raises(InvalidCodeError, match="defect of stepwell"):
-        ObjectCode.of("define void @f() { ret i32 0 }", Target.host())
+        ObjectCode.of("define void @f() { ret i32 0 }", Processor.host())
 
 
 def test_what_does_not_link_is_an_error_of_ours() -> None:
     text = "declare void @nobody()\ndefine void @f() { call void @nobody()\n ret void }"
     with pytest.raises(LinkError, match="does not link"):
-        NativeModule(ObjectCode.of(text, Target.host()).image, ["f"], [], {})
+        NativeModule(ObjectCode.of(text, Processor.host()).image, ["f"], [], {})
 
 
 def test_long_blocks_are_compiled_with_less_effort(compile_text) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 import stepwell
 from stepwell import ArgumentError, DeviceError, GraphExecutor, Schedule, build_graph, nd, parse_tvmscript, relay
-from stepwell.backends.runtime import Library
+from stepwell.backends.runtime import Program
 
 TEXT = """
 @T.prim_func
@@ -32,7 +32,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), N: T.Buffer
 """
 
 
-def add(name: str = "main", size: int = 8, blocks: int = 2, target: str = "cuda") -> Library:
+def add(name: str = "main", size: int = 8, blocks: int = 2, target: str = "cuda") -> Program:
     sch = Schedule(parse_tvmscript(TEXT.format(name=name, size=size)))
     outer, inner = sch.split(sch.get_loops(sch.get_block("B"))[0], [blocks, None])
     sch.bind(outer, "blockIdx.x")

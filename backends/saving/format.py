@@ -34,31 +34,41 @@ Chunks: TypeAlias = Iterable[bytes | memoryview]
 _CHUNK = 1 << 20  # bytes
 
 
+@dataclass(frozen=True)
+class Contents:
+    """The contents of an archive. kind: the kind of archive.  content: its description, as JSON values.  files: the
+    chunks of each file, by name.
+    """
+
+    kind: str
+    content: Mapping[str, Any]
+    files: Mapping[str, Chunks]
+
+
 # Writing
 
 
-def write_archive(path: Path, kind: str, content: Mapping[str, Any], files: Mapping[str, Chunks]) -> None:
+def write_archive(path: Path, contents: Contents) -> None:
     """Writes an archive: a tar if `path` ends in `.tar`, else a folder.
 
-    kind: the kind of archive.  content: its description, as JSON values.  files: the chunks of each file, by name.
     Replaces an archive at `path`. Raises OptionError if `path` holds anything else, and OSError.
     """
     path = path.resolve()
     check_replaceable(path)
     with _scratch(path) as folder:
-        entries = {name: _write(folder / name, chunks) for name, chunks in files.items()}
+        entries = {name: _write(folder / name, chunks) for name, chunks in contents.files.items()}
         manifest = {
             "format": FORMAT,
-            "kind": kind,
+            "kind": contents.kind,
             "stepwell": version("stepwell"),
             "files": entries,
-            "content": content,
+            "content": contents.content,
         }
         manifest["checksum"] = _checksum(manifest)
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
         if path.suffix == ".tar":
             packed = folder / "packed.tar"
-            _pack(packed, [folder / name for name in (MANIFEST, *files)])
+            _pack(packed, [folder / name for name in (MANIFEST, *contents.files)])
             os.replace(packed, path)
         else:
             _replace_folder(folder, path)

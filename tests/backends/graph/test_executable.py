@@ -1,4 +1,4 @@
-"""Saving and loading of compiled graphs and libraries."""
+"""Saving and loading of compiled graphs."""
 
 import hashlib
 import json
@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ import numpy as np
 import pytest
 
 import stepwell
-from stepwell import LinkError, LoadError, OptionError, UnsupportedError
+from stepwell import LoadError, OptionError
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
-from stepwell.backends.llvm import Target
-from stepwell.backends.llvm.saving import check_host
-from stepwell.backends.runtime import Library, archive
+from stepwell.backends.llvm import Processor
+from stepwell.backends.runtime import Program
+from stepwell.backends.saving import format as archive
 
 ROWS = '#relay.sizes<"n">'
 NET = f"""
@@ -33,12 +32,6 @@ relay.func @main("x" %x: tensor<?x8xf32, {ROWS}>) {{
   %4 = relay.add(%2, %3) : (tensor<?x3xf32, {ROWS}>, tensor<3xf32>) -> tensor<?x3xf32, {ROWS}>
   relay.return %4 : tensor<?x3xf32, {ROWS}>, %b : tensor<3xbf16>
 }}
-"""
-ADD = """
-@T.prim_func
-def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
-    for i in range(8):
-        B[i] = A[i] + 1.0
 """
 
 
@@ -63,11 +56,6 @@ def assert_same(one: Executable, other: Executable) -> None:
     for a, b in zip(run(one), run(other), strict=True):
         assert a.dtype == b.dtype
         assert a.tobytes() == b.tobytes()
-
-
-@pytest.fixture(params=["out", "out.tar"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return tmp_path / request.param
 
 
 def left_in(folder: Path) -> list[str]:
@@ -129,70 +117,6 @@ def test_saved_bytes_depend_on_the_graph_alone(executable: Executable, tmp_path:
     for name in ("a.tar", "b.tar"):
         executable.save(tmp_path / name)
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
-
-
-def test_a_library_computes_the_same_after_it_was_exported(path: Path) -> None:
-    library = stepwell.build(stepwell.parse_tvmscript(ADD))
-    library.export(path)
-    loaded = Library.load(path)
-    out = np.zeros(8, "float32")
-    loaded(np.arange(8, dtype="float32"), out)
-    assert out.tolist() == [i + 1 for i in range(8)]
-    assert loaded["main"].signature == library["main"].signature
-    with pytest.raises(stepwell.ArgumentError, match=r"no source called 'asm', there is none, for it was loaded"):
-        loaded.source("asm")
-
-
-def test_assertions_packed_functions_and_c_functions_come_along(path: Path) -> None:
-    text = """
-@T.prim_func
-def main(a: T.handle, b: T.handle, x: T.float32):
-    n = T.int64()
-    A = T.match_buffer(a, (n,), "float32")
-    B = T.match_buffer(b, (n,), "float32")
-    assert x > T.float32(0), "x must be positive"
-    T.evaluate(T.call_packed("test.saving.double", B))
-    for i in range(n):
-        A[i] = T.call_extern("float32", "hypotf", B[i], x)
-"""
-    called: list[int] = []
-    stepwell.register_func("test.saving.double", lambda b: called.append(len(b)), override=True)
-    stepwell.build(stepwell.parse_tvmscript(text)).export(path)
-    loaded = Library.load(path)
-    a, b = np.zeros(2, "float32"), np.array([3, 6], "float32")
-    loaded(a, b, 4.0)
-    assert called == [2]
-    assert a[0] == 5
-    with pytest.raises(stepwell.StepwellError, match="x must be positive"):
-        loaded(a, b, -1.0)
-    with pytest.raises(stepwell.ArgumentError, match="main: "):
-        loaded(a, np.zeros(3, "float32"), 1.0)
-
-
-def test_c_functions_that_nobody_has_are_an_error_of_linking(path: Path) -> None:
-    import ctypes
-
-    callback = ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: 7)
-    address = ctypes.cast(callback, ctypes.c_void_p).value or 0
-    text = (
-        '@T.prim_func\ndef main(A: T.Buffer((1,), "int32")):\n    A[0] = T.call_extern("int32", "test_saving_seven")\n'
-    )
-    from stepwell.backends.llvm import compile_module
-    from stepwell.transforms.pipelines import lower
-
-    symbols = {"test_saving_seven": address}
-    compile_module(lower(stepwell.parse_tvmscript(text)).op, symbols=symbols).export(path)
-    with pytest.raises(LinkError, match="test_saving_seven"):
-        Library.load(path)
-    out = np.zeros(1, "int32")
-    Library.load(path, symbols)(out)
-    assert out[0] == 7
-
-
-def test_functions_of_python_cannot_be_saved(path: Path) -> None:
-    library = stepwell.build(stepwell.parse_tvmscript(ADD), target="python")
-    with pytest.raises(UnsupportedError, match="expected one of native code"):
-        library.export(path)
 
 
 def test_libraries_are_found_again(path: Path) -> None:
@@ -285,6 +209,12 @@ def test_an_interrupted_replacement_leaves_the_old_one(
 # Corrupt files
 
 
+def test_a_graph_is_no_program(executable: Executable, path: Path) -> None:
+    executable.save(path)
+    with pytest.raises(LoadError, match="a graph, expected a library"):
+        Program.load(path)
+
+
 def test_what_is_not_there_or_none_of_ours_is_not_loaded(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="nowhere: there is nothing"):
         Executable.load(tmp_path / "nowhere")
@@ -293,12 +223,6 @@ def test_what_is_not_there_or_none_of_ours_is_not_loaded(tmp_path: Path) -> None
     (tmp_path / "file").write_bytes(b"x" * 2000)
     with pytest.raises(LoadError, match="no folder and no tar"):
         Executable.load(tmp_path / "file")
-
-
-def test_a_library_is_no_graph(executable: Executable, path: Path) -> None:
-    executable.save(path)
-    with pytest.raises(LoadError, match="a graph, expected a library"):
-        Library.load(path)
 
 
 @pytest.mark.parametrize("name", ["code.o", "constants.bin", "graph.mlir"])
@@ -387,7 +311,7 @@ def test_code_for_more_than_this_processor_has_is_refused(executable: Executable
     edit(tmp_path / "out", lambda said: said["content"]["code"].update(cpu="tomorrow", features="+warp,+weft"))
     with pytest.raises(LoadError, match=r"made for tomorrow, whose features it does not say, this machine is"):
         Executable.load(tmp_path / "out")
-    host = Target.host()
+    host = Processor.host()
     features = f"{host.features},+weft,+warp"
     edit(tmp_path / "out", lambda said: said["content"]["code"].update(features=features))
     with pytest.raises(LoadError, match=r"made for tomorrow with warp, weft, which this machine \(.+\) does not have"):
@@ -401,14 +325,9 @@ def test_code_for_another_system_is_refused(executable: Executable, tmp_path: Pa
         Executable.load(tmp_path / "out")
 
 
-def test_code_for_less_than_this_processor_has_is_loaded(
-    executable: Executable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code = executable.library.code
-    assert code is not None
-    monkeypatch.setattr(Target, "host", staticmethod(lambda: Target("haswell", "+avx2,+fma,-avx512f")))
-    doubled = "+avx512f,-fma,+avx2,-avx512f"
-    for cpu, features in (("x86-64", ""), ("nehalem", "-avx2,-fma,-avx512f"), ("haswell", ""), ("x", doubled)):
-        check_host(replace(code, cpu=cpu, features=features), Path("out"))
-    with pytest.raises(LoadError, match="made for x86-64-v3 with avx, bmi"):
-        check_host(replace(code, cpu="x86-64-v3", features=""), Path("out"))
+# Names
+
+
+def test_the_program_has_a_former_name(executable: Executable) -> None:
+    with pytest.warns(DeprecationWarning, match=r"Executable\.library is now Executable\.program"):
+        assert executable.library is executable.program

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -20,9 +19,10 @@ from ..devices.timing import Clock, device_clock
 from ..llvm.compile import link_code
 from ..runtime.arguments import describe
 from ..runtime.code import NativeCode
-from ..runtime.launches import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
-from ..runtime.library import CompiledFunction, Library
+from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
+from ..runtime.program import CompiledFunction, Program
 from ..runtime.signature import BufferParameter
+from ..saving.device import DeviceParts, device_contents
 from .nvrtc import KernelUsage
 
 
@@ -207,7 +207,7 @@ def _copy_to_device(array: np.ndarray[Any, Any], name: str) -> DeviceArray:
     return copy
 
 
-class DeviceLibrary(Library):
+class DeviceProgram(Program):
     """The functions of a program for devices."""
 
     def __init__(
@@ -218,18 +218,14 @@ class DeviceLibrary(Library):
         usage: Mapping[str, KernelUsage],
         symbols: Mapping[str, int] | None = None,
     ):
-        """native: the host code, linked here.  launcher: provides its symbols.  sources, usage: as of `Library`.
+        """native: the host code, linked here.  launcher: provides its symbols.  sources, usage: as of `Program`.
         symbols: addresses of other C functions that it calls.
         """
         function = EmulatedFunction if launcher.kind == "cuda_emulated" else DeviceFunction
         addresses = {**(symbols or {}), **launcher.symbols()}
         linked = link_code(native, symbols=addresses, function=function, keep_alive=launcher)
-        super().__init__(linked.functions, sources, native)
+        parts = DeviceParts(native, launcher.kind, launcher.code, usage)
+        super().__init__(linked.functions, sources, partial(device_contents, parts))
         self.launcher = launcher
         self.device_kind = launcher.kind
         self.usage = dict(usage)
-
-    def export(self, path: str | os.PathLike[str]) -> None:
-        from .saving import save_device_library
-
-        save_device_library(self, Path(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,9 @@ import numpy as np
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, ExecutionError
-from .archive import archive_kind
+from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
+from ..saving.format import Contents, write_archive
 from .arguments import ArgumentPacker, describe
-from .code import NativeCode
 from .packed import PackedCalls
 from .signature import Failure, FunctionSignature
 
@@ -125,7 +125,7 @@ def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:
     return read
 
 
-class Library:
+class Program:
     """The compiled functions of a module. `lib["main"]` returns a function, which keeps the code alive; `lib(...)`
     calls the only function.
     """
@@ -137,38 +137,42 @@ class Library:
         self,
         functions: Mapping[str, CompiledFunction],
         sources: Mapping[str, Callable[[], str]],
-        code: NativeCode | None = None,
+        contents: Callable[[], Contents] | None = None,
     ) -> None:
-        """`sources`: the function that produces each text of `source`. `code`: the native code to save, if any."""
+        """`sources`: the function that produces each text of `source`. `contents`: the function that produces the
+        archive of the program, if it has native code.
+        """
         self.functions = dict(functions)
-        self.code = code
         self.usage: dict[str, KernelUsage] = {}
         """The resources that each kernel uses of a GPU, as reported by the compiler."""
         self._sources = dict(sources)
+        self._contents = contents
+
+    def contents(self) -> Contents:
+        """The contents of the archive that `export` writes. Raises UnsupportedError for a program without native
+        code.
+        """
+        if self._contents is None:
+            raise UnsupportedError("a library of Python's functions cannot be saved, expected one of native code")
+        return self._contents()
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Saves the functions: as one file if `path` ends in `.tar`, else as a folder.
 
-        Replaces a library saved at `path`. Raises OptionError if `path` holds anything else, UnsupportedError for a
+        Replaces a program saved at `path`. Raises OptionError if `path` holds anything else, UnsupportedError for a
         program without native code, and OSError.
         """
-        from ..llvm.saving import save_library
-
-        save_library(self, Path(path))
+        write_archive(Path(path), self.contents())
 
     @staticmethod
-    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Library:
+    def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> Program:
         """Loads the functions that `export` saved. They are native code: load only files you trust.
 
         `symbols`: addresses of C symbols, which take precedence over those of the process. Raises LoadError if the
         files are broken or for another machine; LinkError for an undefined C symbol.
         """
-        from ..cuda.saving import KIND, load_device_library
-        from ..llvm.saving import load_library
-
-        if archive_kind(Path(path)) == KIND:
-            return load_device_library(Path(path))
-        return load_library(Path(path), symbols)
+        # By name, as loaders stand above the back ends, whose programs derive from this class.
+        return import_module("...saving.loading", __name__).load_program(Path(path), symbols)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         if name not in self.functions:

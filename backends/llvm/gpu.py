@@ -1,6 +1,6 @@
 """Lowering of the `gpu` dialect on the host: kernel launches and device memory, by functions of the device's driver.
 
-The functions are in a table (`runtime/launches.py`), a symbol like the variables that hold the handles of kernels.
+The functions are in a table (`runtime/launch_table.py`), a symbol like the variables that hold the handles of kernels.
 Their signatures are the driver's. The arguments of a kernel are the components of its operands, in order: for a memref
 the pointer, then its dynamic sizes, strides and offset.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import MemRefType
 
-from ..runtime.launches import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
+from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.signature import Failure
 from .function import FunctionEmitter, Lowerings, call, unsupported
 from .memref import byte_count, fresh_buffer, sizes_of, start

@@ -1,0 +1,47 @@
+"""The check that this machine can run native code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...core.errors import LoadError
+from ..runtime.code import NativeCode
+from .engine import Processor, host_triple
+
+_V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
+_V3 = f"{_V2} avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
+_LEVELS = {
+    "generic": "",
+    "x86-64": "",
+    "x86-64-v2": _V2,
+    "x86-64-v3": _V3,
+    "x86-64-v4": f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl",
+}
+"""The features of the processors with these names, as defined by the psABI of x86-64."""
+
+
+def check_host(code: NativeCode, path: Path) -> None:
+    """Raises LoadError unless this machine has all features that native code was compiled for."""
+    if code.triple != host_triple():
+        raise LoadError(f"{path}: made for {code.triple}, this machine is {host_triple()}")
+    host = Processor.host()
+    needed, has = _enabled(code.features), _enabled(host.features)
+    if code.cpu in _LEVELS:
+        needed |= set(_LEVELS[code.cpu].split())
+    elif code.cpu != host.cpu and not _names(code.features) >= _names(host.features):
+        raise LoadError(f"{path}: made for {code.cpu}, whose features it does not say, this machine is {host.cpu}")
+    missing = sorted(needed - has)
+    if missing:
+        raise LoadError(
+            f"{path}: made for {code.cpu} with {', '.join(missing)}, which this machine ({host.cpu}) does not have"
+        )
+
+
+def _enabled(features: str) -> set[str]:
+    """The enabled features; the last occurrence of each feature counts."""
+    signs = {name[1:]: name[0] for name in features.split(",") if name}
+    return {name for name, sign in signs.items() if sign == "+"}
+
+
+def _names(features: str) -> set[str]:
+    return {name[1:] for name in features.split(",") if name}

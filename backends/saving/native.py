@@ -1,0 +1,74 @@
+"""Native code as the content of an archive: an object file, and all else as JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ..runtime.code import NativeCode
+from ..runtime.signature import (
+    BufferParameter,
+    Failure,
+    FunctionSignature,
+    HandleParameter,
+    PackedSignature,
+    Parameter,
+    ScalarParameter,
+)
+from .format import Archive, Contents
+
+IMAGE = "code.o"
+KIND = "library"
+
+
+def native_contents(code: NativeCode) -> Contents:
+    """The contents of an archive of native code."""
+    return Contents(KIND, {"code": _describe(code)}, {IMAGE: [code.image]})
+
+
+_PARAMETERS = {"scalar": ScalarParameter, "handle": HandleParameter, "buffer": BufferParameter}
+_KINDS = {cls: kind for kind, cls in _PARAMETERS.items()}
+
+
+def _describe(code: NativeCode) -> dict[str, Any]:
+    """All fields of native code except its image, as JSON values."""
+    return {
+        "triple": code.triple,
+        "cpu": code.cpu,
+        "features": code.features,
+        "functions": [_describe_signature(function) for function in code.functions],
+        "failures": [asdict(failure) for failure in code.failures],
+        "packed": [_describe_signature(function) for function in code.packed],
+        "externals": list(code.externals),
+    }
+
+
+def _describe_signature(signature: FunctionSignature | PackedSignature) -> dict[str, Any]:
+    parameters = [{"kind": _KINDS[type(each)], **asdict(each)} for each in signature.parameters]
+    return {**asdict(signature), "parameters": parameters}
+
+
+def read_native(archive: Archive) -> NativeCode:
+    """The native code of an archive with the contents of `native_contents`, perhaps among others. Raises the errors of
+    `reading`.
+    """
+    fields = archive.content["code"]
+    return NativeCode(
+        archive.read(IMAGE),
+        fields["triple"],
+        fields["cpu"],
+        fields["features"],
+        tuple(FunctionSignature(**_read_signature(each)) for each in fields["functions"]),
+        tuple(Failure(**each) for each in fields["failures"]),
+        tuple(PackedSignature(**_read_signature(each)) for each in fields["packed"]),
+        tuple(fields["externals"]),
+    )
+
+
+def _read_signature(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "parameters": tuple(_read_parameter(**each) for each in fields["parameters"])}
+
+
+def _read_parameter(kind: str, **fields: Any) -> Parameter:
+    values: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in fields.items()}
+    return _PARAMETERS[kind](**values)
