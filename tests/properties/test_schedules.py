@@ -1,7 +1,6 @@
 """Every primitive leaves what a program computes as it is, or refuses and leaves the program as it is.
 
-`make fuzz` takes three thousand traces, a normal run over a hundred. A case that fails is shown as a file that
-`stepwell-opt -p apply-schedule` runs.
+A case that fails is shown as a file that `stepwell-opt -p apply-schedule` runs.
 """
 
 from textwrap import dedent, indent
@@ -23,9 +22,7 @@ from stepwell.tools.testing.traces import (
     with_trace,
 )
 
-pytestmark = pytest.mark.fuzz
-
-EXAMPLES = max(15, (settings().max_examples or 0) // 12)
+EXAMPLES = settings().max_examples // 2
 LONGEST = 8
 
 FAMILIES = {
