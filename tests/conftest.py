@@ -15,7 +15,7 @@ gc.set_threshold(50_000, 20, 50)
 # How long an example takes says nothing on a shared machine.
 settings.register_profile(
     "test",
-    max_examples=15,
+    max_examples=10,
     derandomize=True,
     database=None,
     deadline=None,

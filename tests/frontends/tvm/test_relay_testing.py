@@ -31,7 +31,7 @@ NETS: dict[str, Callable[[], Any]] = {
     "vgg": lambda: testing.vgg.get_net(1, (3, 32, 32), 10, batch_norm=True),
     "dcgan": lambda: testing.dcgan.get_net(2, ngf=8),
 }
-LARGE = ("resnet of 50 layers", "vgg", "mobilenet in NHWC")
+LARGE = ("resnet of 18 layers", "resnet of 50 layers", "vgg", "mobilenet", "mobilenet in NHWC")
 """What has layers like others, but more or larger ones: `make slow` runs them."""
 
 

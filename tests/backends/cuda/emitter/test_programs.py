@@ -17,8 +17,6 @@ from stepwell.transforms.pipelines import apply_passes, lower
 
 # A failure is not made smaller: each attempt is a run of g++.
 OPTIONS = settings(
-    max_examples=15,
-    deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
         HealthCheck.filter_too_much,
