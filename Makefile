@@ -5,10 +5,16 @@ PEER_VENV := .venv-peer
 BIN := $(VENV)/bin
 PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
+MINUTES ?= 10
 PYTEST := $(BIN)/python -m pytest
+# A worker takes half of the tests in their order, and then from the other: few fixtures are made twice.
+PARALLEL := -n $(JOBS) --dist worksteal
 # What `make demo` shows landing by landing.
 DEMO := examples/vector_add.py
 EXAMPLES := $(wildcard examples/*.py)
+
+# Many tests start processes, which should not compile the source anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint types wheel check fuzz slow peer-test onnx-suite gpu-suite bench dev clean
 .DEFAULT_GOAL := help
@@ -23,8 +29,8 @@ demo: $(VENV)/.has-core ## print an example at every landing; compile, run and c
 	done
 	@echo; $(BIN)/python examples/schedule_matmul.py
 
-test: $(VENV)/.has-test ## all tests (pytest, hypothesis, filecheck)
-	$(PYTEST) -q -n $(JOBS)
+test: $(VENV)/.has-test ## the tests that protect main, with the same examples each time
+	$(PYTEST) -q $(PARALLEL)
 
 lint: $(VENV)/.has-lint ## ruff: rules and format
 	$(BIN)/ruff check --output-format concise .
@@ -38,11 +44,11 @@ wheel: $(VENV)/.has-dev ## build the wheel, install it in a clean venv, run our 
 
 check: test lint types wheel ## all of the above but the demo
 
-fuzz: $(VENV)/.has-test ## the property tests and the mutation tests, at least ten thousand inputs
-	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q -n $(JOBS) -m fuzz
+fuzz: $(VENV)/.has-test ## random examples for the property tests: MINUTES=10, SEED=... repeats a search
+	$(BIN)/python .ci/fuzz.py --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
 
-slow: $(VENV)/.has-test ## the tests that take long
-	$(PYTEST) -q -n $(JOBS) -m slow
+slow: $(VENV)/.has-test ## the tests that take long, and that `make test` leaves out
+	$(PYTEST) -q $(PARALLEL) -m slow
 
 peer-test: $(VENV)/.has-test $(PEER_VENV)/.has-peers ## compare with apache-tvm and iree-opt, in a venv of their own
 	STEPWELL_PEER_BIN=$(CURDIR)/$(PEER_VENV)/bin $(PYTEST) -q -m peer

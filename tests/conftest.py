@@ -1,4 +1,4 @@
-"""Hypothesis profiles (HYPOTHESIS_PROFILE=dev, ci or nightly) and the tools of peer projects."""
+"""Hypothesis profiles (the same examples in each run, except under `make fuzz`), and the tools of peer projects."""
 
 import gc
 import os
@@ -13,11 +13,24 @@ from hypothesis import HealthCheck, settings
 gc.set_threshold(50_000, 20, 50)
 
 # The time of an example is meaningless on a shared machine.
-settings.register_profile("base", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("dev", settings.get_profile("base"), max_examples=50)
-settings.register_profile("ci", settings.get_profile("base"), max_examples=15, derandomize=True)
-settings.register_profile("nightly", settings.get_profile("base"), max_examples=5000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+settings.register_profile(
+    "test",
+    max_examples=10,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "fuzz", settings.get_profile("test"), derandomize=False, max_examples=int(os.environ.get("FUZZ_EXAMPLES", "100"))
+)
+settings.load_profile("test")
+
+
+@pytest.fixture(scope="session")
+def fuzz_seed(pytestconfig: pytest.Config) -> int:
+    """The seed of tests that draw random inputs without hypothesis: 0, or the seed of the round of `make fuzz`."""
+    return int(pytestconfig.getoption("--hypothesis-seed") or 0)
 
 
 def _peer_tool(name: str) -> Path:

@@ -33,7 +33,7 @@ def read_fields(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_spec(name: str, shape: list[Any], dtype: str, offset: int | None = None) -> TensorSpec:
+def _read_spec(name: str, shape: list[Any], dtype: str, **_offset: int) -> TensorSpec:
     return TensorSpec(name, tuple(shape), dtype)
 
 

@@ -42,8 +42,8 @@ def output(installed: Installed, *command: str) -> str:
     return done.stdout
 
 
-def test_the_page_shows_the_files_and_what_is_printed() -> None:
-    assert extending_page(PAGE, PACKAGES) == PAGE, "python -m stepwell.tools.docs makes it anew"
+def test_the_page_shows_the_files_and_what_is_printed(installed: Installed) -> None:
+    assert extending_page(PAGE, PACKAGES, installed) == PAGE, "python -m stepwell.tools.docs makes it anew"
 
 
 def test_no_folder_of_a_package_is_taken_for_the_package() -> None:

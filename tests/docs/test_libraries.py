@@ -19,8 +19,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return install_packages(PACKAGES, tmp_path_factory.mktemp("external_library"))
 
 
-def test_the_page_shows_the_files_and_what_is_printed() -> None:
-    assert extending_page(PAGE, PACKAGES) == PAGE, "python -m stepwell.tools.docs makes it anew"
+def test_the_page_shows_the_files_and_what_is_printed(installed: Installed) -> None:
+    assert extending_page(PAGE, PACKAGES, installed) == PAGE, "python -m stepwell.tools.docs makes it anew"
 
 
 def test_the_page_shows_every_file_of_python_and_metadata() -> None:

@@ -42,7 +42,7 @@ def run(mod: Module, target: str, *arguments: Any) -> None:
 
 
 @given(case=sized_cases(), seed=st.integers(0, 2**16), target=st.sampled_from(TARGETS))
-@settings(max_examples=100)
+@settings(max_examples=settings().max_examples * 5)
 def test_expressions_compute_what_numpy_computes(case: Case, seed: int, target: str) -> None:
     mod = te.create_te_func(case.build(te), case.index_dtype)
     inputs = case.inputs(te, seed)
@@ -105,7 +105,7 @@ class Axis:
 
 
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples * 2)
 def test_all_agree_on_expressions_of_any_types_and_shapes(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
     sizes = st.lists(st.integers(3, 6), min_size=0, max_size=3)

@@ -32,7 +32,12 @@ def _cases(cases: tuple[Any, ...]) -> Any:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
-@_cases(schedule_cases())
+def _case_and_weight(number: int, case: ScheduleCase) -> Any:
+    """All cases are compared with the recorded programs: the numbers of one in three are enough for `make test`."""
+    return pytest.param(case, id=case.name, marks=[pytest.mark.slow] if number % 3 else [])
+
+
+@pytest.mark.parametrize("case", [_case_and_weight(number, case) for number, case in enumerate(schedule_cases())])
 def test_a_recorded_trace_gives_a_program_that_computes_the_recorded_numbers(case: ScheduleCase) -> None:
     module = replayed(case).mod
     check_texts(module)

@@ -21,13 +21,17 @@ _RUN = re.compile(
 )
 
 
-def extending_page(text: str, packages: Path) -> str:
-    """The page with the current files in `packages` and the current output. FileNotFoundError for a missing file,
-    RuntimeError for code that fails."""
+def extending_page(text: str, packages: Path, installed: Installed | None = None) -> str:
+    """The page with the current files in `packages` and the current output.
+
+    installed: the installed packages; None installs them for this page alone.
+    Raises FileNotFoundError for a missing file, RuntimeError for code that fails.
+    """
     text = _FILE.sub(lambda block: _file(block, packages), text)
-    with tempfile.TemporaryDirectory() as folder:
-        installed = install_packages(packages, Path(folder))
+    if installed is not None:
         return _RUN.sub(lambda block: _run(block, installed), text)
+    with tempfile.TemporaryDirectory() as folder:
+        return extending_page(text, packages, install_packages(packages, Path(folder)))
 
 
 def files_on(text: str) -> list[str]:

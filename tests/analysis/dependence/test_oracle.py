@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -328,7 +327,6 @@ def is_legal(modules: list[Module], pairs: Pairs) -> bool:
     return compare_flows(value_flow(before), value_flow(after), renamed=pairs(before, after)) is None
 
 
-@pytest.mark.fuzz
 @given(seed=st.integers(0, 2**32))
 def test_what_is_legal_computes_the_same(seed: int, pairs: Pairs) -> None:
     generator = Generator(random.Random(seed))

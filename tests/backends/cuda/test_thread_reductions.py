@@ -21,8 +21,6 @@ pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binuti
 
 # Failures are not shrunk: each attempt runs g++.
 OPTIONS = settings(
-    max_examples=15,
-    deadline=None,
     suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
 )

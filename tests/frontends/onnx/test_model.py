@@ -259,10 +259,9 @@ def test_a_name_that_is_no_text_is_an_error() -> None:
 
 
 @pytest.mark.fuzz
-def test_bytes_that_are_changed_are_read_or_an_error() -> None:
-    rounds = 10_000 if settings().max_examples > 1000 else 500
-    random, data = Random(0), add_weight().SerializeToString()
-    for _ in range(rounds):
+def test_bytes_that_are_changed_are_read_or_an_error(fuzz_seed: int) -> None:
+    random, data = Random(fuzz_seed), add_weight().SerializeToString()
+    for _ in range(30 * settings().max_examples):
         broken = bytearray(data)
         for _ in range(random.randint(1, 3)):
             broken[random.randrange(len(broken))] = random.randrange(256)

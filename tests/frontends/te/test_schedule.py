@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
@@ -822,7 +822,6 @@ def schedules(draw: st.DrawFn) -> tuple[Any, list[Any], Any]:
     return s, args, reference
 
 
-@settings(deadline=None, max_examples=20)
 @given(schedules())
 def test_any_schedule_computes_the_same_or_is_refused(drawn: tuple[Any, list[Any], Any]) -> None:
     s, args, reference = drawn

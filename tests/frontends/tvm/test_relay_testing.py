@@ -32,7 +32,7 @@ NETS: dict[str, Callable[[], Any]] = {
     "vgg": lambda: testing.vgg.get_net(1, (3, 32, 32), 10, batch_norm=True),
     "dcgan": lambda: testing.dcgan.get_net(2, ngf=8),
 }
-LARGE = ("resnet of 50 layers", "vgg", "mobilenet in NHWC")
+LARGE = ("resnet of 18 layers", "resnet of 50 layers", "vgg", "mobilenet", "mobilenet in NHWC")
 """Networks that differ from others only in the number or the size of their layers; run by `make slow`."""
 
 

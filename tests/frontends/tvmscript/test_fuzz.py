@@ -1,22 +1,23 @@
 """Mutated and random text yields a program or a diagnostic, and no other outcome."""
 
-import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from stepwell.tools import fuzz
 from stepwell.tools.testing.corpus import programs_of_eras
 
 PROGRAMS = [path.read_text() for path in programs_of_eras()]
 _CHUNKS = 20
-_PER_CHUNK = 600 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 25
+_PER_CHUNK = settings().max_examples
 
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("chunk", range(_CHUNKS))
-def test_mutated_programs_end_in_a_program_or_a_diagnostic(chunk: int) -> None:
-    failures = list(fuzz.run(PROGRAMS, _PER_CHUNK, seed=chunk * _PER_CHUNK))
+def test_mutated_programs_end_in_a_program_or_a_diagnostic(chunk: int, fuzz_seed: int) -> None:
+    first = (fuzz_seed * _CHUNKS + chunk) * _PER_CHUNK
+    failures = list(fuzz.run(PROGRAMS, _PER_CHUNK, seed=first))
     assert not failures, "\n\n".join(f"seed {f.seed}\n{f.text}\n{f.error}" for f in failures[:3])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from xdsl.context import Context
 
 from stepwell import Schedule
@@ -37,7 +37,6 @@ def run(module: Module, arguments: dict[str, Any]) -> list[Any]:
     return values
 
 
-@settings(max_examples=15)
 @given(program=thread_reductions())
 def test_the_way_to_launches_leaves_what_is_computed(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program

@@ -26,7 +26,7 @@ def evaluations(draw: st.DrawFn) -> tuple[stepwell.Module, dict[str, Any], list[
 
 
 @given(evaluations())
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 def test_native_code_computes_the_polynomial(evaluation: Any) -> None:
     mod, arguments, numbers = evaluation
     assert str(stepwell.parse_mlir(str(mod))) == str(mod)

@@ -42,7 +42,7 @@ def test_the_pass_runs_in_the_lowering_of_tvm() -> None:
 
 
 @given(programs())
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 def test_no_result_changes(program: tuple[stepwell.Module, dict[str, Any]]) -> None:
     mod, arguments = program
     after = stepwell.apply_passes(mod, "vectorize-inner-loops{lanes=2}")

@@ -17,8 +17,6 @@ from stepwell.transforms.pipelines import apply_passes, lower
 
 # Failures are not shrunk: each attempt runs g++.
 OPTIONS = settings(
-    max_examples=15,
-    deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
         HealthCheck.filter_too_much,
