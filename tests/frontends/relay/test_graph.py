@@ -273,7 +273,7 @@ def test_a_graph_is_as_deep_as_a_model() -> None:
 
 
 def test_an_error_is_at_the_line_of_the_operator() -> None:
-    wrong = relay.add(x(), relay.var("y", shape=(5,)))
+    wrong: Any = relay.add(x(), relay.var("y", shape=(5,)))
     line = wrong.location.line.data
     with pytest.raises(TeError, match=rf"test_graph.py:{line}: error: add: "):
         relay.module(function(relay.exp(wrong)))
