@@ -270,10 +270,10 @@ class TensorSlice(ExprConvertible, Operators):
         self.indices = indices
 
     def __getitem__(self, indices: Any) -> Any:
-        more = indices if isinstance(indices, tuple) else (indices,)
-        leading = (*self.indices, *more)  # pyright: ignore[reportUnknownVariableType]
-        if len(leading) < self.tensor.ndim:  # pyright: ignore[reportUnknownArgumentType]
-            return TensorSlice(self.tensor, leading)  # pyright: ignore[reportUnknownArgumentType]
+        more: tuple[Any, ...] = indices if isinstance(indices, tuple) else (indices,)
+        leading = (*self.indices, *more)
+        if len(leading) < self.tensor.ndim:
+            return TensorSlice(self.tensor, leading)
         return self.tensor(*leading)
 
     def asexpr(self) -> PrimExpr:
@@ -383,24 +383,35 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
             for value in values:
                 result = fcombine(result, value)
             return result
-        axes: tuple[Any, ...] = tuple(axis) if isinstance(axis, list | tuple) else (axis,)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        if not axes or not all(isinstance(a, IterVar) and a.kind == "reduce" for a in axes):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
-        if len(set(axes)) < len(axes):
-            raise TeError(f"{name}: an axis is given twice")
-        several = isinstance(expr, tuple | list)
-        source = tuple(as_expr(value) for value in (expr if several else (expr,)))  # pyright: ignore[reportUnknownVariableType]
+        axes = _reduction_axes(axis, name)
+        source = tuple(as_expr(value) for value in _as_items(expr))
         combiner = _combiner(fcombine, fidentity, name, tuple(value.data_type for value in source))
-        starts = () if init is None else tuple(init) if isinstance(init, tuple | list) else (init,)  # pyright: ignore[reportUnknownVariableType]
-        if starts and len(starts) != len(source):  # pyright: ignore[reportUnknownArgumentType]
-            raise TeError(f"{name}: {len(starts)} values to start from, for {len(source)} that are reduced")  # pyright: ignore[reportUnknownArgumentType]
+        starts = () if init is None else _as_items(init)
+        if starts and len(starts) != len(source):
+            raise TeError(f"{name}: {len(starts)} values to start from, for {len(source)} that are reduced")
         inits = [cast(value.dtype, start) for value, start in zip(source, starts, strict=False)]
         condition = IntImm("bool", 1) if where is None else as_condition(where)
         results = reductions(combiner, source, axes, condition, inits)
-        return results if several else results[0]
+        return results if isinstance(expr, tuple | list) else results[0]
 
     reducer.__name__ = name
     return reducer
+
+
+def _as_items(value: Any) -> tuple[Any, ...]:
+    """The items of a tuple or a list; any other value alone."""
+    items: Any = value if isinstance(value, tuple | list) else (value,)
+    return tuple(items)
+
+
+def _reduction_axes(axis: Any, name: str) -> tuple[IterVar, ...]:
+    """One or several reduction axes. TeError for anything else, and for a repeated axis."""
+    axes = _as_items(axis)
+    if not axes or not all(isinstance(each, IterVar) and each.kind == "reduce" for each in axes):
+        raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
+    if len(set(axes)) < len(axes):
+        raise TeError(f"{name}: an axis is given twice")
+    return axes
 
 
 def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DType, ...]) -> CommReducer:
@@ -412,9 +423,9 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
         result, identity = fcombine(lhs, rhs), fidentity(*(dtype.name for dtype in kinds))
     sides: dict[str, tuple[PrimExpr, ...]] = {}
     for what, values in (("fcombine", result), ("fidentity", identity)):
-        items = tuple(values) if isinstance(values, tuple | list) else (values,)  # pyright: ignore[reportUnknownVariableType]
-        if len(items) != len(kinds):  # pyright: ignore[reportUnknownArgumentType]
-            raise TeError(f"{name}: {what} gives {len(items)} values, expected {len(kinds)}")  # pyright: ignore[reportUnknownArgumentType]
+        items = _as_items(values)
+        if len(items) != len(kinds):
+            raise TeError(f"{name}: {what} gives {len(items)} values, expected {len(kinds)}")
         sides[what] = tuple(cast(dtype.name, value) for dtype, value in zip(kinds, items, strict=True))
     return CommReducer(name, lhs, rhs, sides["fcombine"], sides["fidentity"])
 
@@ -471,8 +482,7 @@ def compute(
         for n, extent in zip(names, extents, strict=True)
     )
     result = fcompute(*(a.var for a in axis))
-    several = isinstance(result, tuple | list)
-    body = tuple(as_expr(value) for value in (result if several else (result,)))  # pyright: ignore[reportUnknownVariableType]
+    body = tuple(as_expr(value) for value in _as_items(result))
     if not body:
         raise TeError(f"compute {name}: no value")
     reduced = _reduce_axes(body, name)

@@ -172,8 +172,29 @@ def _arg_reducer(name: str, of_greatest: bool, last: bool = False) -> Callable[.
         return Select(is_better, a[0], b[0]), Select(is_better, a[1], b[1])
 
     limit = lowest if of_greatest else highest
-    none = -1 if last else 2**31 - 1
-    return comm_reducer(combine, lambda place, value: (const(none, place), limit(value)), name=name)
+
+    def identity(place: str, value: str) -> tuple[PrimExpr, PrimExpr]:
+        least = -(2**31) if parse_dtype(value).is_float else -1  # numbers have negative positions in `_nan_first`
+        return const(least if last else 2**31 - 1, place), limit(value)
+
+    return comm_reducer(combine, identity, name=name)
+
+
+def _nan_first(place: PrimExpr, value: PrimExpr, of_greatest: bool, last: bool) -> tuple[PrimExpr, PrimExpr]:
+    """The pair (position, element) of a float whose order has NaN before all numbers.
+
+    NaN becomes the best number. Among equal elements the sign of the position decides: NaN and numbers have positions
+    of different signs, 2**31 apart, which leaves one comparison that schedules may factor.
+    """
+    is_nan, far = scalar.isnan(value), place + const(-(2**31), "int32")
+    limit = highest if of_greatest else lowest
+    position = Select(is_nan, place, far) if last else Select(is_nan, far, place)
+    return position, Select(is_nan, limit(value.dtype), value)
+
+
+def _position_of(place: PrimExpr) -> PrimExpr:
+    """The position in a pair of `_nan_first`."""
+    return Select(place < 0, place - const(-(2**31), "int32"), place)
 
 
 place_of_greatest = _arg_reducer("place_of_greatest", True)
@@ -194,15 +215,14 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
             return elementwise(lambda x: const(0, "int32"), [data], f"T_{name}")
-        reducer = _arg_reducer(name, of_greatest, select_last_index)
-        positions, _ = _reduce(
-            data,
-            along,
-            keepdims,
-            lambda at, over, index: reducer((position(data, along, index), at(index)), axis=over),
-            f"{name}_red_temp",
-        )
-        return elementwise(lambda x: x, [positions], f"T_{name}")
+        reducer, is_float = _arg_reducer(name, of_greatest, select_last_index), data.data_type.is_float
+
+        def combine(at: Any, over: list[IterVar], index: Sequence[PrimExpr]) -> Any:
+            pair = position(data, along, index), at(index)
+            return reducer(_nan_first(*pair, of_greatest, select_last_index) if is_float else pair, axis=over)
+
+        positions, _ = _reduce(data, along, keepdims, combine, f"{name}_red_temp")
+        return elementwise(_position_of if is_float else lambda x: x, [positions], f"T_{name}")
 
     def reduce_array(
         data: Array,
@@ -226,8 +246,8 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
     formula.__doc__ = f"""{meaning} along `axis`, as an int32; along several axes, the row-major index.
 
     axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
-    axes with extent 1.  select_last_index: prefers the last of several equal elements, not the first. NaN makes the
-    result unspecified.
+    axes with extent 1.  select_last_index: prefers the last of several equal elements, not the first. NaN is
+    preferred to all numbers.
     """
     return operator(name, Pattern.COMM_REDUCE, reduce_array)(formula)
 

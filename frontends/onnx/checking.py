@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -70,33 +71,17 @@ def _check_known(names: Iterable[str], known: AbstractSet[str]) -> None:
 
 
 def _topological_order(nodes: Sequence[OnnxNode]) -> Sequence[OnnxNode]:
-    """The nodes in topological order; the given order if it is topological."""
+    """The nodes in topological order; the given order if it is topological. Raises OnnxError for a cycle."""
     makers = {name: index for index, node in enumerate(nodes) for name in node.outputs if name}
     needs = [sorted({makers[name] for name in used_names(node) if name in makers}) for node in nodes]
     if all(before < index for index, befores in enumerate(needs) for before in befores):
         return nodes
-    return [nodes[index] for index in _depth_first(needs, nodes)]
-
-
-def _depth_first(needs: Sequence[Sequence[int]], nodes: Sequence[OnnxNode]) -> Iterable[int]:
-    """A topological order of the indices of nodes. needs: for each node, the indices of the nodes whose results it
-    uses. Raises OnnxError for a cycle."""
-    done: dict[int, None] = {}
-    for root in range(len(needs)):
-        path: dict[int, list[int]] = {} if root in done else {root: list(reversed(needs[root]))}
-        while path:
-            last, left = next(reversed(path.items()))
-            if not left:
-                path.popitem()
-                done[last] = None
-                continue
-            following = left.pop()
-            if following in path:
-                cycle = list(path)[list(path).index(following) :]
-                raise OnnxError(f"nodes need each other: {' <- '.join(nodes[index].place for index in cycle)}")
-            if following not in done:
-                path[following] = list(reversed(needs[following]))
-    return done
+    try:
+        return [nodes[index] for index in TopologicalSorter(dict(enumerate(needs))).static_order()]
+    except CycleError as error:
+        cycle = reversed(error.args[1][1:])  # which begins and ends with the same node
+        places = " <- ".join(nodes[index].place for index in cycle)
+        raise OnnxError(f"nodes need each other: {places}") from None
 
 
 # Operators

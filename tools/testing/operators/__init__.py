@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from hypothesis import strategies as st
 
 from ....operators import OPERATORS
-from . import (
-    activations,
-    convolutions,
-    einsum,
-    filling,
-    grids,
-    image,
-    indexing,
-    math,
-    nn,
-    normalization,
-    padding,
-    pools,
-    quantization,
-    reduction,
-    scans,
-    sorting,
-    transform,
-)
 from .programs import program_of
 from .sampling import Sample
 
 __all__ = ["SAMPLES", "Sample", "missing", "program_of"]
 
-_FAMILIES = (
-    math,
-    reduction,
-    scans,
-    sorting,
-    transform,
-    nn,
-    activations,
-    normalization,
-    padding,
-    filling,
-    grids,
-    convolutions,
-    einsum,
-    pools,
-    image,
-    indexing,
-    quantization,
-)
+_MODULES = [import_module(f".{each.name}", __name__) for each in iter_modules(__path__)]
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    name: samples for module in _FAMILIES for name, samples in module.SAMPLES.items()
+    name: samples for module in _MODULES for name, samples in getattr(module, "SAMPLES", {}).items()
 }
 """A strategy for the operands and attributes of each operator."""
 
