@@ -15,12 +15,12 @@ _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)
 """The channels and the stride of each block (Howard et al., 2017, table 1)."""
 
 
-def _conv_bn_relu(data: Expr, name: str, layout: str, **attributes: Any) -> Expr:
+def _conv_bn_relu(data: Expr, name: str, layout: str, epsilon: float = 1e-5, **attributes: Any) -> Expr:
     """A convolution, a batch normalization and a ReLU. Weights for NHWC are HWIO, depthwise weights HWOI."""
     is_depthwise = attributes.get("groups", 1) > 1
     kernel = "OIHW" if layout == "NCHW" else "HWOI" if is_depthwise else "HWIO"
     convolved = conv2d(data, name=f"{name}_conv", data_layout=layout, kernel_layout=kernel, **attributes)
-    return nn.relu(batch_norm_infer(convolved, name=f"{name}_bn", axis=layout.index("C")))
+    return nn.relu(batch_norm_infer(convolved, name=f"{name}_bn", axis=layout.index("C"), epsilon=epsilon))
 
 
 def conv_block(
@@ -35,7 +35,7 @@ def conv_block(
 ) -> Expr:
     """A convolution, a batch normalization and a ReLU."""
     return _conv_bn_relu(
-        data, name, layout, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding
+        data, name, layout, epsilon, channels=channels, kernel_size=kernel_size, strides=strides, padding=padding
     )
 
 
