@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_float as f32
 from fractions import Fraction
 from typing import Any
@@ -17,16 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...core.dtypes import (
-    FLOAT_FORMATS,
-    SCALAR_DTYPES,
-    SMALL_FLOATS,
-    DType,
-    numpy_dtype,
-    parse_dtype,
-    type_of,
-    wrap_int,
-)
+from ...core.dtypes import FLOAT_FORMATS, DType, numpy_dtype, parse_dtype, type_of, wrap_int
 
 _DOUBLE, _QUAD = struct.Struct("=f"), struct.Struct("=I")
 _HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
@@ -89,16 +80,8 @@ def _f32(x: float) -> float:
     return f32(x).value
 
 
-_ROUND: dict[str, Callable[[float], float]] = {"float16": f16, "bfloat16": bf16, "float32": _f32, "float64": float}
-
-DECODE: dict[str, list[Any]] = {"float16": F16, "bfloat16": BF16}
-"""The value of each bit pattern of a type with a short name."""
-
-ENCODE: dict[str, Callable[[Any], int]] = {"float16": f16_bits, "bfloat16": bf16_bits}
-"""The function from a number to the bits of the nearest value of a type with a short name."""
-
-
-def _add_small_float(name: str) -> None:
+def _small_float(name: str) -> tuple[Callable[[float], float], Callable[[float], int], list[float]]:
+    """The rounding to a float type of at most 8 bits, the bits of the nearest value, and the value of each byte."""
     dtype = numpy_dtype(name)
     # A value computed in f32 may underflow to 0. For a type with a zero, a single rounding yields 0 as well.
     exact = float if FLOAT_FORMATS[name].semantics.has_zero else _f32
@@ -109,24 +92,92 @@ def _add_small_float(name: str) -> None:
     def bits(x: float) -> int:
         return int(np.asarray(dtype.type(exact(x))).view(np.uint8))
 
-    _ROUND[name], DECODE[name], ENCODE[name] = nearest, _decode_table(dtype), bits
-    globals()[short_name(name) or name] = nearest
+    return nearest, bits, _decode_table(dtype)
 
 
-def _add_small_integer(name: str) -> None:
+def _small_integer(name: str) -> tuple[Callable[[int], int], list[int]]:
+    """The bits of an integer of a type of less than 8 bits, and the value of each byte."""
     dtype = parse_dtype(name)
-    DECODE[name] = [wrap_int(byte, dtype) for byte in range(256)]
-    ENCODE[name] = lambda x: x % 2**dtype.bits
+    return lambda x: x % 2**dtype.bits, [wrap_int(byte, dtype) for byte in range(256)]
 
 
 with np.errstate(all="ignore"):
-    for _name in SCALAR_DTYPES:
-        if _name in SMALL_FLOATS:
-            _add_small_float(_name)
-        elif short_name(_name) and _name not in FLOAT_FORMATS:
-            _add_small_integer(_name)
-        if short := short_name(_name):
-            globals().update({f"{short}_bits": ENCODE[_name], short.upper(): DECODE[_name]})
+    f4e2m1fn, f4e2m1fn_bits, F4E2M1FN = _small_float("float4_e2m1fn")
+    f6e2m3fn, f6e2m3fn_bits, F6E2M3FN = _small_float("float6_e2m3fn")
+    f6e3m2fn, f6e3m2fn_bits, F6E3M2FN = _small_float("float6_e3m2fn")
+    f8e3m4, f8e3m4_bits, F8E3M4 = _small_float("float8_e3m4")
+    f8e4m3, f8e4m3_bits, F8E4M3 = _small_float("float8_e4m3")
+    f8e4m3b11fnuz, f8e4m3b11fnuz_bits, F8E4M3B11FNUZ = _small_float("float8_e4m3b11fnuz")
+    f8e4m3fn, f8e4m3fn_bits, F8E4M3FN = _small_float("float8_e4m3fn")
+    f8e4m3fnuz, f8e4m3fnuz_bits, F8E4M3FNUZ = _small_float("float8_e4m3fnuz")
+    f8e5m2, f8e5m2_bits, F8E5M2 = _small_float("float8_e5m2")
+    f8e5m2fnuz, f8e5m2fnuz_bits, F8E5M2FNUZ = _small_float("float8_e5m2fnuz")
+    f8e8m0fnu, f8e8m0fnu_bits, F8E8M0FNU = _small_float("float8_e8m0fnu")
+
+i2_bits, I2 = _small_integer("int2")
+i4_bits, I4 = _small_integer("int4")
+ui2_bits, UI2 = _small_integer("uint2")
+ui4_bits, UI4 = _small_integer("uint4")
+
+_ROUND: Mapping[str, Callable[[float], float]] = {
+    "float64": float,
+    "float32": _f32,
+    "float16": f16,
+    "bfloat16": bf16,
+    "float4_e2m1fn": f4e2m1fn,
+    "float6_e2m3fn": f6e2m3fn,
+    "float6_e3m2fn": f6e3m2fn,
+    "float8_e3m4": f8e3m4,
+    "float8_e4m3": f8e4m3,
+    "float8_e4m3b11fnuz": f8e4m3b11fnuz,
+    "float8_e4m3fn": f8e4m3fn,
+    "float8_e4m3fnuz": f8e4m3fnuz,
+    "float8_e5m2": f8e5m2,
+    "float8_e5m2fnuz": f8e5m2fnuz,
+    "float8_e8m0fnu": f8e8m0fnu,
+}
+
+DECODE: Mapping[str, Sequence[Any]] = {
+    "float16": F16,
+    "bfloat16": BF16,
+    "float4_e2m1fn": F4E2M1FN,
+    "float6_e2m3fn": F6E2M3FN,
+    "float6_e3m2fn": F6E3M2FN,
+    "float8_e3m4": F8E3M4,
+    "float8_e4m3": F8E4M3,
+    "float8_e4m3b11fnuz": F8E4M3B11FNUZ,
+    "float8_e4m3fn": F8E4M3FN,
+    "float8_e4m3fnuz": F8E4M3FNUZ,
+    "float8_e5m2": F8E5M2,
+    "float8_e5m2fnuz": F8E5M2FNUZ,
+    "float8_e8m0fnu": F8E8M0FNU,
+    "int2": I2,
+    "int4": I4,
+    "uint2": UI2,
+    "uint4": UI4,
+}
+"""The value of each bit pattern of a type with a short name."""
+
+ENCODE: Mapping[str, Callable[[Any], int]] = {
+    "float16": f16_bits,
+    "bfloat16": bf16_bits,
+    "float4_e2m1fn": f4e2m1fn_bits,
+    "float6_e2m3fn": f6e2m3fn_bits,
+    "float6_e3m2fn": f6e3m2fn_bits,
+    "float8_e3m4": f8e3m4_bits,
+    "float8_e4m3": f8e4m3_bits,
+    "float8_e4m3b11fnuz": f8e4m3b11fnuz_bits,
+    "float8_e4m3fn": f8e4m3fn_bits,
+    "float8_e4m3fnuz": f8e4m3fnuz_bits,
+    "float8_e5m2": f8e5m2_bits,
+    "float8_e5m2fnuz": f8e5m2fnuz_bits,
+    "float8_e8m0fnu": f8e8m0fnu_bits,
+    "int2": i2_bits,
+    "int4": i4_bits,
+    "uint2": ui2_bits,
+    "uint4": ui4_bits,
+}
+"""The function from a number to the bits of the nearest value of a type with a short name."""
 
 
 def round_to(dtype: DType, x: float) -> float:

@@ -8,8 +8,10 @@ import pytest
 
 import stepwell
 from stepwell import LinkError, UnsupportedError
+from stepwell.backends.cuda.build import build_emulated
 from stepwell.backends.llvm import compile_module
 from stepwell.backends.runtime import Program
+from stepwell.core.target import Target
 from stepwell.transforms.pipelines import lower
 
 ADD = """
@@ -77,3 +79,18 @@ def test_functions_of_python_cannot_be_saved(path: Path) -> None:
     program = stepwell.build(stepwell.parse_tvmscript(ADD), target="python")
     with pytest.raises(UnsupportedError, match="expected one of native code"):
         program.export(path)
+
+
+def test_c_functions_are_given_to_programs_for_devices_too(path: Path) -> None:
+    callback = ctypes.CFUNCTYPE(ctypes.c_int32)(lambda: called.append(7) or 0)
+    called: list[int] = []
+    symbols = {"test_saving_seven": ctypes.cast(callback, ctypes.c_void_p).value or 0}
+    text = """
+@T.prim_func
+def main(A: T.Buffer((1,), "int32")):
+    T.func_attr({"tir.is_host_func": True})
+    T.evaluate(T.call_extern("int32", "test_saving_seven"))
+"""
+    build_emulated(stepwell.parse_tvmscript(text), Target("cuda-emulated"), symbols=symbols).export(path)
+    Program.load(path, symbols)(np.zeros(1, "int32"))
+    assert called == [7]

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import FileLineColLoc
 
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError
@@ -274,6 +275,7 @@ def test_a_graph_is_as_deep_as_a_model() -> None:
 
 def test_an_error_is_at_the_line_of_the_operator() -> None:
     wrong: Any = relay.add(x(), relay.var("y", shape=(5,)))
+    assert isinstance(wrong.location, FileLineColLoc)
     line = wrong.location.line.data
     with pytest.raises(TeError, match=rf"test_graph.py:{line}: error: add: "):
         relay.module(function(relay.exp(wrong)))
