@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 from ..core.dtypes import dtype_of
 from ..dialects.tir import AttrOp, ForOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
 from .index import Analyzer, Lin
-from .iter_map import Domain, IterVar, iteration_domain, why_not_onto
-from .regions import Box, IsFixed, Side, fixed_inside, required_region, shape_sides, touched_box
+from .iter_map import Domain, DomainVar, iteration_domain, why_not_onto
+from .regions import AccessBox, IndexRange, IsFixed, fixed_inside, required_region, shape_sides, touched_box
 from .scopes import ancestors
 
 
@@ -42,7 +42,7 @@ def _is_filled(
     loop: ForOp | LaunchThreadOp,
     loads: Sequence[LoadOp],
     stores: Sequence[StoreOp],
-    shape: list[Side],
+    shape: list[IndexRange],
 ) -> bool:
     is_fixed = fixed_inside(loop)
     positions = {op: n for n, op in enumerate(loop.body.block.ops)}
@@ -59,7 +59,9 @@ def _is_filled(
     return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, shape) for op in first)
 
 
-def _region(analyzer: Analyzer, boxes: Sequence[Box | None], is_fixed: IsFixed, shape: list[Side]) -> list[Side] | None:
+def _region(
+    analyzer: Analyzer, boxes: Sequence[AccessBox | None], is_fixed: IsFixed, shape: list[IndexRange]
+) -> list[IndexRange] | None:
     known = [box for box in boxes if box is not None]
     region = required_region(analyzer, known, is_fixed, shape) if len(known) == len(boxes) else None
     return region if isinstance(region, list) else None
@@ -69,9 +71,9 @@ def _fills(
     analyzer: Analyzer,
     loop: ForOp | LaunchThreadOp,
     store: StoreOp,
-    read: Sequence[Side],
+    read: Sequence[IndexRange],
     is_fixed: IsFixed,
-    shape: list[Side],
+    shape: list[IndexRange],
 ) -> bool:
     """Whether a store writes, in each iteration of a loop, all of a box that contains `read`."""
     around = list(ancestors(store))
@@ -83,10 +85,10 @@ def _fills(
     if any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True)):
         return False
     domain = iteration_domain(analyzer, loops)
-    lanes, indices = list[IterVar](), list[Lin]()
+    lanes, indices = list[DomainVar](), list[Lin]()
     for index in store.indices:
         if isinstance(ramp := index.owner, RampOp):
-            lanes.append(IterVar(index, Lin(), Lin(dtype_of(index.type).lanes)))
+            lanes.append(DomainVar(index, Lin(), Lin(dtype_of(index.type).lanes)))
             indices.append(analyzer.exact(ramp.base) + Lin.of(index) * int(constant_value(ramp.stride) or 0))
         else:
             indices.append(analyzer.exact(index))

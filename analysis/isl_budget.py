@@ -18,7 +18,7 @@ MAPS = 2_000_000
 
 
 @contextmanager
-def at_most(operations: int) -> Generator[None]:
+def isl_operation_limit(operations: int) -> Generator[None]:
     """Limits isl to `operations` of its basic operations in the body; else isl.Error."""
     context = isl.DEFAULT_CONTEXT
     context.set_max_operations(operations)

@@ -15,7 +15,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..core.dtypes import dtype_of, int_fits, type_of, wrap_int
+from ..core.dtypes import dtype_of, int_fits, mlir_type, wrap_int
 from ..dialects.tir import (
     DIVISIONS,
     SHIFTS,
@@ -40,7 +40,7 @@ from ..dialects.tir.tree import is_pure_expression
 _ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
 
 
-class NotLanes(Exception):
+class NotVectorizable(Exception):
     """An op has no equivalent on the lanes of vectors."""
 
 
@@ -63,7 +63,7 @@ _Known = SSAValue | _Ramp | _Vector
 """The values of all lanes for one value of an iteration; an SSA value is the same in each lane."""
 
 
-class Lanes:
+class LaneBuilder:
     """Emits the computation of `count` iterations of a loop at once, at the insertion point of `builder`.
 
     mask: the active lanes, a vector of bools; None for all. Inactive lanes neither read nor write memory and do nothing
@@ -94,7 +94,7 @@ class Lanes:
         """The scalar that equals `value` in all lanes. NotLanes if the lanes differ."""
         scalar = self.scalar(value)
         if scalar is None:
-            raise NotLanes
+            raise NotVectorizable
         return scalar
 
     def value(self, value: SSAValue) -> SSAValue:
@@ -125,14 +125,14 @@ class Lanes:
     def _get(self, value: SSAValue) -> _Known:
         known = self._known.get(value) if self.is_inside(value) else value
         if known is None:
-            raise NotLanes
+            raise NotVectorizable
         return known
 
     def _as_vector(self, known: _Known, type: Attribute) -> SSAValue:
         if isinstance(known, _Vector):
             return known.value
         if isinstance(type, VectorType) or isinstance(type, HandleType) or not _is_number(type):
-            raise NotLanes
+            raise NotVectorizable
         if isinstance(known, _Ramp):
             base, stride = (self._scalar_of(n, type) for n in (known.base, known.stride))
             return self.builder.ramp(base, stride, self.count)
@@ -142,12 +142,12 @@ class Lanes:
         return self.builder.const(number, dtype_of(type)) if isinstance(number, int) else number
 
     def _type(self, type: Attribute) -> Attribute:
-        return type_of(dtype_of(type).with_lanes(self.count))
+        return mlir_type(dtype_of(type).with_lanes(self.count))
 
     # Lanes that are on
 
     @contextmanager
-    def where(self, condition: SSAValue, holds: bool) -> Generator[None]:
+    def restrict_mask(self, condition: SSAValue, holds: bool) -> Generator[None]:
         """Restricts the mask to the lanes in which `condition` equals `holds`, in the body."""
         chosen = self.vector(condition)
         if not holds:
@@ -169,13 +169,13 @@ class Lanes:
         elif isinstance(op, IfThenElseOp):
             self._choice(op)
         elif not is_pure_expression(op) or (self.mask is not None and not _is_harmless(op)):
-            raise NotLanes
+            raise NotVectorizable
         elif all(self.scalar(v) is not None for v in op.operands):
-            self.same(op)
+            self.clone_uniform(op)
         else:
             self._compute(op)
 
-    def same(self, op: Operation) -> None:
+    def clone_uniform(self, op: Operation) -> None:
         """Emits a single copy of an op without regions whose operands are the same in all lanes."""
         copy = op.clone({v: self.uniform(v) for v in op.operands})
         self.builder.insert(copy)
@@ -195,7 +195,7 @@ class Lanes:
     def _compute(self, op: Operation) -> None:
         types = [v.type for v in (*op.operands, *op.results)]
         if len(op.results) != 1 or isinstance(op, ShuffleOp | CallExternOp) or not all(map(_is_number, types)):
-            raise NotLanes
+            raise NotVectorizable
         ramp = self._ramp(op)
         if ramp is not None:
             self._known[op.results[0]] = ramp
@@ -266,7 +266,7 @@ class Lanes:
         chosen = self.vector(op.condition)
         values: list[SSAValue] = []
         for region, holds in ((op.then, True), (op.orelse, False)):
-            with self.where(op.condition, holds):
+            with self.restrict_mask(op.condition, holds):
                 values.append(self._as_vector(self._region(region.block), op.result.type))
         self.builder.location = op.location
         self._known[op.result] = _Vector(self.builder.select(chosen, *values))
@@ -302,34 +302,34 @@ class Lanes:
                 self.let(op)
             else:
                 self.expression(op)
-        raise NotLanes
+        raise NotVectorizable
 
     # Memory
 
     def declare(self, op: DeclBufferOp) -> None:
         """Emits a buffer declaration that is the same in all lanes."""
         if self.mask is not None:
-            raise NotLanes
-        self.same(op)
+            raise NotVectorizable
+        self.clone_uniform(op)
 
     def _load(self, op: LoadOp) -> None:
         same = all(self.scalar(v) is not None for v in op.operands)
         if same and self.mask is None:
-            self.same(op)
+            self.clone_uniform(op)
             return
         indices = self._indices(op.indices)
         if op.predicate is not None or indices is None or isinstance(op.result.type, VectorType):
-            raise NotLanes
+            raise NotVectorizable
         load = LoadOp(self.uniform(op.buffer), indices, self.mask)
         self._known[op.result] = _Vector(self.builder.insert(load).result)
 
     def store(self, op: StoreOp) -> None:
         """Emits a store of one element in each lane, each at a different index."""
         if op.predicate is not None or isinstance(op.value.type, VectorType) or not op.indices:
-            raise NotLanes
+            raise NotVectorizable
         last = self._get(op.indices[-1])
         if isinstance(last, SSAValue) or (isinstance(last, _Ramp) and last.stride == 0):
-            raise NotLanes
+            raise NotVectorizable
         value = self.vector(op.value)
         self.builder.location = op.location
         indices = self._indices(op.indices)

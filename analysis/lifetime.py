@@ -24,7 +24,7 @@ from ..dialects.tir import (
     WhileOp,
     constant_value,
 )
-from .dependence.affine import DIM, Affine, NotAffine, Parameters, condition, iterations
+from .dependence.affine import DIM, Affine, NotAffineValue, Parameters, condition, iterations
 from .filled import is_filled_before_reads
 from .index import Analyzer
 from .scopes import ancestors
@@ -228,7 +228,7 @@ class _Collector:
         index = Affine(self.analyzer, self.affine.parameters, 1)
         try:
             inside = index.range(0, 0, extent)
-        except NotAffine:
+        except NotAffineValue:
             inside = index.universe()
         if function is None:
             return isl.Map.from_domain_and_range(self.affine.universe(), inside)
@@ -237,7 +237,7 @@ class _Collector:
     def _function(self, value: SSAValue) -> isl.PwAff | None:
         try:
             return self.affine.function(value)
-        except NotAffine:
+        except NotAffineValue:
             return None
 
     def _is_fixed(self, value: SSAValue) -> bool:

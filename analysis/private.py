@@ -26,7 +26,7 @@ from ..dialects.tir.tree import is_pure_expression
 from .lanes import free_values
 
 
-def private_uses(loop: ForOp, count: int) -> Iterator[set[Operation]]:
+def uses_of_private_memory(loop: ForOp, count: int) -> Iterator[set[Operation]]:
     """For each memory from outside of `loop` that each iteration needs a private copy of: the ops that access it.
 
     Excludes memory that all `count` iterations can share, because each accesses its own elements only.

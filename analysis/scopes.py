@@ -33,7 +33,7 @@ from ..dialects.tir import (
     MatchRegionOp,
     SymbolOp,
 )
-from ..dialects.tir.tree import is_expression
+from ..dialects.tir.tree import is_expression_op
 from .index import Analyzer, Lin, type_range
 
 _DECLARATIONS = (AccessOp, BufferOp, AllocateOp, AllocateConstOp, SymbolOp)
@@ -42,7 +42,7 @@ _DECLARATIONS = (AccessOp, BufferOp, AllocateOp, AllocateConstOp, SymbolOp)
 # Around an op
 
 
-def scope_of(op: Operation) -> FuncOp | BlockOp:
+def enclosing_scope(op: Operation) -> FuncOp | BlockOp:
     """The innermost function or block around `op`, `op` itself excluded.
 
     ValueError if no function or block encloses `op`.
@@ -63,7 +63,7 @@ def ancestors(op: Operation) -> Iterator[Operation]:
         parent = parent.parent_op()
 
 
-def between(op: Operation, outer: Operation) -> list[Operation]:
+def ops_between(op: Operation, outer: Operation) -> list[Operation]:
     """The ops between `op` and its ancestor `outer`, outermost first, both excluded. ValueError if `op` is not below
     `outer`."""
     parents: list[Operation] = []
@@ -76,7 +76,7 @@ def between(op: Operation, outer: Operation) -> list[Operation]:
 
 def loops_around(op: Operation) -> list[ForOp]:
     """The loops around `op` in its scope, outermost first."""
-    return [parent for parent in between(op, scope_of(op)) if isinstance(parent, ForOp)]
+    return [parent for parent in ops_between(op, enclosing_scope(op)) if isinstance(parent, ForOp)]
 
 
 def lowest_common_ancestor(ops: Iterable[Operation]) -> Operation:
@@ -90,11 +90,11 @@ def lowest_common_ancestor(ops: Iterable[Operation]) -> Operation:
 
 def child_towards(outer: Operation, op: Operation) -> Operation:
     """The op directly in a region of `outer` that is or encloses `op`. ValueError if `op` is not below `outer`."""
-    path = between(op, outer)
+    path = ops_between(op, outer)
     return path[0] if path else op
 
 
-def comes_before(a: Operation, b: Operation) -> bool:
+def precedes_in_text(a: Operation, b: Operation) -> bool:
     """Whether `a` precedes `b` in the text, neither nested in the other. ValueError if they have no common ancestor."""
     if a is b or a.is_ancestor(b) or b.is_ancestor(a):
         return False
@@ -117,7 +117,7 @@ def statements(block: Block) -> list[Operation]:
 
     Excludes expressions and `declarations`. `tir.init` is a statement.
     """
-    return [op for op in block.ops if not is_expression(op) and not isinstance(op, _DECLARATIONS)]
+    return [op for op in block.ops if not is_expression_op(op) and not isinstance(op, _DECLARATIONS)]
 
 
 def declarations(block: Block) -> list[Operation]:
@@ -190,7 +190,7 @@ def writes_of(block: BlockOp) -> list[SSAValue]:
     return _accessed_buffers(block, write=True)
 
 
-class Scope:
+class BlockScope:
     """The blocks of a scope and the buffers that they access. Results are cached: create a new object after a change of
     the program."""
 
@@ -252,17 +252,17 @@ class Scope:
 
 def producers(block: BlockOp) -> list[BlockOp]:
     """`Scope.producers` in the scope of `block`."""
-    return Scope(scope_of(block)).producers(block)
+    return BlockScope(enclosing_scope(block)).producers(block)
 
 
 def consumers(block: BlockOp) -> list[BlockOp]:
     """`Scope.consumers` in the scope of `block`."""
-    return Scope(scope_of(block)).consumers(block)
+    return BlockScope(enclosing_scope(block)).consumers(block)
 
 
 def output_blocks(scope: FuncOp | BlockOp) -> list[BlockOp]:
     """`Scope.output_blocks`."""
-    return Scope(scope).output_blocks()
+    return BlockScope(scope).output_blocks()
 
 
 # Values of a block

@@ -80,7 +80,7 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Program:
         raise OptionError(
             f"unknown target {str(target)!r}{did_you_mean(str(target), known)} (there are {', '.join(known)})"
         )
-    parsed = Target() if target == ORACLE else Target.of(target)
+    parsed = Target() if target == ORACLE else Target.from_value(target)
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
     module.verify()

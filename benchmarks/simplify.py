@@ -19,7 +19,7 @@ from importlib.metadata import version
 from xdsl.context import Context
 
 from stepwell import Module, parse_tvmscript
-from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
+from stepwell.tools.testing.corpus import CorpusProgram, programs_of_schedules, script_programs
 from stepwell.transforms.tir.resolve_blocks import TirResolveBlocksPass
 from stepwell.transforms.tir.simplify import TirSimplifyPass
 
@@ -28,7 +28,7 @@ def _count(module: Module, name: str | None = None) -> int:
     return sum(name is None or op.name == name for op in module.op.walk())
 
 
-def _measure(program: Program, runs: int, resolved: bool) -> tuple[float, int, int, int]:
+def _measure(program: CorpusProgram, runs: int, resolved: bool) -> tuple[float, int, int, int]:
     """Measures a program: (median seconds, blocks, ops before, ops after)."""
     module = parse_tvmscript(program.text, filename=program.name)
     blocks = _count(module, "tir.block")
@@ -53,8 +53,8 @@ def main() -> None:
     print(f"# stepwell {version('stepwell')}, xdsl {version('xdsl')}; {' '.join(sys.argv)}")
     groups = {
         "tvmscript": script_programs(),
-        "schedules, before": scheduled_programs("in"),
-        "schedules, after": scheduled_programs("out"),
+        "schedules, before": programs_of_schedules("in"),
+        "schedules, after": programs_of_schedules("out"),
     }
     print(f"{'programs':20}{'blocks':>8}{'ms/block median':>17}{'worst':>8}{'us/op':>8}{'ops before':>12}{'after':>8}")
     for name, programs in groups.items():

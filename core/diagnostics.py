@@ -30,7 +30,7 @@ class SourceFile:
     first_line: int = 1
     indent: int = 0
 
-    def has(self, file_line: int) -> bool:
+    def contains_line(self, file_line: int) -> bool:
         """Whether this text contains line `file_line` (1-based) of the file."""
         return self.first_line <= file_line < self.first_line + len(_LINE_END.split(self.text))
 
@@ -86,7 +86,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f", did you mean {near[0]!r}?" if near else ""
 
 
-def where(op: Operation) -> str:
+def location_prefix(op: Operation) -> str:
     """`file.py:3:5: ` for an operation with a source location, else the empty string."""
     match op.location:
         case FileLineColLoc(filename=file, line=line, column=column):
@@ -95,6 +95,6 @@ def where(op: Operation) -> str:
             return ""
 
 
-def unsupported(op: Operation, message: str) -> UnsupportedError:
+def unsupported_op_error(op: Operation, message: str) -> UnsupportedError:
     """The error that reports `op`, with its source location, as unsupported."""
-    return UnsupportedError(f"{where(op)}{op.name}: {message}")
+    return UnsupportedError(f"{location_prefix(op)}{op.name}: {message}")

@@ -75,7 +75,7 @@ class FloatFormat:
         )
 
     @property
-    def largest(self) -> int:
+    def largest_bits(self) -> int:
         """The bit pattern of the largest finite value."""
         top = 2 ** (self.semantics.exponent_bits + self.semantics.mantissa_bits)
         if self.has_infinity:
@@ -86,7 +86,7 @@ class FloatFormat:
     def max(self) -> float:
         """The largest finite value."""
         known = self.semantics
-        exponent, mantissa = divmod(self.largest, 2**known.mantissa_bits)
+        exponent, mantissa = divmod(self.largest_bits, 2**known.mantissa_bits)
         return math.ldexp(2**known.mantissa_bits + mantissa, exponent - known.exponent_bias - known.mantissa_bits)
 
     @property
@@ -95,7 +95,7 @@ class FloatFormat:
         return -self.max if self.semantics.has_sign else math.ldexp(1, -self.semantics.exponent_bias)
 
     @property
-    def nan(self) -> int:
+    def nan_bits(self) -> int:
         """The bit pattern of the quiet NaN with a clear sign bit.
 
         The bit pattern of -0 for a type that encodes NaN as -0, and for a type without NaN, where NaN converts to -0.
@@ -105,9 +105,9 @@ class FloatFormat:
             return 2**semantics.sign_shift
         if semantics.nan_encoding is FloatNanEncoding.ALL_ONES:
             return 2**semantics.sign_shift - 1
-        return self.largest + 1 + 2 ** (semantics.mantissa_bits - 1)
+        return self.largest_bits + 1 + 2 ** (semantics.mantissa_bits - 1)
 
-    def holds(self, other: FloatFormat) -> bool:
+    def represents(self, other: FloatFormat) -> bool:
         """Whether this type represents every value of `other` exactly."""
         mine, its = self.semantics, other.semantics
         return (
@@ -254,12 +254,12 @@ def parse_dtype(name: str) -> DType:
 
 
 @cache
-def type_of(dtype: DType | str) -> Attribute:
+def mlir_type(dtype: DType | str) -> Attribute:
     """The MLIR type of a data type: bool is i1, int8 is i8 (signless means signed), uint8 is ui8."""
     if isinstance(dtype, str):
         dtype = parse_dtype(dtype)
     if dtype.lanes != 1:
-        return VectorType(type_of(dtype.scalar), [dtype.lanes])
+        return VectorType(mlir_type(dtype.scalar), [dtype.lanes])
     if dtype.is_float:
         return dtype.format.type()
     if dtype.kind == "uint":
@@ -376,7 +376,7 @@ def int_fits(value: int, dtype: DType) -> bool:
     return lo <= value <= hi
 
 
-def holds_int(dtype: DType, number: int) -> bool:
+def preserves_int(dtype: DType, number: int) -> bool:
     """Whether casts to `dtype` preserve `number` and every integer of smaller magnitude."""
     if dtype.is_float:
         known = dtype.format.semantics
@@ -411,7 +411,7 @@ def nearest_float(value: float, dtype: DType) -> float | None:
     return number if is_kept and (value != 0 or number == 0) else None
 
 
-def extremes(dtype: DType) -> tuple[int | float, int | float]:
+def value_bounds(dtype: DType) -> tuple[int | float, int | float]:
     """The lower and upper bound of the values of a scalar type: the infinities if the type has infinities."""
     if dtype.is_float and dtype.format.has_infinity:
         return -math.inf, math.inf
@@ -423,6 +423,6 @@ def with_element_type(type: Attribute, element: Attribute) -> Attribute:
     return VectorType(element, type.shape, type.scalable_dims) if isinstance(type, VectorType) else element
 
 
-def byte_size(type: Attribute) -> int:
+def element_byte_size(type: Attribute) -> int:
     """The size of an element in memory in bytes; at least 1."""
     return dtype_of(type).bytes

@@ -6,14 +6,14 @@ from __future__ import annotations
 from .diagnostics import did_you_mean
 from .errors import OptionError
 
-MOST_BLOCKS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
+MAX_GRID_DIMS = {"x": 2**31 - 1, "y": 65535, "z": 65535}
 """The maximum number of thread blocks of a grid, by axis."""
-MOST_THREADS = {"x": 1024, "y": 1024, "z": 64}
+MAX_BLOCK_DIMS = {"x": 1024, "y": 1024, "z": 64}
 """The maximum number of threads of a thread block, by axis."""
-MOST_THREADS_IN_ALL = 1024
-WARP = 32
+MAX_THREADS_PER_BLOCK = 1024
+WARP_SIZE = 32
 """The number of threads of a warp."""
-WARP_PARTS = tuple(2**n for n in range(WARP.bit_length()))
+SHUFFLE_WIDTHS = tuple(2**n for n in range(WARP_SIZE.bit_length()))
 """The legal widths of a warp shuffle: numbers of lanes that exchange values among themselves."""
 C_FUNCTIONS = frozenset(
     f"{name}{suffix}"
@@ -48,7 +48,7 @@ _SHARED_KIB = {
 }
 
 
-def shared_bytes(arch: str) -> int:
+def max_shared_bytes(arch: str) -> int:
     """The maximum size of the shared memory of a thread block in bytes, static and dynamic.
 
     `sm_90a` and `compute_90` count as `sm_90`. OptionError for an unknown architecture.

@@ -73,7 +73,7 @@ class Target:
             _check_name("library", library, library_names())
 
     @staticmethod
-    def of(value: Target | str | Mapping[str, Any]) -> Target:
+    def from_value(value: Target | str | Mapping[str, Any]) -> Target:
         """The target denoted by a `Target`, text, a dictionary (`{"kind": "llvm", "libs": ["cblas"]}`) or its JSON."""
         if isinstance(value, Target):
             return value

@@ -34,7 +34,7 @@ _SUFFIXES = re.compile(r"(_\d+)+$")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_$.-]")
 
 
-def hint(value: SSAValue, name: str) -> None:
+def set_name_hint(value: SSAValue, name: str) -> None:
     """Set the name hint of `value` to a name that round-trips through printing and parsing.
 
     xDSL strips one trailing `_<digits>` from a hint and numbers collisions itself, so hints `i` and `i_1_0` print as
@@ -179,7 +179,7 @@ class ShuffleModeAttr(EnumAttribute[ShuffleMode], SpacedOpaqueSyntaxAttribute):
 
 
 @irdl_op_definition
-class ShuffleOp(IRDLOperation):
+class GpuShuffleOp(IRDLOperation):
     """An exchange of values between the lanes of a subgroup (MLIR's `gpu.shuffle`).
 
     value: the value that the lane provides.  offset: the index of the source lane, or the distance or mask relative to
@@ -211,5 +211,5 @@ class ShuffleOp(IRDLOperation):
         )
 
 
-gpu.GPU._operations.append(ShuffleOp)  # pyright: ignore[reportPrivateUsage]
+gpu.GPU._operations.append(GpuShuffleOp)  # pyright: ignore[reportPrivateUsage]
 gpu.GPU._attributes.append(ShuffleModeAttr)  # pyright: ignore[reportPrivateUsage]

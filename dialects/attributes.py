@@ -7,24 +7,24 @@ from xdsl.ir import Attribute
 
 # Functions of graphs and of `tir`
 
-KERNEL = "relay.kernel"
+GRAPH_KERNEL = "relay.kernel"
 """On a function that a graph calls as a kernel: it is not inlined into its callers."""
-OFFSETS = "offsets"
+WORKSPACE_OFFSETS = "offsets"
 """On a call in a graph: the offset of each result in the workspace in bytes; -1 for a result without a plan."""
 WORKSPACE = "relay.workspace"
 """On a graph function: the size of its workspace in bytes."""
-UNSHARED = "relay.unshared_workspace"
+UNSHARED_WORKSPACE = "relay.unshared_workspace"
 """On a graph function: the size in bytes that its workspace has if no two tensors share memory."""
-HOST = "tir.is_host_func"
+HOST_FUNCTION = "tir.is_host_func"
 """On a `tir` function without kernels, as in TVM: the C functions that it calls get memory of a device."""
 TIR_NOALIAS = "tir.noalias"
 """On a `tir` function, as in TVM: its buffers do not overlap."""
 
 # Functions of the upstream landing
 
-NAME = "stepwell.name"
+PARAMETER_NAME = "stepwell.name"
 """On a parameter: its name in the source."""
-DTYPE = "stepwell.dtype"
+PARAMETER_DTYPE = "stepwell.dtype"
 """On a parameter or result: its data type, with the sign that upstream integer types lack."""
 NOALIAS = "stepwell.noalias"
 """On a function: the equivalent of `tir.noalias`."""
@@ -39,13 +39,13 @@ ABOUT_ARGUMENT = "stepwell.argument"
 
 # Statements and allocations of kernels
 
-BLOCK = "stepwell.block"
+BLOCK_NAME = "stepwell.block"
 """On a statement: the name of the block that it was in."""
-ALIGNED = "stepwell.aligned"
+ALIGNED_STRIDES = "stepwell.aligned"
 """On an allocation: the strides to align, each with its factor and offset (`tir-pad-buffers`)."""
-OF_THREADS = "stepwell.of_threads"
+THREAD_AXES_OF_DIMENSIONS = "stepwell.of_threads"
 """On an allocation: the thread axes that its first dimensions run over."""
-OF_WARP = "stepwell.of_warp"
+WARP_BARRIER = "stepwell.of_warp"
 """On a gpu.barrier: only the threads of a warp need to wait for each other."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import TeError
-from .expr import ExprConvertible, ExprLike, IntImm, Operators, PrimExpr, Var, as_expr, match
+from .expr import ExprConvertible, ExprLike, IntImm, Operators, PrimExpr, Var, as_expr, promote_operands
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def reduce_axis(dom: Sequence[ExprLike] | Range, name: str = "rv", thread_tag: s
     if not isinstance(dom, Range):
         if len(dom) != 2:
             raise TeError(f"reduce_axis {name}: a domain of {len(dom)} numbers, expected the first and the end")
-        low, end = match(*(as_index(bound, f"reduce_axis {name}") for bound in dom))
+        low, end = promote_operands(*(as_index(bound, f"reduce_axis {name}") for bound in dom))
         dom = Range(low, end - low)
     if isinstance(dom.extent, IntImm) and dom.extent.value < 0:
         raise TeError(f"reduce_axis {name}: ends before it starts")
@@ -84,6 +84,6 @@ def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: None = Non
     low_high = None if dom is None else (dom if isinstance(dom, Sequence) else (0, dom))
     known = None
     if low_high is not None:
-        low, end = match(*(as_index(bound, f"thread_axis {tag}") for bound in low_high))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        low, end = promote_operands(*(as_index(bound, f"thread_axis {tag}") for bound in low_high))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         known = Range(low, end - low)
     return IterVar(known, Var(name or tag), "thread", tag)

@@ -42,22 +42,22 @@ class Operators:
     __slots__ = ()
 
     def __add__(self, other: ExprLike) -> PrimExpr:
-        return binary("add", self, other)
+        return binary_expr("add", self, other)
 
     def __radd__(self, other: ExprLike) -> PrimExpr:
-        return binary("add", other, self)
+        return binary_expr("add", other, self)
 
     def __sub__(self, other: ExprLike) -> PrimExpr:
-        return binary("sub", self, other)
+        return binary_expr("sub", self, other)
 
     def __rsub__(self, other: ExprLike) -> PrimExpr:
-        return binary("sub", other, self)
+        return binary_expr("sub", other, self)
 
     def __mul__(self, other: ExprLike) -> PrimExpr:
-        return binary("mul", self, other)
+        return binary_expr("mul", self, other)
 
     def __rmul__(self, other: ExprLike) -> PrimExpr:
-        return binary("mul", other, self)
+        return binary_expr("mul", other, self)
 
     def __truediv__(self, other: ExprLike) -> PrimExpr:
         return true_divide(self, other)
@@ -66,16 +66,16 @@ class Operators:
         return true_divide(other, self)
 
     def __floordiv__(self, other: ExprLike) -> PrimExpr:
-        return binary("floordiv", self, other)
+        return binary_expr("floordiv", self, other)
 
     def __rfloordiv__(self, other: ExprLike) -> PrimExpr:
-        return binary("floordiv", other, self)
+        return binary_expr("floordiv", other, self)
 
     def __mod__(self, other: ExprLike) -> PrimExpr:
-        return binary("floormod", self, other)
+        return binary_expr("floormod", self, other)
 
     def __rmod__(self, other: ExprLike) -> PrimExpr:
-        return binary("floormod", other, self)
+        return binary_expr("floormod", other, self)
 
     def __neg__(self) -> PrimExpr:
         if isinstance(self, ExprConvertible) and (override := self.operator("mul", self, -1)) is not None:
@@ -83,59 +83,59 @@ class Operators:
         value = as_expr(self)
         if value.data_type.kind == "uint":
             raise TeError(f"-x of an unsigned {value.dtype}, expected a signed integer or a float")
-        return binary("mul", value, -1)
+        return binary_expr("mul", value, -1)
 
     def __lshift__(self, other: ExprLike) -> PrimExpr:
-        return binary("shl", self, other)
+        return binary_expr("shl", self, other)
 
     def __rlshift__(self, other: ExprLike) -> PrimExpr:
-        return binary("shl", other, self)
+        return binary_expr("shl", other, self)
 
     def __rshift__(self, other: ExprLike) -> PrimExpr:
-        return binary("shr", self, other)
+        return binary_expr("shr", self, other)
 
     def __rrshift__(self, other: ExprLike) -> PrimExpr:
-        return binary("shr", other, self)
+        return binary_expr("shr", other, self)
 
     def __and__(self, other: ExprLike) -> PrimExpr:
-        return binary("and", self, other)
+        return binary_expr("and", self, other)
 
     def __rand__(self, other: ExprLike) -> PrimExpr:
-        return binary("and", other, self)
+        return binary_expr("and", other, self)
 
     def __or__(self, other: ExprLike) -> PrimExpr:
-        return binary("or", self, other)
+        return binary_expr("or", self, other)
 
     def __ror__(self, other: ExprLike) -> PrimExpr:
-        return binary("or", other, self)
+        return binary_expr("or", other, self)
 
     def __xor__(self, other: ExprLike) -> PrimExpr:
-        return binary("xor", self, other)
+        return binary_expr("xor", self, other)
 
     def __rxor__(self, other: ExprLike) -> PrimExpr:
-        return binary("xor", other, self)
+        return binary_expr("xor", other, self)
 
     def __invert__(self) -> PrimExpr:
         value = as_expr(self)
         if value.data_type.is_bool:
             return Not(value)
-        return binary("xor", value, -1 if value.data_type.kind == "int" else dtypes.int_range(value.data_type)[1])
+        return binary_expr("xor", value, -1 if value.data_type.kind == "int" else dtypes.int_range(value.data_type)[1])
 
     def __lt__(self, other: ExprLike) -> PrimExpr:
-        return binary("lt", self, other)
+        return binary_expr("lt", self, other)
 
     def __le__(self, other: ExprLike) -> PrimExpr:
-        return binary("le", self, other)
+        return binary_expr("le", self, other)
 
     def __gt__(self, other: ExprLike) -> PrimExpr:
-        return binary("gt", self, other)
+        return binary_expr("gt", self, other)
 
     def __ge__(self, other: ExprLike) -> PrimExpr:
-        return binary("ge", self, other)
+        return binary_expr("ge", self, other)
 
     def equal(self, other: ExprLike) -> PrimExpr:
         """The comparison `self == other`, evaluated at run time."""
-        return binary("eq", self, other)
+        return binary_expr("eq", self, other)
 
     def astype(self, dtype: str) -> PrimExpr:
         """The value converted to another data type."""
@@ -180,12 +180,12 @@ class PrimExpr(Operators):
     def __eq__(self, other: object) -> Any:
         if not isinstance(other, bool | int | float | PrimExpr | ExprConvertible):
             return NotImplemented
-        return binary("eq", self, other)
+        return binary_expr("eq", self, other)
 
     def __ne__(self, other: object) -> Any:
         if not isinstance(other, bool | int | float | PrimExpr | ExprConvertible):
             return NotImplemented
-        return binary("ne", self, other)
+        return binary_expr("ne", self, other)
 
     def __hash__(self) -> int:
         return id(self)
@@ -279,7 +279,7 @@ class BinaryOp(PrimExpr):
     operator: ClassVar[str]
 
     def __init__(self, a: ExprLike, b: ExprLike):
-        self.a, self.b = match(a, b)
+        self.a, self.b = promote_operands(a, b)
         try:
             self.data_type = binary_dtype(self.operator, self.a.data_type)
         except ValueError as error:
@@ -290,7 +290,7 @@ class BinaryOp(PrimExpr):
         return self.a, self.b
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
-        return binary(self.operator, *children)
+        return binary_expr(self.operator, *children)
 
 
 class Add(BinaryOp):
@@ -454,7 +454,7 @@ class Select(PrimExpr):
 
     def __init__(self, condition: ExprLike, true_value: ExprLike, false_value: ExprLike):
         self.condition = as_condition(condition)
-        self.true_value, self.false_value = match(true_value, false_value)
+        self.true_value, self.false_value = promote_operands(true_value, false_value)
         self.data_type = self.true_value.data_type
 
     @property
@@ -469,7 +469,7 @@ class IfThenElse(PrimExpr):
 
     def __init__(self, condition: ExprLike, true_value: ExprLike, false_value: ExprLike):
         self.condition = as_condition(condition)
-        self.true_value, self.false_value = match(true_value, false_value)
+        self.true_value, self.false_value = promote_operands(true_value, false_value)
         self.data_type = self.true_value.data_type
 
     @property
@@ -558,7 +558,7 @@ def as_operand_dtype(value: Any) -> DType:
     return as_expr(value).data_type
 
 
-def match(a: Any, b: Any, *, bitwise: bool = False) -> tuple[PrimExpr, PrimExpr]:
+def promote_operands(a: Any, b: Any, *, bitwise: bool = False) -> tuple[PrimExpr, PrimExpr]:
     """The two operands as expressions of their common type. TeError if they have no common type."""
     a, b = (value.asexpr() if isinstance(value, ExprConvertible) else value for value in (a, b))
     left, right = (value.data_type if isinstance(value, PrimExpr) else None for value in (a, b))
@@ -577,12 +577,12 @@ def cast(dtype: str, value: Any) -> PrimExpr:
     wanted, expr = as_dtype(dtype), as_expr(value)
     if expr.data_type == wanted:
         return expr
-    if isinstance(expr, IntImm) and dtypes.holds_int(wanted, expr.value):
+    if isinstance(expr, IntImm) and dtypes.preserves_int(wanted, expr.value):
         return _const(expr.value, wanted)
     return Cast(dtype, expr)
 
 
-def binary(name: str, a: Any, b: Any) -> Any:
+def binary_expr(name: str, a: Any, b: Any) -> Any:
     """The result of a binary operator of `TirBuilder.binary`. TeError if the operator does not support the types."""
     for value in (a, b):
         override = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
@@ -590,7 +590,7 @@ def binary(name: str, a: Any, b: Any) -> Any:
             return override
     kind = OPERATORS.get(name)
     if kind is None:
-        lhs, rhs = match(a, b, bitwise=name in BITWISE)
+        lhs, rhs = promote_operands(a, b, bitwise=name in BITWISE)
         try:
             result = binary_dtype(name, lhs.data_type)
         except ValueError as error:
@@ -626,4 +626,4 @@ def true_divide(a: Any, b: Any) -> Any:
             return override
     if not any(as_operand_dtype(value).is_float for value in (a, b)):
         raise TeError("a / b of integers: say a // b (rounds down) or te.truncdiv(a, b), or convert one to a float")
-    return binary("div", a, b)
+    return binary_expr("div", a, b)

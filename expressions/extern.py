@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from ..core.dtypes import DType, parse_dtype
 from .errors import TeError
 from .expr import PrimExpr, Var, as_expr
-from .tensor import Operation, Tensor, is_same_extent, loads, location_of_user, shape_as_extents
+from .tensor import Operation, Tensor, is_same_extent, location_of_user, shape_as_extents, tensor_loads
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ def _argument(value: Any, where: str) -> Argument:
     if isinstance(value, Buffer | BufferPointer):
         return value
     expr = as_expr(value)
-    if loads([expr]):
+    if tensor_loads([expr]):
         raise TeError(f"{where}: {expr!r} reads a tensor, expected a buffer or a number")
     return expr
 

@@ -24,9 +24,9 @@ from .expr import (
     as_condition,
     as_dtype,
     as_expr,
-    binary,
+    binary_expr,
     cast,
-    match,
+    promote_operands,
 )
 from .tensor import comm_reducer
 
@@ -75,10 +75,10 @@ def _classify(name: str) -> Callable[[Any], PrimExpr]:
 
 def _float_binary(name: str) -> Callable[[Any, Any], PrimExpr]:
     def function(x: Any, y: Any, span: None = None) -> PrimExpr:
-        a, b = match(x, y)
+        a, b = promote_operands(x, y)
         if not a.data_type.is_float:
             a, b = cast(FLOAT32.name, a), cast(FLOAT32.name, b)
-        return binary(name, a, b) if name == "pow" else Call(a.dtype, name, (a, b))
+        return binary_expr(name, a, b) if name == "pow" else Call(a.dtype, name, (a, b))
 
     function.__name__ = name
     return function
@@ -138,28 +138,28 @@ def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
 
 def div(a: Any, b: Any) -> PrimExpr:
     """The quotient of `a` and `b`; the quotient of integers is rounded towards zero."""
-    lhs, rhs = match(a, b)
-    return binary("div" if lhs.data_type.is_float else "truncdiv", lhs, rhs)
+    lhs, rhs = promote_operands(a, b)
+    return binary_expr("div" if lhs.data_type.is_float else "truncdiv", lhs, rhs)
 
 
 def truncdiv(a: Any, b: Any) -> PrimExpr:
     """The quotient of integers, rounded towards zero."""
-    return binary("truncdiv", a, b)
+    return binary_expr("truncdiv", a, b)
 
 
 def truncmod(a: Any, b: Any) -> PrimExpr:
     """The remainder of `truncdiv`."""
-    return binary("truncmod", a, b)
+    return binary_expr("truncmod", a, b)
 
 
 def floordiv(a: Any, b: Any) -> PrimExpr:
     """The quotient of `a` and `b`, rounded down."""
-    return binary("floordiv", a, b)
+    return binary_expr("floordiv", a, b)
 
 
 def floormod(a: Any, b: Any) -> PrimExpr:
     """The remainder of `floordiv`."""
-    return binary("floormod", a, b)
+    return binary_expr("floormod", a, b)
 
 
 indexdiv, indexmod = floordiv, floormod

@@ -8,11 +8,11 @@ from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
-from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary, cast
+from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary_expr, cast
 from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
-from .rewrite import Rewriting
+from .rewrite import ExpressionRewriter
 from .scan import ScanOp
-from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, ordered
+from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, topological_order
 
 INDEX_DTYPES = ("int32", "int64")
 
@@ -25,12 +25,12 @@ def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | 
     if dtype not in INDEX_DTYPES:
         raise TeError(f"index_dtype_override {dtype!r}, expected {' or '.join(INDEX_DTYPES)}")
     changed = _IndexDtypeRewriting(dtype)
-    for op in ordered([arg for arg in args if isinstance(arg, Tensor)]):
+    for op in topological_order([arg for arg in args if isinstance(arg, Tensor)]):
         changed.add(op)
     return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
 
 
-class _IndexDtypeRewriting(Rewriting):
+class _IndexDtypeRewriting(ExpressionRewriter):
     """Rewrites variables, expressions, tensors and operations to another index type."""
 
     def __init__(self, dtype: str):
@@ -109,12 +109,12 @@ class _IndexDtypeRewriting(Rewriting):
     def index(self, expr: PrimExpr) -> PrimExpr:
         return cast(self.dtype, self.expr(expr))
 
-    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+    def rebuild(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
         match expr:
             case Var():
                 return self.variable(expr)
             case Call() if expr.op in BITWISE:
-                return binary(expr.op, *children)
+                return binary_expr(expr.op, *children)
             case Call():
                 return Call(expr.dtype, expr.op, [cast(a.dtype, b) for a, b in zip(expr.args, children, strict=True)])
             case ProducerLoad():

@@ -12,7 +12,7 @@ from .tensor import ProducerLoad, Reduce, Tensor, reductions
 TensorMap = Callable[[Tensor], Tensor]
 
 
-class Rewriting:
+class ExpressionRewriter:
     """Rewrites expressions from the leaves up, each node once.
 
     known: the replacement of each node rewritten so far; subclasses define the other replacements in `made`.
@@ -32,7 +32,7 @@ class Rewriting:
                 continue
             todo.pop()
             if top not in self.known:
-                self.known[top] = self.made(top, [self.known[child] for child in top.children])
+                self.known[top] = self.rebuild(top, [self.known[child] for child in top.children])
         return self.known[expr]
 
     def exprs(self, exprs: Sequence[PrimExpr]) -> tuple[PrimExpr, ...]:
@@ -49,21 +49,21 @@ class Rewriting:
             first.combiner, self.exprs(first.source), along, self.expr(first.condition), self.exprs(first.init)
         )
 
-    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+    def rebuild(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
         """The replacement of `expr`: a copy with other operands, or `expr` itself if all operands are unchanged."""
         if all(a is b for a, b in zip(expr.children, children, strict=True)):
             return expr
         return expr.with_children(children)
 
 
-class Substitution(Rewriting):
+class Substitution(ExpressionRewriter):
     """Substitutes expressions for variables, and replaces the tensors that expressions load from."""
 
     def __init__(self, variables: Mapping[Var, PrimExpr], tensors: TensorMap = lambda tensor: tensor):
         super().__init__(variables)
         self.tensors = tensors
 
-    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+    def rebuild(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
         if isinstance(expr, ProducerLoad):
             return ProducerLoad(self.tensors(expr.producer), children)
-        return super().made(expr, children)
+        return super().rebuild(expr, children)

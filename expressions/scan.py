@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .errors import TeError
-from .expr import And, BinaryOp, IfThenElse, IntImm, PrimExpr, Var, binary, cast
-from .rewrite import Rewriting
+from .expr import And, BinaryOp, IfThenElse, IntImm, PrimExpr, Var, binary_expr, cast
+from .rewrite import ExpressionRewriter
 from .tensor import (
     ComputeOp,
     Operation,
@@ -17,9 +17,9 @@ from .tensor import (
     Reduce,
     Tensor,
     is_same_extent,
-    loads,
     location_of_user,
-    ordered,
+    tensor_loads,
+    topological_order,
 )
 
 
@@ -132,7 +132,7 @@ def _check_kinds(name: str, inits: Sequence[Tensor], updates: Sequence[Tensor], 
             if tensor in tensors[:n]:
                 raise TeError(f"scan {name}: {what} {tensor.name} is given twice")
     for state in states:
-        if state.op in ordered(inits):
+        if state.op in topological_order(inits):
             raise TeError(f"scan {name}: init is computed from state {state.name}")
 
 
@@ -189,7 +189,7 @@ class _Steps:
         """The stages: the updates and the computes between states and updates, producers before consumers."""
         stages: dict[Operation, ComputeOp] = {}
         last = {update.op for update in updates}
-        for op in ordered(updates):
+        for op in topological_order(updates):
             if op in last or any(read in self.states or read.op in stages for read in op.input_tensors):
                 if not isinstance(op, ComputeOp):
                     raise TeError(f"scan {self.name}: {op.name} is computed from the state, and is no te.compute")
@@ -203,7 +203,7 @@ class _Steps:
             rows[stages[update.op]].add(0)
         for op in reversed(list(stages.values())):
             certain = _certain_loads(op.body)
-            for load in loads(op.body):
+            for load in tensor_loads(op.body):
                 for offset in rows[op]:
                     if load.producer in self.states:
                         self._check_state(op, load, offset, load in certain)
@@ -238,7 +238,7 @@ class _Steps:
     def _row(self, op: ComputeOp, offset: int) -> ComputeOp:
         """A compute for one row: the time at `offset` replaces the first axis."""
         variable = op.axis[0].var
-        time = binary("add" if offset > 0 else "sub", self.time, abs(offset))
+        time = binary_expr("add" if offset > 0 else "sub", self.time, abs(offset))
         change = _TimeSubstitution(self, offset, variable, cast(variable.dtype, time))
         return replace(op, shape=op.shape[1:], axis=op.axis[1:], body=change.body(op.body))
 
@@ -278,7 +278,7 @@ def _steps(index: PrimExpr, time: Var | None) -> int | None:
     return steps if index is time else None
 
 
-class _TimeSubstitution(Rewriting):
+class _TimeSubstitution(ExpressionRewriter):
     """Rewrites expressions for one time: replaces the time variable by its value, and loads of stages by loads of
     rows."""
 
@@ -288,8 +288,8 @@ class _TimeSubstitution(Rewriting):
         self.offset = offset
         self.time = time
 
-    def made(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
-        return self._load(expr, children) if isinstance(expr, ProducerLoad) else super().made(expr, children)
+    def rebuild(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
+        return self._load(expr, children) if isinstance(expr, ProducerLoad) else super().rebuild(expr, children)
 
     def _load(self, load: ProducerLoad, indices: Sequence[PrimExpr]) -> ProducerLoad:
         steps = _steps(load.indices[0], self.time) if load.indices else None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from .errors import TeError
-from .expr import Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, binary
+from .expr import Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, binary_expr
 
 Sum: TypeAlias = "frozenset[tuple[Product, int]]"
 """A polynomial: products, each with its integer coefficient."""
@@ -63,7 +63,7 @@ def size_text(size: PrimExpr) -> int | str:
     return _text(form) if known is None else known
 
 
-def size_of(text: str, variable: Callable[[str], Var]) -> PrimExpr:
+def parse_size(text: str, variable: Callable[[str], Var]) -> PrimExpr:
     """The size denoted by `text`. variable: maps a name to its variable. ValueError if the text denotes no size."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -74,7 +74,7 @@ def size_of(text: str, variable: Callable[[str], Var]) -> PrimExpr:
 
 def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
     """The value of a size. numbers: the values of its variables."""
-    size = size_of(text, lambda name: IntImm("int64", numbers[name]))  # pyright: ignore[reportArgumentType]
+    size = parse_size(text, lambda name: IntImm("int64", numbers[name]))  # pyright: ignore[reportArgumentType]
     assert isinstance(size, IntImm)  # operators fold constants
     return size.value
 
@@ -88,9 +88,9 @@ def _read(tree: ast.expr, text: str, variable: Callable[[str], Var]) -> PrimExpr
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return 0 - _read(operand, text, variable)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYNTAX:
-            return binary(_SYNTAX[type(op)], _read(left, text, variable), _read(right, text, variable))
+            return binary_expr(_SYNTAX[type(op)], _read(left, text, variable), _read(right, text, variable))
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right]):
-            return binary(name, _read(left, text, variable), _read(right, text, variable))
+            return binary_expr(name, _read(left, text, variable), _read(right, text, variable))
         case _:
             raise ValueError(f"size {text!r}: {ast.unparse(tree)} is no size")
 

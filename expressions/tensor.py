@@ -25,7 +25,7 @@ from .expr import (
     Var,
     as_condition,
     as_expr,
-    binary,
+    binary_expr,
     cast,
     true_divide,
 )
@@ -88,10 +88,10 @@ class ComputeOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        return list(dict.fromkeys(load.producer for load in loads(self.body)))
+        return list(dict.fromkeys(load.producer for load in tensor_loads(self.body)))
 
 
-def loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:
+def tensor_loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:
     """The distinct loads in expressions, inner before outer: a load follows the loads in its indices."""
     elements: list[ProducerLoad] = []
     seen: set[PrimExpr] = set()
@@ -107,7 +107,7 @@ def loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:
     return elements
 
 
-def ordered(outputs: Iterable[Tensor]) -> list[Operation]:
+def topological_order(outputs: Iterable[Tensor]) -> list[Operation]:
     """The operations that `outputs` depend on, in topological order: producers before consumers."""
     operations: dict[Operation, None] = {}
     todo: list[tuple[Operation, bool]] = [(tensor.op, False) for tensor in reversed(list(outputs))]
@@ -181,8 +181,8 @@ class Tensor(ExprConvertible, Operators):
             return None
         if name not in _TENSOR_OPERATORS or others:
             raise TeError(f"operator {name} on tensor {self.name}, expected elements of it: {self.name}[...]")
-        combine = true_divide if name == "div" else partial(binary, name)
-        return elementwise(combine, [a, b], _TENSOR_OPERATORS[name])
+        combine = true_divide if name == "div" else partial(binary_expr, name)
+        return elementwise_tensor(combine, [a, b], _TENSOR_OPERATORS[name])
 
     def asexpr(self) -> PrimExpr:
         if self.ndim:
@@ -206,7 +206,7 @@ _TENSOR_OPERATORS = {"add": "T_add", "sub": "T_subtract", "mul": "T_multiply", "
 """The operators on whole tensors, with the names of the resulting tensors."""
 
 
-def elementwise(combine: Callable[..., Any], operands: Sequence[Any], name: str) -> Tensor:
+def elementwise_tensor(combine: Callable[..., Any], operands: Sequence[Any], name: str) -> Tensor:
     """The tensor of `combine` applied element by element to numbers and at least one tensor, with broadcasting.
 
     TeError if the shapes do not match.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ..core.dtypes import parse_dtype, type_of
-from ..core.xdsl_compat import hint
+from ..core.dtypes import mlir_type, parse_dtype
+from ..core.xdsl_compat import set_name_hint
 from ..dialects import te
 from ..dialects.te import Axis
 from ..dialects.tir import (
@@ -45,10 +45,10 @@ from .expr import (
 )
 from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
 from .scan import ScanOp
-from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, ordered
+from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, topological_order
 
 
-class Writer:
+class ExpressionEmitter:
     """Emits expressions at the insertion point of a builder.
 
     known: the value of each expression that was emitted or is available from the start: axes, sizes.  tensors: the
@@ -108,7 +108,7 @@ class Writer:
             case IfThenElse():
                 return build.if_then_else(
                     known[expr.condition],
-                    type_of(expr.data_type),
+                    mlir_type(expr.data_type),
                     lambda: self._write_lazily(expr.true_value),
                     lambda: self._write_lazily(expr.false_value),
                 )
@@ -129,7 +129,7 @@ class Writer:
 
     def _call(self, expr: Call, args: Sequence[SSAValue]) -> SSAValue:
         if expr.op == "reinterpret":
-            return self.builder.reinterpret(args[0], type_of(expr.data_type))
+            return self.builder.reinterpret(args[0], mlir_type(expr.data_type))
         if expr.op in INTRINSICS:
             return self.builder.intrinsic(expr.op, *args)
         if len(args) == 1:
@@ -152,7 +152,7 @@ def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
 # Tensors
 
 
-class FunctionWriter:
+class TeFuncEmitter:
     """Emits a `te.func`. args: its parameters, in order."""
 
     def __init__(self, name: str, args: Sequence[Tensor | Var], attrs: Mapping[str, Attribute]):
@@ -160,12 +160,12 @@ class FunctionWriter:
         self.func = te.FuncOp(name, attrs=dict(attrs))
         self.builder = TirBuilder(self.func.body.block)
         self.tensors: dict[Tensor, SSAValue] = {}
-        self.writer = Writer(self.builder, {}, self.tensors)
+        self.writer = ExpressionEmitter(self.builder, {}, self.tensors)
 
     def write(self) -> te.FuncOp:
         """The emitted function. TeError if a result cannot be computed from the parameters."""
         tensors = [arg for arg in self.args if isinstance(arg, Tensor)]
-        operations = ordered(tensors)
+        operations = topological_order(tensors)
         for arg in self.args:
             if isinstance(arg, Var):
                 self._declare(arg)
@@ -199,13 +199,13 @@ class FunctionWriter:
 
     def _declare(self, variable: Var) -> None:
         if variable not in self.writer.known:
-            symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
+            symbol = self.builder.insert(SymbolOp(variable.name, mlir_type(variable.data_type)))
             self.writer.known[variable] = symbol.result
 
     def _placeholder(self, op: PlaceholderOp) -> None:
         self.builder.location = op.location
         shape = [self.writer.number(extent) for extent in op.shape]
-        placeholder = self.builder.insert(te.PlaceholderOp(op.name, type_of(op.dtypes[0]), shape))
+        placeholder = self.builder.insert(te.PlaceholderOp(op.name, mlir_type(op.dtypes[0]), shape))
         self.tensors[op.output(0)] = placeholder.result
 
     def _compute(self, op: ComputeOp, builder: TirBuilder) -> None:
@@ -222,7 +222,7 @@ class FunctionWriter:
             init = self._region(variables[:rank], first.init or combiner.identity_element, op.location)
         else:
             body = self._region(variables, op.body, op.location)
-        elements = [type_of(dtype) for dtype in op.dtypes]
+        elements = [mlir_type(dtype) for dtype in op.dtypes]
         compute = builder.insert(
             te.ComputeOp(
                 op.name,
@@ -242,12 +242,15 @@ class FunctionWriter:
         self.builder.location = op.location
         shapes = [[self.writer.number(extent) for extent in state.shape] for state in op.state]
         dims = [extent for shape in shapes for extent in shape if not isinstance(extent, int)]
-        types = [te.tensor_type(type_of(state.data_type), shape) for state, shape in zip(op.state, shapes, strict=True)]
-        body = Block(arg_types=[type_of(op.time.data_type), *types])
+        types = [
+            te.mixed_tensor_type(mlir_type(state.data_type), shape)
+            for state, shape in zip(op.state, shapes, strict=True)
+        ]
+        body = Block(arg_types=[mlir_type(op.time.data_type), *types])
         outside = {state: self.tensors[state] for state in op.state if state in self.tensors}  # also parameters
         self.writer.known[op.time] = body.args[0]
         for state, argument in zip(op.state, body.args[1:], strict=True):
-            hint(argument, state.name)
+            set_name_hint(argument, state.name)
             self.tensors[state] = argument
         builder = TirBuilder(body, op.location)
         for step in op.steps:
@@ -268,12 +271,12 @@ class FunctionWriter:
     def _extern(self, op: ExternOp) -> None:
         self.builder.location = op.location
         shapes = [[self.writer.number(extent) for extent in buffer.shape] for buffer in op.buffers]
-        kinds = [type_of(buffer.data_type) for buffer in op.buffers]
+        kinds = [mlir_type(buffer.data_type) for buffer in op.buffers]
         body = Block(arg_types=[buffer_type(kind, shape) for kind, shape in zip(kinds, shapes, strict=True)])
         memory = dict(zip(op.buffers, body.args, strict=True))
         for buffer, argument in memory.items():
-            hint(argument, buffer.name)
-        writer = Writer(TirBuilder(body, op.location), self.writer.known, {})
+            set_name_hint(argument, buffer.name)
+        writer = ExpressionEmitter(TirBuilder(body, op.location), self.writer.known, {})
         for each in op.body:
             if isinstance(each, ExternLoop):
                 _loop(writer, memory, each)
@@ -294,7 +297,7 @@ class FunctionWriter:
     def _axis(self, axis: IterVar) -> Axis:
         assert axis.dom is not None
         low, extent = self.writer.number(axis.dom.min), self.writer.number(axis.dom.extent)
-        return Axis(axis.var.name, axis.kind, low, extent, type_of(axis.var.data_type))
+        return Axis(axis.var.name, axis.kind, low, extent, mlir_type(axis.var.data_type))
 
     def _region(
         self,
@@ -303,11 +306,11 @@ class FunctionWriter:
         location: LocationAttr,
         condition: PrimExpr | None = None,
     ) -> Region:
-        block = Block(arg_types=[type_of(variable.data_type) for variable in variables])
+        block = Block(arg_types=[mlir_type(variable.data_type) for variable in variables])
         for variable, argument in zip(variables, block.args, strict=True):
-            hint(argument, variable.name)
+            set_name_hint(argument, variable.name)
         known = {**self.writer.known, **dict(zip(variables, block.args, strict=True))}
-        writer = Writer(TirBuilder(block, location), known, self.tensors)
+        writer = ExpressionEmitter(TirBuilder(block, location), known, self.tensors)
         results = [writer.write(value) for value in values]
         holds = None
         if condition is not None and not (isinstance(condition, IntImm) and condition.value):
@@ -329,17 +332,17 @@ def _result_type(dtype: str) -> Attribute | None:
     """The MLIR result type of a C function, or None."""
     if dtype == "handle":
         return HandleType()
-    return type_of(parse_dtype(dtype)) if dtype else None
+    return mlir_type(parse_dtype(dtype)) if dtype else None
 
 
-def _loop(writer: Writer, memory: Mapping[Buffer, SSAValue], loop: ExternLoop) -> None:
+def _loop(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], loop: ExternLoop) -> None:
     """Emit a loop around a call."""
     extent = writer.number(loop.extent)
     with writer.builder.loops([loop.variable.name], [extent]) as (value,):
-        _call(Writer(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
+        _call(ExpressionEmitter(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
 
 
-def _call(writer: Writer, memory: Mapping[Buffer, SSAValue], call: ExternCall) -> None:
+def _call(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], call: ExternCall) -> None:
     args = [_argument(writer, memory, arg) for arg in call.args]
     if call.dtype is None:
         writer.builder.insert(CallPackedOp(call.name, args))
@@ -347,7 +350,7 @@ def _call(writer: Writer, memory: Mapping[Buffer, SSAValue], call: ExternCall) -
         writer.builder.insert(CallExternOp(call.name, args, _result_type(call.dtype)))
 
 
-def _argument(writer: Writer, memory: Mapping[Buffer, SSAValue], arg: Argument) -> SSAValue:
+def _argument(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], arg: Argument) -> SSAValue:
     """The value of an argument of an external call."""
     match arg:
         case Buffer():

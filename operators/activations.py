@@ -14,10 +14,10 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
-from .axes import axis_of
+from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
+from .axes import nonnegative_axis
 from .definition import Pattern, operator
-from .math import unary
+from .math import define_unary
 from .requirements import require_floats, wide_dtype
 
 Array = Any
@@ -27,7 +27,9 @@ def _activation(data: Tensor, name: str, function: Callable[[PrimExpr], PrimExpr
     """Applies a function to each element, in at least 32 bits."""
     require_floats(data, name)
     kind = wide_dtype(data)
-    return elementwise(lambda x: cast(data.dtype, function(cast(kind, x))), [data], f"T_{name.rpartition('.')[2]}")
+    return elementwise_tensor(
+        lambda x: cast(data.dtype, function(cast(kind, x))), [data], f"T_{name.rpartition('.')[2]}"
+    )
 
 
 def _in_float64(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -60,7 +62,7 @@ def _relu(x: Any) -> PrimExpr:
     return scalar.max(x, const(0, x.dtype))
 
 
-relu = unary(
+relu = define_unary(
     "nn.relu",
     _relu,
     lambda x: np.where(x > 0, x, np.zeros_like(x)),
@@ -78,12 +80,12 @@ def leaky_relu(data: Tensor, alpha: float = 0.01) -> Tensor:
     """The leaky rectified linear unit of each element x: `x if x > 0 else alpha * x`."""
     require_floats(data, "nn.leaky_relu")
     slope = const(alpha, data.dtype)
-    return elementwise(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
+    return elementwise_tensor(lambda x: Select(x > const(0, data.dtype), x, x * slope), [data], "T_leaky_relu")
 
 
 def _prelu_reference(data: Array, alpha: Array, axis: int) -> Array:
     shape = [1] * data.ndim
-    shape[axis_of(axis, data.ndim, "nn.prelu")] = -1
+    shape[nonnegative_axis(axis, data.ndim, "nn.prelu")] = -1
     return np.where(data > 0, data, data * alpha.reshape(shape)).astype(data.dtype)
 
 
@@ -92,7 +94,7 @@ def prelu(data: Tensor, alpha: Tensor, axis: int = 1) -> Tensor:
     """The parametric rectified linear unit of each element x: `x if x > 0 else a * x`, with a from `alpha` along
     `axis`."""
     require_floats(data, "nn.prelu")
-    dimension = axis_of(axis, data.ndim, "nn.prelu")
+    dimension = nonnegative_axis(axis, data.ndim, "nn.prelu")
     if alpha.ndim != 1 or not is_same_extent(alpha.shape[0], data.shape[dimension]) or alpha.dtype != data.dtype:
         kinds = " and ".join(f"{list(each.shape)} of {each.dtype}" for each in (data, alpha))
         raise TeError(f"nn.prelu: data and alpha of {kinds} along axis {dimension}")
@@ -253,4 +255,4 @@ def dropout(data: Tensor, rate: float = 0.5) -> Tensor:
     """
     if not 0 <= rate <= 1:
         raise TeError(f"nn.dropout: rate {rate}, expected a number from 0 to 1")
-    return elementwise(lambda x: x, [data], "T_dropout")
+    return elementwise_tensor(lambda x: x, [data], "T_dropout")

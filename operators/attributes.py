@@ -11,7 +11,7 @@ from ..expressions.errors import TeError
 from .definition import Attribute, Operator
 
 
-def checked_attributes(operator: Operator, given: Mapping[str, object]) -> dict[str, Any]:
+def normalize_attributes(operator: Operator, given: Mapping[str, object]) -> dict[str, Any]:
     """The attributes of an operator that differ from their defaults, in the order of its definition.
 
     Sequences become tuples, and integers become floats where floats are expected. TeError for an unknown or missing
@@ -35,7 +35,7 @@ def checked_attributes(operator: Operator, given: Mapping[str, object]) -> dict[
 
 def _convert(operator: Operator, attribute: Attribute, value: object) -> Any:
     for alternative in _ALIASES.get(attribute.type, attribute.type).split(" | "):
-        converted = _TAKEN[alternative](value)
+        converted = _CONVERSIONS[alternative](value)
         if converted is not _OTHER:
             return converted
     raise TeError(f"{operator.name}: {attribute.name} = {value!r}, expected {attribute.type}")
@@ -80,7 +80,7 @@ def _sequence(item: Callable[[object], object]) -> Callable[[object], object]:
     return convert
 
 
-_TAKEN: dict[str, Callable[[object], object]] = {
+_CONVERSIONS: dict[str, Callable[[object], object]] = {
     "int": _int,
     "float": _float,
     "str": _str,

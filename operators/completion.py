@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from .axes import axes_of, axis_of
+from .axes import nonnegative_axes, nonnegative_axis
 from .definition import Operator
-from .windows import SPATIAL, each_dimension, order_of
+from .windows import SPATIAL, each_dimension, layout_axes
 
-Kind: TypeAlias = tuple[Sequence[int | str], str]
+OperandType: TypeAlias = tuple[Sequence[int | str], str]
 """The shape and the data type of a tensor; a symbolic extent is text."""
-Kinds: TypeAlias = Mapping[str, Kind]
-Said: TypeAlias = Mapping[str, Any]
+OperandTypes: TypeAlias = Mapping[str, OperandType]
+AttributeValues: TypeAlias = Mapping[str, Any]
 
 
-def missing_operands(operator: Operator, known: Kinds, attributes: Said) -> dict[str, Kind]:
+def missing_operands(operator: Operator, known: OperandTypes, attributes: AttributeValues) -> dict[str, OperandType]:
     """The types of the unknown operands that follow from the known operands.
 
     known: the types of the known operands, by name.  attributes: the attributes that differ from their defaults.
@@ -28,13 +28,13 @@ def missing_operands(operator: Operator, known: Kinds, attributes: Said) -> dict
     return {name: kind for name, kind in rule(operator.name, known, values).items() if name not in known}
 
 
-def _convolution(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
+def _convolution(name: str, known: OperandTypes, attributes: AttributeValues) -> dict[str, OperandType]:
     shape, dtype = known["data"]
     rank = len(shape) - 2
     if attributes["channels"] is None or attributes["kernel_size"] is None or not 1 <= rank <= 3:
         return {}
     image = SPATIAL[3 - rank :]
-    channels = shape[order_of(attributes["data_layout"], f"NC{image}", name)[1]]
+    channels = shape[layout_axes(attributes["data_layout"], f"NC{image}", name)[1]]
     if not isinstance(channels, int):
         return {}
     outer, inner = attributes["channels"], channels // attributes["groups"]
@@ -45,28 +45,32 @@ def _convolution(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
 
 
 def _in_layout(sizes: Sequence[int], layout: str, letters: str, name: str) -> list[int]:
-    extents = dict(zip(order_of(layout, letters, name), sizes, strict=True))
+    extents = dict(zip(layout_axes(layout, letters, name), sizes, strict=True))
     return [extents[d] for d in range(len(letters))]
 
 
-def _dense(_name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
+def _dense(_name: str, known: OperandTypes, attributes: AttributeValues) -> dict[str, OperandType]:
     shape, dtype = known["data"]
     return {} if attributes["units"] is None or not shape else {"weight": ((attributes["units"], shape[-1]), dtype)}
 
 
-def _along_axis(*operands: str) -> Callable[[str, Kinds, Said], dict[str, Kind]]:
+def _along_axis(*operands: str) -> Callable[[str, OperandTypes, AttributeValues], dict[str, OperandType]]:
     """The rule for operands with one element for each index along the axis, or axes."""
 
-    def rule(name: str, known: Kinds, attributes: Said) -> dict[str, Kind]:
+    def rule(name: str, known: OperandTypes, attributes: AttributeValues) -> dict[str, OperandType]:
         shape, dtype = known["data"]
         axis = attributes["axis"]
-        axes = (axis_of(axis, len(shape), name),) if isinstance(axis, int) else axes_of(axis, len(shape), name)
+        axes = (
+            (nonnegative_axis(axis, len(shape), name),)
+            if isinstance(axis, int)
+            else nonnegative_axes(axis, len(shape), name)
+        )
         return dict.fromkeys(operands, ([shape[d] for d in axes], dtype))
 
     return rule
 
 
-_RULES: dict[str, Callable[[str, Kinds, Said], dict[str, Kind]]] = {
+_RULES: dict[str, Callable[[str, OperandTypes, AttributeValues], dict[str, OperandType]]] = {
     **{f"nn.conv{rank}d{kind}": _convolution for rank in (1, 2, 3) for kind in ("", "_transpose")},
     "nn.dense": _dense,
     "nn.bias_add": _along_axis("bias"),

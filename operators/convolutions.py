@@ -17,9 +17,9 @@ from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern
 from .extents import Extent, known_extent
-from .nn import accumulated
+from .nn import accumulator_dtype
 from .ranks import ImageOperator, for_ranks
-from .windows import Window, each_dimension, known_numbers, padded, paddings, spread
+from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
 Array = Any
 
@@ -102,7 +102,7 @@ class _WithWeights(ImageOperator):
             dimensions = f"{data.ndim} and {weight.ndim} dimensions"
             raise TeError(f"{self.name}: data and weight of {dimensions}, expected {self.rank + 2}")
         extents = [data.shape[layouts.data[1]], *(weight.shape[d] for d in layouts.weight)]
-        return known_numbers(extents, self.name)
+        return require_known_extents(extents, self.name)
 
     def windows(self, sizes: Sequence[int]) -> list[_Along]:
         """The windows along each dimension."""
@@ -189,14 +189,14 @@ class _Convolution(_WithWeights):
         counts = self.counts([data.shape[d] for d in spatial], windows)
         self.require_windows(data, windows, counts)
         around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
-        source = padded(data, around, const(0, data.dtype))
-        sums = self.sums(source, weight, groups, windows, accumulated(self.out_dtype, data))
+        source = pad_with_value(data, around, const(0, data.dtype))
+        sums = self.sums(source, weight, groups, windows, accumulator_dtype(self.out_dtype, data))
         return self.result([data.shape[batch], features, *counts], sums)
 
     def counts(self, extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
         """The number of windows along each dimension."""
         parts = zip(extents, windows, strict=True)
-        return [spread(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
+        return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
 
     def require_windows(self, data: Tensor, windows: Sequence[_Along], counts: Sequence[Extent]) -> None:
         """TeError for a window that is larger than the image."""
@@ -274,7 +274,7 @@ class _TransposedConvolution(_WithWeights):
         if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
             around = [(along.front, along.behind) for along in windows]
             raise TeError(f"{self.name}: nothing of the result {counts} is left by a padding of {around}")
-        sums = self.sums(data, weight, groups, windows, accumulated(self.out_dtype, data))
+        sums = self.sums(data, weight, groups, windows, accumulator_dtype(self.out_dtype, data))
         return self.result([batch, self.groups * outer, *counts], sums)
 
     def counts(self, extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:

@@ -12,13 +12,13 @@ from ..expressions.tensor import compute
 from .extents import Extent, known_extent
 
 
-def computed(shape: Sequence[Extent], fcompute: Callable[..., Any], name: str, tag: str = "") -> Any:
+def build_tensor(shape: Sequence[Extent], fcompute: Callable[..., Any], name: str, tag: str = "") -> Any:
     """The tensor that `compute` builds, with axes named `ax0, ax1, ...`."""
     names = [f"ax{d}" for d in range(len(shape))]
     return compute(shape, lambda *i: fcompute(*i), name, tag, varargs_names=names)
 
 
-def if_any(extents: Sequence[PrimExpr], dtype: str, element: Callable[[], PrimExpr]) -> PrimExpr:
+def element_or_zero(extents: Sequence[PrimExpr], dtype: str, element: Callable[[], PrimExpr]) -> PrimExpr:
     """The value of `element` if every extent is positive, else 0 of type `dtype`."""
     zero = cast(dtype, 0)
     if any(known_extent(extent) == 0 for extent in extents):

@@ -12,7 +12,7 @@ import numpy as np
 from ..core.dtypes import DType, int_fits
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise
+from ..expressions.tensor import Tensor, compute, elementwise_tensor
 from .definition import Pattern, operator
 
 Array = Any
@@ -51,19 +51,19 @@ def ones(shape: Sequence[int], dtype: str) -> Tensor:
 def full_like(data: Tensor, fill_value: float) -> Tensor:
     """A tensor with the shape and data type of `data`, filled with one number."""
     value = const(fill_value, data.dtype)
-    return elementwise(lambda x: value, [data], "T_full_like")
+    return elementwise_tensor(lambda x: value, [data], "T_full_like")
 
 
 @operator("zeros_like", Pattern.ELEMWISE, lambda data: np.zeros_like(data))
 def zeros_like(data: Tensor) -> Tensor:
     """A tensor with the shape and data type of `data`, filled with zeros."""
-    return elementwise(lambda x: const(0, data.dtype), [data], "T_zeros_like")
+    return elementwise_tensor(lambda x: const(0, data.dtype), [data], "T_zeros_like")
 
 
 @operator("ones_like", Pattern.ELEMWISE, lambda data: np.ones_like(data))
 def ones_like(data: Tensor) -> Tensor:
     """A tensor with the shape and data type of `data`, filled with ones."""
-    return elementwise(lambda x: const(1, data.dtype), [data], "T_ones_like")
+    return elementwise_tensor(lambda x: const(1, data.dtype), [data], "T_ones_like")
 
 
 # By position

@@ -16,7 +16,7 @@ from .definition import Pattern, operator
 from .extents import Extent, known_extent
 from .image.interpolation import cubic_weights
 from .requirements import require_floats, require_one_of
-from .windows import SPATIAL, order_of
+from .windows import SPATIAL, layout_axes
 
 Array = Any
 
@@ -98,7 +98,7 @@ def _grid_sample_reference(
     data: Array, grid: Array, method: str, layout: str, padding_mode: str, align_corners: bool
 ) -> Array:
     rank = len(layout) - 2
-    order = order_of(layout, f"NC{SPATIAL[3 - rank :]}", "image.grid_sample")
+    order = layout_axes(layout, f"NC{SPATIAL[3 - rank :]}", "image.grid_sample")
     x = data.transpose(order).astype("float64")
     result = np.zeros((*x.shape[:2], *grid.shape[2:]))
     for n, *indices in product(*map(range, (grid.shape[0], *grid.shape[2:]))):
@@ -135,7 +135,7 @@ def grid_sample(
     name, rank = "image.grid_sample", len(layout) - 2
     if rank not in (2, 3) or data.ndim != rank + 2 or grid.ndim != rank + 2:
         raise TeError(f"{name}: layout {layout!r}, data and grid of {data.ndim} and {grid.ndim} dimensions")
-    n, c, *spatial = order_of(layout, f"NC{SPATIAL[3 - rank :]}", name)
+    n, c, *spatial = layout_axes(layout, f"NC{SPATIAL[3 - rank :]}", name)
     require_floats(data, f"{name}: data")
     require_floats(grid, f"{name}: grid")
     require_one_of(method, _METHODS if rank == 2 else _METHODS[:2], f"{name}: method")

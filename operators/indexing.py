@@ -12,19 +12,19 @@ from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, as_expr, cast, const
 from ..expressions.tensor import Tensor, is_same_extent
-from .axes import axis_of
+from .axes import nonnegative_axis
 from .definition import Pattern, operator
-from .elements import computed, if_any
+from .elements import build_tensor, element_or_zero
 from .extents import known_extent
 from .requirements import require_floats, require_integers
-from .updates import COMBINED, Updates, from_end, key_of, written
+from .updates import SCATTER_COMBINERS, Updates, apply_updates, key_of, normalize_index
 
 Array = Any
 
 
 def _clamp_index(index: PrimExpr, extent: PrimExpr) -> PrimExpr:
     """The position that an index denotes: negative indices count from the end, indices out of range are clamped."""
-    position, limit = from_end(index, extent)
+    position, limit = normalize_index(index, extent)
     return cast(extent.dtype, scalar.min(scalar.max(position, const(0, position.dtype)), limit - 1))
 
 
@@ -64,15 +64,15 @@ def gather(data: Tensor, indices: Tensor, axis: int) -> Tensor:
     axis without elements yields 0.
     """
     require_integers(indices, "gather: indices")
-    along = axis_of(axis, data.ndim, "gather")
+    along = nonnegative_axis(axis, data.ndim, "gather")
     _require_fit("gather", indices, data, along)
     extent = data.shape[along]
 
     def source(*i: PrimExpr) -> PrimExpr:
         position = _clamp_index(indices(*i), extent)
-        return if_any([extent], data.dtype, lambda: data(*i[:along], position, *i[along + 1 :]))
+        return element_or_zero([extent], data.dtype, lambda: data(*i[:along], position, *i[along + 1 :]))
 
-    return computed(indices.shape, source, "T_gather", "injective")
+    return build_tensor(indices.shape, source, "T_gather", "injective")
 
 
 def _tuple_size(name: str, indices: Tensor, most: int) -> int:
@@ -121,9 +121,9 @@ def gather_nd(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
 
     def source(*i: PrimExpr) -> PrimExpr:
         positions = [_clamp_index(indices(m, *i[:behind]), extent) for m, extent in enumerate(extents)]
-        return if_any(extents, data.dtype, lambda: data(*i[:batch_dims], *positions, *i[behind:]))
+        return element_or_zero(extents, data.dtype, lambda: data(*i[:batch_dims], *positions, *i[behind:]))
 
-    return computed([*indices.shape[1:], *data.shape[batch_dims + count :]], source, "T_gather_nd", "injective")
+    return build_tensor([*indices.shape[1:], *data.shape[batch_dims + count :]], source, "T_gather_nd", "injective")
 
 
 # Sequences
@@ -151,7 +151,7 @@ def reverse_sequence(data: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch
     as 0, a length above the extent as the extent.
     """
     name = "reverse_sequence"
-    along, batch = axis_of(seq_axis, data.ndim, name), axis_of(batch_axis, data.ndim, name)
+    along, batch = nonnegative_axis(seq_axis, data.ndim, name), nonnegative_axis(batch_axis, data.ndim, name)
     if along == batch:
         raise TeError(f"{name}: axis {along} as seq_axis and as batch_axis, expected two axes")
     _require_lengths(name, seq_lengths, data, batch)
@@ -163,7 +163,7 @@ def reverse_sequence(data: Tensor, seq_lengths: Tensor, seq_axis: int = 1, batch
         end = cast(extent.dtype, scalar.min(scalar.max(wide, const(0, wide.dtype)), cast(wide.dtype, extent)))
         return data(*i[:along], Select(i[along] < end, end - 1 - i[along], i[along]), *i[along + 1 :])
 
-    return computed(data.shape, source, "T_reverse_sequence", "injective")
+    return build_tensor(data.shape, source, "T_reverse_sequence", "injective")
 
 
 def _mask_reference(data: Array, valid_length: Array, mask_value: float, axis: int) -> Array:
@@ -181,7 +181,7 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0.0, a
     axis of the sequences.
     """
     name = "sequence_mask"
-    along = axis_of(axis, data.ndim, name)
+    along = nonnegative_axis(axis, data.ndim, name)
     if data.ndim < 2 or along > 1:
         raise TeError(f"{name}: axis {along} of {data.ndim} dimensions, expected 0 or 1 of at least 2")
     _require_lengths(name, valid_length, data, 1 - along)
@@ -192,7 +192,7 @@ def sequence_mask(data: Tensor, valid_length: Tensor, mask_value: float = 0.0, a
         wide = cast("int64", length) if length.data_type.bits < 64 else length
         return Select(cast(wide.dtype, i[along]) < wide, data(*i), masked)
 
-    return computed(data.shape, source, "T_sequence_mask", "injective")
+    return build_tensor(data.shape, source, "T_sequence_mask", "injective")
 
 
 # Writing
@@ -254,20 +254,20 @@ def scatter_elements(
     (floats).
     """
     name = "scatter_elements"
-    _require_mode(name, data, updates, reduction, ("update", *COMBINED, "mean"))
+    _require_mode(name, data, updates, reduction, ("update", *SCATTER_COMBINERS, "mean"))
     require_integers(indices, f"{name}: indices")
-    along = axis_of(axis, data.ndim, name)
+    along = nonnegative_axis(axis, data.ndim, name)
     _require_fit(name, indices, data, along)
     if updates.ndim != indices.ndim or not all(map(is_same_extent, updates.shape, indices.shape)):
         raise TeError(f"{name}: updates of shape {list(updates.shape)}, expected {list(indices.shape)} as indices")
     others = [extent for d, extent in enumerate(indices.shape) if d != along]
-    keys = computed(
+    keys = build_tensor(
         [indices.shape[along], *others],
         lambda n, *i: key_of([indices(*i[:along], n, *i[along:])], [data.shape[along]]),
         f"{name}_keys",
     )
     done = Updates(name, data, [along], keys, lambda n, i: updates(*i[:along], n, *i[along:]), others)
-    return written(done, reduction)
+    return apply_updates(done, reduction)
 
 
 def _scatter_nd_reference(data: Array, indices: Array, updates: Array, mode: str) -> Array:
@@ -289,7 +289,7 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     last update of an element, "add", "mul", "min" or "max" for the combination of the element and all its updates.
     """
     name = "scatter_nd"
-    _require_mode(name, data, updates, mode, ("update", *COMBINED))
+    _require_mode(name, data, updates, mode, ("update", *SCATTER_COMBINERS))
     count = _tuple_size(name, indices, data.ndim)
     expected = [*indices.shape[1:], *data.shape[count:]]
     if updates.ndim != len(expected) or not all(map(is_same_extent, updates.shape, expected)):
@@ -304,10 +304,10 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
             n = n // extent
         return [n, *subscripts] if rows else []
 
-    keys = computed(
+    keys = build_tensor(
         [number],
         lambda n: key_of([indices(m, *unflatten(n)) for m in range(count)], data.shape[:count]),
         f"{name}_keys",
     )
     done = Updates(name, data, range(count), keys, lambda n, i: updates(*unflatten(n), *i), data.shape[count:])
-    return written(done, mode)
+    return apply_updates(done, mode)

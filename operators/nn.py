@@ -10,16 +10,16 @@ from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, as_expr, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
+from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
 from . import reduction
-from .axes import axis_of
+from .axes import nonnegative_axis
 from .definition import Pattern, operator
 from .requirements import require_floats
 
 Array = Any
 
 
-def accumulated(out_dtype: str, data: Tensor) -> str:
+def accumulator_dtype(out_dtype: str, data: Tensor) -> str:
     """The data type of the accumulator and of the result."""
     return out_dtype or data.dtype
 
@@ -49,7 +49,7 @@ def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str
         raise TeError(f"nn.dense: data of shape {list(data.shape)} and weight of {list(weight.shape)}")
     if units is not None and not is_same_extent(weight.shape[0], as_expr(units)):
         raise TeError(f"nn.dense: weight of shape {list(weight.shape)}, expected {units} rows as units says")
-    kind = accumulated(out_dtype, data)
+    kind = accumulator_dtype(out_dtype, data)
     k = reduce_axis((0, data.shape[-1]), "k")
     return compute(
         [*data.shape[:-1], weight.shape[0]],
@@ -109,7 +109,7 @@ def _product(
     ones = [batched and is_same_extent(each.shape[0], const(1)) for each in (a, b)]
     if not is_same_extent(inner, other) or (batched and not any(ones) and not is_same_extent(a.shape[0], b.shape[0])):
         raise TeError(where)
-    kind = accumulated(out_dtype, a)
+    kind = accumulator_dtype(out_dtype, a)
     k = reduce_axis((0, inner), "k")
     front = [b.shape[0] if ones[0] else a.shape[0]] if batched else []
 
@@ -126,14 +126,14 @@ def _product(
 
 def _bias_reference(data: Array, bias: Array, axis: int) -> Array:
     shape = [1] * data.ndim
-    shape[axis_of(axis, data.ndim, "nn.bias_add")] = -1
+    shape[nonnegative_axis(axis, data.ndim, "nn.bias_add")] = -1
     return data + bias.reshape(shape)
 
 
 @operator("nn.bias_add", Pattern.BROADCAST, _bias_reference)
 def bias_add(data: Tensor, bias: Tensor, axis: int = 1) -> Tensor:
     """Adds `bias` to `data` along `axis`."""
-    dimension = axis_of(axis, data.ndim, "nn.bias_add")
+    dimension = nonnegative_axis(axis, data.ndim, "nn.bias_add")
     if bias.ndim != 1 or not is_same_extent(bias.shape[0], data.shape[dimension]) or bias.dtype != data.dtype:
         kinds = " and ".join(f"{list(each.shape)} of {each.dtype}" for each in (data, bias))
         raise TeError(f"nn.bias_add: data and bias of {kinds} along axis {dimension}")
@@ -154,11 +154,11 @@ def _softmax_reference(data: Array, axis: int) -> Array:
 def softmax(data: Tensor, axis: int = -1) -> Tensor:
     """The softmax along `axis`: `e ** x / sum of e ** x`, with the maximum along `axis` first subtracted from x."""
     require_floats(data, "nn.softmax")
-    dimension = axis_of(axis, data.ndim, "nn.softmax")
+    dimension = nonnegative_axis(axis, data.ndim, "nn.softmax")
     greatest = reduction.max(data, dimension, True)
-    powers = elementwise(lambda x, most: scalar.exp(x - most), [data, greatest], "T_softmax_exp")
+    powers = elementwise_tensor(lambda x, most: scalar.exp(x - most), [data, greatest], "T_softmax_exp")
     total = reduction.sum(powers, dimension, True)
-    return elementwise(lambda x, whole: x / whole, [powers, total], "T_softmax_norm")
+    return elementwise_tensor(lambda x, whole: x / whole, [powers, total], "T_softmax_norm")
 
 
 def _log_softmax_reference(data: Array, axis: int) -> Array:
@@ -171,8 +171,8 @@ def _log_softmax_reference(data: Array, axis: int) -> Array:
 def log_softmax(data: Tensor, axis: int = -1) -> Tensor:
     """The logarithm of the softmax along `axis`: `x - log(sum of e ** x)`, with the maximum first subtracted from x."""
     require_floats(data, "nn.log_softmax")
-    dimension = axis_of(axis, data.ndim, "nn.log_softmax")
+    dimension = nonnegative_axis(axis, data.ndim, "nn.log_softmax")
     greatest = reduction.max(data, dimension, True)
-    left = elementwise(lambda x, most: x - most, [data, greatest], "T_subtract")
-    total = reduction.sum(elementwise(scalar.exp, [left], "T_exp"), dimension, True)
-    return elementwise(lambda x, whole: x - scalar.log(whole), [left, total], "T_log_softmax")
+    left = elementwise_tensor(lambda x, most: x - most, [data, greatest], "T_subtract")
+    total = reduction.sum(elementwise_tensor(scalar.exp, [left], "T_exp"), dimension, True)
+    return elementwise_tensor(lambda x, whole: x - scalar.log(whole), [left, total], "T_log_softmax")

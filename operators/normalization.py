@@ -15,16 +15,16 @@ from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
+from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
 from . import reduction
-from .axes import Axes, axes_of, axis_of
+from .axes import Axes, nonnegative_axes, nonnegative_axis
 from .definition import Pattern, operator
 from .extents import known_extent
 from .requirements import require_floats, wide_dtype
-from .windows import padded
+from .windows import pad_with_value
 
 Array = Any
-Place = Callable[[Sequence[PrimExpr]], Sequence[PrimExpr | int]]
+MeanIndices = Callable[[Sequence[PrimExpr]], Sequence[PrimExpr | int]]
 """The function from the indices of an element to the indices of its mean."""
 
 
@@ -44,25 +44,25 @@ def _require_vectors(name: str, data: Tensor, axes: Sequence[int], **vectors: Te
 def _widen(data: Tensor) -> Tensor:
     """The tensor in the data type of the computation."""
     kind = wide_dtype(data)
-    return data if data.dtype == kind else elementwise(lambda x: cast(kind, x), [data], "T_cast")
+    return data if data.dtype == kind else elementwise_tensor(lambda x: cast(kind, x), [data], "T_cast")
 
 
 def _inverse(variance: Tensor, epsilon: float) -> Tensor:
     """The reciprocal of the standard deviation."""
     small = const(epsilon, variance.dtype)
-    return elementwise(lambda v: scalar.rsqrt(v + small), [variance], "T_rsqrt")
+    return elementwise_tensor(lambda v: scalar.rsqrt(v + small), [variance], "T_rsqrt")
 
 
 def _moments(data: Tensor, along: Sequence[int], epsilon: float) -> tuple[Tensor, Tensor]:
     """The mean along axes, and the reciprocal of the standard deviation; the axes remain with extent 1."""
     wide = _widen(data)
     mean = reduction.mean(wide, along, True)
-    squares = elementwise(lambda x, m: (x - m) * (x - m), [wide, mean], "T_squares")
+    squares = elementwise_tensor(lambda x, m: (x - m) * (x - m), [wide, mean], "T_squares")
     return mean, _inverse(reduction.mean(squares, along, True), epsilon)
 
 
 def _scale_and_shift(
-    data: Tensor, mean: Tensor, inverse: Tensor, mean_index: Place, axes: Sequence[int], gamma: Tensor | None,
+    data: Tensor, mean: Tensor, inverse: Tensor, mean_index: MeanIndices, axes: Sequence[int], gamma: Tensor | None,
     beta: Tensor | None, name: str,
 ) -> Tensor:  # fmt: skip
     """`(x - mean) * inverse * gamma + beta` for each element. axes: the axes of gamma and beta."""
@@ -81,7 +81,7 @@ def _scale_and_shift(
     return compute(data.shape, fcompute, f"T_{name.rpartition('.')[2]}", "injective", varargs_names=names)
 
 
-def normalized(
+def normalize_along(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, axes: Sequence[int], along: Sequence[int], epsilon: float,
     name: str,
 ) -> Tensor:  # fmt: skip
@@ -99,7 +99,7 @@ def normalized(
     return _scale_and_shift(data, mean, inverse, mean_index, axes, gamma, beta, name)
 
 
-def normalized_in_groups(
+def normalize_groups(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel: int, along: Sequence[int],
     epsilon: float, name: str,
 ) -> Tensor:  # fmt: skip
@@ -165,7 +165,7 @@ def _batch_reference(
     data: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array, axis: int, epsilon: float,
     center: bool, scale: bool,
 ) -> list[Array]:  # fmt: skip
-    channel = axis_of(axis, data.ndim, "nn.batch_norm")
+    channel = nonnegative_axis(axis, data.ndim, "nn.batch_norm")
     factor, more, mean, variance = (
         _broadcastable(each, [channel], data.ndim) for each in (gamma, beta, moving_mean, moving_var)
     )
@@ -183,7 +183,7 @@ def batch_norm(
     The second and the third result are copies of moving_mean and moving_var.  axis: the axis of the channels, each of
     which has its mean, variance, gamma and beta.  center, scale: whether to add beta, and whether to multiply by gamma.
     """
-    channel = axis_of(axis, data.ndim, "nn.batch_norm")
+    channel = nonnegative_axis(axis, data.ndim, "nn.batch_norm")
     vectors = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
     _require_vectors("nn.batch_norm", data, [channel], **vectors)
     mean, inverse = _widen(moving_mean), _inverse(_widen(moving_var), epsilon)
@@ -197,13 +197,13 @@ def batch_norm(
         beta if center else None,
         "nn.batch_norm",
     )
-    return [result, *(elementwise(lambda x: x, [each], "T_copy") for each in (moving_mean, moving_var))]
+    return [result, *(elementwise_tensor(lambda x: x, [each], "T_copy") for each in (moving_mean, moving_var))]
 
 
 def _layer_reference(
     data: Array, gamma: Array, beta: Array, axis: Axes, epsilon: float, center: bool, scale: bool
 ) -> Array:
-    axes = axes_of(axis, data.ndim, "nn.layer_norm")
+    axes = nonnegative_axes(axis, data.ndim, "nn.layer_norm")
     return _normalize_reference(data, gamma, beta, axes, axes, epsilon, center, scale)
 
 
@@ -217,14 +217,16 @@ def layer_norm(
     axis: one axis or several, also the axes of gamma and beta.  center, scale: whether to add beta, and whether to
     multiply by gamma.
     """
-    axes = axes_of(axis, data.ndim, "nn.layer_norm")
+    axes = nonnegative_axes(axis, data.ndim, "nn.layer_norm")
     _require_vectors("nn.layer_norm", data, axes, gamma=gamma, beta=beta)
-    return normalized(data, gamma if scale else None, beta if center else None, axes, axes, epsilon, "nn.layer_norm")
+    return normalize_along(
+        data, gamma if scale else None, beta if center else None, axes, axes, epsilon, "nn.layer_norm"
+    )
 
 
 def _instance_axes(rank: int, axis: int) -> tuple[int, tuple[int, ...]]:
     """The axis of the channels, and the axes of the image."""
-    channel = axis_of(axis, rank, "nn.instance_norm")
+    channel = nonnegative_axis(axis, rank, "nn.instance_norm")
     return channel, tuple(d for d in range(1, rank) if d != channel)
 
 
@@ -247,7 +249,7 @@ def instance_norm(
     """
     channel, along = _instance_axes(data.ndim, axis)
     _require_vectors("nn.instance_norm", data, [channel], gamma=gamma, beta=beta)
-    return normalized(
+    return normalize_along(
         data, gamma if scale else None, beta if center else None, [channel], along, epsilon, "nn.instance_norm"
     )
 
@@ -255,7 +257,7 @@ def instance_norm(
 def _group_reference(
     data: Array, gamma: Array, beta: Array, num_groups: int, axis: int, epsilon: float, center: bool, scale: bool
 ) -> Array:
-    channel = axis_of(axis, data.ndim, "nn.group_norm")
+    channel = nonnegative_axis(axis, data.ndim, "nn.group_norm")
     along = [d for d in range(data.ndim) if d == channel or d]
     sections = zip(
         *(np.split(each, num_groups, d) for each, d in ((data, channel), (gamma, 0), (beta, 0))), strict=True
@@ -275,10 +277,10 @@ def group_norm(
     beta; the first axis is the axis of the images.  center, scale: whether to add beta, and whether to multiply by
     gamma.
     """
-    channel = axis_of(axis, data.ndim, "nn.group_norm")
+    channel = nonnegative_axis(axis, data.ndim, "nn.group_norm")
     _require_vectors("nn.group_norm", data, [channel], gamma=gamma, beta=beta)
     along = [d for d in range(1, data.ndim) if d != channel]
-    return normalized_in_groups(
+    return normalize_groups(
         data, gamma if scale else None, beta if center else None, num_groups, channel, along, epsilon, "nn.group_norm"
     )
 
@@ -287,14 +289,14 @@ def group_norm(
 
 
 def _rms_reference(data: Array, weight: Array, axis: Axes, epsilon: float) -> Array:
-    axes = axes_of(axis, data.ndim, "nn.rms_norm")
+    axes = nonnegative_axes(axis, data.ndim, "nn.rms_norm")
     wide = data.astype("float64")
     result = wide / np.sqrt(_mean(wide**2, axes) + epsilon) * _broadcastable(weight, axes, data.ndim)
     return result.astype(data.dtype)
 
 
 def _squares(data: Tensor) -> Tensor:
-    return elementwise(lambda x: x * x, [_widen(data)], "T_squares")
+    return elementwise_tensor(lambda x: x * x, [_widen(data)], "T_squares")
 
 
 @operator("nn.rms_norm", Pattern.OUT_FUSABLE, _rms_reference)
@@ -303,7 +305,7 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Axes = -1, epsilon: float = 1e-
 
     axis: one axis or several, also the axes of weight.
     """
-    axes = axes_of(axis, data.ndim, "nn.rms_norm")
+    axes = nonnegative_axes(axis, data.ndim, "nn.rms_norm")
     _require_vectors("nn.rms_norm", data, axes, weight=weight)
     inverse = _inverse(reduction.mean(_squares(data), axes, True), epsilon)
 
@@ -319,7 +321,7 @@ def rms_norm(data: Tensor, weight: Tensor, axis: Axes = -1, epsilon: float = 1e-
 
 def _l2_reference(data: Array, eps: float, axis: Axes) -> Array:
     wide = data.astype("float64")
-    total = np.sum(wide**2, axes_of(axis, data.ndim, "nn.l2_normalize"), keepdims=True)
+    total = np.sum(wide**2, nonnegative_axes(axis, data.ndim, "nn.l2_normalize"), keepdims=True)
     return (wide / np.sqrt(np.maximum(total, eps))).astype(data.dtype)
 
 
@@ -330,15 +332,15 @@ def l2_normalize(data: Tensor, eps: float, axis: Axes = None) -> Tensor:
     eps: the lower bound of the sum.  axis: one axis, several axes, or None for all axes.
     """
     require_floats(data, "nn.l2_normalize")
-    axes = axes_of(axis, data.ndim, "nn.l2_normalize")
+    axes = nonnegative_axes(axis, data.ndim, "nn.l2_normalize")
     total = reduction.sum(_squares(data), axes, True)
     kind, least = total.dtype, const(eps, total.dtype)
-    norm = elementwise(lambda x: scalar.sqrt(Select(x < least, least, x)), [total], "T_norm")  # NaN remains NaN
-    return elementwise(lambda x, n: cast(data.dtype, cast(kind, x) / n), [data, norm], "T_l2_normalize")
+    norm = elementwise_tensor(lambda x: scalar.sqrt(Select(x < least, least, x)), [total], "T_norm")  # NaN remains NaN
+    return elementwise_tensor(lambda x, n: cast(data.dtype, cast(kind, x) / n), [data, norm], "T_l2_normalize")
 
 
 def _lrn_reference(data: Array, size: int, axis: int, bias: float, alpha: float, beta: float) -> Array:
-    dimension = axis_of(axis, data.ndim, "nn.lrn")
+    dimension = nonnegative_axis(axis, data.ndim, "nn.lrn")
     wide = np.moveaxis(data.astype("float64"), dimension, -1)
     total = np.zeros_like(wide)
     for n in range(wide.shape[-1]):
@@ -356,12 +358,12 @@ def lrn(data: Tensor, size: int = 5, axis: int = 1, bias: float = 2, alpha: floa
     range are 0.
     """
     require_floats(data, "nn.lrn")
-    dimension = axis_of(axis, data.ndim, "nn.lrn")
+    dimension = nonnegative_axis(axis, data.ndim, "nn.lrn")
     if size < 1:
         raise TeError(f"nn.lrn: size {size}, expected at least 1")
     wide = _widen(data)
     kind = wide.dtype
-    around = padded(wide, {dimension: ((size - 1) // 2, size // 2)}, const(0, kind))
+    around = pad_with_value(wide, {dimension: ((size - 1) // 2, size // 2)}, const(0, kind))
     k = reduce_axis((0, size), "k")
 
     def window(*index: PrimExpr) -> PrimExpr:
@@ -375,4 +377,4 @@ def lrn(data: Tensor, size: int = 5, axis: int = 1, bias: float = 2, alpha: floa
         base = const(bias, kind) + const(alpha / size, kind) * squares
         return cast(data.dtype, cast(kind, x) / scalar.power(base, const(beta, kind)))
 
-    return elementwise(function, [data, total], "T_lrn")
+    return elementwise_tensor(function, [data, total], "T_lrn")

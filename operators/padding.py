@@ -10,11 +10,11 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, const
-from ..expressions.tensor import Tensor, compute, elementwise
+from ..expressions.tensor import Tensor, compute, elementwise_tensor
 from .definition import Pattern, operator
 from .extents import Extent, known_extent
 from .transform import strided_slice
-from .windows import padded
+from .windows import pad_with_value
 
 Array = Any
 
@@ -121,10 +121,10 @@ def pad(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float = 0.0
     value of the new elements.  pad_mode: "constant" for pad_value, "edge" for the nearest element, "reflect" for the
     elements mirrored at the last element, "wrap" for the elements of the opposite end.
     """
-    return surrounded(data, pad_width, pad_value, pad_mode, "T_pad")
+    return pad_tensor(data, pad_width, pad_value, pad_mode, "T_pad")
 
 
-def surrounded(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str, block: str) -> Tensor:
+def pad_tensor(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: float, pad_mode: str, block: str) -> Tensor:
     """The result of `nn.pad`. block: the name of the block that computes it."""
     if pad_mode not in ("constant", "edge", "reflect", "wrap"):
         raise TeError(f"nn.pad: pad_mode {pad_mode!r}, expected 'constant', 'edge', 'reflect' or 'wrap'")
@@ -134,8 +134,8 @@ def surrounded(data: Tensor, pad_width: Sequence[Sequence[int]], pad_value: floa
     around = [(max(0, front), max(0, behind)) for front, behind in pairs]
     if pad_mode != "constant":
         return _surround(inner, around, pad_mode, "nn.pad", block)
-    result = padded(inner, dict(enumerate(around)), value, block)
-    return elementwise(lambda x: x, [data], block) if result is data else result
+    result = pad_with_value(inner, dict(enumerate(around)), value, block)
+    return elementwise_tensor(lambda x: x, [data], block) if result is data else result
 
 
 _MIRRORS = {"SYMMETRIC": "symmetric", "REFLECT": "reflect"}
@@ -154,10 +154,10 @@ def mirror_pad(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str = "SY
     pad_width: the widths before and after each dimension.  mode: "REFLECT" to mirror at the last element, "SYMMETRIC"
     to mirror past it.
     """
-    return mirrored(data, pad_width, mode, "T_mirror_pad")
+    return mirror_pad_tensor(data, pad_width, mode, "T_mirror_pad")
 
 
-def mirrored(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str, block: str) -> Tensor:
+def mirror_pad_tensor(data: Tensor, pad_width: Sequence[Sequence[int]], mode: str, block: str) -> Tensor:
     """The result of `nn.mirror_pad`. block: the name of the block that computes it."""
     if mode not in _MIRRORS:
         raise TeError(f"nn.mirror_pad: mode {mode!r}, expected 'SYMMETRIC' or 'REFLECT'")

@@ -14,12 +14,12 @@ from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise
+from ..expressions.tensor import Tensor, compute, elementwise_tensor
 from . import reduction
 from .definition import Pattern
 from .extents import Extent, known_extent
 from .ranks import ImageOperator, for_ranks
-from .windows import Window, padded, paddings, spread
+from .windows import Window, pad_with_value, paddings, window_count
 
 Array = Any
 
@@ -46,7 +46,7 @@ def _along(
     axis: int, extent: Extent, size: int, step: int, far: int, around: tuple[int, int], ceil_mode: bool
 ) -> _Along:
     """The windows along a dimension of an extent."""
-    count = spread(extent, size, step, far, around, ceil_mode)
+    count = window_count(extent, size, step, far, around, ceil_mode)
     if not ceil_mode:
         return _Along(axis, size, step, far, *around, count, 0)
     if (count - 1) * step >= extent + around[0]:  # no window begins in the trailing padding
@@ -97,7 +97,7 @@ class _Pool(ImageOperator):
 
 def _padded_image(data: Tensor, windows: Sequence[_Along], fill: PrimExpr) -> Tensor:
     """The image with its padding, extended to the ends of the last windows."""
-    return padded(data, {along.axis: (along.front, along.behind + along.over) for along in windows}, fill)
+    return pad_with_value(data, {along.axis: (along.front, along.behind + along.over) for along in windows}, fill)
 
 
 def _pool(
@@ -163,8 +163,8 @@ class _MaxPool(_Pool):
 
     def formula(self, data: Tensor) -> Tensor:
         windows = self.windows_of(data)
-        source = _padded_image(data, windows, reduction.lowest(data.dtype))
-        return _pool(data, windows, lambda at, over: reduction.greatest(source(*at), axis=over), "pool_max")
+        source = _padded_image(data, windows, reduction.least_value(data.dtype))
+        return _pool(data, windows, lambda at, over: reduction.max_reducer(source(*at), axis=over), "pool_max")
 
     def reference(self, data: Array) -> Array:
         windows = self.windows(data.shape)
@@ -192,8 +192,8 @@ class _MaxPoolWithPlaces(_Pool):
             for along in windows:
                 own[along.axis] = at[along.axis] - along.front
                 inside += [own[along.axis] >= 0, own[along.axis] < data.shape[along.axis]]
-            position = reduction.position(data, [along.axis for along in windows], own)
-            return reduction.place_of_greatest((position, data(*own)), axis=over, where=scalar.all(*inside))
+            position = reduction.row_major_position(data, [along.axis for along in windows], own)
+            return reduction.argmax_reducer((position, data(*own)), axis=over, where=scalar.all(*inside))
 
         positions, values = _pool(data, windows, greatest, "pool_max_places")
         return [values, positions]
@@ -292,7 +292,7 @@ class _AdaptivePool(ImageOperator):
         _require_numbers(data, self.name)
         windows = self.windows(data.shape)
         if self.output_size is None:
-            return elementwise(lambda x: x, [data], f"adaptive_pool_{self.kind}")
+            return elementwise_tensor(lambda x: x, [data], f"adaptive_pool_{self.kind}")
         return self.pool(data, windows)
 
     def pool(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
@@ -321,7 +321,7 @@ class _AdaptiveMaxPool(_AdaptivePool):
     kind, what = "max", "maximum"
 
     def pool(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
-        return _reduce_windows(data, windows, reduction.greatest, "adaptive_pool_max")
+        return _reduce_windows(data, windows, reduction.max_reducer, "adaptive_pool_max")
 
     def pool_array(self, window: Array, axes: tuple[int, ...]) -> Array:
         return window.max(axes, keepdims=True)

@@ -11,10 +11,10 @@ from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast
 from ..expressions.tensor import Tensor, compute, is_same_extent
-from .axes import axis_of
+from .axes import nonnegative_axis
 from .definition import Pattern, operator
 from .requirements import require_floats, require_integers, require_one_of
-from .rounding import fitting
+from .rounding import saturating_cast
 
 Array = Any
 
@@ -26,7 +26,7 @@ def _parameters(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, name
     """A function from indices to the scale and the zero point. TeError for parameters that do not fit data."""
     require_floats(scale, f"{name}: scale")
     require_integers(zero_point, f"{name}: zero point")
-    dimension = axis_of(axis, data.ndim, name) if scale.ndim or zero_point.ndim else 0
+    dimension = nonnegative_axis(axis, data.ndim, name) if scale.ndim or zero_point.ndim else 0
     for what, parameter in (("scale", scale), ("zero point", zero_point)):
         if parameter.ndim and (parameter.ndim > 1 or not is_same_extent(parameter.shape[0], data.shape[dimension])):
             expected = f"expected [] or [{data.shape[dimension]}], as along axis {dimension} of data"
@@ -70,7 +70,7 @@ def quantize(
 
     def element(*axes: PrimExpr) -> PrimExpr:
         scale, zero = at(axes)
-        return fitting(cast("float64", scalar.round(data(*axes) / scale)) + cast("float64", zero), out_dtype)
+        return saturating_cast(cast("float64", scalar.round(data(*axes) / scale)) + cast("float64", zero), out_dtype)
 
     return _compute(data, element, "T_quantize")
 

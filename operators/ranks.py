@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from ..expressions.errors import TeError
 from .definition import Pattern, operator
 from .extents import Extent
-from .windows import SPATIAL, each_dimension, order_of
+from .windows import SPATIAL, each_dimension, layout_axes
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ImageOperator:
 
     def order(self, layout: str, channels: str = "NC") -> list[int]:
         """The axes of `channels` and of the image in a layout. TeError for another layout."""
-        return order_of(layout, channels + self.image, self.name)
+        return layout_axes(layout, channels + self.image, self.name)
 
     def numbers(self, attribute: str, least: int = 1) -> list[int]:
         """The value of an attribute for each dimension. TeError for numbers below `least`."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtypes import extremes, parse_dtype
+from ..core.dtypes import parse_dtype, value_bounds
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import IntImm, Max, Min, PrimExpr, Select, cast, const
-from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise
-from .axes import Axes, axes_of
+from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise_tensor
+from .axes import Axes, nonnegative_axes
 from .definition import Pattern, operator
 from .requirements import require_floats
 
@@ -24,7 +24,7 @@ Array = Any
 
 def _reduced_axes(data: Tensor | Array, axis: Axes, exclude: bool, name: str) -> tuple[int, ...]:
     """The indices of the reduced dimensions, in order."""
-    axes = axes_of(axis, data.ndim, name)
+    axes = nonnegative_axes(axis, data.ndim, name)
     return tuple(d for d in range(data.ndim) if (d in axes) != exclude)
 
 
@@ -49,22 +49,22 @@ def _reduce(
     return compute(shape, fcompute, name, "comm_reduce", varargs_names=[f"ax{n}" for n in range(len(shape))])
 
 
-def lowest(dtype: str) -> PrimExpr:
+def least_value(dtype: str) -> PrimExpr:
     """The least value of a data type: minus infinity for floats with infinities."""
-    return const(extremes(parse_dtype(dtype))[0], dtype)
+    return const(value_bounds(parse_dtype(dtype))[0], dtype)
 
 
-def highest(dtype: str) -> PrimExpr:
+def greatest_value(dtype: str) -> PrimExpr:
     """The greatest value of a data type: infinity for floats with infinities."""
-    return const(extremes(parse_dtype(dtype))[1], dtype)
+    return const(value_bounds(parse_dtype(dtype))[1], dtype)
 
 
-greatest = comm_reducer(Max, lowest, name="max")
+max_reducer = comm_reducer(Max, least_value, name="max")
 """`te.max` with the identity element minus infinity instead of the least finite number."""
-least = comm_reducer(Min, highest, name="min")
+min_reducer = comm_reducer(Min, greatest_value, name="min")
 
 
-def reduction(
+def define_reduction(
     name: str, reducer: Callable[..., Any], reference: Callable[..., Array], accepts: str, meaning: str
 ) -> Any:
     """Defines a reduction by an associative and commutative operation. accepts: "numbers" or "bool".  meaning: the
@@ -75,7 +75,7 @@ def reduction(
             raise TeError(f"{name} of {data.dtype}, expected {accepts}")
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
-            return elementwise(lambda x: x, [data], f"T_{name}")
+            return elementwise_tensor(lambda x: x, [data], f"T_{name}")
         return _reduce(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
 
     def reduce_array(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
@@ -91,12 +91,12 @@ def reduction(
     return operator(name, Pattern.COMM_REDUCE, reduce_array)(formula)
 
 
-sum = reduction("sum", scalar.sum, np.sum, "numbers", "The sum of the elements along `axis`.")
-prod = reduction("prod", scalar.prod, np.prod, "numbers", "The product of the elements along `axis`.")
-max = reduction("max", greatest, np.max, "numbers", "The maximum of the elements along `axis`.")
-min = reduction("min", least, np.min, "numbers", "The minimum of the elements along `axis`.")
-all = reduction("all", scalar.all, np.all, "bool", "Whether all elements along `axis` are true.")
-any = reduction("any", scalar.any, np.any, "bool", "Whether any element along `axis` is true.")
+sum = define_reduction("sum", scalar.sum, np.sum, "numbers", "The sum of the elements along `axis`.")
+prod = define_reduction("prod", scalar.prod, np.prod, "numbers", "The product of the elements along `axis`.")
+max = define_reduction("max", max_reducer, np.max, "numbers", "The maximum of the elements along `axis`.")
+min = define_reduction("min", min_reducer, np.min, "numbers", "The minimum of the elements along `axis`.")
+all = define_reduction("all", scalar.all, np.all, "bool", "Whether all elements along `axis` are true.")
+any = define_reduction("any", scalar.any, np.any, "bool", "Whether any element along `axis` is true.")
 
 
 def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
@@ -120,7 +120,7 @@ def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool 
     """
     require_floats(data, "mean")
     count = _count(data, _reduced_axes(data, axis, exclude, "mean"))
-    return elementwise(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
+    return elementwise_tensor(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
 
 
 def _variance_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool, unbiased: bool) -> Array:
@@ -143,13 +143,13 @@ def variance(
     """
     require_floats(data, "variance")
     count = _count(data, _reduced_axes(data, axis, exclude, "variance"))
-    centred = elementwise(lambda x, m: x - m, [data, mean(data, axis, True, exclude)], "T_subtract")
-    squares = elementwise(lambda x: x * x, [centred], "T_multiply")
+    centred = elementwise_tensor(lambda x, m: x - m, [data, mean(data, axis, True, exclude)], "T_subtract")
+    squares = elementwise_tensor(lambda x: x * x, [centred], "T_multiply")
     divisor = count - const(1, data.dtype) if unbiased else count
-    return elementwise(lambda x: x / divisor, [sum(squares, axis, keepdims, exclude)], "T_divide")
+    return elementwise_tensor(lambda x: x / divisor, [sum(squares, axis, keepdims, exclude)], "T_divide")
 
 
-def position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
+def row_major_position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
     """The row-major index of an element among the reduced elements."""
     index: PrimExpr = IntImm("int32", 0)
     for n, d in enumerate(along):
@@ -171,7 +171,7 @@ def _arg_reducer(name: str, of_greatest: bool, last: bool = False) -> Callable[.
         is_better = better(a, b)
         return Select(is_better, a[0], b[0]), Select(is_better, a[1], b[1])
 
-    limit = lowest if of_greatest else highest
+    limit = least_value if of_greatest else greatest_value
 
     def identity(place: str, value: str) -> tuple[PrimExpr, PrimExpr]:
         least = -(2**31) if parse_dtype(value).is_float else -1  # numbers have negative positions in `_nan_first`
@@ -187,7 +187,7 @@ def _nan_first(place: PrimExpr, value: PrimExpr, of_greatest: bool, last: bool) 
     of different signs, 2**31 apart, which leaves one comparison that schedules may factor.
     """
     is_nan, far = scalar.isnan(value), place + const(-(2**31), "int32")
-    limit = highest if of_greatest else lowest
+    limit = greatest_value if of_greatest else least_value
     position = Select(is_nan, place, far) if last else Select(is_nan, far, place)
     return position, Select(is_nan, limit(value.dtype), value)
 
@@ -197,7 +197,7 @@ def _position_of(place: PrimExpr) -> PrimExpr:
     return Select(place < 0, place - const(-(2**31), "int32"), place)
 
 
-place_of_greatest = _arg_reducer("place_of_greatest", True)
+argmax_reducer = _arg_reducer("place_of_greatest", True)
 
 
 def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
@@ -214,15 +214,15 @@ def _arg(name: str, of_greatest: bool, meaning: str) -> Any:
             raise TeError(f"{name} of bool, expected numbers")
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
-            return elementwise(lambda x: const(0, "int32"), [data], f"T_{name}")
+            return elementwise_tensor(lambda x: const(0, "int32"), [data], f"T_{name}")
         reducer, is_float = _arg_reducer(name, of_greatest, select_last_index), data.data_type.is_float
 
         def combine(at: Any, over: list[IterVar], index: Sequence[PrimExpr]) -> Any:
-            pair = position(data, along, index), at(index)
+            pair = row_major_position(data, along, index), at(index)
             return reducer(_nan_first(*pair, of_greatest, select_last_index) if is_float else pair, axis=over)
 
         positions, _ = _reduce(data, along, keepdims, combine, f"{name}_red_temp")
-        return elementwise(_position_of if is_float else lambda x: x, [positions], f"T_{name}")
+        return elementwise_tensor(_position_of if is_float else lambda x: x, [positions], f"T_{name}")
 
     def reduce_array(
         data: Array,

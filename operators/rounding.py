@@ -9,7 +9,7 @@ from ..expressions import functions as scalar
 from ..expressions.expr import PrimExpr, cast, const
 
 
-def fitting(value: PrimExpr, dtype: str) -> PrimExpr:
+def saturating_cast(value: PrimExpr, dtype: str) -> PrimExpr:
     """A float converted to a data type: for integer types rounded to the nearest integer, halves to even, and
     saturated; NaN becomes the least integer."""
     kind = parse_dtype(dtype)

@@ -11,9 +11,9 @@ from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.scan import scan
 from ..expressions.tensor import Tensor, placeholder
-from .axes import axis_of
+from .axes import nonnegative_axis
 from .definition import Pattern, operator
-from .elements import computed
+from .elements import build_tensor
 from .transform import reshape
 
 Array = Any
@@ -30,7 +30,7 @@ def _cumulative(
     ) -> Tensor:
         kind = dtype or data.dtype
         flat = reshape(data, [-1]) if axis is None else data
-        along = axis_of(0 if axis is None else axis, flat.ndim, name)
+        along = nonnegative_axis(0 if axis is None else axis, flat.ndim, name)
         count, rest = flat.shape[along], [extent for d, extent in enumerate(flat.shape) if d != along]
         reached = placeholder([count + 1, *rest], kind, name)
         if reached.data_type.is_bool:
@@ -40,15 +40,15 @@ def _cumulative(
             position = count - time if reverse else time - 1
             return combine(reached(time - 1, *i), cast(kind, flat(*i[:along], position, *i[along:])))
 
-        start = computed([1, *rest], lambda t, *i: const(neutral, kind), f"{name}_start")
-        update = computed([count + 1, *rest], step, f"{name}_step")
+        start = build_tensor([1, *rest], lambda t, *i: const(neutral, kind), f"{name}_start")
+        update = build_tensor([count + 1, *rest], step, f"{name}_step")
         rows = scan(start, update, reached, name=f"{name}_rows")
 
         def row(position: PrimExpr) -> PrimExpr:
             before = count - 1 - position if reverse else position
             return before if exclusive else before + 1
 
-        return computed(
+        return build_tensor(
             flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
         )
 

@@ -13,14 +13,14 @@ from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.scan import scan
 from ..expressions.tensor import Tensor, is_same_extent, placeholder
-from .axes import axis_of
+from .axes import nonnegative_axis
 from .definition import Pattern, operator
-from .elements import computed
+from .elements import build_tensor
 from .extents import Extent, known_extent
 
 Array = Any
 
-LONGEST = 2**26
+MAX_SORTED_EXTENT = 2**26
 """The greatest extent of a sorted axis, so that an int32 counts the elements of all rounds."""
 
 
@@ -61,7 +61,7 @@ class _MergeStep:
         return _MergeStep(row, start, middle, scalar.min(middle + width, count), (number - 1) * count)
 
 
-def in_order(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tensor, Tensor]:
+def merge_sort(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tensor, Tensor]:
     """The sorted elements along an axis, and their original positions as int32; the sort is stable.
 
     Runs of one element are merged to runs of two, these to runs of four, and so on. A scan has a row for each element
@@ -70,14 +70,14 @@ def in_order(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple[Tens
     if data.data_type.is_bool:
         raise TeError(f"{name} of bool, expected numbers")
     known = known_extent(data.shape[along])
-    if known is not None and known > LONGEST:
-        raise TeError(f"{name}: axis {along} of extent {known}, expected at most {LONGEST}")
+    if known is not None and known > MAX_SORTED_EXTENT:
+        raise TeError(f"{name}: axis {along} of extent {known}, expected at most {MAX_SORTED_EXTENT}")
     if known == 0:
-        values, positions = computed(data.shape, lambda *i: (data(*i), const(0, "int32")), f"{name}_empty")
+        values, positions = build_tensor(data.shape, lambda *i: (data(*i), const(0, "int32")), f"{name}_empty")
         return values, positions
     merged, last = _merge_rounds(data, along, is_ascend, name)
     values, positions = (
-        computed(
+        build_tensor(
             data.shape,
             lambda *i, rows=rows: rows(last + i[along], *i[:along], *i[along + 1 :]),
             f"{name}_{what}",
@@ -96,7 +96,7 @@ def _merge_rounds(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple
     keys, order, taken = (placeholder([total, *rest], kind, name) for kind in (data.dtype, "int32", count.dtype))
 
     def rows(number: Extent, what: str, fcompute: Callable[..., Any]) -> Any:
-        return computed([number, *rest], fcompute, f"{name}_{what}")
+        return build_tensor([number, *rest], fcompute, f"{name}_{what}")
 
     def next_of_first(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
         at = _MergeStep.at(time, count)
@@ -145,7 +145,7 @@ def sort(data: Tensor, axis: int = -1, is_ascend: bool = True) -> Tensor:
     The sort is stable. It takes n log n steps, and memory for as many elements. TeError for an axis of more than 2**26
     elements.
     """
-    return in_order(data, axis_of(axis, data.ndim, "sort"), is_ascend, "sort")[0]
+    return merge_sort(data, nonnegative_axis(axis, data.ndim, "sort"), is_ascend, "sort")[0]
 
 
 @operator(
@@ -158,13 +158,13 @@ def argsort(data: Tensor, axis: int = -1, is_ascend: bool = True, dtype: str = "
 
     dtype: the data type of the positions.
     """
-    positions = in_order(data, axis_of(axis, data.ndim, "argsort"), is_ascend, "argsort")[1]
+    positions = merge_sort(data, nonnegative_axis(axis, data.ndim, "argsort"), is_ascend, "argsort")[1]
     return _leading_part(positions, positions.shape, dtype, "argsort")
 
 
 def _leading_part(data: Tensor, shape: Sequence[Extent], dtype: str, name: str) -> Tensor:
     """The leading elements along each axis, as many as a shape has, in a data type."""
-    return computed(shape, lambda *i: cast(dtype, data(*i)), f"T_{name}", "injective")
+    return build_tensor(shape, lambda *i: cast(dtype, data(*i)), f"T_{name}", "injective")
 
 
 def _topk_reference(data: Array, k: int, axis: int, ret_type: str, is_ascend: bool, dtype: str) -> Any:
@@ -186,12 +186,12 @@ def topk(
     """
     if ret_type not in ("both", "values", "indices"):
         raise TeError(f"topk: ret_type {ret_type!r}, expected 'both', 'values' or 'indices'")
-    along = axis_of(axis, data.ndim, "topk")
+    along = nonnegative_axis(axis, data.ndim, "topk")
     extent = data.shape[along]
     known = known_extent(extent)
     if known is not None and k > known:
         raise TeError(f"topk: k {k} of an axis of extent {known}, expected at most that")
-    values, positions = in_order(data, along, is_ascend, "topk")
+    values, positions = merge_sort(data, along, is_ascend, "topk")
     count = extent if k < 1 else k if known is not None else scalar.min(k, extent)
     shape = [count if d == along else size for d, size in enumerate(data.shape)]
     results = {
@@ -204,7 +204,7 @@ def topk(
 # Binary search
 
 
-def bisected(
+def binary_search(
     shape: Sequence[Extent], count: PrimExpr, holds: Callable[[Sequence[PrimExpr], PrimExpr], PrimExpr], name: str
 ) -> Tensor:
     """The number of leading positions among `count` for which a condition holds, if it holds for no position after the
@@ -220,10 +220,10 @@ def bisected(
         fits = (further <= count) & holds(i, scalar.min(further, count) - 1)
         return Select(fits, further, reached(time - 1, *i))
 
-    start = computed([1, *shape], lambda t, *i: const(0, count.dtype), f"{name}_start")
-    update = computed([steps + 1, *shape], step, f"{name}_step")
+    start = build_tensor([1, *shape], lambda t, *i: const(0, count.dtype), f"{name}_start")
+    update = build_tensor([steps + 1, *shape], step, f"{name}_step")
     rows = scan(start, update, reached, name=f"{name}_steps")
-    return computed(shape, lambda *i: rows(steps, *i), f"{name}_places", "injective")
+    return build_tensor(shape, lambda *i: rows(steps, *i), f"{name}_places", "injective")
 
 
 def _searchsorted_reference(sorted_sequence: Array, values: Array, right: bool, dtype: str) -> Array:
@@ -256,5 +256,5 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, d
         value, element = values(*i), sorted_sequence(*(i[:-1] if rank > 1 else ()), position)
         return ~is_before(value, element) if right else is_before(element, value)
 
-    positions = bisected(values.shape, sorted_sequence.shape[-1], holds, name)
+    positions = binary_search(values.shape, sorted_sequence.shape[-1], holds, name)
     return _leading_part(positions, positions.shape, dtype, name)

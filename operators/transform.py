@@ -12,10 +12,10 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import Mul, PrimExpr, Select, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise, is_same_extent
-from .axes import Axes, axes_of, axis_of
+from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
+from .axes import Axes, nonnegative_axes, nonnegative_axis
 from .definition import Pattern, operator
-from .elements import if_any
+from .elements import element_or_zero
 from .extents import Extent, known_extent
 from .requirements import require_integers
 
@@ -39,7 +39,7 @@ def _product(extents: Sequence[Extent]) -> Extent:
 # Shapes
 
 
-def reshaped(shape: Sequence[Extent], newshape: Sequence[int]) -> list[Extent]:
+def infer_shape(shape: Sequence[Extent], newshape: Sequence[int]) -> list[Extent]:
     """The shape of the result of `reshape`. TeError for an invalid shape, or for another number of elements."""
     result: list[Extent] = []
     rest, codes, inferred = list(shape), list(newshape), None
@@ -128,7 +128,7 @@ def _factors(extents: Sequence[Extent]) -> tuple[int, list[PrimExpr]]:
 
 
 def _reshape_reference(data: Array, newshape: Sequence[int]) -> Array:
-    return data.reshape(reshaped(data.shape, newshape))
+    return data.reshape(infer_shape(data.shape, newshape))
 
 
 @operator("reshape", Pattern.INJECTIVE, _reshape_reference)
@@ -138,7 +138,7 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     newshape: extents, or codes: -1 (once) for the inferred extent, 0 for the next extent of data, -2 for all remaining
     extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two factors of the next extent.
     """
-    shape = reshaped(data.shape, newshape)
+    shape = infer_shape(data.shape, newshape)
 
     def source(*axes: PrimExpr) -> PrimExpr:
         position: PrimExpr = const(0)
@@ -176,7 +176,7 @@ def squeeze(data: Tensor, axis: Axes = None) -> Tensor:
 def _squeezed_axes(shape: Sequence[Extent], axis: Axes) -> tuple[int, ...]:
     if axis is None:
         return tuple(d for d, extent in enumerate(shape) if known_extent(extent) == 1)
-    removed = axes_of(axis, len(shape), "squeeze")
+    removed = nonnegative_axes(axis, len(shape), "squeeze")
     for d in removed:
         if known_extent(shape[d]) != 1:
             raise TeError(f"squeeze: axis {d} of extent {shape[d]}, expected 1")
@@ -184,7 +184,7 @@ def _squeezed_axes(shape: Sequence[Extent], axis: Axes) -> tuple[int, ...]:
 
 
 def _expand_dims_reference(data: Array, axis: int, num_newaxis: int) -> Array:
-    dimension = axis_of(axis, data.ndim + 1, "expand_dims")
+    dimension = nonnegative_axis(axis, data.ndim + 1, "expand_dims")
     return data.reshape((*data.shape[:dimension], *[1] * num_newaxis, *data.shape[dimension:]))
 
 
@@ -194,7 +194,7 @@ def expand_dims(data: Tensor, axis: int, num_newaxis: int = 1) -> Tensor:
 
     num_newaxis: the number of inserted dimensions.
     """
-    dimension = axis_of(axis, data.ndim + 1, "expand_dims")
+    dimension = nonnegative_axis(axis, data.ndim + 1, "expand_dims")
     if num_newaxis < 0:
         raise TeError(f"expand_dims: num_newaxis {num_newaxis}, expected at least 0")
     shape = [*data.shape[:dimension], *[1] * num_newaxis, *data.shape[dimension:]]
@@ -232,7 +232,7 @@ def transpose(data: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 
     axes: the dimensions in their new order; None for the reverse order.
     """
-    order = tuple(reversed(range(data.ndim))) if axes is None else axes_of(axes, data.ndim, "transpose")
+    order = tuple(reversed(range(data.ndim))) if axes is None else nonnegative_axes(axes, data.ndim, "transpose")
     if len(order) != data.ndim:
         raise TeError(f"transpose: {len(order)} axes of {data.ndim} dimensions")
 
@@ -246,7 +246,7 @@ def transpose(data: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 @operator("reverse", Pattern.INJECTIVE, lambda data, axis: np.flip(data, axis))
 def reverse(data: Tensor, axis: int) -> Tensor:
     """Reverses the order of the elements along `axis`."""
-    dimension = axis_of(axis, data.ndim, "reverse")
+    dimension = nonnegative_axis(axis, data.ndim, "reverse")
 
     def source(*axes: PrimExpr) -> PrimExpr:
         last = data.shape[dimension] - 1
@@ -261,7 +261,7 @@ def reverse(data: Tensor, axis: int) -> Tensor:
 @operator("repeat", Pattern.INJECTIVE, lambda data, repeats, axis: np.repeat(data, repeats, axis))
 def repeat(data: Tensor, repeats: int, axis: int) -> Tensor:
     """Repeats each element along `axis`, the copies next to each other."""
-    dimension = axis_of(axis, data.ndim, "repeat")
+    dimension = nonnegative_axis(axis, data.ndim, "repeat")
     if repeats < 1:
         raise TeError(f"repeat: {repeats} times, expected at least once")
     shape = [extent * repeats if d == dimension else extent for d, extent in enumerate(data.shape)]
@@ -299,7 +299,7 @@ def slice_bounds(
 ) -> dict[int, tuple[Extent, Extent, int]]:
     """The start, the number of elements and the stride of a slice along each axis, by the rules of Python. TeError for
     a stride of 0, a negative stride along an axis of unknown extent, and lists of different lengths."""
-    chosen = range(len(begin)) if axes is None else axes_of(axes, len(shape), "strided_slice")
+    chosen = range(len(begin)) if axes is None else nonnegative_axes(axes, len(shape), "strided_slice")
     steps = [1] * len(begin) if strides is None else list(strides)
     if not len(begin) == len(end) == len(chosen) == len(steps) <= len(shape):
         counts = f"{len(begin)} begins, {len(end)} ends, {len(steps)} strides, {len(chosen)} axes"
@@ -389,7 +389,7 @@ def split(data: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0)
 
     indices_or_sections: the number of equal parts, or the starts of the second and the subsequent parts.
     """
-    dimension = axis_of(axis, data.ndim, "split")
+    dimension = nonnegative_axis(axis, data.ndim, "split")
     extent = known_extent(data.shape[dimension])
     if extent is None:
         raise TeError(f"split: axis {dimension} of extent {data.shape[dimension]}, which is not known")
@@ -424,7 +424,7 @@ def concatenate(*data: Tensor, axis: int = 0) -> Tensor:
     """Concatenates tensors along `axis`."""
     if not data:
         raise TeError("concatenate: no tensor")
-    dimension = axis_of(axis, data[0].ndim, "concatenate")
+    dimension = nonnegative_axis(axis, data[0].ndim, "concatenate")
     _require_alike("concatenate", data, dimension)
     ends = list(accumulate(tensor.shape[dimension] for tensor in data))
     shape = [ends[-1] if d == dimension else extent for d, extent in enumerate(data[0].shape)]
@@ -447,7 +447,7 @@ def stack(*data: Tensor, axis: int = 0) -> Tensor:
     """Stacks tensors of one shape along a new axis."""
     if not data:
         raise TeError("stack: no tensor")
-    dimension = axis_of(axis, data[0].ndim + 1, "stack")
+    dimension = nonnegative_axis(axis, data[0].ndim + 1, "stack")
     _require_alike("stack", data)
 
     def source(*axes: PrimExpr) -> PrimExpr:
@@ -469,18 +469,18 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Selects elements of `x` where `condition` is true, and elements of `y` elsewhere; the shapes broadcast."""
     if not condition.data_type.is_bool:
         raise TeError(f"where: condition of {condition.dtype}, expected bool")
-    return elementwise(lambda c, a, b: Select(c, a, b), [condition, x, y], "T_where")
+    return elementwise_tensor(lambda c, a, b: Select(c, a, b), [condition, x, y], "T_where")
 
 
 def _take_reference(data: Array, indices: Array, axis: int | None, batch_dims: int, mode: str) -> Array:
     how: Any = "wrap" if mode == "wrap" else "clip"
     if not (data.size if axis is None else data.shape[axis]):
-        dimension = axis_of(axis or 0, max(data.ndim, 1), "take")
+        dimension = nonnegative_axis(axis or 0, max(data.ndim, 1), "take")
         shape = () if axis is None else data.shape
         return np.zeros((*shape[:dimension], *indices.shape[batch_dims:], *shape[dimension + 1 :]), data.dtype)
     if not batch_dims:
         return np.take(data, indices.astype("int64"), axis, mode=how)
-    dimension = axis_of(axis or 0, data.ndim, "take")
+    dimension = nonnegative_axis(axis or 0, data.ndim, "take")
     count = batch_dims % indices.ndim if batch_dims < 0 else batch_dims
     result = np.zeros((*data.shape[:dimension], *indices.shape[count:], *data.shape[dimension + 1 :]), data.dtype)
     for at in np.ndindex(data.shape[:count]):
@@ -500,7 +500,7 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int
     if mode not in ("clip", "wrap", "fast"):
         raise TeError(f"take: mode {mode!r}, expected 'clip', 'wrap' or 'fast'")
     flat = data if axis is not None else reshape(data, [-1])
-    dimension = axis_of(0 if axis is None else axis, flat.ndim, "take")
+    dimension = nonnegative_axis(0 if axis is None else axis, flat.ndim, "take")
     shared = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     if not 0 <= shared <= min(dimension, indices.ndim) or not all(
         map(is_same_extent, flat.shape[:shared], indices.shape[:shared])
@@ -520,13 +520,13 @@ def take(data: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int
 
     def source(*axes: PrimExpr) -> PrimExpr:
         number = indices(*axes[:shared], *axes[dimension:behind])
-        return if_any([extent], data.dtype, lambda: flat(*axes[:dimension], inside(number), *axes[behind:]))
+        return element_or_zero([extent], data.dtype, lambda: flat(*axes[:dimension], inside(number), *axes[behind:]))
 
     return _rearrange([*flat.shape[:dimension], *indices.shape[shared:], *flat.shape[dimension + 1 :]], source, "take")
 
 
 def _one_hot_reference(indices: Array, on_value: float, off_value: float, depth: int, axis: int, dtype: str) -> Array:
-    dimension = axis_of(axis, indices.ndim + 1, "one_hot")
+    dimension = nonnegative_axis(axis, indices.ndim + 1, "one_hot")
     along = np.arange(depth).reshape([depth if d == dimension else 1 for d in range(indices.ndim + 1)])
     return np.where(np.expand_dims(indices, dimension) == along, on_value, off_value).astype(dtype)
 
@@ -537,7 +537,7 @@ def one_hot(
 ) -> Tensor:
     """One-hot encoding along a new axis: `on_value` at the positions in `indices`, and `off_value` elsewhere."""
     require_integers(indices, "one_hot: indices")
-    dimension = axis_of(axis, indices.ndim + 1, "one_hot")
+    dimension = nonnegative_axis(axis, indices.ndim + 1, "one_hot")
     on, off = const(on_value, dtype), const(off_value, dtype)
 
     def source(*axes: PrimExpr) -> PrimExpr:

@@ -13,23 +13,23 @@ from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.scan import scan
 from ..expressions.tensor import Tensor, is_same_extent, placeholder
 from . import reduction
-from .elements import computed
+from .elements import build_tensor
 from .extents import known_extent
-from .sorting import bisected, in_order
+from .sorting import binary_search, merge_sort
 
-FEW = 64
+MAX_UNSORTED_UPDATES = 64
 """The greatest number of updates that each element tests one by one; more updates are sorted and searched."""
 
-COMBINED: dict[str, tuple[Callable[[Any, Any], PrimExpr], Callable[..., Any]]] = {
+SCATTER_COMBINERS: dict[str, tuple[Callable[[Any, Any], PrimExpr], Callable[..., Any]]] = {
     "add": (lambda x, y: x + y, scalar.sum),
     "mul": (lambda x, y: x * y, scalar.prod),
-    "min": (scalar.min, reduction.least),
-    "max": (scalar.max, reduction.greatest),
+    "min": (scalar.min, reduction.min_reducer),
+    "max": (scalar.max, reduction.max_reducer),
 }
 """The combiner of an element and an update, and the reduction of all updates along an axis, by mode."""
 
 
-def from_end(index: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+def normalize_index(index: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
     """The index counted from the start, and the extent, in a data type that holds both; a negative index counts from
     the end."""
     wide = cast("int64", index) if index.data_type.bits < 64 else index
@@ -65,7 +65,7 @@ class Updates:
     def target(self, i: Sequence[PrimExpr]) -> Sequence[PrimExpr]:
         return i[: len(self.targets)]
 
-    def place(self, i: Sequence[PrimExpr]) -> PrimExpr:
+    def element_key(self, i: Sequence[PrimExpr]) -> PrimExpr:
         """The key of the updates of an element."""
         return _row_major([i[d] for d in self.along], [self.data.shape[d] for d in self.along], self.keys.dtype)
 
@@ -75,7 +75,7 @@ class Updates:
     def key(self, number: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
         return self.keys(number, *(others if self.keys.ndim > 1 else ()))
 
-    def reached(self, i: Sequence[PrimExpr], condition: PrimExpr) -> PrimExpr:
+    def in_range(self, i: Sequence[PrimExpr], condition: PrimExpr) -> PrimExpr:
         """A condition on the updates of an element, false for an element out of their range."""
         whole = [extent for d, extent in enumerate(self.data.shape) if d not in self.along]
         inside = [
@@ -87,7 +87,7 @@ class Updates:
 
     def at_element(self, number: PrimExpr, i: Sequence[PrimExpr]) -> PrimExpr:
         """Whether an update applies to an element."""
-        return self.reached(i, self.key(number, self.others(i)).equal(self.place(i)))
+        return self.in_range(i, self.key(number, self.others(i)).equal(self.element_key(i)))
 
 
 def _row_major(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr], dtype: str) -> PrimExpr:
@@ -103,7 +103,7 @@ def key_of(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr]) -> PrimExpr
     positions: list[PrimExpr] = []
     inside: list[PrimExpr] = [const(True, "bool")]
     for index, extent in zip(indices, extents, strict=True):
-        position, limit = from_end(index, extent)
+        position, limit = normalize_index(index, extent)
         inside.append((position >= const(0, position.dtype)) & (position < limit))
         positions.append(cast(extent.dtype, position))
     dtype = extents[0].dtype if extents else "int32"
@@ -116,12 +116,12 @@ class _Sorted:
 
     def __init__(self, updates: Updates):
         self.updates = updates
-        self.keys, self.order = in_order(updates.keys, 0, True, updates.name)
+        self.keys, self.order = merge_sort(updates.keys, 0, True, updates.name)
 
         def holds(i: Sequence[PrimExpr], number: PrimExpr) -> PrimExpr:
-            return updates.reached(i, self._key(number, updates.others(i)) <= updates.place(i))
+            return updates.in_range(i, self._key(number, updates.others(i)) <= updates.element_key(i))
 
-        self.end = bisected(updates.targets, updates.count, holds, f"{updates.name}_last")
+        self.end = binary_search(updates.targets, updates.count, holds, f"{updates.name}_last")
 
     def _key(self, number: PrimExpr, others: Sequence[PrimExpr]) -> PrimExpr:
         return self.keys(number, *(others if self.keys.ndim > 1 else ()))
@@ -134,8 +134,8 @@ class _Sorted:
     def if_any(self, i: Sequence[PrimExpr], value: Callable[[PrimExpr], PrimExpr], default: PrimExpr) -> PrimExpr:
         """The value of `value` at the end of the updates of an element; `default` for an element without updates."""
         end = self.end(*self.updates.target(i))
-        is_for = self._key(end - 1, self.updates.others(i)).equal(self.updates.place(i))
-        return scalar.if_then_else(self.updates.reached(i, scalar.all(end > 0, is_for)), value(end), default)
+        is_for = self._key(end - 1, self.updates.others(i)).equal(self.updates.element_key(i))
+        return scalar.if_then_else(self.updates.in_range(i, scalar.all(end > 0, is_for)), value(end), default)
 
     def so_far(self, updates: Updates, combine: Callable[[Any, Any], PrimExpr]) -> Tensor:
         """For each position of the order, the combination of the preceding updates that share the key of the last."""
@@ -147,21 +147,21 @@ class _Sorted:
             known = scalar.all(time > 1, self._key(time - 1, others).equal(self._key(time - 2, others)))
             return scalar.if_then_else(known, combine(rows(time - 1, *others), update), update)
 
-        start = computed([1, *updates.extents], lambda *i: cast(rows.dtype, 0), f"{name}_start")
-        return scan(start, computed(rows.shape, step, f"{name}_step"), rows, name=f"{name}_rows")
+        start = build_tensor([1, *updates.extents], lambda *i: cast(rows.dtype, 0), f"{name}_start")
+        return scan(start, build_tensor(rows.shape, step, f"{name}_step"), rows, name=f"{name}_rows")
 
 
 def _last(updates: Updates, ordered: _Sorted | None) -> Tensor:
     """The index of the last update of each position; negative for none."""
     none, dtype = const(-1, updates.count.dtype), updates.count.dtype
     if ordered is not None:
-        return computed(
+        return build_tensor(
             updates.targets,
             lambda *i: ordered.if_any(i, lambda end: ordered.number(end - 1, updates.others(i)), none),
             f"{updates.name}_last",
         )
     n = reduce_axis((0, updates.count), "n")
-    return computed(
+    return build_tensor(
         updates.targets,
         lambda *i: scalar.max(cast(dtype, n.var), axis=n, where=updates.at_element(n.var, i)),
         f"{updates.name}_last",
@@ -169,16 +169,16 @@ def _last(updates: Updates, ordered: _Sorted | None) -> Tensor:
     )
 
 
-def written(updates: Updates, mode: str) -> Tensor:
+def apply_updates(updates: Updates, mode: str) -> Tensor:
     """The tensor with updates written into it, or combined with its elements."""
     known = known_extent(updates.count)
-    ordered = None if known is not None and known <= FEW else _Sorted(updates)
+    ordered = None if known is not None and known <= MAX_UNSORTED_UPDATES else _Sorted(updates)
     if mode == "mean":
         data = updates.data
-        ones = computed(data.shape, lambda *i: const(1, data.dtype), "ones")
+        ones = build_tensor(data.shape, lambda *i: const(1, data.dtype), "ones")
         counted = replace(updates, data=ones, values=lambda number, others: const(1, data.dtype))
         total, counts = (_combine(each, "add", ordered) for each in (updates, counted))
-        return computed(data.shape, lambda *i: total(*i) / counts(*i), f"T_{updates.name}_mean")
+        return build_tensor(data.shape, lambda *i: total(*i) / counts(*i), f"T_{updates.name}_mean")
     return _combine(updates, mode, ordered)
 
 
@@ -192,17 +192,17 @@ def _combine(updates: Updates, mode: str, ordered: _Sorted | None) -> Tensor:
             number = last(*updates.target(i))
             return scalar.if_then_else(number >= 0, updates.values(number, updates.others(i)), data(*i))
 
-        return computed(data.shape, element, name)
-    combine, reducer = COMBINED[mode]
+        return build_tensor(data.shape, element, name)
+    combine, reducer = SCATTER_COMBINERS[mode]
     if ordered is not None:
         rows = ordered.so_far(updates, combine)
-        return computed(
+        return build_tensor(
             data.shape,
             lambda *i: ordered.if_any(i, lambda end: combine(data(*i), rows(end, *updates.others(i))), data(*i)),
             name,
         )
     n = reduce_axis((0, updates.count), "n")
-    return computed(
+    return build_tensor(
         data.shape,
         lambda *i: reducer(
             updates.values(n.var, updates.others(i)), axis=n, where=updates.at_element(n.var, i), init=data(*i)

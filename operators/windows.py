@@ -42,14 +42,14 @@ def paddings(padding: Window, rank: int, name: str) -> list[tuple[int, int]]:
     return pairs
 
 
-def order_of(layout: str, letters: str, name: str) -> list[int]:
+def layout_axes(layout: str, letters: str, name: str) -> list[int]:
     """The axis of each letter in a layout. TeError unless the layout has each letter once."""
     if sorted(layout) != sorted(letters):
         raise TeError(f"{name}: layout {layout!r}, expected an order of {letters}")
     return [layout.index(letter) for letter in letters]
 
 
-def spread(
+def window_count(
     size: Extent, window: int, stride: int, dilation: int, around: tuple[int, int], ceil: bool = False
 ) -> Extent:
     """The number of windows along a dimension."""
@@ -57,7 +57,7 @@ def spread(
     return (left + stride - 1) // stride + 1 if ceil else left // stride + 1
 
 
-def known_numbers(extents: Sequence[Extent], name: str) -> list[int]:
+def require_known_extents(extents: Sequence[Extent], name: str) -> list[int]:
     """The values of known extents. TeError for an unknown extent."""
     numbers = [known_extent(extent) for extent in extents]
     if None in numbers:
@@ -65,7 +65,7 @@ def known_numbers(extents: Sequence[Extent], name: str) -> list[int]:
     return [number for number in numbers if number is not None]
 
 
-def padded(data: Tensor, around: dict[int, tuple[int, int]], value: PrimExpr, name: str = "pad_temp") -> Tensor:
+def pad_with_value(data: Tensor, around: dict[int, tuple[int, int]], value: PrimExpr, name: str = "pad_temp") -> Tensor:
     """The tensor padded with a value. around: for each axis, the padding before and after."""
     if not any(n for pair in around.values() for n in pair):
         return data

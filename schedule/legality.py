@@ -10,9 +10,9 @@ import islpy as isl
 from xdsl.ir import Operation
 
 from ..analysis.dependence import Flow, Init, Violation, compare_flows, has_self_conflicts, value_flow
-from ..analysis.dependence.touched import touched_memories
+from ..analysis.dependence.touched import accessed_memories
 from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, statements
-from ..analysis.threads.axes import cooperates, team_of
+from ..analysis.threads.axes import divides_among_threads, team_of
 from ..core.errors import ScheduleError
 from ..dialects.tir import BlockOp, ForOp, FuncOp
 from .concurrency import CONCURRENT, require_concurrent_loops
@@ -30,7 +30,7 @@ class Change:
 
     copies_before: list[BlockOp] = field(default_factory=list)
     copies_after: list[BlockOp] = field(default_factory=list)
-    renamed: dict[Any, Any] = field(default_factory=dict)
+    counterparts: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Ch
         before.flow, after, change.copies_before, change.copies_after, _counterparts(before.flow, change)
     )
     if violation is not None:
-        raise refusal(violation)
+        raise legality_error(violation)
     require_concurrent_loops(_concurrent_loops(_ops_after(before, moved, change)), memories)
 
 
@@ -76,7 +76,7 @@ def _flow(
 
 def _ops_after(before: Snapshot, moved: Collection[Operation], change: Change) -> list[Operation]:
     """The moved and the new ops that are in the region after the change."""
-    known = (op for op in (*change.renamed, *change.renamed.values()) if isinstance(op, Operation))
+    known = (op for op in (*change.counterparts, *change.counterparts.values()) if isinstance(op, Operation))
     return [op for op in (*moved, *change.copies_after, *known) if before.region.is_ancestor(op)]
 
 
@@ -86,12 +86,12 @@ def _concurrent_loops(ops: Sequence[Operation]) -> list[ForOp]:
     return list(dict.fromkeys(loop for loop in loops if loop.kind.data in CONCURRENT))
 
 
-def refusal(violation: Violation) -> ScheduleError:
+def legality_error(violation: Violation) -> ScheduleError:
     """The error that reports a violation."""
     return ScheduleError(str(violation), dict.fromkeys(violation.statements, ""))
 
 
-def keeps_any_order(loop: ForOp) -> bool:
+def allows_any_order(loop: ForOp) -> bool:
     """Whether the instances of the blocks in a loop may run in any order: the loop contains one block, and two
     instances of it access the same element only to contribute to a reduction."""
     blocks = child_blocks(loop)
@@ -106,7 +106,7 @@ def _region(moved: Collection[Operation], among: Collection[Operation]) -> Opera
     for outer in (common, *ancestors(common)) if is_around else ancestors(common):
         if isinstance(outer, ForOp | FuncOp | BlockOp):
             team = team_of(outer)
-            return outer if team is None or not cooperates(team) else scope_of_team(team)
+            return outer if team is None or not divides_among_threads(team) else scope_of_team(team)
     raise ValueError("statements outside of a function")
 
 
@@ -129,7 +129,7 @@ def _statements(moved: Collection[Operation]) -> list[Operation]:
 
 def _memories(before: Snapshot, moved: Collection[Operation], change: Change) -> set[Any]:
     """The memories that a change affects: those of the flow before, and those that its statements access afterwards."""
-    touched = (touched_memories(op) for op in _statements(_ops_after(before, moved, change)))
+    touched = (accessed_memories(op) for op in _statements(_ops_after(before, moved, change)))
     return set(before.flow.memories).union(*touched)
 
 
@@ -138,5 +138,5 @@ def _counterparts(before: Flow, change: Change) -> dict[Any, Any]:
     is the init of the old block."""
     return {
         key if key in before.statements else Init(value): value if key in before.statements else key
-        for key, value in change.renamed.items()
+        for key, value in change.counterparts.items()
     }

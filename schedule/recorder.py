@@ -10,13 +10,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..analysis.names import loop_name
 from ..core.errors import OptionError, ScheduleError
-from ..core.xdsl_compat import hint
+from ..core.xdsl_compat import set_name_hint
 from ..dialects.schedule import BlockType, LoopType, ScheduleOp, TraceOp
 from ..dialects.text import print_marked
 from ..dialects.tir import BlockOp, ForOp, FuncOp
 from ..module import Module
 from .handles import BlockLike, BlockRV, ExprRV, Handle, LoopRV
-from .state import Place, State, Target, apply, target_name
+from .state import ComputeLocation, State, Target, apply, target_name
 
 HandleT = TypeVar("HandleT", bound=Handle)
 
@@ -105,7 +105,7 @@ class Recorder:
         for value, target in zip(instruction.results, targets, strict=True):
             self._state.values[value] = target
             name = _name_of(target)
-            hint(value, name)
+            set_name_hint(value, name)
             handle = _HANDLES[type(value.type)](name)
             self._values[handle] = value
             handles.append(handle)
@@ -198,7 +198,7 @@ def _type_of(target: Target) -> Attribute:
     match target:
         case int():
             return i64
-        case ForOp() | Place():
+        case ForOp() | ComputeLocation():
             return LoopType()
         case _:
             return BlockType()
@@ -210,7 +210,7 @@ def _name_of(target: Target) -> str:
             return loop_name(target)
         case BlockOp() | FuncOp():
             return target_name(target)
-        case Place():
+        case ComputeLocation():
             return target.name
         case _:
             return "v"

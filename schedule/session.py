@@ -13,10 +13,10 @@ from ..core.errors import UnsupportedError
 from ..dialects.schedule import EnterPostprocOp, TraceOp
 from .handles import RV
 from .recorder import Recorder
-from .state import Place, State, Target, applies
+from .state import ComputeLocation, State, Target, applies
 from .trace import Trace, replay_script
 
-LATER = frozenset(
+UNSUPPORTED_PRIMITIVES = frozenset(
     (
         "annotate_buffer_access",
         "cache_index",
@@ -48,7 +48,7 @@ class Session(Recorder):
         """The applied primitives, in order. The trace grows with the schedule."""
         return Trace(self._trace)
 
-    def get(self, rv: RV) -> Operation | Place | int:
+    def get(self, rv: RV) -> Operation | ComputeLocation | int:
         """The current target of a handle: the op of a block or loop, or the sampled number.
 
         ScheduleError if the program no longer contains the target.
@@ -88,7 +88,7 @@ class Session(Recorder):
         self.record(EnterPostprocOp)
 
     @contextmanager
-    def unchecked(self) -> Generator[None]:
+    def without_checks(self) -> Generator[None]:
         """A context in which primitives are not checked against dependences: for those that are known to be legal."""
         self._state.checked = False
         try:
@@ -137,7 +137,7 @@ class Session(Recorder):
                 self.replay_instructions(Trace(trace).instructions)
 
     def __getattr__(self, name: str) -> Any:
-        if name in LATER:
+        if name in UNSUPPORTED_PRIMITIVES:
             raise UnsupportedError(f"schedule primitive {name} is not supported yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

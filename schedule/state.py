@@ -24,15 +24,15 @@ from .legality import Change, require_same_flow, take_snapshot
 
 
 @dataclass(frozen=True)
-class Place:
+class ComputeLocation:
     """A location that a loop handle may denote besides loops: the current one (`root`), or none, for inlining."""
 
     name: str
 
 
-ROOT, INLINE = Place("root"), Place("inline")
+ROOT, INLINE = ComputeLocation("root"), ComputeLocation("inline")
 
-Target: TypeAlias = BlockOp | FuncOp | ForOp | Place | int
+Target: TypeAlias = BlockOp | FuncOp | ForOp | ComputeLocation | int
 """The target of a value of a trace."""
 
 
@@ -143,7 +143,7 @@ def applies(op: type[ScheduleOp]) -> Callable[[PrimitiveT], PrimitiveT]:
 
 
 @dataclass(frozen=True)
-class Decided:
+class SampledTargets:
     """The targets of a random choice, with the decision to be recorded in the trace."""
 
     targets: Sequence[Target]
@@ -155,7 +155,7 @@ def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tupl
     decision of a random choice."""
     _check_handles(state, op, arguments)
     result = PRIMITIVES[op](state, **{name: _resolve(state, value) for name, value in arguments.items()})
-    if isinstance(result, Decided):
+    if isinstance(result, SampledTargets):
         return list(result.targets), result.decision
     if result is None:
         return [], None
@@ -175,7 +175,7 @@ def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]
             if value.type not in kinds:
                 raise ScheduleError(f"{expected}, got that of a {_KINDS.get(value.type, 'number')}")
             target = state.values[value]
-            if isinstance(target, Place) and op.name not in _TAKE_PLACES:
+            if isinstance(target, ComputeLocation) and op.name not in _TAKE_PLACES:
                 raise ScheduleError(f"{expected}, got the place {target.name!r}, which is no loop")
 
 

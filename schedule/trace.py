@@ -275,6 +275,6 @@ _INDEX_NODES = (
 )
 
 
-def schedule_of(module_op: Operation) -> list[TraceOp]:
+def traces_in_module(module_op: Operation) -> list[TraceOp]:
     """The traces directly in a module, in order."""
     return [op for region in module_op.regions for op in region.block.ops if isinstance(op, TraceOp)]

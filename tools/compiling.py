@@ -56,11 +56,11 @@ def _size(text: str) -> Size:
 def compile_command(options: argparse.Namespace) -> int:
     """Runs the `compile` command; returns the exit code."""
     check_replaceable(options.output.resolve())
-    target = Target.of(options.target)
+    target = Target.from_value(options.target)
     below = _lowering_passes(target)
     _check_passes(options.print_after, below)
     phases = Phases()
-    with phases.shown():
+    with phases.show_status():
         phases.begin("read")
         module = _read(options)
         entry = entry_of(module, options.entry)
@@ -162,7 +162,7 @@ def _observer(phases: Phases, printed: set[str], last: str) -> AfterPass:
         elif name == last:
             phases.begin("native")
         else:
-            phases.say(f"after {name}")
+            phases.show_activity(f"after {name}")
         seen.add(name)
 
     return after
@@ -177,7 +177,7 @@ def _summary(executable: Executable, seconds: dict[str, float]) -> str:
         "outputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.outputs),
         "kernels": f"{len({call.kernel for call in calls})} in {len(calls)} calls",
         "constants": f"{constants:,} bytes",
-        "workspace": f"{executable.workspace:,} bytes, {executable.unshared:,} before sharing",
+        "workspace": f"{executable.workspace:,} bytes, {executable.unshared_workspace:,} before sharing",
         "seconds": f"{sum(seconds.values()):.2f}: {times}",
     }
     return "\n".join(f"{name:12}{text}" for name, text in lines.items())

@@ -34,7 +34,7 @@ _WORDS = """
 
 
 @dataclass(frozen=True)
-class Failure:
+class FuzzFailure:
     """An input whose outcome is neither a program nor a diagnostic."""
 
     seed: int
@@ -79,12 +79,12 @@ def make_input(programs: Sequence[str], seed: int) -> str:
     return text
 
 
-def run(programs: Sequence[str], count: int, seed: int = 0) -> Iterator[Failure]:
+def run_fuzzer(programs: Sequence[str], count: int, seed: int = 0) -> Iterator[FuzzFailure]:
     """The failures among `count` inputs."""
     for number, text in inputs(programs, count, seed):
         error = check(text)
         if error is not None:
-            yield Failure(number, text, error)
+            yield FuzzFailure(number, text, error)
 
 
 # ---- Mutations
@@ -237,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first input")
     options = parser.parse_args(arguments)
     failures = 0
-    for failure in run(_read(options.programs), options.count, options.seed):
+    for failure in run_fuzzer(_read(options.programs), options.count, options.seed):
         failures += 1
         print(f"---- seed {failure.seed}\n{failure.text}\n{failure.error}", file=sys.stderr)
     print(f"{options.count} inputs, {failures} failures")

@@ -29,7 +29,7 @@ from ..core.errors import StepwellError, UnsupportedError
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import Module
 from ..schedule.gpu import schedule_gpu
-from .testing.corpus import scheduled_programs, script_programs
+from .testing.corpus import programs_of_schedules, script_programs
 from .testing.operators import SAMPLES, Sample, program_of
 
 TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
@@ -37,7 +37,7 @@ TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-4, 1e-5), "float64": (1e-9
 
 
 @dataclass(frozen=True)
-class Case:
+class GpuCase:
     """A program and its arguments. make: builds both."""
 
     name: str
@@ -61,7 +61,7 @@ class Result:
         return f"{self.name:36} {times}  {self.outcome}  {', '.join(self.rules)}{''.join(kernels)}"
 
 
-def run(case: Case, architectures: Sequence[str] = ()) -> Result:
+def run_suite(case: GpuCase, architectures: Sequence[str] = ()) -> Result:
     """Runs a program, with a default schedule if required, and compares its results with the oracle.
 
     architectures: of the GPUs for which the kernels are also compiled.
@@ -113,19 +113,19 @@ def _close(got: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
     return bool(np.allclose(a, b, rtol, atol * max(1.0, float(finite.max(initial=0.0))), equal_nan=True))
 
 
-def corpus_cases() -> Iterator[Case]:
+def corpus_cases() -> Iterator[GpuCase]:
     """The programs of the corpus."""
-    right = [program for program in scheduled_programs("out") if program.right]
-    for program in (*script_programs(), *scheduled_programs("in"), *right):
+    right = [program for program in programs_of_schedules("out") if program.right]
+    for program in (*script_programs(), *programs_of_schedules("in"), *right):
         module = parse_tvmscript(program.text, filename=f"{program.name}.py")
-        yield Case(program.name, lambda module=module, problem=program.problem: (module, problem.arguments()))
+        yield GpuCase(program.name, lambda module=module, problem=program.problem: (module, problem.arguments()))
 
 
-def operator_cases(count: int, names: Sequence[str] = tuple(SAMPLES)) -> Iterator[Case]:
+def operator_cases(count: int, names: Sequence[str] = tuple(SAMPLES)) -> Iterator[GpuCase]:
     """A number of samples of each operator."""
     for name in names:
         for number, sample in enumerate(_samples(name, count)):
-            yield Case(f"{name} {number}", lambda name=name, sample=sample: _operator(name, sample))
+            yield GpuCase(f"{name} {number}", lambda name=name, sample=sample: _operator(name, sample))
 
 
 def _samples(name: str, count: int) -> list[Sample]:
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for case in (*corpus_cases(), *operator_cases(options.samples)):
         if options.programs and not any(part in case.name for part in options.programs):
             continue
-        result = run(case, options.compile)
+        result = run_suite(case, options.compile)
         usage += result.usage.values()
         outcomes[result.outcome.partition(":")[0]] += 1
         print(result, flush=True)

@@ -11,7 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..backends.runtime.memory import strided
+from ..backends.runtime.memory import strided_view
 from ..core.dtypes import DType, dtype_of, numpy_dtype
 from ..core.errors import UnsupportedError
 from ..dialects.tir import (
@@ -137,7 +137,7 @@ def strided_copy(array: np.ndarray[Any, Any], strides: Sequence[int]) -> np.ndar
     """A copy of `array` in its own memory with the given strides, in elements and nonnegative."""
     length = 1 + sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) if array.size else 0
     memory = np.zeros(length, array.dtype)
-    copy = strided(memory, array.shape, [s * array.itemsize for s in strides])
+    copy = strided_view(memory, array.shape, [s * array.itemsize for s in strides])
     copy[...] = array
     return copy
 

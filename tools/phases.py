@@ -22,7 +22,7 @@ class Phases:
         self._status = _status()
 
     @contextmanager
-    def shown(self) -> Generator[Phases, None, None]:
+    def show_status(self) -> Generator[Phases, None, None]:
         """Ends the last phase, and stops the status line, at the end of the block."""
         try:
             yield self
@@ -35,9 +35,9 @@ class Phases:
         """Ends the current phase and begins the next phase."""
         self._end()
         self._name, self._since = name, time.perf_counter()
-        self.say("")
+        self.show_activity("")
 
-    def say(self, what: str) -> None:
+    def show_activity(self, what: str) -> None:
         """Shows the current activity of the phase."""
         if self._status is not None:
             self._status.update(f"{self._name}  {what}")

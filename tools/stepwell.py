@@ -28,7 +28,7 @@ from . import compiling
 from .compiling import compile_command
 from .inputs import InputGenerator, strided_copy
 from .running import FILLS, run_saved
-from .stepwell_opt import mistakes
+from .stepwell_opt import report_user_errors
 
 TOLERANCES = {"float16": (2e-2, 2e-2), "bfloat16": (4e-2, 4e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
 """rtol and atol between native code and the oracle, whose rounding of libm functions differs; integers are exact."""
@@ -38,7 +38,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
     options = _parser().parse_args(args)
-    with mistakes():
+    with report_user_errors():
         sys.exit(options.command(options))
 
 

@@ -18,7 +18,7 @@ from xdsl.passes import PassPipeline
 from ..core.errors import PluginError
 from ..core.plugins import installed_universe
 from .frontends import TVMSCRIPT
-from .stepwell_opt import mistakes
+from .stepwell_opt import report_user_errors
 
 if TYPE_CHECKING:
     from .explorer import Explorer
@@ -34,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> None:
     parser.add_argument("file", nargs="?", type=Path, help="MLIR, or TVMScript if it ends in .py or .tvmscript")
     parser.add_argument("-p", "--passes", default="", help="the pipeline to begin with, as for stepwell-opt")
     options = parser.parse_args(args)
-    with mistakes(ValueError):  # an unknown pass, or an invalid option
+    with report_user_errors(ValueError):  # an unknown pass, or an invalid option
         app = explorer(options.file, options.passes)
     app.run()
 

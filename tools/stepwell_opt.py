@@ -59,19 +59,19 @@ def _rename(name: str, load: Callable[[], type[Target]]) -> type[Target]:
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell-opt` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
-    with mistakes(ValueError):  # a broken plugin, an unknown pass, or an invalid option of a pass or target
+    with report_user_errors(ValueError):  # a broken plugin, an unknown pass, or an invalid option of a pass or target
         installed_universe()
         tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
         spec = parse_spec(tool.args.target)
         load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])
         load_target().from_spec(spec)
-    with mistakes():
+    with report_user_errors():
         tool.check_frontend()
         tool.run()
 
 
 @contextmanager
-def mistakes(*more: type[Exception]) -> Generator[None, None, None]:
+def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
     """Reports a user error on stderr and exits with 1."""
     try:
         yield

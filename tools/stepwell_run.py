@@ -33,7 +33,7 @@ from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream 
 from ..core.errors import ArgumentError, OptionError
 from ..core.plugins import installed_universe
 from .frontends import ReadsTvmscript
-from .stepwell_opt import mistakes
+from .stepwell_opt import report_user_errors
 
 
 class StepwellRunMain(ReadsTvmscript, xDSLRunMain):
@@ -95,7 +95,7 @@ def _value(interpreter: Interpreter, attribute: Attribute, expected_type: Attrib
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell-run` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses nested regions by recursion
-    with mistakes():
+    with report_user_errors():
         installed_universe()
         tool = StepwellRunMain("Stepwell's runner: interprets a program op by op", args)
         tool.check_frontend()

@@ -46,13 +46,13 @@ from ...dialects.tir import (
 from ...dialects.tir.tree import has_effect
 from ..index import type_range
 from ..threads.atomics import is_atomic
-from ..threads.memories import buffer_of, memory_of, views_of
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, condition, iterations, map_to
+from ..threads.memories import buffer_of, memory_of, pointer_views
+from .affine import DIM, Affine, IndexAnalyzer, NotAffineValue, Parameters, condition, iterations, map_to
 from .reductions import accumulation
 
 
 @dataclass(frozen=True)
-class Access:
+class StatementAccess:
     """One access in the code of a statement.
 
     memory: the buffer that owns the memory, or a pointer to it, or None for the world outside of buffers.
@@ -72,7 +72,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Context:
+class AccessContext:
     """The conditions that an op of a statement runs under: a set in the dimensions of the statement and of the loops
     and blocks nested in it, and whether the op certainly runs there."""
 
@@ -80,7 +80,7 @@ class Context:
     exact: bool = True
     in_init: bool = False
 
-    def under(self, where: isl.Set | None) -> Context:
+    def under(self, where: isl.Set | None) -> AccessContext:
         """The context under a further condition; None for an unknown condition."""
         if where is None:
             return replace(self, exact=False)
@@ -88,7 +88,7 @@ class Context:
 
 
 @dataclass
-class Collector:
+class AccessCollector:
     """Collects the accesses of one statement.
 
     variables: the values of its dimensions: axes of a block, loop variables of another op.
@@ -99,48 +99,48 @@ class Collector:
     variables: Sequence[SSAValue]
     analyzer: IndexAnalyzer = field(default_factory=IndexAnalyzer)
     is_left_out: Callable[[SSAValue], bool] | None = None
-    found: list[Access] = field(default_factory=list[Access])
+    collected_accesses: list[StatementAccess] = field(default_factory=list[StatementAccess])
 
-    def block(self, op: BlockOp) -> list[Access]:
+    def block(self, op: BlockOp) -> list[StatementAccess]:
         """The accesses of a block, over its axes."""
         self._start([op])
         self._top = op
         self._visit_block(op.body.block, self._context)
         self._recognize()
-        return self.found
+        return self.collected_accesses
 
-    def ops(self, ops: Sequence[Operation]) -> list[Access]:
+    def ops(self, ops: Sequence[Operation]) -> list[StatementAccess]:
         """The accesses of ops that run one after the other."""
         self._start(ops)
         for op in ops:
             self._op(op, self._context)
         self._recognize()
-        return self.found
+        return self.collected_accesses
 
     def _start(self, ops: Sequence[Operation]) -> None:
         inner = sum(_dimensions(op) for top in ops for op in top.walk() if op not in ops or not isinstance(op, BlockOp))
         self._next = len(self.variables)
         self.affine = Affine(self.analyzer, self.parameters, self._next + inner)
         self.affine.dims.update({v: n for n, v in enumerate(self.variables)})
-        self._context = Context(self.affine.universe())
+        self._context = AccessContext(self.affine.universe())
         self._locals: set[SSAValue] = set()
         self._top: BlockOp | None = None
-        self.found = []
+        self.collected_accesses = []
 
     # Walking
 
-    def _visit_block(self, block: Block, context: Context) -> None:
+    def _visit_block(self, block: Block, context: AccessContext) -> None:
         for op in block.ops:
             self._op(op, context)
 
-    def _op(self, op: Operation, context: Context) -> None:
+    def _op(self, op: Operation, context: AccessContext) -> None:
         handler = _HANDLERS.get(type(op))
         if handler is not None:
             handler(self, op, context)
         else:
             self._visit_other(op, context)
 
-    def _visit_other(self, op: Operation, context: Context) -> None:
+    def _visit_other(self, op: Operation, context: AccessContext) -> None:
         """Visits an op without an access of its own: calls, pointers, bodies that run any number of times."""
         for operand in op.operands:
             if isinstance(operand.type, MemRefType | HandleType):
@@ -151,67 +151,73 @@ class Collector:
             for block in region.blocks:
                 self._visit_block(block, context.under(None))
 
-    def _add_effect(self, op: Operation, context: Context) -> None:
+    def _add_effect(self, op: Operation, context: AccessContext) -> None:
         """Records an effect outside of buffers, which depends on all earlier such effects."""
         relation = isl.Map.from_domain(self._instances(context))
         for is_write in (False, True):
-            self.found.append(Access(op, None, is_write, relation, context.exact, None, context.in_init))
+            self.collected_accesses.append(
+                StatementAccess(op, None, is_write, relation, context.exact, None, context.in_init)
+            )
 
-    def _add_opaque(self, op: Operation, value: SSAValue, context: Context) -> None:
+    def _add_opaque(self, op: Operation, value: SSAValue, context: AccessContext) -> None:
         """Records a use of a buffer or pointer that may read and write any element of its memory."""
         memory = self._memory(value)
         if memory is None or self._is_skipped(memory):
             return
         relation = self._anywhere(memory, self._instances(context))
         for is_write in (False, True):
-            self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init))
+            self.collected_accesses.append(
+                StatementAccess(op, memory, is_write, relation, False, None, context.in_init)
+            )
 
-    def loop(self, op: ForOp, context: Context) -> None:
+    def loop(self, op: ForOp, context: AccessContext) -> None:
         """Visits a loop."""
         low, extent, step = op.mixed_bounds
         self._iterate(op, context, low, extent, step)
 
-    def launch(self, op: LaunchThreadOp, context: Context) -> None:
+    def launch(self, op: LaunchThreadOp, context: AccessContext) -> None:
         """Visits a loop over threads."""
         self._iterate(op, context, 0, op.mixed_extent, 1)
 
-    def _iterate(self, op: ForOp | LaunchThreadOp, context: Context, low: Mixed, extent: Mixed, step: Mixed) -> None:
+    def _iterate(
+        self, op: ForOp | LaunchThreadOp, context: AccessContext, low: Mixed, extent: Mixed, step: Mixed
+    ) -> None:
         position = self._new_dimension(op.variable)
         inner = context.under(iterations(self.affine, position, low, extent, step))
         if not inner.exact:
             inner = inner.under(self.affine.between(position, *type_range(op.variable.type)))
         self._visit_block(op.body.block, inner)
 
-    def branches(self, op: IfOp | IfThenElseOp, context: Context) -> None:
+    def branches(self, op: IfOp | IfThenElseOp, context: AccessContext) -> None:
         """Visits a conditional."""
         holds = condition(self.affine, op.condition)
         self._visit_block(op.then.block, context.under(holds))
         self._visit_block(op.orelse.block, context.under(None if holds is None else holds.complement()))
 
-    def attr(self, op: AttrOp, context: Context) -> None:
+    def attr(self, op: AttrOp, context: AccessContext) -> None:
         """Visits the body of a `tir.attr`."""
         self._visit_block(op.body.block, context)
 
-    def nested(self, op: BlockOp, context: Context) -> None:
+    def nested_block(self, op: BlockOp, context: AccessContext) -> None:
         """Visits a nested block: each axis is a dimension equal to its binding."""
         positions = [self._new_dimension(v) for v in op.variables]
         for axis, position, variable in zip(op.axes, positions, op.variables, strict=True):
             try:
                 context = context.under(self.affine.equal(position, self.affine.function(axis.binding)))
-            except NotAffine:
+            except NotAffineValue:
                 context = context.under(None).under(axis_values(self.affine, position, axis, variable.type))
         if op.predicate is not None:
             context = context.under(condition(self.affine, op.predicate))
         self._visit_block(op.body.block, context)
 
-    def inside_init(self, op: InitOp, context: Context) -> None:
+    def init_body(self, op: InitOp, context: AccessContext) -> None:
         """Visits an init, which runs where all reduction axes have their minimum."""
         block = op.parent_op()
         assert isinstance(block, BlockOp)
         inner = context.under(first_steps(self.affine, block))
         self._visit_block(op.body.block, replace(inner, in_init=context.in_init or block is self._top))
 
-    def allocation(self, op: Any, _context: Context) -> None:
+    def allocation(self, op: Any, _context: AccessContext) -> None:
         """Records memory allocated inside the statement, whose accesses are skipped."""
         self._locals.add(op.results[0])
 
@@ -223,15 +229,15 @@ class Collector:
 
     # Accesses
 
-    def load(self, op: LoadOp, context: Context) -> None:
+    def load(self, op: LoadOp, context: AccessContext) -> None:
         """Records a load."""
         self._add_access(op, context, is_write=False)
 
-    def store(self, op: StoreOp, context: Context) -> None:
+    def store(self, op: StoreOp, context: AccessContext) -> None:
         """Records a store."""
         self._add_access(op, context, is_write=True)
 
-    def _add_access(self, op: LoadOp | StoreOp, context: Context, *, is_write: bool) -> None:
+    def _add_access(self, op: LoadOp | StoreOp, context: AccessContext, *, is_write: bool) -> None:
         if op.predicate is not None:
             context = context.under(None)
         base = _source(op.buffer)
@@ -255,16 +261,20 @@ class Collector:
         functions = self._translate_regions(op.buffer, functions)
         affine = all(f is not None for f in functions)
         relation = self._relation(where, functions, memory)
-        self.found.append(Access(op, memory, is_write, relation, exact and affine, None, context.in_init, not affine))
+        self.collected_accesses.append(
+            StatementAccess(op, memory, is_write, relation, exact and affine, None, context.in_init, not affine)
+        )
 
-    def _add_opaque_access(self, op: Operation, memory: SSAValue, context: Context, *, is_write: bool) -> None:
+    def _add_opaque_access(self, op: Operation, memory: SSAValue, context: AccessContext, *, is_write: bool) -> None:
         relation = self._anywhere(memory, self._instances(context))
-        self.found.append(Access(op, memory, is_write, relation, False, None, context.in_init, True))
+        self.collected_accesses.append(
+            StatementAccess(op, memory, is_write, relation, False, None, context.in_init, True)
+        )
 
     def _function(self, index: Mixed) -> isl.PwAff | None:
         try:
             return self.affine.function(index)
-        except NotAffine:
+        except NotAffineValue:
             return None
 
     def _ramp(self, index: SSAValue) -> tuple[isl.PwAff | None, int | None]:
@@ -302,14 +312,14 @@ class Collector:
         if extent is not None:
             try:
                 values = elements.range(0, 0, extent)
-            except NotAffine:
+            except NotAffineValue:
                 pass
         return values
 
     def _anywhere(self, memory: SSAValue, instances: isl.Set) -> isl.Map:
         return map_to(instances, [self._any_index(extent) for extent in _extents(memory)])
 
-    def _instances(self, context: Context) -> isl.Set:
+    def _instances(self, context: AccessContext) -> isl.Set:
         """The instances of the statement in which an op runs."""
         return context.where.project_out(DIM.set, len(self.variables), self.affine.rank - len(self.variables))
 
@@ -324,18 +334,18 @@ class Collector:
     def _recognize(self) -> None:
         """Marks the accesses to buffers that are only accumulated into, by a single reduction."""
         by_memory: dict[SSAValue, list[int]] = {}
-        for n, access in enumerate(self.found):
+        for n, access in enumerate(self.collected_accesses):
             if access.memory is not None and not access.in_init:
                 by_memory.setdefault(access.memory, []).append(n)
-        written = {a.memory for a in self.found if a.is_write and not a.in_init}
+        written = {a.memory for a in self.collected_accesses if a.is_write and not a.in_init}
         for numbers in by_memory.values():
-            name = _reduction([self.found[n] for n in numbers], written)
+            name = _reduction([self.collected_accesses[n] for n in numbers], written)
             if name is not None:
                 for n in numbers:
-                    self.found[n] = replace(self.found[n], reduction=name)
+                    self.collected_accesses[n] = replace(self.collected_accesses[n], reduction=name)
 
 
-def _reduction(accesses: Sequence[Access], written: set[SSAValue | None]) -> str | None:
+def _reduction(accesses: Sequence[StatementAccess], written: set[SSAValue | None]) -> str | None:
     """The single reduction that all accesses to a buffer are part of, else None."""
     loads, names = set[Operation](), set[str]()
     for access in accesses:
@@ -364,7 +374,7 @@ def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> 
     """The points at which a dimension has a value that an axis can have: a value in its domain; others are excluded."""
     try:
         return affine.range(position, axis.low, axis.extent)
-    except NotAffine:
+    except NotAffineValue:
         return affine.between(position, *type_range(type_))
 
 
@@ -375,7 +385,7 @@ def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:
         if axis.kind == "reduce":
             try:
                 where = where.intersect(affine.equal(affine.dims[variable], affine.function(axis.low)))
-            except NotAffine:
+            except NotAffineValue:
                 return None
     return where
 
@@ -405,7 +415,7 @@ def _is_whole_view(buffer: SSAValue, memory: SSAValue) -> bool:
     """Whether an index of a buffer refers to the same element in all buffers over its memory."""
     if buffer is memory:
         return True
-    views = views_of(memory)
+    views = pointer_views(memory)
     return buffer in views and all(v.type == buffer.type for v in views) and not isinstance(memory.type, MemRefType)
 
 
@@ -420,19 +430,19 @@ def _extents(memory: SSAValue) -> list[Mixed | None]:
     return [None if d == DYNAMIC else d for d in buffer.type.get_shape()]
 
 
-_HANDLERS: dict[type[Any], Callable[[Collector, Any, Context], None]] = {
-    LoadOp: Collector.load,
-    StoreOp: Collector.store,
-    ForOp: Collector.loop,
-    LaunchThreadOp: Collector.launch,
-    IfOp: Collector.branches,
-    IfThenElseOp: Collector.branches,
-    AttrOp: Collector.attr,
-    BlockOp: Collector.nested,
-    InitOp: Collector.inside_init,
-    AllocBufferOp: Collector.allocation,
-    AllocateOp: Collector.allocation,
-    AllocateConstOp: Collector.allocation,
+_HANDLERS: dict[type[Any], Callable[[AccessCollector, Any, AccessContext], None]] = {
+    LoadOp: AccessCollector.load,
+    StoreOp: AccessCollector.store,
+    ForOp: AccessCollector.loop,
+    LaunchThreadOp: AccessCollector.launch,
+    IfOp: AccessCollector.branches,
+    IfThenElseOp: AccessCollector.branches,
+    AttrOp: AccessCollector.attr,
+    BlockOp: AccessCollector.nested_block,
+    InitOp: AccessCollector.init_body,
+    AllocBufferOp: AccessCollector.allocation,
+    AllocateOp: AccessCollector.allocation,
+    AllocateConstOp: AccessCollector.allocation,
     AccessOp: lambda self, op, context: None,
     MatchRegionOp: lambda self, op, context: None,
     DeclBufferOp: lambda self, op, context: None,

@@ -33,7 +33,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.base import static_values
-from ..index import Analyzer, Compound, Div, Lin, Max, Min, Mod, type_range
+from ..index import Analyzer, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, type_range
 
 Point: TypeAlias = tuple[int, ...]
 
@@ -41,7 +41,7 @@ DIM = isl.dim_type
 _WORD = 32
 
 
-class NotAffine(Exception):
+class NotAffineValue(Exception):
     """A value that is no affine function of the dimensions and parameters. Holds the value."""
 
     def __init__(self, value: SSAValue):
@@ -109,7 +109,7 @@ class Parameters:
         """The name of a value in isl; NotAffine if the value is not fixed."""
         if value not in self.names:
             if not self.is_fixed(value):
-                raise NotAffine(value)
+                raise NotAffineValue(value)
             self.names[value] = f"p{len(self.names)}"
         return self.names[value]
 
@@ -241,18 +241,18 @@ class Affine:
         return total
 
     def _compound(self, atom: Any) -> isl.PwAff:
-        if isinstance(atom, Min | Max):
+        if isinstance(atom, MinAtom | MaxAtom):
             functions = [self._sum(s) for s in atom.sums]
             result = functions[0]
             for function in functions[1:]:
-                result = result.max(function) if isinstance(atom, Max) else result.min(function)
+                result = result.max(function) if isinstance(atom, MaxAtom) else result.min(function)
             return result
-        if isinstance(atom, Div | Mod) and (c := atom.divisor.constant) is not None and c > 0:
+        if isinstance(atom, DivAtom | ModAtom) and (c := atom.divisor.constant) is not None and c > 0:
             dividend = self._sum(atom.dividend)
-            if isinstance(atom, Mod):
+            if isinstance(atom, ModAtom):
                 return dividend.mod_val(integer(c))
             return dividend.scale_down_val(integer(c)).floor()
-        raise NotAffine(next(iter(Lin.of(atom).leaves())))
+        raise NotAffineValue(next(iter(Lin.of(atom).leaves())))
 
     def variable(self, position: int) -> isl.PwAff:
         """The projection onto a dimension, as a function."""
@@ -315,7 +315,7 @@ class Affine:
         name, dtype = comparison_name(op), dtype_of(op.lhs.type)
         unsigned = predicate_of(op) in UNSIGNED_PREDICATES
         if name is None or dtype.lanes != 1 or (unsigned and dtype.kind != "uint"):
-            raise NotAffine(value)
+            raise NotAffineValue(value)
         a, b = self.function(op.lhs), self.function(op.rhs)
         return getattr(a, f"{name}_set")(b)
 
@@ -335,7 +335,7 @@ def iterations(affine: Affine, position: int, low: Mixed, extent: Mixed, step: M
             return None
         distance = affine.variable(position).sub(affine.function(low))
         return values.intersect(distance.mod_val(integer(step)).eq_set(affine.constant(0)))
-    except NotAffine:
+    except NotAffineValue:
         return None
 
 
@@ -343,7 +343,7 @@ def condition(affine: Affine, value: SSAValue) -> isl.Set | None:
     """The set of points where a bool is true; None if no formula describes the set."""
     try:
         return affine.condition(value)
-    except NotAffine:
+    except NotAffineValue:
         return None
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import islpy as isl
 
 from .affine import DIM
-from .order import Event, is_unique, lift, not_after, shared_by_all, some_before
-from .sources import LIVE_IN, Ambiguous, MemoryEvents, Named, Sink, Source
+from .order import AccessEvent, common_loop_count, is_unique, lift, pairs_before, reads_before_writes
+from .sources import LIVE_IN, AmbiguousSources, MemoryAccesses, NamedSources, Sink, ValueSource
 
 
 class NotAssignedOnce(Exception):
@@ -23,10 +23,10 @@ class NotAssignedOnce(Exception):
 class AssignedOnce:
     """The flow in one memory with contributions to at most one reduction."""
 
-    def __init__(self, events: MemoryEvents):
+    def __init__(self, events: MemoryAccesses):
         self.events = events
-        self.named_writes = [w.named() for w in events.writes]
-        self.named_updates = [u.named() for _, u in events.updates]
+        self.named_writes = [w.relation_by_instance() for w in events.writes]
+        self.named_updates = [u.relation_by_instance() for _, u in events.updates]
         self._check_writes()
 
     def _check_writes(self) -> None:
@@ -36,7 +36,7 @@ class AssignedOnce:
             if not relation.is_injective() or any(not written.is_disjoint(other) for other in ranges[:n]):
                 raise NotAssignedOnce
 
-    def compute(self) -> Named:
+    def compute(self) -> NamedSources:
         """The sources of each sink. NotAssignedOnce if the reads cannot be resolved this way."""
         if not self.events.updates:
             return self._flow_of_assignments()
@@ -44,21 +44,21 @@ class AssignedOnce:
 
     # Without reductions
 
-    def _flow_of_assignments(self) -> Named:
-        result: Named = {}
+    def _flow_of_assignments(self) -> NamedSources:
+        result: NamedSources = {}
         for sink, read in self.events.reads:
             result[sink] = self._sources_of_read(sink, read)
         if self.events.last is not None:
             result[self.events.last] = self._sources(self.events.everything)
         return result
 
-    def _sources_of_read(self, sink: Sink, read: Event) -> list[tuple[Source, isl.Map]]:
+    def _sources_of_read(self, sink: Sink, read: AccessEvent) -> list[tuple[ValueSource, isl.Map]]:
         """The sources of the reads by one statement; the source of a read before the write lies before the region."""
         instances = read.statement.instances
-        sources: list[tuple[Source, isl.Map]] = []
+        sources: list[tuple[ValueSource, isl.Map]] = []
         before = read.relation
         for write, named in zip(self.events.writes, self.named_writes, strict=True):
-            early = not_after(read, write, write.relation.range())
+            early = reads_before_writes(read, write, write.relation.range())
             before = before.subtract(read.relation.intersect_range(write.relation.range()))
             late = read.relation.intersect_range(write.relation.range())
             if not early.is_empty():
@@ -66,44 +66,46 @@ class AssignedOnce:
                 late = late.subtract(lifted)
                 before = before.union(lifted)
             if not late.is_empty():
-                sources.append((Source(write.statement.key), _join(late.apply_domain(instances), named)))
+                sources.append((ValueSource(write.statement.key), _join(late.apply_domain(instances), named)))
         if not before.is_empty():
             self._check_unambiguous(sink, read, before)
-            sources.append((Source(LIVE_IN, self.events.memory), _duplicate_elements(before.apply_domain(instances))))
+            sources.append(
+                (ValueSource(LIVE_IN, self.events.memory), _duplicate_elements(before.apply_domain(instances)))
+            )
         return sources
 
-    def _check_unambiguous(self, sink: Sink, read: Event, before: isl.Map) -> None:
+    def _check_unambiguous(self, sink: Sink, read: AccessEvent, before: isl.Map) -> None:
         """Raises Ambiguous if only some executions of an instance read an element too early."""
         if read.statement.is_injective:
             return
         instances = read.statement.instances
         both = before.apply_domain(instances).intersect(read.relation.subtract(before).apply_domain(instances))
         if not both.is_empty():
-            raise Ambiguous(sink, Source(LIVE_IN, self.events.memory), _duplicate_elements(both), "some")
+            raise AmbiguousSources(sink, ValueSource(LIVE_IN, self.events.memory), _duplicate_elements(both), "some")
 
-    def _sources(self, relation: isl.Map, *, contributions: bool = True) -> list[tuple[Source, isl.Map]]:
+    def _sources(self, relation: isl.Map, *, contributions: bool = True) -> list[tuple[ValueSource, isl.Map]]:
         """The sources of the reads in a relation { instance -> element } when all writes precede them."""
-        sources: list[tuple[Source, isl.Map]] = []
+        sources: list[tuple[ValueSource, isl.Map]] = []
         rest = relation
         for write, named in zip(self.events.writes, self.named_writes, strict=True):
-            sources.append((Source(write.statement.key), _join(relation, named)))
+            sources.append((ValueSource(write.statement.key), _join(relation, named)))
             rest = rest.subtract_range(named.range())
-        sources.append((Source(LIVE_IN, self.events.memory), _duplicate_elements(rest)))
+        sources.append((ValueSource(LIVE_IN, self.events.memory), _duplicate_elements(rest)))
         if contributions:
             for (_, update), named in zip(self.events.updates, self.named_updates, strict=True):
-                sources.append((Source(update.statement.key, None, True), _join(relation, named)))
+                sources.append((ValueSource(update.statement.key, None, True), _join(relation, named)))
         return [(s, m) for s, m in sources if not m.is_empty()]
 
     # With one reduction
 
-    def _flow_of_reduction(self) -> Named:
+    def _flow_of_reduction(self) -> NamedSources:
         """The sources of each sink, if all contributions to an element follow its init and precede its reads, in each
         iteration of some outer loops (of none, if the contents matter later)."""
         if len({u.statement.accesses[self.events.memory].reduction for _, u in self.events.updates}) > 1:
             raise NotAssignedOnce
         if not any(self._is_complete(level) for level in self._levels()):
             raise NotAssignedOnce
-        result: Named = {sink: self._sources(read.named()) for sink, read in self.events.reads}
+        result: NamedSources = {sink: self._sources(read.relation_by_instance()) for sink, read in self.events.reads}
         for (sink, _), named in zip(self.events.updates, self.named_updates, strict=True):
             result[sink] = self._sources(named, contributions=False)
         if self.events.last is not None:
@@ -114,9 +116,9 @@ class AssignedOnce:
         """The candidate numbers of outer loops in each iteration of which the reduction may be restarted."""
         if self.events.last is not None:
             return [0]
-        return [0, *range(shared_by_all([*(r for _, r in self.events.reads), *self._all_writes()]), 0, -1)]
+        return [0, *range(common_loop_count([*(r for _, r in self.events.reads), *self._all_writes()]), 0, -1)]
 
-    def _all_writes(self) -> list[Event]:
+    def _all_writes(self) -> list[AccessEvent]:
         return [*self.events.writes, *(u for _, u in self.events.updates)]
 
     def _is_complete(self, level: int) -> bool:
@@ -124,8 +126,8 @@ class AssignedOnce:
         reads = [r for _, r in self.events.reads]
         return (
             all(is_unique(e.statement, level) for e in self._all_writes())
-            and all(some_before(u, w, level) is None for u in updates for w in self.events.writes)
-            and all(some_before(r, w, level) is None for r in reads for w in self._all_writes())
+            and all(pairs_before(u, w, level) is None for u in updates for w in self.events.writes)
+            and all(pairs_before(r, w, level) is None for r in reads for w in self._all_writes())
             and (level == 0 or self._is_restarted(level))
         )
 
@@ -140,7 +142,7 @@ class AssignedOnce:
                 return False
         return all(self._is_complete_before(read, level) for _, read in self.events.reads)
 
-    def _is_complete_before(self, read: Event, level: int) -> bool:
+    def _is_complete_before(self, read: AccessEvent, level: int) -> bool:
         asked = read.prefix(level)
         for event, named in zip(self._all_writes(), [*self.named_writes, *self.named_updates], strict=True):
             instances = event.statement.instances

@@ -14,13 +14,13 @@ from ..names import loop_name, memory_name
 from ..reducers import Reducer, match_reducer
 from ..threads.axes import is_thread_loop
 from ..threads.memories import buffer_of, memory_of
-from .accesses import Collector
-from .affine import DIM, Affine, IndexAnalyzer, NotAffine, Parameters, Point
-from .flow import Flow, flow_of, is_used_outside, rank_of
-from .model import Region, combine
-from .points import at_point, render, render_parameters, smallest
-from .sources import LIVE_IN, Ambiguous, Memory, Source
-from .statements import Accesses, Statement, project
+from .accesses import AccessCollector
+from .affine import DIM, Affine, IndexAnalyzer, NotAffineValue, Parameters, Point
+from .flow import Flow, flow_of, is_used_outside, memory_rank
+from .model import Region, merge_accesses
+from .points import at_point, lexicographic_minimum, render_parameters, render_point
+from .sources import LIVE_IN, AmbiguousSources, Memory, ValueSource
+from .statements import Statement, StatementAccesses, project
 from .violation import Violation
 
 
@@ -36,7 +36,11 @@ def carried_dependence(
     memories: restrict the check to these; None for all.
     """
     region = Region(loop)
-    touching = [op for op, touched in region.touched.items() if memories is None or not touched.isdisjoint(memories)]
+    touching = [
+        op
+        for op, touched in region.memories_of_statements.items()
+        if memories is None or not touched.isdisjoint(memories)
+    ]
     statements = region.statements(touching)
     for memory in dict.fromkeys(m for s in statements for m in s.accesses if memories is None or m in memories):
         if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
@@ -68,13 +72,13 @@ def reads_its_writes(block: BlockOp, buffer: SSAValue) -> bool:
     return sources is None or any(source.writer != LIVE_IN for source in sources)
 
 
-def _sources_inside(flow: Flow, memory: Memory) -> list[Source] | None:
+def _sources_inside(flow: Flow, memory: Memory) -> list[ValueSource] | None:
     """The sources of the reads of some memory by the statements of a region; None if unknown."""
     if memory not in flow.memories:
         return []
     try:
-        named = flow.memories[memory].named
-    except Ambiguous:
+        named = flow.memories[memory].named_sources
+    except AmbiguousSources:
         return None
     return [source for sink, sources in named.items() if sink.key in flow.statements for source, _ in sources]
 
@@ -173,10 +177,10 @@ class _Conflicts:
         return isinstance(reducer, Reducer) and any(memory_of(a.buffer) is self.memory for a in reducer.accumulators)
 
     def _explain(self, a: _Touch, b: _Touch, pairs: isl.Map) -> Violation:
-        parameters, first, second = smallest(pairs)
+        parameters, first, second = lexicographic_minimum(pairs)
         one, other = (self._in_iteration(t, parameters, p) for t, p in ((a, first), (b, second)))
         both = one.range().intersect(other.range())
-        _, _, element = smallest(isl.Map.from_range(both))
+        _, _, element = lexicographic_minimum(isl.Map.from_range(both))
         texts = [
             self._instance(t, relation.intersect_range(_point(relation, element)))
             for t, relation in ((a, one), (b, other))
@@ -184,7 +188,7 @@ class _Conflicts:
         name = memory_name(self.memory)
         if self.memory is not None:
             buffer = buffer_of(self.memory) or self.memory
-            indices = element[: rank_of(buffer)]
+            indices = element[: memory_rank(buffer)]
             name = f"{memory_name(buffer)}[{', '.join(map(str, indices))}]"
         variable = loop_name(self.region.root)
         message = (
@@ -203,9 +207,9 @@ class _Conflicts:
     def _instance(self, touch: _Touch, relation: isl.Map) -> str:
         statement = touch.statement
         instances = statement.instances.intersect_domain(relation.domain())
-        _, _, point = smallest(isl.Map.from_range(instances.range()))
+        _, _, point = lexicographic_minimum(isl.Map.from_range(instances.range()))
         kind = "block " if statement.is_block else ""
-        return f"{kind}{statement.label}{f' at {render(statement.names, point)}' if point else ''}"
+        return f"{kind}{statement.label}{f' at {render_point(statement.names, point)}' if point else ''}"
 
 
 def _op(statement: Statement) -> Operation:
@@ -216,7 +220,7 @@ def _verb(touch: _Touch) -> str:
     return "updated" if touch.is_update else "written" if touch.is_write else "read"
 
 
-def _touches(statement: Statement, access: Accesses) -> Iterator[_Touch]:
+def _touches(statement: Statement, access: StatementAccesses) -> Iterator[_Touch]:
     if access.writes is not None:
         yield _Touch(statement, access.writes, True)
     if access.updates is not None:
@@ -248,7 +252,7 @@ def has_self_conflicts(block: BlockOp) -> bool:
     in any order. The writes of a `tir.init` conflict with the contributions of other instances.
     """
     parameters = Parameters(lambda value: not block.is_ancestor(value.owner))  # pyright: ignore[reportArgumentType]
-    collector = Collector(parameters, block.variables)
+    collector = AccessCollector(parameters, block.variables)
     accesses = collector.block(block)
     domain = _axis_domain(block, parameters)
     for memory in dict.fromkeys(a.memory for a in accesses):
@@ -256,7 +260,7 @@ def has_self_conflicts(block: BlockOp) -> bool:
         for in_init in (True, False):
             chosen = [(a, a.relation) for a in accesses if a.memory is memory and a.in_init is in_init]
             if chosen:
-                access = combine(chosen, domain, True)
+                access = merge_accesses(chosen, domain, True)
                 groups += [_Pair(access.writes, True), _Pair(access.updates, True, True), _Pair(access.reads, False)]
         groups = [g for g in groups if g.relation is not None]
         for n, a in enumerate(groups):
@@ -285,6 +289,6 @@ def _axis_domain(block: BlockOp, parameters: Parameters) -> isl.Set:
     for n, axis in enumerate(block.axes):
         try:
             domain = domain.intersect(affine.range(n, axis.low, axis.extent))
-        except NotAffine:
+        except NotAffineValue:
             continue
     return domain

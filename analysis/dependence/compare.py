@@ -15,8 +15,8 @@ from .. import isl_budget
 from .affine import DIM, ranges_of
 from .flow import Flow
 from .liveness import Liveness, liveness
-from .matching import UnmatchedError, matched
-from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, Named, Sink, Source
+from .matching import UnmatchedError, align_flows
+from .sources import LIVE_IN, LIVE_OUT, AmbiguousSources, Key, Memory, NamedSources, Sink, ValueSource
 from .violation import Difference, Violation, explain
 
 
@@ -37,8 +37,8 @@ def compare_flows(
     after = _unify_parameters(before, after, pairs)
     copies = set(composed_before), set(composed_after)
     try:
-        with isl_budget.at_most(isl_budget.DEPENDENCES):
-            before, after = matched(before, after, pairs)
+        with isl_budget.isl_operation_limit(isl_budget.DEPENDENCES):
+            before, after = align_flows(before, after, pairs)
             violation = _compare(before, after, *copies, pairs)
     except UnmatchedError as unmatched:
         return Violation(str(unmatched), unmatched.statements, unmatched.names)
@@ -48,7 +48,7 @@ def compare_flows(
         return None
     # The search for dead executions is expensive, and most programs have none, or none that matter.
     try:
-        with isl_budget.at_most(isl_budget.DEAD_EXECUTIONS):
+        with isl_budget.isl_operation_limit(isl_budget.DEAD_EXECUTIONS):
             return _compare_live(before, after, *copies, pairs, violation)
     except isl.Error:
         return violation
@@ -111,8 +111,10 @@ def _compare(
     if not loops:
         return violation
     images = {comparison.image(key): value for key, value in loops.items()}
-    longer = _Comparison(before.naming(loops), after.naming(images), composed_before, composed_after, renamed)
-    return longer.run(None if all_after is None else all_after.naming(images))
+    longer = _Comparison(
+        before.with_loop_names(loops), after.with_loop_names(images), composed_before, composed_after, renamed
+    )
+    return longer.run(None if all_after is None else all_after.with_loop_names(images))
 
 
 def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation, ...]]:
@@ -189,7 +191,7 @@ class _Comparison:
     def _compute(self, side: _Side) -> None:
         try:
             side.compute()
-        except Ambiguous as problem:
+        except AmbiguousSources as problem:
             self.is_ambiguous_before = side is self.old
             reads = Reads(problem.sink.key, problem.sink.memory, problem.sink.is_update)
             table = {problem.source: problem.pairs}
@@ -199,14 +201,14 @@ class _Comparison:
     def _compare(self) -> None:
         old = {
             Reads(self.image(r.reader), self.image(r.memory), r.is_update): {
-                Source(self.image(s.writer), self.image(s.memory), s.is_contribution): m for s, m in table.items()
+                ValueSource(self.image(s.writer), self.image(s.memory), s.is_contribution): m for s, m in table.items()
             }
             for r, table in self.old.table.items()
         }
         for reads in dict.fromkeys([*old, *self.new.table]):
             self._compare_reads(reads, old.get(reads, {}), self.new.table.get(reads, {}))
 
-    def _compare_reads(self, reads: Reads, old: dict[Source, isl.Map], new: dict[Source, isl.Map]) -> None:
+    def _compare_reads(self, reads: Reads, old: dict[ValueSource, isl.Map], new: dict[ValueSource, isl.Map]) -> None:
         if reads.reader != LIVE_OUT:
             common = self._common(reads.reader)
             if common is None:
@@ -264,19 +266,19 @@ class _Side:
         self.flow = flow
         self.composed = composed
         self.keeps = keeps
-        self.named: Named = {}
-        self.table: dict[Reads, dict[Source, isl.Map]] = {}
+        self.named: NamedSources = {}
+        self.table: dict[Reads, dict[ValueSource, isl.Map]] = {}
 
     def compute(self) -> None:
         """Computes the table of sources."""
         for memory in self.flow.memories.values():
-            self.named.update(memory.named)
+            self.named.update(memory.named_sources)
         for sink, sources in self.named.items():
             if sink.key not in self.composed:
                 for source, relation in sources:
                     self._trace(sink, sink.memory, source, relation, ())
 
-    def _trace(self, sink: Sink, at: Memory, source: Source, relation: isl.Map, path: tuple[Key, ...]) -> None:
+    def _trace(self, sink: Sink, at: Memory, source: ValueSource, relation: isl.Map, path: tuple[Key, ...]) -> None:
         """Adds a source, or the origin of its copy. relation: { reader -> [writer, element of `at`] }."""
         if source.writer not in self.composed:
             memory, relation = self._original(at, relation)

@@ -17,9 +17,9 @@ from ..threads.memories import buffer_of
 from .affine import DIM
 from .assignment import AssignedOnce, NotAssignedOnce
 from .model import Region
-from .order import Event
+from .order import AccessEvent
 from .search import LastWriters
-from .sources import LIVE_IN, LIVE_OUT, Key, Memory, MemoryEvents, Named, Sink, Source
+from .sources import LIVE_IN, LIVE_OUT, Key, Memory, MemoryAccesses, NamedSources, Sink, ValueSource
 from .statements import Init, Statement
 
 
@@ -41,52 +41,52 @@ class MemoryFlow:
     threads: int = 0
 
     @cached_property
-    def named(self) -> Named:
-        """The sources of each sink, by the names of instances. `Ambiguous` if names do not determine the sources."""
+    def named_sources(self) -> NamedSources:
+        """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine the sources."""
         try:
             flow = AssignedOnce(self._events()).compute()
         except NotAssignedOnce:
             flow = LastWriters(self._events()).compute()
         return {sink: [(s, self._drop_threads(s, r)) for s, r in sources] for sink, sources in flow.items()}
 
-    def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
+    def executions(self) -> list[tuple[Sink, ValueSource, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
         flow = LastWriters(self._events()).executions()
         return [(sink, source, _drop_last(relation, self.threads)) for sink, source, relation in flow]
 
-    def _drop_threads(self, source: Source, relation: isl.Map) -> isl.Map:
+    def _drop_threads(self, source: ValueSource, relation: isl.Map) -> isl.Map:
         """{ reader -> [writer, element] } without the thread indices."""
         relation = _drop_last(relation, self.threads)
         if source.writer == LIVE_IN and self.threads:  # named by the element
             relation = relation.project_out(DIM.out, self.rank, self.threads)
         return relation
 
-    def _events(self) -> MemoryEvents:
-        return MemoryEvents(self.memory, self.reads, self.writes, self.updates, self._last(), self._everything())
+    def _events(self) -> MemoryAccesses:
+        return MemoryAccesses(self.memory, self.reads, self.writes, self.updates, self._last(), self._everything())
 
     @property
-    def reads(self) -> list[tuple[Sink, Event]]:
+    def reads(self) -> list[tuple[Sink, AccessEvent]]:
         """The reads by each statement."""
         return [
-            (Sink(s.key, self.memory), Event(s, s.phase, relation))
+            (Sink(s.key, self.memory), AccessEvent(s, s.phase, relation))
             for s in self.statements
             if (relation := s.accesses[self.memory].reads) is not None
         ]
 
     @property
-    def writes(self) -> list[Event]:
+    def writes(self) -> list[AccessEvent]:
         """The writes by each statement."""
         return [
-            Event(s, s.phase + 1, relation)
+            AccessEvent(s, s.phase + 1, relation)
             for s in self.statements
             if (relation := s.accesses[self.memory].writes) is not None
         ]
 
     @property
-    def updates(self) -> list[tuple[Sink, Event]]:
+    def updates(self) -> list[tuple[Sink, AccessEvent]]:
         """The contributions to a reduction by each statement."""
         return [
-            (Sink(s.key, self.memory, True), Event(s, s.phase + 1, relation))
+            (Sink(s.key, self.memory, True), AccessEvent(s, s.phase + 1, relation))
             for s in self.statements
             if (relation := s.accesses[self.memory].updates) is not None
         ]
@@ -121,13 +121,13 @@ class Flow:
         """The name in the program of a parameter that isl calls `parameter`."""
         return next((memory_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
 
-    def naming(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
+    def with_loop_names(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
         """The same flow, with the values of some loops appended to the names of instances."""
-        return self._map_statements(lambda s: s.naming(loops[s.key]) if s.key in loops else s, self.parameters)
+        return self._map_statements(lambda s: s.with_loop_names(loops[s.key]) if s.key in loops else s, self.parameters)
 
-    def restricted(self, executions: Mapping[Key, isl.Set]) -> Flow:
+    def restrict_executions(self, executions: Mapping[Key, isl.Set]) -> Flow:
         """The flow restricted to some executions of the statements."""
-        return self._map_statements(lambda s: s.restricted(executions[s.key]), self.parameters)
+        return self._map_statements(lambda s: s.restrict_executions(executions[s.key]), self.parameters)
 
     def with_statements(self, statements: Mapping[Key, Statement]) -> Flow:
         """The same flow with some statements replaced."""
@@ -163,9 +163,9 @@ def value_flow(
     region = Region(root, around=around)
     chosen: set[Memory] | None = None if buffers is None else set(buffers)
     if statements is not None:
-        touched = {m for op in statements if op in region.places for m in region.touched[op]}
+        touched = {m for op in statements if op in region.places for m in region.memories_of_statements[op]}
         chosen = touched if chosen is None else chosen & touched
-    with isl_budget.at_most(isl_budget.DEPENDENCES):
+    with isl_budget.isl_operation_limit(isl_budget.DEPENDENCES):
         if statements is not None and chosen is not None:
             chosen = _add_origins(region, chosen)
         return flow_of(region, chosen)
@@ -174,7 +174,7 @@ def value_flow(
 def _add_origins(region: Region, memories: set[Memory]) -> set[Memory]:
     """The memories, and transitively the memory read by statements that write them several times: such a statement
     writes different values only if it reads different values."""
-    touched = region.touched
+    touched = region.memories_of_statements
     known: dict[Operation, dict[Key, Statement]] = {}
     chosen, more = set[Memory](), memories
     while more:
@@ -182,18 +182,21 @@ def _add_origins(region: Region, memories: set[Memory]) -> set[Memory]:
         ops = [op for op, ms in touched.items() if op not in known and not ms.isdisjoint(chosen)]
         known |= {op: _statements(region, [op]) for op in ops}
         repeated = [s for table in known.values() for s in table.values() if not s.is_injective]
-        writers = [s for s in repeated if not chosen.isdisjoint(s.written)]
+        writers = [s for s in repeated if not chosen.isdisjoint(s.written_memories)]
         more = {m for s in writers for m, a in s.accesses.items() if a.reads is not None} - chosen
     return chosen
 
 
 def flow_of(region: Region, chosen: set[Memory] | None) -> Flow:
     """The value flow of a region in the memories `chosen`; None for all."""
-    touched = region.touched
+    touched = region.memories_of_statements
     table = _statements(region, (op for op, ms in touched.items() if chosen is None or not ms.isdisjoint(chosen)))
     accessed = dict.fromkeys(m for s in table.values() for m in s.accesses if chosen is None or m in chosen)
     others = {
-        m for s in table.values() for m in s.written if m is not None and m not in accessed and not s.is_injective
+        m
+        for s in table.values()
+        for m in s.written_memories
+        if m is not None and m not in accessed and not s.is_injective
     }
     missing = [op for op, ms in touched.items() if not ms.isdisjoint(others) and op not in table]
     if missing:
@@ -221,14 +224,14 @@ def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -
     is_seen = isinstance(memory, BlockArgument) or is_used_outside(root, memory)
     is_carried = not is_seen and _is_repeated(root, memory)
     name, threads = memory_name(buffer_of(memory) or memory), len(thread_axes_of(memory))
-    return MemoryFlow(memory, name, rank_of(memory), statements, is_seen or is_carried, is_carried, threads)
+    return MemoryFlow(memory, name, memory_rank(memory), statements, is_seen or is_carried, is_carried, threads)
 
 
 def _drop_last(relation: isl.Map, count: int) -> isl.Map:
     return relation.project_out(DIM.out, relation.dim(DIM.out) - count, count) if count else relation
 
 
-def rank_of(memory: SSAValue) -> int:
+def memory_rank(memory: SSAValue) -> int:
     """The number of indices of an element of some memory."""
     buffer = buffer_of(memory)
     return 0 if buffer is None else buffer.type.get_num_dims()  # pyright: ignore[reportAttributeAccessIssue]

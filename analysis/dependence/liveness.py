@@ -28,7 +28,7 @@ class Liveness:
         """The flow of the same program without dead executions; `flow` itself if no execution is known to be dead."""
         if all(statement.domain.is_subset(self.live[key]) for key, statement in flow.statements.items()):
             return flow
-        return flow.restricted(self.live)
+        return flow.restrict_executions(self.live)
 
 
 def liveness(flow: Flow) -> Liveness:
@@ -51,7 +51,7 @@ class _Search:
     def compute(self) -> Liveness:
         """The live executions, by a fixed point over the value flow."""
         for key, statement in self.flow.statements.items():
-            if any(memory is None or memory not in self.memories for memory in statement.written):
+            if any(memory is None or memory not in self.memories for memory in statement.written_memories):
                 self._add(key, statement.domain)
             elif not statement.is_total:
                 self._need(key, statement.domain)

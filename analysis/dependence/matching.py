@@ -18,7 +18,7 @@ class UnmatchedError(ValueError):
         self.names = (statement.label,)
 
 
-def matched(before: Flow, after: Flow, renamed: Mapping[Any, Any]) -> tuple[Flow, Flow]:
+def align_flows(before: Flow, after: Flow, renamed: Mapping[Any, Any]) -> tuple[Flow, Flow]:
     """The two flows, comparable: contributions in one flow alone become reads and writes, and instances named by loops
     are named by the same loops in the same order. UnmatchedError if that is impossible.
 
@@ -51,11 +51,11 @@ def _align_reductions(was: Statement, now: Statement, renamed: Mapping[Any, Any]
 
 def _align_names(was: Statement, now: Statement, renamed: Mapping[Any, Any]) -> Statement:
     """The statement after, with its instances named by values in the order of the statement before."""
-    if was.is_called_by_loops or now.is_called_by_loops:
+    if was.is_named_by_loops or now.is_named_by_loops:
         loops = [renamed.get(loop, loop) for loop in was.loops]
-        if was.is_called_by_loops and now.is_called_by_loops and set(loops) == set(now.loops):
+        if was.is_named_by_loops and now.is_named_by_loops and set(loops) == set(now.loops):
             order = [now.loops.index(loop) for loop in loops]
-            return now if order == sorted(order) else now.called_in(order)
+            return now if order == sorted(order) else now.permute_names(order)
         how = "is in no block" if not was.is_block else "has an axis that is bound to no affine function of loops"
         label = f"block {was.label}" if was.is_block else was.label
         reason = f"{label} {how}, and is under other loops than before: its instances cannot be told apart"

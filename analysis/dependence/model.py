@@ -26,23 +26,23 @@ from ...dialects.tir import (
     StoreOp,
     SymbolOp,
 )
-from ...dialects.tir.tree import is_expression
+from ...dialects.tir.tree import is_expression_op
 from ..index import type_range
 from ..names import loop_name, memory_name
 from ..threads.axes import (
-    axis_of,
     is_thread_loop,
-    same_axis_around,
-    same_for_all_threads,
+    is_uniform_across_threads,
+    outer_loop_of_axis,
     thread_axes_of,
+    thread_axis_of,
     written_memory,
 )
-from .accesses import Access, Collector, axis_values, first_steps
+from .accesses import AccessCollector, StatementAccess, axis_values, first_steps
 from .affine import (
     DIM,
     Affine,
     IndexAnalyzer,
-    NotAffine,
+    NotAffineValue,
     Parameters,
     condition,
     function_to,
@@ -50,9 +50,9 @@ from .affine import (
     map_to,
     ranges_of,
 )
-from .statements import Accesses, Init, Statement, project, union_of
+from .statements import Init, Statement, StatementAccesses, project, union_of
 from .totality import is_total
-from .touched import touched_memories
+from .touched import accessed_memories
 
 Loop: TypeAlias = ForOp | LaunchThreadOp
 
@@ -128,7 +128,7 @@ class Region:
     def _block(self, block: Block, site: _Site) -> None:
         pending: list[Operation] = []
         for position, op in enumerate(block.ops):
-            if is_expression(op):
+            if is_expression_op(op):
                 pending.append(op)
             else:
                 self._op(op, site, position, tuple(pending))
@@ -161,7 +161,7 @@ class Region:
         """Whether all threads of a thread block reach the body of an op together."""
         if not isinstance(op, ForOp | LaunchThreadOp | IfOp | AttrOp):
             return True
-        return all(same_for_all_threads(v, self._written_memory) for v in op.operands)
+        return all(is_uniform_across_threads(v, self._written_memory) for v in op.operands)
 
     @cached_property
     def _written_memory(self) -> set[SSAValue | None]:
@@ -176,9 +176,9 @@ class Region:
     # Statements
 
     @cached_property
-    def touched(self) -> dict[Operation, set[SSAValue | None]]:
+    def memories_of_statements(self) -> dict[Operation, set[SSAValue | None]]:
         """The memory that each statement and the expressions in control of it may access."""
-        return {op: {m for o in (op, *site.control) for m in touched_memories(o)} for op, site in self.places.items()}
+        return {op: {m for o in (op, *site.control) for m in accessed_memories(o)} for op, site in self.places.items()}
 
     def statements(self, ops: Iterable[Operation] | None = None) -> list[Statement]:
         """The statements of `ops` (None for all), each after its init if any, in program order."""
@@ -186,7 +186,7 @@ class Region:
         if not self.parameters.names:
             return statements
         parameters = ranges_of(self.parameters.names)
-        return [s.within(parameters) for s in statements]
+        return [s.restrict_parameters(parameters) for s in statements]
 
     def _statements_of(self, op: Operation) -> list[Statement]:
         """The statements of `op`, cached."""
@@ -208,9 +208,9 @@ class Region:
         names = tuple(loop_name(loop) for loop in loops)
         return [self._make(op, _label(op), site, names, domain, exact, identity, identity, True, accesses)]
 
-    def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> Collector:
+    def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> AccessCollector:
         is_left_out = None if self.of_one_thread else lambda memory: bool(self.thread_axes(memory))
-        return Collector(self.parameters, variables, analyzer, is_left_out)
+        return AccessCollector(self.parameters, variables, analyzer, is_left_out)
 
     def _domain(self, affine: Affine, site: _Site) -> tuple[isl.Set, bool]:
         """The executions of a site, and whether this set is exact."""
@@ -221,7 +221,7 @@ class Region:
             if values is None:
                 values, exact = affine.between(position, *type_range(loop.variable.type)), False
             where = where.intersect(values)
-            if (outer := same_axis_around(loop)) is not None:
+            if (outer := outer_loop_of_axis(loop)) is not None:
                 where = where.intersect(affine.equal(position, affine.function(outer.variable)))
         for op, truth in site.branches:
             holds = condition(affine, op.condition)
@@ -232,7 +232,7 @@ class Region:
         return where, exact
 
     def _block_statements(
-        self, op: BlockOp, site: _Site, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[Access]
+        self, op: BlockOp, site: _Site, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[StatementAccess]
     ) -> list[Statement]:
         if op.predicate is not None:
             holds = condition(affine, op.predicate)
@@ -283,7 +283,7 @@ class Region:
         for axis, variable in zip(op.axes, op.variables, strict=True):
             try:
                 values.append(affine.function(axis.binding))
-            except NotAffine:
+            except NotAffineValue:
                 values.append(axis_values(Affine(self.analyzer, self.parameters, 1), 0, axis, variable.type))
                 exact = False
         return map_to(affine.universe(), values), exact
@@ -299,18 +299,18 @@ class Region:
         instances: isl.Map,
         axes: isl.Map,
         is_named: bool,
-        found: Sequence[Access],
-        control: Sequence[Access] = (),
+        found: Sequence[StatementAccess],
+        control: Sequence[StatementAccess] = (),
         *,
         phase: int = 2,
     ) -> Statement:
-        groups: dict[SSAValue | None, list[tuple[Access, isl.Map]]] = {}
+        groups: dict[SSAValue | None, list[tuple[StatementAccess, isl.Map]]] = {}
         for access in found:
             groups.setdefault(access.memory, []).append((access, axes.apply_range(access.relation)))
         for access in control:
             groups.setdefault(access.memory, []).append((access, access.relation))
         groups = {m: [(a, self._append_threads(m, r, site)) for a, r in group] for m, group in groups.items()}
-        accesses = {memory: combine(group, domain, exact and is_named) for memory, group in groups.items()}
+        accesses = {memory: merge_accesses(group, domain, exact and is_named) for memory, group in groups.items()}
         time = self._time(site, domain.get_space(), phase)
         not_affine = tuple(dict.fromkeys(_text(a.op) for a in (*found, *control) if a.not_affine))
         top = key.block if isinstance(key, Init) else key
@@ -325,7 +325,7 @@ class Region:
         axes = self.thread_axes(memory)
         if not axes:
             return relation
-        dims = {axis_of(loop): n for n, loop in reversed(list(enumerate(site.loops)))}
+        dims = {thread_axis_of(loop): n for n, loop in reversed(list(enumerate(site.loops)))}
         affine = Affine(self.analyzer, self.parameters, len(site.loops))
         threads = [affine.constant(0) if a not in dims else affine.variable(dims[a]) for a in axes]
         return relation.flat_range_product(map_to(affine.universe(), threads))
@@ -352,7 +352,7 @@ def _uses_directly(block: BlockOp, variables: Sequence[SSAValue]) -> bool:
     return any(user is not block and block.is_ancestor(user) for user in users)
 
 
-def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: bool) -> Accesses:
+def merge_accesses(group: Sequence[tuple[StatementAccess, isl.Map]], domain: isl.Set, exact: bool) -> StatementAccesses:
     """The union of the accesses of a statement to one memory.
 
     A write that may not happen counts as a write that always happens and may keep the old value, so it is a read, too.
@@ -374,7 +374,7 @@ def combine(group: Sequence[tuple[Access, isl.Map]], domain: isl.Set, exact: boo
         writes += updates
         reads += updates
         updates, reduction = [], None
-    return Accesses(union_of(reads, domain), union_of(writes, domain), union_of(updates, domain), reduction)
+    return StatementAccesses(union_of(reads, domain), union_of(writes, domain), union_of(updates, domain), reduction)
 
 
 def _contains_load(op: Operation) -> bool:

@@ -13,7 +13,7 @@ from .statements import Statement
 
 
 @dataclass(frozen=True)
-class Event:
+class AccessEvent:
     """The accesses of one kind of a statement to one memory.
 
     phase: the part of an execution in which they happen.  relation: { execution -> element }.
@@ -27,12 +27,12 @@ class Event:
         """{ the first `count` loop values -> element }."""
         return self.relation.project_out(DIM.in_, count, self.relation.dim(DIM.in_) - count)
 
-    def named(self) -> isl.Map:
+    def relation_by_instance(self) -> isl.Map:
         """{ instance -> element }."""
         return self.relation.apply_domain(self.statement.instances)
 
 
-def relative(a: Event, b: Event) -> tuple[int, int]:
+def relative_order(a: AccessEvent, b: AccessEvent) -> tuple[int, int]:
     """The number of loops that two events share, and their order in one iteration of these: -1 if `a` is first, 1 if
     `b` is, 0 if they happen at the same time."""
     shared = 0
@@ -49,13 +49,13 @@ def _index(step: Operation | int) -> int:
     return step
 
 
-def some_before(a: Event, b: Event, fixed: int = 0) -> isl.Map | None:
+def pairs_before(a: AccessEvent, b: AccessEvent, fixed: int = 0) -> isl.Map | None:
     """The pairs of iterations of the shared loops in which `a` happens before `b`, on one element; None if no such pair
     exists.
 
     fixed: the number of outer loops with the same values for both.
     """
-    shared, first = relative(a, b)
+    shared, first = relative_order(a, b)
     pairs = a.prefix(shared).apply_range(b.prefix(shared).reverse())
     for level in range(shared):
         if level >= fixed:
@@ -66,9 +66,9 @@ def some_before(a: Event, b: Event, fixed: int = 0) -> isl.Map | None:
     return pairs if first < 0 and not pairs.is_empty() else None
 
 
-def not_after(reader: Event, writer: Event, elements: isl.Set) -> isl.Map:
+def reads_before_writes(reader: AccessEvent, writer: AccessEvent, elements: isl.Set) -> isl.Map:
     """The reads of `elements` that precede every write of the same element: { shared loop values -> element }."""
-    shared, first = relative(writer, reader)
+    shared, first = relative_order(writer, reader)
     rest = reader.prefix(shared).intersect_range(elements)
     if first < 0:
         rest = rest.subtract(writer.prefix(shared))
@@ -104,6 +104,6 @@ def is_unique(statement: Statement, fixed: int = 0) -> bool:
     return identity.project_out(DIM.out, fixed, count - fixed).flat_range_product(statement.instances).is_injective()
 
 
-def shared_by_all(events: Sequence[Event]) -> int:
+def common_loop_count(events: Sequence[AccessEvent]) -> int:
     """The number of loops around all events."""
-    return min((relative(events[0], e)[0] for e in events), default=0)
+    return min((relative_order(events[0], e)[0] for e in events), default=0)

@@ -9,7 +9,7 @@ import islpy as isl
 from .affine import DIM, Point
 
 
-def smallest(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
+def lexicographic_minimum(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
     """(parameters by name, from, to) of the lexicographic minimum of a relation that is not empty.
 
     Any pair if the relation has no minimum.
@@ -41,7 +41,7 @@ def at_point(relation: isl.Map, parameters: Mapping[str, int], start: Point) -> 
     return relation
 
 
-def render(names: tuple[str, ...], point: Point) -> str:
+def render_point(names: tuple[str, ...], point: Point) -> str:
     """The text of a point: `(vi=3, vj=5)`."""
     return f"({', '.join(f'{n}={k}' for n, k in zip(names, point, strict=True))})"
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import islpy as isl
 
 from .affine import DIM
-from .order import Event
+from .order import AccessEvent
 from .reductions import IDEMPOTENT
-from .sources import LIVE_IN, LIVE_OUT, Ambiguous, Key, Memory, MemoryEvents, Named, Sink, Source
+from .sources import LIVE_IN, LIVE_OUT, AmbiguousSources, Key, Memory, MemoryAccesses, NamedSources, Sink, ValueSource
 from .statements import Statement
 
 # A time beyond every position and loop variable.
@@ -19,21 +19,21 @@ _FAR = 2**62
 class LastWriters:
     """The flow in any memory, from its reads and writes in the order of the program."""
 
-    def __init__(self, events: MemoryEvents):
+    def __init__(self, events: MemoryAccesses):
         self.events = events
         self.rank = events.everything.dim(DIM.out)
         all_events = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
         self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in all_events}
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
 
-    def compute(self) -> Named:
-        """The sources of each sink, by the names of instances. `Ambiguous` if names do not determine the sources."""
-        flow: Named = {}
+    def compute(self) -> NamedSources:
+        """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine the sources."""
+        flow: NamedSources = {}
         for sink, source, relation in self.executions():
             flow.setdefault(sink, []).append((source, self._name(sink, source, relation)))
         return flow
 
-    def executions(self) -> list[tuple[Sink, Source, isl.Map]]:
+    def executions(self) -> list[tuple[Sink, ValueSource, isl.Map]]:
         """The sources of each sink, by executions: { reader -> [writer, element] }."""
         flow = self._search(self.events.reads, self.events.updates, self.events.last)
         for reduction in sorted({_reduction(u, self.events.memory) for _, u in self.events.updates}):
@@ -43,33 +43,33 @@ class LastWriters:
         return flow
 
     def _search(
-        self, reads: Sequence[tuple[Sink, Event]], updates: Sequence[tuple[Sink, Event]], last: Sink | None
-    ) -> list[tuple[Sink, Source, isl.Map]]:
+        self, reads: Sequence[tuple[Sink, AccessEvent]], updates: Sequence[tuple[Sink, AccessEvent]], last: Sink | None
+    ) -> list[tuple[Sink, ValueSource, isl.Map]]:
         schedule, must, may, sinks = (isl.UnionMap.empty(_no_parameters()) for _ in range(4))
         readers: dict[str, Sink] = {}
-        writers: dict[str, Source] = {}
+        writers: dict[str, ValueSource] = {}
         for n, (sink, event) in enumerate(reads):
             readers[name := f"R{n}"] = sink
             sinks = sinks.union(_tag(event.relation, name))
             schedule = schedule.union(_schedule(event, name))
         for n, event in enumerate(self.events.writes):
-            writers[name := f"W{n}"] = Source(event.statement.key)
+            writers[name := f"W{n}"] = ValueSource(event.statement.key)
             must = must.union(_tag(event.relation, name))
             schedule = schedule.union(_schedule(event, name))
         for n, (_, event) in enumerate(updates):
-            writers[name := f"U{n}"] = Source(event.statement.key, None, True)
+            writers[name := f"U{n}"] = ValueSource(event.statement.key, None, True)
             may = may.union(_tag(event.relation, name))
             schedule = schedule.union(_schedule(event, name))
         if last is not None:
             readers["Out"] = last
             sinks = sinks.union(_tag(self.events.everything, "Out"))
             schedule = schedule.union(self._at("Out", 1))
-        writers["In"] = Source(LIVE_IN, self.events.memory)
+        writers["In"] = ValueSource(LIVE_IN, self.events.memory)
         must = must.union(_tag(self._everywhere(), "In"))
         schedule = schedule.union(self._at("In", -1))
         info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
         maps = info.set_schedule_map(schedule).compute_flow().get_full_may_dependence().get_map_list()
-        flow: list[tuple[Sink, Source, isl.Map]] = []
+        flow: list[tuple[Sink, ValueSource, isl.Map]] = []
         for relation in (maps.get_at(n) for n in range(maps.n_map())):
             inner = relation.range().unwrap()
             sink, source = readers[inner.get_tuple_name(DIM.in_)], writers[relation.get_tuple_name(DIM.in_)]
@@ -89,7 +89,7 @@ class LastWriters:
 
     # Names
 
-    def _name(self, sink: Sink, source: Source, relation: isl.Map) -> isl.Map:
+    def _name(self, sink: Sink, source: ValueSource, relation: isl.Map) -> isl.Map:
         """{ reader -> [writer, element] } by the names of instances, from a relation by executions."""
         if source.writer == LIVE_IN:
             same = _identity(relation, self.rank)
@@ -108,10 +108,10 @@ class LastWriters:
         if not reader.is_injective:
             again = reader.instances.apply_range(named).intersect_domain(reader.domain)
             if not again.is_subset(relation):
-                raise Ambiguous(sink, source, again.subtract(relation).apply_domain(reader.instances), "some")
+                raise AmbiguousSources(sink, source, again.subtract(relation).apply_domain(reader.instances), "some")
         return named
 
-    def _check_contributions(self, sink: Sink, source: Source, relation: isl.Map, names: isl.Map) -> None:
+    def _check_contributions(self, sink: Sink, source: ValueSource, relation: isl.Map, names: isl.Map) -> None:
         """Raises Ambiguous if a reader sees a contribution twice."""
         executions = relation.wrap().flatten()
         count = relation.dim(DIM.in_)
@@ -122,10 +122,10 @@ class LastWriters:
         pairs = _split(called.intersect_domain(twice.domain()).range(), count)
         if sink.key != LIVE_OUT:
             pairs = pairs.apply_domain(self.statements[sink.key].instances)
-        raise Ambiguous(sink, source, pairs, "twice")
+        raise AmbiguousSources(sink, source, pairs, "twice")
 
 
-def _reduction(event: Event, memory: Memory) -> str:
+def _reduction(event: AccessEvent, memory: Memory) -> str:
     return event.statement.accesses[memory].reduction or ""
 
 
@@ -137,7 +137,7 @@ def _tag(relation: isl.Map, name: str) -> isl.Map:
     return relation.set_tuple_name(DIM.in_, name).set_tuple_name(DIM.out, "E")
 
 
-def _schedule(event: Event, name: str) -> isl.Map:
+def _schedule(event: AccessEvent, name: str) -> isl.Map:
     """The schedule of an event: { execution -> time }."""
     time = event.statement.time
     last = time.dim(DIM.out) - 1

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
-from .order import Event
+from .order import AccessEvent
 from .statements import Init
 
 Memory: TypeAlias = SSAValue | None
@@ -33,7 +33,7 @@ class Sink:
 
 
 @dataclass(frozen=True)
-class Source:
+class ValueSource:
     """The writer of a value: a statement; or, for values from before the region (LIVE_IN), their memory, whose
     instances are its elements."""
 
@@ -42,12 +42,12 @@ class Source:
     is_contribution: bool = False
 
 
-Named: TypeAlias = dict[Sink, list[tuple[Source, isl.Map]]]
+NamedSources: TypeAlias = dict[Sink, list[tuple[ValueSource, isl.Map]]]
 """The sources of each sink: { reader's instance -> [writer's instance, element] }."""
 
 
 @dataclass(frozen=True)
-class MemoryEvents:
+class MemoryAccesses:
     """The accesses to one memory in a region, by kind.
 
     updates: contributions to reductions.  last: the reader of all elements after the region, if any.  everything: the
@@ -55,21 +55,21 @@ class MemoryEvents:
     """
 
     memory: Memory
-    reads: Sequence[tuple[Sink, Event]]
-    writes: Sequence[Event]
-    updates: Sequence[tuple[Sink, Event]]
+    reads: Sequence[tuple[Sink, AccessEvent]]
+    writes: Sequence[AccessEvent]
+    updates: Sequence[tuple[Sink, AccessEvent]]
     last: Sink | None
     everything: isl.Map
 
 
-class Ambiguous(Exception):
+class AmbiguousSources(Exception):
     """An instance runs several times and does not always read the same values.
 
     how: "some": the pairs are sources in only some executions of the reader; "twice": the pairs are contributions that
     a reader sees more than once.
     """
 
-    def __init__(self, sink: Sink, source: Source, pairs: isl.Map, how: str):
+    def __init__(self, sink: Sink, source: ValueSource, pairs: isl.Map, how: str):
         super().__init__(how)
         self.sink = sink
         self.source = source

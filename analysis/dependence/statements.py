@@ -23,7 +23,7 @@ class Init:
 
 
 @dataclass(frozen=True)
-class Accesses:
+class StatementAccesses:
     """The accesses of a statement to one memory: { execution -> element }.
 
     reads: the elements read, except by contributions.  writes: the elements written, except by contributions.  updates:
@@ -35,35 +35,35 @@ class Accesses:
     updates: isl.Map | None = None
     reduction: str | None = None
 
-    def with_parameters(self, names: Mapping[str, str]) -> Accesses:
+    def with_parameters(self, names: Mapping[str, str]) -> StatementAccesses:
         """The same accesses with the parameters renamed."""
         reads, writes, updates = (
             None if m is None else _rename_parameters(m, names) for m in (self.reads, self.writes, self.updates)
         )
-        return Accesses(reads, writes, updates, self.reduction)
+        return StatementAccesses(reads, writes, updates, self.reduction)
 
-    def within(self, parameters: isl.Set) -> Accesses:
+    def restrict_parameters(self, parameters: isl.Set) -> StatementAccesses:
         """The same accesses, restricted to some values of the parameters."""
         reads, writes, updates = (
             None if m is None else m.intersect_params(parameters) for m in (self.reads, self.writes, self.updates)
         )
-        return Accesses(reads, writes, updates, self.reduction)
+        return StatementAccesses(reads, writes, updates, self.reduction)
 
-    def of(self, executions: isl.Set) -> Accesses:
+    def restrict_executions(self, executions: isl.Set) -> StatementAccesses:
         """The same accesses, restricted to some executions."""
         reads, writes, updates = (
             None if m is None else m.intersect_domain(executions) for m in (self.reads, self.writes, self.updates)
         )
-        return Accesses(reads, writes, updates, self.reduction)
+        return StatementAccesses(reads, writes, updates, self.reduction)
 
-    def without_reduction(self, domain: isl.Set) -> Accesses:
+    def without_reduction(self, domain: isl.Set) -> StatementAccesses:
         """The same accesses, with contributions as reads and writes."""
         if self.updates is None:
             return self
         reads, writes = (
             union_of([m for m in (other, self.updates) if m is not None], domain) for other in (self.reads, self.writes)
         )
-        return Accesses(reads, writes)
+        return StatementAccesses(reads, writes)
 
 
 @dataclass(eq=False)
@@ -92,7 +92,7 @@ class Statement:
     phase: int
     exact: bool = True
     is_named: bool = True
-    accesses: dict[SSAValue | None, Accesses] = field(default_factory=dict[SSAValue | None, Accesses])
+    accesses: dict[SSAValue | None, StatementAccesses] = field(default_factory=dict[SSAValue | None, StatementAccesses])
     not_affine: tuple[str, ...] = ()
     is_total: bool = True
 
@@ -107,16 +107,16 @@ class Statement:
         return tuple(step for step in self.path if isinstance(step, Operation))
 
     @property
-    def written(self) -> list[SSAValue | None]:
+    def written_memories(self) -> list[SSAValue | None]:
         """The memory that the statement writes."""
         return [m for m, a in self.accesses.items() if a.writes is not None or a.updates is not None]
 
     @property
-    def is_called_by_loops(self) -> bool:
+    def is_named_by_loops(self) -> bool:
         """Whether the instances are named by the loops around the statement, and not by its axes."""
         return not self.is_block or not self.is_named
 
-    def called_in(self, order: Sequence[int]) -> Statement:
+    def permute_names(self, order: Sequence[int]) -> Statement:
         """The same statement, with the values in the names of its instances in another order."""
         return replace(self, instances=_permute(self.instances, order), names=tuple(self.names[n] for n in order))
 
@@ -125,7 +125,7 @@ class Statement:
         accesses = {m: a.without_reduction(self.domain) if m in memories else a for m, a in self.accesses.items()}
         return replace(self, accesses=accesses)
 
-    def naming(self, loops: Sequence[Operation]) -> Statement:
+    def with_loop_names(self, loops: Sequence[Operation]) -> Statement:
         """The same statement, with the values of some of its loops appended to the names of its instances."""
         instances, names = self.instances, self.names
         identity = isl.Map.identity(self.domain.get_space().map_from_set())
@@ -141,15 +141,15 @@ class Statement:
         domain, instances, time = (_rename_parameters(x, names) for x in (self.domain, self.instances, self.time))
         return replace(self, domain=domain, instances=instances, time=time, accesses=accesses)
 
-    def within(self, parameters: isl.Set) -> Statement:
+    def restrict_parameters(self, parameters: isl.Set) -> Statement:
         """The same statement, restricted to some values of the parameters."""
-        accesses = {m: a.within(parameters) for m, a in self.accesses.items()}
+        accesses = {m: a.restrict_parameters(parameters) for m, a in self.accesses.items()}
         domain, instances = self.domain.intersect_params(parameters), self.instances.intersect_params(parameters)
         return replace(self, domain=domain, instances=instances, accesses=accesses)
 
-    def restricted(self, executions: isl.Set) -> Statement:
+    def restrict_executions(self, executions: isl.Set) -> Statement:
         """The same statement, restricted to some of its executions."""
-        accesses = {m: a.of(executions) for m, a in self.accesses.items()}
+        accesses = {m: a.restrict_executions(executions) for m, a in self.accesses.items()}
         instances = self.instances.intersect_domain(executions)
         return replace(self, domain=executions, instances=instances, accesses=accesses)
 

@@ -12,7 +12,7 @@ from ..threads.memories import memory_of
 _MEMORY = frozenset((MemRefType, HandleType))
 
 
-def touched_memories(op: Operation) -> set[SSAValue | None]:
+def accessed_memories(op: Operation) -> set[SSAValue | None]:
     """The values that represent the memory (`memory_of`) that an op or its nested ops may access; contains None if the
     op has effects outside of buffers."""
     memories: set[SSAValue | None] = set()

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 
 from .affine import Point
 from .flow import Flow
-from .points import at_point, render, render_parameters, smallest
-from .sources import LIVE_IN, LIVE_OUT, Key, Memory, Source
+from .points import at_point, lexicographic_minimum, render_parameters, render_point
+from .sources import LIVE_IN, LIVE_OUT, Key, Memory, ValueSource
 from .statements import Init
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Difference:
     of the flows. how: "changed"; or a defect of one flow alone: "some" executions of the reader only, "twice"."""
 
     reads: Reads
-    old: dict[Source, isl.Map]
-    new: dict[Source, isl.Map]
-    source: Source
+    old: dict[ValueSource, isl.Map]
+    new: dict[ValueSource, isl.Map]
+    source: ValueSource
     pairs: isl.Map
     how: str = "changed"
     flow: Flow | None = None
@@ -59,7 +59,7 @@ def explain(difference: Difference, before: Flow, after: Flow, renamed: dict[Any
     return _Explanation(difference, before, after, renamed).violation()
 
 
-_Instance: TypeAlias = tuple[Source, Point]
+_Instance: TypeAlias = tuple[ValueSource, Point]
 
 
 class _Explanation:
@@ -80,7 +80,7 @@ class _Explanation:
 
     def _message(self) -> str:
         d = self.difference
-        parameters, start, end = smallest(d.pairs)
+        parameters, start, end = lexicographic_minimum(d.pairs)
         return self._case(parameters, start, end) + render_parameters(parameters, self.before.label)
 
     def _case(self, parameters: dict[str, int], start: Point, end: Point) -> str:
@@ -121,7 +121,7 @@ class _Explanation:
             return f"{read} as {self._does(*written)}, not as {self._does(*lost, 'does')}"
         return f"{read} before {self._does(*lost)}"
 
-    def _still_runs(self, source: Source, point: Point, parameters: dict[str, int]) -> bool:
+    def _still_runs(self, source: ValueSource, point: Point, parameters: dict[str, int]) -> bool:
         """Whether an instance of the program before also runs in the program after."""
         statement = self.flows[0].statements.get(source.writer)
         if statement is None:
@@ -136,7 +136,7 @@ class _Explanation:
             return "is left at the end"
         return f"is {'accumulated into' if self.difference.reads.is_update else 'read'} by {reader}"
 
-    def _does(self, source: Source, point: Point, verb: str = "") -> str:
+    def _does(self, source: ValueSource, point: Point, verb: str = "") -> str:
         """The phrase for an action of an instance, such as `block C writes it at (vi=0)`."""
         if not verb:
             verb = "contributes to it" if source.is_contribution else "writes it"
@@ -158,7 +158,7 @@ class _Explanation:
                     if isinstance(op, Operation):
                         self.involved.setdefault(op, statement.label)
                     label = f"block {statement.label}" if statement.is_block else statement.label
-                    return label, f" at {render(statement.names, point)}" if point else ""
+                    return label, f" at {render_point(statement.names, point)}" if point else ""
         return str(key), ""
 
     def _element(self, memory: Memory, element: Point) -> str:
@@ -177,7 +177,7 @@ class _Explanation:
         return 0
 
     def _sources(
-        self, table: dict[Source, isl.Map], parameters: dict[str, int], start: Point, element: Point
+        self, table: dict[ValueSource, isl.Map], parameters: dict[str, int], start: Point, element: Point
     ) -> list[_Instance]:
         """The sources of one read, at most `_MOST` per statement."""
         sources: list[_Instance] = []
@@ -189,7 +189,7 @@ class _Explanation:
             for _ in range(_MOST):
                 if here.is_empty():
                     break
-                _, _, end = smallest(here)
+                _, _, end = lexicographic_minimum(here)
                 sources.append((source, end[: width - len(element)]))
                 one = here
                 for n, number in enumerate(end):

@@ -14,23 +14,23 @@ from .analyzer import Analyzer, is_index_arithmetic
 from .export import cost, export, tree_cost
 from .isl import isl_text
 from .ranges import type_range
-from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product, render
+from .terms import Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom, render_sum
 
 __all__ = [
     "Analyzer",
     "Atom",
     "Compound",
-    "Div",
+    "DivAtom",
     "Lin",
-    "Max",
-    "Min",
-    "Mod",
-    "Product",
+    "MaxAtom",
+    "MinAtom",
+    "ModAtom",
+    "ProductAtom",
     "cost",
     "export",
     "is_index_arithmetic",
     "isl_text",
-    "render",
+    "render_sum",
     "tree_cost",
     "type_range",
 ]

@@ -28,10 +28,10 @@ from ...dialects.tir import (
     constant_value,
     element_limit,
 )
-from .conditions import assume, decide, yielded
+from .conditions import assume, decide, yielded_values
 from .ranges import type_range
 from .rules import Rules
-from .terms import Atom, Lin, Product
+from .terms import Atom, Lin, ProductAtom
 
 # Conditions nested deeper than this are opaque.
 _MAX_CONDITION_DEPTH = 64
@@ -138,7 +138,7 @@ class Analyzer(Rules):
         interval = whole if handler is None else handler(self, value.owner)
         return (interval if interval is not None and within(interval, whole) else whole), []
 
-    def product_limit(self, atom: Product) -> int | None:
+    def product_limit(self, atom: ProductAtom) -> int | None:
         """The limit of a product of extents of one parameter: the number of its elements."""
         first = atom.factors[0]
         if not isinstance(first, SSAValue) or not isinstance(first.owner, SymbolOp):
@@ -210,7 +210,7 @@ def _integer_operands(op: Any) -> list[SSAValue]:
     """The integers that the sum or range of the result of `op` depends on."""
     if type(op) not in _IMPORT and type(op) not in _RESULT_RANGE:
         return []
-    operands = yielded(op) if isinstance(op, IfThenElseOp) else op.operands
+    operands = yielded_values(op) if isinstance(op, IfThenElseOp) else op.operands
     return [o for o in operands if isinstance(o.type, IntegerType | IndexType)]
 
 
@@ -390,7 +390,7 @@ _RESULT_RANGE: dict[type[Any], Callable[[Analyzer, Any], Interval | None]] = {
     SymbolOp: _symbol_range,
     LetOp: lambda a, op: a.bounds(a.exact(op.value)),
     arith.SelectOp: lambda a, op: _choice_range(a, op.lhs, op.rhs),
-    IfThenElseOp: lambda a, op: _choice_range(a, *yielded(op)),
+    IfThenElseOp: lambda a, op: _choice_range(a, *yielded_values(op)),
     math.AbsIOp: _absolute_range,
     math.CtPopOp: lambda a, op: (0, _bits(op).bits),
     math.CountLeadingZerosOp: lambda a, op: (0, _bits(op).bits),

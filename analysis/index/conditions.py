@@ -113,7 +113,7 @@ def _decide_choice(analyzer: Analyzer, condition: SSAValue, then: SSAValue, orel
     return a if a is b else None
 
 
-def yielded(op: IfThenElseOp) -> tuple[SSAValue, SSAValue]:
+def yielded_values(op: IfThenElseOp) -> tuple[SSAValue, SSAValue]:
     """The values that the two regions of a lazy conditional yield."""
     then, orelse = (region.block.last_op for region in op.regions)
     assert isinstance(then, YieldOp)
@@ -137,7 +137,7 @@ _DECIDE: dict[type[Any], Callable[[Analyzer, Any], bool | None]] = {
     arith.OrIOp: _decide_or,
     arith.XOrIOp: _decide_xor,
     arith.SelectOp: lambda a, op: _decide_choice(a, op.cond, op.lhs, op.rhs),
-    IfThenElseOp: lambda a, op: _decide_choice(a, op.condition, *yielded(op)),
+    IfThenElseOp: lambda a, op: _decide_choice(a, op.condition, *yielded_values(op)),
     CastOp: _decide_cast,
     IntrinsicOp: _decide_likely,
     LetOp: lambda a, op: a.decide(op.value),
@@ -163,7 +163,7 @@ def _assume_xor(analyzer: Analyzer, op: arith.XOrIOp, holds: bool) -> list[tuple
 
 def _assume_lazy(analyzer: Analyzer, op: IfThenElseOp, holds: bool) -> list[tuple[SSAValue, bool]]:
     """`if a then b else false` and `if a then true else b` are `a and b`, `a or b`."""
-    then, orelse = yielded(op)
+    then, orelse = yielded_values(op)
     a, b = analyzer.decide(then), analyzer.decide(orelse)
     if b is (not holds):
         return [(op.condition, True), (then, holds)]

@@ -10,22 +10,22 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.dtypes import DType, dtype_of, int_range, wrap_int
 from ...core.intervals import within
 from ...dialects.tir import TirBuilder, constant_value
-from .ranges import Ranges
-from .terms import Atom, Compound, Div, Lin, Max, Min, Mod, Product
+from .ranges import SumRanges
+from .terms import Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom
 
 OPERATORS: dict[type[Compound], str] = {
-    Div: "floordiv",
-    Mod: "floormod",
-    Min: "min",
-    Max: "max",
-    Product: "mul",
+    DivAtom: "floordiv",
+    ModAtom: "floormod",
+    MinAtom: "min",
+    MaxAtom: "max",
+    ProductAtom: "mul",
 }
 
 _COSTS = {"floordiv": 4, "floormod": 4}
 _COST = 1
 
 
-def export(ranges: Ranges, lin: Lin, builder: TirBuilder, type: Attribute) -> SSAValue:
+def export(ranges: SumRanges, lin: Lin, builder: TirBuilder, type: Attribute) -> SSAValue:
     """Emits ops that compute `lin` in an integer type, modulo 2**width, at the builder's insertion point; returns their
     result.
 
@@ -36,7 +36,7 @@ def export(ranges: Ranges, lin: Lin, builder: TirBuilder, type: Attribute) -> SS
 
 
 class _Exporter:
-    def __init__(self, ranges: Ranges, builder: TirBuilder):
+    def __init__(self, ranges: SumRanges, builder: TirBuilder):
         self.ranges = ranges
         self.builder = builder
 
@@ -66,7 +66,7 @@ class _Exporter:
         if isinstance(atom, SSAValue):
             return self.builder.cast(atom, dtype)
         operator = OPERATORS[type(atom)]
-        if isinstance(atom, Product):
+        if isinstance(atom, ProductAtom):
             operands = [self.atom(f, dtype) for f in atom.factors]
             return reduce(lambda a, b: self.builder.binary(operator, a, b), operands)
         sums = [a for a in atom.args if isinstance(a, Lin)]
@@ -85,7 +85,7 @@ def _order_terms(lin: Lin) -> tuple[list[tuple[Atom, int]], int]:
     return [terms[first], *terms[:first], *terms[first + 1 :]], lin.const
 
 
-def _operand_dtype(ranges: Ranges, sums: list[Lin], dtype: DType) -> DType:
+def _operand_dtype(ranges: SumRanges, sums: list[Lin], dtype: DType) -> DType:
     """The type for the operands of a compound atom: `dtype` if the operands fit, else a wider type."""
     for candidate in (dtype, DType("int", 32), DType("int", 64)):
         if candidate.bits >= dtype.bits and all(within(ranges.bounds(s), int_range(candidate)) for s in sums):
@@ -96,12 +96,12 @@ def _operand_dtype(ranges: Ranges, sums: list[Lin], dtype: DType) -> DType:
 # Costs: additions, comparisons and products count 1, divisions 4, conversions 1, constants nothing
 
 
-def cost(ranges: Ranges, lin: Lin, type: Attribute) -> int:
+def cost(ranges: SumRanges, lin: Lin, type: Attribute) -> int:
     """The cost of the ops that `export` emits."""
     return _cost(ranges, lin, dtype_of(type))
 
 
-def _cost(ranges: Ranges, lin: Lin, dtype: DType) -> int:
+def _cost(ranges: SumRanges, lin: Lin, dtype: DType) -> int:
     terms, const = _order_terms(lin)
     alone = const == lin.const  # nothing precedes the first term
     total = int(bool(const and terms))
@@ -112,11 +112,11 @@ def _cost(ranges: Ranges, lin: Lin, dtype: DType) -> int:
     return total
 
 
-def _atom_cost(ranges: Ranges, atom: Atom, dtype: DType) -> int:
+def _atom_cost(ranges: SumRanges, atom: Atom, dtype: DType) -> int:
     if isinstance(atom, SSAValue):
         return int(dtype_of(atom.type) != dtype)
     own = _COSTS.get(OPERATORS[type(atom)], _COST) * (len(atom.args) - 1)
-    if isinstance(atom, Product):
+    if isinstance(atom, ProductAtom):
         return own + sum(_atom_cost(ranges, f, dtype) for f in atom.factors)
     sums = [a for a in atom.args if isinstance(a, Lin)]
     wide = _operand_dtype(ranges, sums, dtype)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from .terms import Atom, Div, Extremum, Lin, Mod
+from .terms import Atom, DivAtom, Extremum, Lin, ModAtom
 
 
 def isl_text(lin: Lin, name: Callable[[SSAValue], str]) -> str | None:
@@ -32,9 +32,9 @@ def _atom_text(atom: Atom, name: Callable[[SSAValue], str]) -> str | None:
         texts = [isl_text(s, name) for s in atom.sums]
         known = [t for t in texts if t is not None]
         return f"{atom.symbol}({', '.join(known)})" if len(known) == len(texts) else None
-    if not isinstance(atom, Div | Mod):
+    if not isinstance(atom, DivAtom | ModAtom):
         return None
     dividend, c = isl_text(atom.dividend, name), atom.divisor.constant
     if dividend is None or c is None or c <= 0:
         return None
-    return f"floor(({dividend})/{c})" if isinstance(atom, Div) else f"(({dividend}) mod {c})"
+    return f"floor(({dividend})/{c})" if isinstance(atom, DivAtom) else f"(({dividend}) mod {c})"

@@ -25,7 +25,7 @@ from ...core.intervals import (
     signed_range,
     within,
 )
-from .terms import Atom, Compound, Div, Extremum, Lin, Max, Min, Mod, Product
+from .terms import Atom, Compound, DivAtom, Extremum, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom
 
 _INT32, _INT64 = signed_range(32), signed_range(64)
 
@@ -48,7 +48,7 @@ def _intersect(a: Interval, b: Interval) -> Interval:
 
 
 @dataclass
-class Scope:
+class AssumptionScope:
     """The assumptions in one part of a program, and the cached results under them."""
 
     limits: dict[Atom, Interval] = field(default_factory=dict[Atom, Interval])
@@ -61,10 +61,10 @@ class Scope:
     imports: dict[SSAValue, Lin] = field(default_factory=dict[SSAValue, Lin])
     decisions: dict[SSAValue, bool | None] = field(default_factory=dict[SSAValue, bool | None])
 
-    def inner(self) -> Scope:
+    def inner(self) -> AssumptionScope:
         """A scope with the same assumptions and no cached results."""
         facts = {atom: list(facts) for atom, facts in self.facts.items()}
-        return Scope(dict(self.limits), facts, dict(self.known))
+        return AssumptionScope(dict(self.limits), facts, dict(self.known))
 
     def forget(self) -> None:
         """Drops the cached results, because of a new assumption."""
@@ -72,7 +72,7 @@ class Scope:
             computed.clear()
 
 
-class Ranges:
+class SumRanges:
     """Intervals of sums, and proofs that a sum is not negative.
 
     An SSA value has the range of its type unless `value_range` (which subclasses override) returns a smaller range. A
@@ -81,7 +81,7 @@ class Ranges:
     """
 
     def __init__(self) -> None:
-        self.scope = Scope()
+        self.scope = AssumptionScope()
         self._budget = 0
         self._busy: set[SSAValue] = set()
 
@@ -131,7 +131,7 @@ class Ranges:
         self.scope.values[value] = range_and_facts
         return range_and_facts
 
-    def product_limit(self, atom: Product) -> int | None:
+    def product_limit(self, atom: ProductAtom) -> int | None:
         """An upper bound of a product from its factors; None if unknown."""
         return None
 
@@ -167,7 +167,8 @@ class Ranges:
         if len(lin.terms) < 2:
             return any(self.scope.facts.get(a) for a in lin.terms)
         return any(
-            self.scope.facts.get(a) or (not isinstance(a, Product) if isinstance(a, Compound) else self._value(a)[1])
+            self.scope.facts.get(a)
+            or (not isinstance(a, ProductAtom) if isinstance(a, Compound) else self._value(a)[1])
             for a in lin.terms
         )
 
@@ -182,7 +183,7 @@ class Ranges:
                 self._budget -= len(atom.sums)
                 # An extremum equals one of its sums; where a smaller extremum makes `lin` larger (or the reverse), any
                 # of its sums is a bound.
-                choose = max if (k > 0) == isinstance(atom, Max) else min
+                choose = max if (k > 0) == isinstance(atom, MaxAtom) else min
                 best = max(best, choose(self._search(without + s * k, depth - 1) for s in atom.sums))
             for fact in self._facts(atom):
                 m = fact.terms.get(atom, 0)
@@ -196,10 +197,10 @@ class Ranges:
         facts = self.scope.facts.get(atom, [])
         if isinstance(atom, SSAValue):
             return facts + self._value(atom)[1]
-        if isinstance(atom, Div) and (c := atom.divisor.constant) is not None and c > 0:
+        if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
             rest = atom.dividend - Lin.of(atom, c)  # the remainder
             return [*facts, rest, -rest + (c - 1)]
-        if isinstance(atom, Mod) and self.bounds(atom.dividend)[0] >= 0:
+        if isinstance(atom, ModAtom) and self.bounds(atom.dividend)[0] >= 0:
             return [*facts, atom.dividend - Lin.of(atom)]
         return facts
 
@@ -253,32 +254,32 @@ def _never_zero(lin: Lin) -> bool:
 # Intervals of compound atoms
 
 
-def _div_bounds(ranges: Ranges, atom: Div) -> Interval:
+def _div_bounds(ranges: SumRanges, atom: DivAtom) -> Interval:
     return floordiv(ranges.bounds(atom.dividend), ranges.bounds(atom.divisor))
 
 
-def _mod_bounds(ranges: Ranges, atom: Mod) -> Interval:
+def _mod_bounds(ranges: SumRanges, atom: ModAtom) -> Interval:
     return floormod(ranges.bounds(atom.dividend), ranges.bounds(atom.divisor))
 
 
-def _min_bounds(ranges: Ranges, atom: Min) -> Interval:
+def _min_bounds(ranges: SumRanges, atom: MinAtom) -> Interval:
     return reduce(minimum, map(ranges.bounds, atom.sums))
 
 
-def _max_bounds(ranges: Ranges, atom: Max) -> Interval:
+def _max_bounds(ranges: SumRanges, atom: MaxAtom) -> Interval:
     return reduce(maximum, map(ranges.bounds, atom.sums))
 
 
-def _product_bounds(ranges: Ranges, atom: Product) -> Interval:
+def _product_bounds(ranges: SumRanges, atom: ProductAtom) -> Interval:
     low, high = reduce(mul, map(ranges.atom_bounds, atom.factors))
     limit = ranges.product_limit(atom)
     return low, high if limit is None else min(high, limit)
 
 
-_COMPOUND_BOUNDS: dict[type[Compound], Callable[[Ranges, Any], Interval]] = {
-    Div: _div_bounds,
-    Mod: _mod_bounds,
-    Min: _min_bounds,
-    Max: _max_bounds,
-    Product: _product_bounds,
+_COMPOUND_BOUNDS: dict[type[Compound], Callable[[SumRanges, Any], Interval]] = {
+    DivAtom: _div_bounds,
+    ModAtom: _mod_bounds,
+    MinAtom: _min_bounds,
+    MaxAtom: _max_bounds,
+    ProductAtom: _product_bounds,
 }

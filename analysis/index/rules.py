@@ -11,14 +11,27 @@ from math import gcd
 
 from xdsl.ir import SSAValue
 
-from .ranges import Ranges
-from .terms import MAX_DEPTH, MAX_FACTORS, MAX_TERMS, Atom, Compound, Div, Extremum, Lin, Max, Min, Mod, Product
+from .ranges import SumRanges
+from .terms import (
+    MAX_DEPTH,
+    MAX_FACTORS,
+    MAX_TERMS,
+    Atom,
+    Compound,
+    DivAtom,
+    Extremum,
+    Lin,
+    MaxAtom,
+    MinAtom,
+    ModAtom,
+    ProductAtom,
+)
 
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
 
 
-class Rules(Ranges):
+class Rules(SumRanges):
     """Arithmetic on sums. Results are in normal form if the operands are."""
 
     # Sums
@@ -48,13 +61,13 @@ class Rules(Ranges):
         if not lin.depth or len(lin.terms) < 2:
             return None
         for atom, k in lin.terms.items():
-            if isinstance(atom, Div) and (c := atom.divisor.constant) is not None and c > 0 and k % c == 0:
+            if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0 and k % c == 0:
                 better = self._combine_quotient(lin, atom, k // c, c)
                 if better is not None:
                     return better
         return None
 
-    def _combine_quotient(self, lin: Lin, div: Div, k: int, c: int) -> Lin | None:
+    def _combine_quotient(self, lin: Lin, div: DivAtom, k: int, c: int) -> Lin | None:
         """`lin`, which has the term `k*c*(y//c)`, without that quotient if the matching terms are present, else
         None."""
         y = div.dividend
@@ -79,7 +92,7 @@ class Rules(Ranges):
         quotient, rest = self._split(a, b)
         if quotient.terms and self._is_remainder(rest, b):
             return quotient
-        return Lin.of(Div(a, b))
+        return Lin.of(DivAtom(a, b))
 
     def floormod(self, a: Lin, b: Lin | int) -> Lin:
         """`a - floor(a / b) * b`. ValueError if b may be 0."""
@@ -90,7 +103,7 @@ class Rules(Ranges):
             if self.no_wider(-a, a):
                 return -self._mod(-a, -c)
         _, rest = self._split(a, b)
-        return rest if self._is_remainder(rest, b) else Lin.of(Mod(a, b))
+        return rest if self._is_remainder(rest, b) else Lin.of(ModAtom(a, b))
 
     def _divisor(self, b: Lin | int) -> tuple[Lin, int | None]:
         """A divisor as a sum, and as a number if it is constant. ValueError if it may be 0."""
@@ -115,10 +128,10 @@ class Rules(Ranges):
                 continue
             if atom == n:
                 constant += k // m
-            elif isinstance(atom, Product) and n in atom.factors:
+            elif isinstance(atom, ProductAtom) and n in atom.factors:
                 left = list(atom.factors)
                 left.remove(n)
-                quotient[left[0] if len(left) == 1 else Product(*left)] = k // m
+                quotient[left[0] if len(left) == 1 else ProductAtom(*left)] = k // m
         q = Lin(constant, quotient)
         return q, a - q.times(b)
 
@@ -142,12 +155,12 @@ class Rules(Ranges):
         if (inner := self._inner_quotient(rest, c)) is not None:
             y, d = inner
             return self._div(y, c * d)
-        return Lin.of(Div(rest, Lin(c)))
+        return Lin.of(DivAtom(rest, Lin(c)))
 
     def _inner_quotient(self, lin: Lin, c: int) -> tuple[Lin, int] | None:
         """(y, d) if `lin` is `y//d` and `c*d` is in range as a divisor of y."""
         atom = lin.atom
-        if not isinstance(atom, Div) or (d := atom.divisor.constant) is None or d < 0:
+        if not isinstance(atom, DivAtom) or (d := atom.divisor.constant) is None or d < 0:
             return None
         greatest = _INT32_MAX if self.width(atom.dividend) == 32 else _INT64_MAX
         return (atom.dividend, d) if c * d <= greatest else None
@@ -165,13 +178,13 @@ class Rules(Ranges):
         if (inner := self._inner_quotient(rest, c)) is not None:  # as quotients of remainders, like TVM
             y, d = inner
             return self._div(self._mod(y, c * d), d)
-        return Lin.of(Mod(rest, Lin(c)))
+        return Lin.of(ModAtom(rest, Lin(c)))
 
     def _modulo_terms(self, a: Lin, c: int) -> Lin:
         """`a` without multiples of c, and without remainders of remainders."""
         rest = Lin(a.const % c, {x: k for x, k in a.terms.items() if k % c})
         for atom, k in rest.terms.items():
-            if isinstance(atom, Mod) and (d := atom.divisor.constant) is not None and k * d % c == 0:
+            if isinstance(atom, ModAtom) and (d := atom.divisor.constant) is not None and k * d % c == 0:
                 opened = rest - Lin.of(atom, k) + atom.dividend * k
                 if self.no_wider(opened, a):
                     return self._modulo_terms(opened, c)
@@ -191,15 +204,15 @@ class Rules(Ranges):
 
     def minimum(self, a: Lin, b: Lin) -> Lin:
         """`min(a, b)` in normal form."""
-        return self._extremum(Min, a, b)
+        return self._extremum(MinAtom, a, b)
 
     def maximum(self, a: Lin, b: Lin) -> Lin:
         """`max(a, b)` in normal form."""
-        return self._extremum(Max, a, b)
+        return self._extremum(MaxAtom, a, b)
 
     def _extremum(self, kind: type[Extremum], a: Lin, b: Lin) -> Lin:
         """The extremum of the sums of both operands, without the sums that another sum always dominates."""
-        wins = "le" if kind is Min else "ge"
+        wins = "le" if kind is MinAtom else "ge"
         kept: list[Lin] = []
         for new in (*_sums(kind, a), *_sums(kind, b)):
             if any(self.is_provably(wins, old, new) for old in kept):
@@ -225,7 +238,7 @@ class Rules(Ranges):
     def _substitute_atom(self, atom: Atom, replacements: Mapping[SSAValue, Lin]) -> Lin:
         if isinstance(atom, SSAValue):
             return replacements.get(atom, Lin.of(atom))
-        if isinstance(atom, Product):
+        if isinstance(atom, ProductAtom):
             args = [self._substitute_atom(f, replacements) for f in atom.factors]
         else:
             args = [self.substitute(a, replacements) for a in atom.args if isinstance(a, Lin)]
@@ -239,7 +252,7 @@ class Rules(Ranges):
         return (
             len(lin.terms) <= MAX_TERMS
             and lin.depth <= MAX_DEPTH
-            and all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, Product))
+            and all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom))
         )
 
 
@@ -249,11 +262,11 @@ def _contains(lin: Lin, part: Lin, times: int) -> bool:
 
 
 _APPLY: dict[type[Compound], Callable[[Rules, Lin, Lin], Lin]] = {
-    Div: Rules.floordiv,
-    Mod: Rules.floormod,
-    Min: Rules.minimum,
-    Max: Rules.maximum,
-    Product: Rules.mul,
+    DivAtom: Rules.floordiv,
+    ModAtom: Rules.floormod,
+    MinAtom: Rules.minimum,
+    MaxAtom: Rules.maximum,
+    ProductAtom: Rules.mul,
 }
 
 

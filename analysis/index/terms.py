@@ -73,14 +73,14 @@ class _Quotient(Compound):
         return divisor
 
 
-class Div(_Quotient):
+class DivAtom(_Quotient):
     """`floor(dividend / divisor)`."""
 
     __slots__ = ()
     symbol = "//"
 
 
-class Mod(_Quotient):
+class ModAtom(_Quotient):
     """`dividend - floor(dividend / divisor) * divisor`."""
 
     __slots__ = ()
@@ -104,21 +104,21 @@ class Extremum(Compound):
         return self.args  # pyright: ignore[reportReturnType]
 
 
-class Min(Extremum):
+class MinAtom(Extremum):
     """The minimum of sums."""
 
     __slots__ = ()
     symbol = "min"
 
 
-class Max(Extremum):
+class MaxAtom(Extremum):
     """The maximum of sums."""
 
     __slots__ = ()
     symbol = "max"
 
 
-class Product(Compound):
+class ProductAtom(Compound):
     """A product of two or more atoms, none of them a product."""
 
     __slots__ = ()
@@ -173,7 +173,7 @@ class Lin:
         return self is other or (isinstance(other, Lin) and self.const == other.const and self.terms == other.terms)
 
     def __repr__(self) -> str:
-        return render(self)
+        return render_sum(self)
 
     def __add__(self, other: Lin | int) -> Lin:
         if isinstance(other, int):
@@ -197,7 +197,7 @@ class Lin:
         terms: dict[Atom, int] = {}
         for a, k in self.terms.items():
             for b, m in other.terms.items():
-                atom = product(a, b)
+                atom = multiply_atoms(a, b)
                 terms[atom] = terms.get(atom, 0) + k * m
             terms[a] = terms.get(a, 0) + k * other.const
         for b, m in other.terms.items():
@@ -228,13 +228,13 @@ class Lin:
         return self.const + sum(k * _evaluate(atom, number) for atom, k in self.terms.items())
 
 
-def product(a: Atom, b: Atom) -> Product:
+def multiply_atoms(a: Atom, b: Atom) -> ProductAtom:
     """The product of two atoms as one atom."""
-    return Product(*_factors(a), *_factors(b))
+    return ProductAtom(*_factors(a), *_factors(b))
 
 
 def _factors(atom: Atom) -> tuple[Atom, ...]:
-    return atom.factors if isinstance(atom, Product) else (atom,)
+    return atom.factors if isinstance(atom, ProductAtom) else (atom,)
 
 
 def _leaves(term: Lin | Atom) -> Iterator[SSAValue]:
@@ -248,11 +248,11 @@ def _leaves(term: Lin | Atom) -> Iterator[SSAValue]:
 
 
 _EVALUATE: dict[type[Compound], Callable[[list[int]], int]] = {
-    Div: lambda n: n[0] // n[1],
-    Mod: lambda n: n[0] % n[1],
-    Min: min,
-    Max: max,
-    Product: math.prod,
+    DivAtom: lambda n: n[0] // n[1],
+    ModAtom: lambda n: n[0] % n[1],
+    MinAtom: min,
+    MaxAtom: max,
+    ProductAtom: math.prod,
 }
 
 
@@ -267,12 +267,12 @@ def _evaluate(term: Lin | Atom, number: Callable[[SSAValue], int]) -> int:
 # Text, for messages and debugging
 
 
-def name_of(value: SSAValue) -> str:
+def hint_of(value: SSAValue) -> str:
     """The name hint of a value, or `_`."""
     return value.name_hint or "_"
 
 
-def render(lin: Lin, name: Callable[[SSAValue], str] = name_of) -> str:
+def render_sum(lin: Lin, name: Callable[[SSAValue], str] = hint_of) -> str:
     """The sum as Python text: `4*i + j//2 - 1`."""
     text = ""
     for atom, k in lin.terms.items():
@@ -292,11 +292,11 @@ def _with_sign(number: int, text: str, *, first: bool) -> str:
     return f" - {text}" if number < 0 else f" + {text}"
 
 
-def render_atom(atom: Atom, name: Callable[[SSAValue], str] = name_of) -> str:
+def render_atom(atom: Atom, name: Callable[[SSAValue], str] = hint_of) -> str:
     """The atom as Python text."""
     if isinstance(atom, SSAValue):
         return name(atom)
-    parts = [render(arg, name) if isinstance(arg, Lin) else render_atom(arg, name) for arg in atom.args]
+    parts = [render_sum(arg, name) if isinstance(arg, Lin) else render_atom(arg, name) for arg in atom.args]
     if isinstance(atom, Extremum):
         return f"{atom.symbol}({', '.join(parts)})"
     return atom.symbol.join(p if p.isidentifier() or p.isdigit() else f"({p})" for p in parts)

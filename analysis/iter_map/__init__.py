@@ -13,22 +13,22 @@ does not decide a property, isl does.
 
 from .detect import detect
 from .domains import iteration_domain, iteration_variable, predicate_constraints
-from .inverse import Division, divide, invert, split_constraints
-from .questions import Box, why_not_bijective, why_not_injective, why_not_onto
-from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, lin_text
+from .inverse import Division, divide_bindings, invert, split_constraints
+from .questions import BindingBox, why_not_bijective, why_not_injective, why_not_onto
+from .terms import DigitSource, Domain, DomainVar, Fused, IterMap, IterSplit, IterSum, lin_text
 
 __all__ = [
-    "Box",
+    "BindingBox",
+    "DigitSource",
     "Division",
     "Domain",
+    "DomainVar",
     "Fused",
     "IterMap",
     "IterSplit",
     "IterSum",
-    "IterVar",
-    "Source",
     "detect",
-    "divide",
+    "divide_bindings",
     "invert",
     "iteration_domain",
     "iteration_variable",

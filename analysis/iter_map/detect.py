@@ -7,11 +7,22 @@ from dataclasses import replace
 from math import gcd
 from typing import Any
 
-from ..index import Analyzer, Atom, Div, Lin, Mod, Product
-from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, axis_name, lin_text, running
+from ..index import Analyzer, Atom, DivAtom, Lin, ModAtom, ProductAtom
+from .terms import (
+    DigitSource,
+    Domain,
+    DomainVar,
+    Fused,
+    IterMap,
+    IterSplit,
+    IterSum,
+    assume_nonempty,
+    axis_name,
+    lin_text,
+)
 
 
-class NoMap(Exception):
+class NoIterMap(Exception):
     """The bindings are no iterator map; the text is the reason."""
 
 
@@ -26,7 +37,7 @@ def detect(
 
     names: the name of each binding in messages, for instance `axis vi`.
     """
-    with running(analyzer, domain):
+    with assume_nonempty(analyzer, domain):
         return _Detector(analyzer, domain, names).detect(bindings)
 
 
@@ -35,7 +46,7 @@ class _Detector:
         self.analyzer = analyzer
         self.names = names
         self.original = domain
-        self.domain, self.open = narrowed(analyzer, domain)
+        self.domain, self.open = narrow_domain(analyzer, domain)
         self.empty = any(_is_empty(v.extent) for v in self.domain.variables)
         clamped = (replace(v, extent=_at_least_one(v.extent)) for v in self.domain.variables)
         self.domain = replace(self.domain, variables=tuple(clamped))
@@ -52,7 +63,7 @@ class _Detector:
         for n, binding in enumerate(bindings):
             try:
                 sums.append(self._order(self._sum(binding)))
-            except NoMap as reason:
+            except NoIterMap as reason:
                 return f"{axis_name(self.names, n)} is bound to {lin_text(binding)}, {reason}"
         return self._map_of(tuple(sums))
 
@@ -76,7 +87,7 @@ class _Detector:
 
     def _collect(self, splits: Sequence[IterSplit]) -> list[IterSplit]:
         """The same sum with each digit once, without digits that are always 0."""
-        scales: dict[tuple[Source, Lin, Lin], Lin] = {}
+        scales: dict[tuple[DigitSource, Lin, Lin], Lin] = {}
         for s in splits:
             if s.extent.constant == 1:
                 continue
@@ -91,14 +102,14 @@ class _Detector:
     def _variable(self, atom: Any) -> IterSum:
         variable = self.variables.get(atom)
         if variable is None:
-            raise NoMap("which is no sum of quotients and remainders of loops")
+            raise NoIterMap("which is no sum of quotients and remainders of loops")
         split = IterSplit(variable, Lin(1), variable.extent, Lin(variable.step))
         return IterSum(() if variable.extent.constant == 1 else (split,), variable.low)
 
-    def _product(self, atom: Product) -> IterSum:
+    def _product(self, atom: ProductAtom) -> IterSum:
         varying = [f for f in atom.factors if self._varies(Lin.of(f))]
         if len(varying) != 1:
-            raise NoMap(f"in which {lin_text(Lin.of(atom))} is a product of loops")
+            raise NoIterMap(f"in which {lin_text(Lin.of(atom))} is a product of loops")
         factor = Lin(1)
         for f in atom.factors:
             if f is not varying[0]:
@@ -107,15 +118,15 @@ class _Detector:
         splits = tuple(replace(s, scale=self.analyzer.mul(s.scale, factor)) for s in part.splits)
         return IterSum(splits, self.analyzer.mul(part.base, factor))
 
-    def _quotient(self, atom: Div | Mod) -> IterSum:
+    def _quotient(self, atom: DivAtom | ModAtom) -> IterSum:
         divisor = atom.divisor
         if self._varies(divisor):
-            raise NoMap(f"in which {lin_text(Lin.of(atom))} divides by a loop")
+            raise NoIterMap(f"in which {lin_text(Lin.of(atom))} divides by a loop")
         whole = self._sum(atom.dividend)
         split, base = self._as_digit(whole, Lin.of(atom))
         if self.analyzer.constant(self.analyzer.floormod(base, divisor)) != 0:
-            raise NoMap(f"in which {lin_text(Lin.of(atom))} does not start at a multiple of {lin_text(divisor)}")
-        if isinstance(atom, Mod):
+            raise NoIterMap(f"in which {lin_text(Lin.of(atom))} does not start at a multiple of {lin_text(divisor)}")
+        if isinstance(atom, ModAtom):
             return IterSum((self._remainder(split, divisor, atom),))
         return IterSum((self._quotient_digit(split, divisor, atom),), self.analyzer.floordiv(base, divisor))
 
@@ -126,7 +137,7 @@ class _Detector:
         ordered = self._order(whole)
         extent = self.contiguous_extent(ordered)
         if extent is None or any(s.scale.constant is not None and s.scale.constant < 0 for s in ordered.splits):
-            raise NoMap(f"in which {lin_text(text)} divides what does not count up in steps of 1")
+            raise NoIterMap(f"in which {lin_text(text)} divides what does not count up in steps of 1")
         fused = Fused(IterSum(ordered.splits), extent)
         return IterSplit(fused, Lin(1), extent, Lin(1)), ordered.base
 
@@ -134,12 +145,12 @@ class _Detector:
         analyzer = self.analyzer
         count = analyzer.floordiv(split.extent + divisor - 1, divisor)
         if not self._divides(divisor, split.extent) and not split.is_top(analyzer):
-            raise NoMap(f"in which {lin_text(Lin.of(atom))} divides a remainder unevenly")
+            raise NoIterMap(f"in which {lin_text(Lin.of(atom))} divides a remainder unevenly")
         return IterSplit(split.source, analyzer.mul(split.lower, divisor), count, Lin(1))
 
     def _remainder(self, split: IterSplit, divisor: Lin, atom: Atom) -> IterSplit:
         if not self._divides(divisor, split.extent) and not split.is_top(self.analyzer):
-            raise NoMap(f"in which {lin_text(Lin.of(atom))} divides a remainder unevenly")
+            raise NoIterMap(f"in which {lin_text(Lin.of(atom))} divides a remainder unevenly")
         return IterSplit(split.source, split.lower, divisor, Lin(1))
 
     def _divides(self, divisor: Lin, number: Lin) -> bool:
@@ -166,7 +177,7 @@ class _Detector:
                 return split
             problem = problem or (split, above[0])
         assert problem is not None
-        raise NoMap(self._overlap(*problem))
+        raise NoIterMap(self._overlap(*problem))
 
     def _fits_below(self, span: Lin, other: IterSplit) -> bool:
         return self.analyzer.is_provably("le", span, self.size(other.scale))
@@ -177,7 +188,7 @@ class _Detector:
             return scale
         if self.analyzer.is_provably("lt", scale, 0):
             return -scale
-        raise NoMap(f"in which the factor {lin_text(scale)} may be negative or zero")
+        raise NoIterMap(f"in which the factor {lin_text(scale)} may be negative or zero")
 
     def _overlap(self, a: IterSplit, b: IterSplit) -> str:
         """The reason why neither of two digits fits below the other."""
@@ -222,7 +233,7 @@ class _Detector:
             ordered = self._order(
                 IterSum(tuple(replace(s, scale=Lin((s.scale.constant or 0) // common)) for s in splits))
             )
-        except NoMap:
+        except NoIterMap:
             return False
         # total = common * ordered + base <= 0
         return self._add_fused(ordered, self.analyzer.floordiv(-total.base, common) + 1)
@@ -282,7 +293,7 @@ class _Detector:
         dependence = next((r for source, splits in used.items() if (r := self._dependence(source, splits))), None)
         return IterMap(domain, sums, dependence or self._remaining_condition(used), loss, self.empty)
 
-    def _why_unused(self, variable: IterVar, used: dict[Source, list[IterSplit]]) -> str | None:
+    def _why_unused(self, variable: DomainVar, used: dict[DigitSource, list[IterSplit]]) -> str | None:
         if variable.extent.constant in (0, 1) or variable in used:
             return None
         return f"{variable.name} takes {lin_text(variable.extent)} values that no binding tells apart"
@@ -303,7 +314,7 @@ class _Detector:
             chosen.append(least)
         return chosen
 
-    def _loss(self, source: Source, splits: Sequence[IterSplit]) -> str | None:
+    def _loss(self, source: DigitSource, splits: Sequence[IterSplit]) -> str | None:
         """The reason why the digits do not determine their iterator, or None."""
         problem = f"only {_texts(splits)} of {source.name}, which takes {lin_text(source.extent)} values, is bound"
         digits, end = self._sort_digits(splits), Lin(1)
@@ -315,7 +326,7 @@ class _Detector:
             end = self.analyzer.mul(end, digit.extent)
         return None if self.analyzer.is_provably("ge", end, source.extent) else problem
 
-    def _dependence(self, source: Source, splits: Sequence[IterSplit]) -> str | None:
+    def _dependence(self, source: DigitSource, splits: Sequence[IterSplit]) -> str | None:
         """The reason why some combinations of values of the digits do not occur, or None."""
         if len(set(map(_digit, splits))) != len(splits):
             return f"{_texts(splits)} is in more than one place"
@@ -331,7 +342,7 @@ class _Detector:
         count = lin_text(source.extent)
         return f"{_texts(splits)} do not take every combination of values, as {source.name} takes {count} values"
 
-    def _remaining_condition(self, used: dict[Source, list[IterSplit]]) -> str | None:
+    def _remaining_condition(self, used: dict[DigitSource, list[IterSplit]]) -> str | None:
         """The condition that restricts the digits beyond the ranges of their iterators, or None."""
         if not self.domain.exact:
             return "a condition on the loops is not known to be affine"
@@ -343,7 +354,7 @@ class _Detector:
         return None
 
 
-def _digit(split: IterSplit) -> tuple[Source, Lin, Lin]:
+def _digit(split: IterSplit) -> tuple[DigitSource, Lin, Lin]:
     return split.source, split.lower, split.extent
 
 
@@ -355,9 +366,9 @@ def _texts(splits: Sequence[IterSplit]) -> str:
     return " and ".join(dict.fromkeys(str(replace(s, scale=Lin(1))) for s in splits))
 
 
-def _used_splits(splits: Sequence[IterSplit]) -> dict[Source, list[IterSplit]]:
+def _used_splits(splits: Sequence[IterSplit]) -> dict[DigitSource, list[IterSplit]]:
     """The digits used of each iterator, including the digits inside fused iterators."""
-    used: dict[Source, list[IterSplit]] = {}
+    used: dict[DigitSource, list[IterSplit]] = {}
     todo = list(splits)
     while todo:
         split = todo.pop(0)
@@ -367,7 +378,7 @@ def _used_splits(splits: Sequence[IterSplit]) -> dict[Source, list[IterSplit]]:
     return used
 
 
-def narrowed(analyzer: Analyzer, domain: Domain) -> tuple[Domain, list[Lin]]:
+def narrow_domain(analyzer: Analyzer, domain: Domain) -> tuple[Domain, list[Lin]]:
     """The domain with constraints on one variable as bounds of it, and the remaining constraints."""
     variables = {v.value: v for v in domain.variables}
     left: list[Lin] = []
@@ -392,7 +403,7 @@ def _at_least_one(extent: Lin) -> Lin:
     return Lin(1) if _is_empty(extent) else extent
 
 
-def _narrow(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar | None:
+def _narrow(analyzer: Analyzer, variable: DomainVar, constraint: Lin) -> DomainVar | None:
     """The variable under `constraint >= 0`, a condition on it alone; None if the result is not a single range of known
     size."""
     k = constraint.terms.get(variable.value, 0)
@@ -413,13 +424,13 @@ def _narrow(analyzer: Analyzer, variable: IterVar, constraint: Lin) -> IterVar |
     return replace(variable, low=low, extent=extent)
 
 
-def _is_settled(analyzer: Analyzer, number: Lin, variable: IterVar) -> bool:
+def _is_settled(analyzer: Analyzer, number: Lin, variable: DomainVar) -> bool:
     """Whether the order of a new bound of a variable and its old bounds is known."""
     return analyzer.compare("le", number, variable.extent) is not None and analyzer.compare("ge", number, 0) is not None
 
 
 _ATOMS: dict[type[Any], Callable[[_Detector, Any], IterSum]] = {
-    Product: _Detector._product,  # pyright: ignore[reportPrivateUsage]
-    Div: _Detector._quotient,  # pyright: ignore[reportPrivateUsage]
-    Mod: _Detector._quotient,  # pyright: ignore[reportPrivateUsage]
+    ProductAtom: _Detector._product,  # pyright: ignore[reportPrivateUsage]
+    DivAtom: _Detector._quotient,  # pyright: ignore[reportPrivateUsage]
+    ModAtom: _Detector._quotient,  # pyright: ignore[reportPrivateUsage]
 }

@@ -14,19 +14,19 @@ from ...core.dtypes import dtype_of
 from ...dialects.tir import ForOp, IfThenElseOp, IntrinsicOp, LaunchThreadOp, LetOp, YieldOp, comparison_name
 from ...dialects.tir import constant_value as known
 from ..index import Analyzer, Lin
-from .terms import Domain, IterVar
+from .terms import Domain, DomainVar
 
 
-def iteration_variable(analyzer: Analyzer, loop: ForOp | LaunchThreadOp) -> IterVar | None:
+def iteration_variable(analyzer: Analyzer, loop: ForOp | LaunchThreadOp) -> DomainVar | None:
     """The range of the variable of a loop; None if its step is not a known number."""
     if isinstance(loop, LaunchThreadOp):
-        return IterVar(loop.variable, Lin(), analyzer.exact(loop.mixed_extent))
+        return DomainVar(loop.variable, Lin(), analyzer.exact(loop.mixed_extent))
     low, extent, step = (analyzer.exact(bound) for bound in loop.mixed_bounds)
     width = analyzer.constant(step)
     if width is None or width <= 0:
         return None
     count = extent if width == 1 else analyzer.floordiv(extent + (width - 1), width)
-    return IterVar(loop.variable, low, count, width)
+    return DomainVar(loop.variable, low, count, width)
 
 
 def iteration_domain(
@@ -37,13 +37,13 @@ def iteration_domain(
     The variable of a loop with an unknown step counts as taking any value, and a condition other than a comparison of
     integers is left out: the domain is not exact then.
     """
-    variables: list[IterVar] = []
+    variables: list[DomainVar] = []
     constraints, exact = predicate_constraints(analyzer, predicate)
     for loop in loops:
         variable = iteration_variable(analyzer, loop)
         if variable is None:
             low, high = analyzer.atom_bounds(loop.variable)
-            variable, exact = IterVar(loop.variable, Lin(low), Lin(high - low + 1)), False
+            variable, exact = DomainVar(loop.variable, Lin(low), Lin(high - low + 1)), False
         variables.append(variable)
     return Domain(tuple(variables), constraints, exact)
 

@@ -9,22 +9,22 @@ import islpy as isl
 from xdsl.ir import SSAValue
 
 from ..index import Lin, isl_text
-from ..isl_budget import MAPS, at_most
+from ..isl_budget import MAPS, isl_operation_limit
 from .terms import Domain, axis_name
 
 
-class Undecided(Exception):
+class UndecidedMap(Exception):
     """The map is not quasi-affine, or requires too much work by isl."""
 
 
 @contextmanager
-def limited() -> Generator[None]:
+def map_work_limit() -> Generator[None]:
     """Limits the work of isl in the body; Undecided beyond the limit."""
     try:
-        with at_most(MAPS):
+        with isl_operation_limit(MAPS):
             yield
     except isl.Error as error:
-        raise Undecided(f"too large: {error}") from error
+        raise UndecidedMap(f"too large: {error}") from error
 
 
 class ExactMap:
@@ -44,7 +44,7 @@ class ExactMap:
     def _text(self, lin: Lin) -> str:
         text = isl_text(lin, self._name)
         if text is None:
-            raise Undecided("it is not quasi-affine")
+            raise UndecidedMap("it is not quasi-affine")
         return text
 
     def _name(self, value: SSAValue) -> str:
@@ -77,7 +77,7 @@ class ExactMap:
 
     def why_not_injective(self) -> str | None:
         """None if the map is injective, else two points with the same values."""
-        with limited():
+        with map_work_limit():
             mapping = self.map()
             if mapping.is_injective():
                 return None
@@ -97,7 +97,7 @@ class ExactMap:
         """None if the map is onto the box, else a point of the box without a preimage, or a value outside of the
         box."""
         box = self.box(sides)  # first, because it may add parameters
-        with limited():
+        with map_work_limit():
             reached = self.map().range()
             for points, problem in (
                 (box.subtract(reached), "is never reached"),

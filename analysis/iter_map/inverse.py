@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import SSAValue
 
 from ..index import Analyzer, Lin
-from .terms import Domain, Fused, IterMap, IterSplit, IterSum, IterVar, Source, axis_name, running
+from .terms import DigitSource, Domain, DomainVar, Fused, IterMap, IterSplit, IterSum, assume_nonempty, axis_name
 
 
 def invert(analyzer: Analyzer, mapping: IterMap, values: Sequence[Lin]) -> dict[SSAValue, Lin] | str:
@@ -19,7 +19,7 @@ def invert(analyzer: Analyzer, mapping: IterMap, values: Sequence[Lin]) -> dict[
     """
     if mapping.loss is not None:
         return mapping.loss
-    with running(analyzer, mapping.domain):
+    with assume_nonempty(analyzer, mapping.domain):
         numbers = _numbers(analyzer, zip(mapping.sums, values, strict=True))
     result: dict[SSAValue, Lin] = {}
     for variable in mapping.domain.variables:
@@ -28,10 +28,10 @@ def invert(analyzer: Analyzer, mapping: IterMap, values: Sequence[Lin]) -> dict[
     return result
 
 
-def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SSAValue, tuple[IterVar, Lin]]:
+def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SSAValue, tuple[DomainVar, Lin]]:
     """The number of each variable that appears in sums of known values."""
-    numbers: dict[Source, Lin] = {}
-    seen: set[tuple[Source, Lin]] = set()  # a digit may be in several sums
+    numbers: dict[DigitSource, Lin] = {}
+    seen: set[tuple[DigitSource, Lin]] = set()  # a digit may be in several sums
     todo = list(sums)
     while todo:
         for total, value in todo:
@@ -44,7 +44,7 @@ def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SS
         # A fused iterator may supply further digits of its parts: so the deepest nesting first.
         fused = max((s for s in numbers if isinstance(s, Fused)), key=lambda s: s.depth, default=None)
         todo = [] if fused is None else [(fused.sum, numbers.pop(fused))]
-    return {source.value: (source, n) for source, n in numbers.items() if isinstance(source, IterVar)}
+    return {source.value: (source, n) for source, n in numbers.items() if isinstance(source, DomainVar)}
 
 
 def _digits(analyzer: Analyzer, total: IterSum, value: Lin) -> list[tuple[IterSplit, Lin]]:
@@ -84,13 +84,13 @@ class Division:
     base: Lin
 
 
-def divide(
+def divide_bindings(
     analyzer: Analyzer, mapping: IterMap, inner: Collection[SSAValue], names: Sequence[str] | None = None
 ) -> list[Division] | str:
     """The division of each binding into a part of the outer loops and a part of the loops with variables `inner`, or
     the reason why a binding has no such form. Constraints of the domain still hold, on both parts together."""
     divisions: list[Division] = []
-    with running(analyzer, mapping.domain):
+    with assume_nonempty(analyzer, mapping.domain):
         for n, total in enumerate(mapping.sums):
             division = _divide(analyzer, total, frozenset(inner))
             if isinstance(division, str):

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from ..index import Analyzer, Lin
 from .detect import detect
-from .exact import ExactMap, Undecided
-from .terms import Domain, IterMap, IterSum, axis_name, lin_text, running
+from .exact import ExactMap, UndecidedMap
+from .terms import Domain, IterMap, IterSum, assume_nonempty, axis_name, lin_text
 
-Box = Sequence[tuple[Lin, Lin]]
+BindingBox = Sequence[tuple[Lin, Lin]]
 """(low, extent) of each binding: its expected values."""
 
 
@@ -29,7 +29,7 @@ def why_not_injective(
 
 
 def why_not_onto(
-    analyzer: Analyzer, domain: Domain, bindings: Sequence[Lin], box: Box, names: Sequence[str] | None = None
+    analyzer: Analyzer, domain: Domain, bindings: Sequence[Lin], box: BindingBox, names: Sequence[str] | None = None
 ) -> str | None:
     """None if the values of the bindings at the points of the domain are exactly those of the box; else the reason.
 
@@ -47,7 +47,7 @@ def why_not_onto(
 
 
 def why_not_bijective(
-    analyzer: Analyzer, domain: Domain, bindings: Sequence[Lin], box: Box, names: Sequence[str] | None = None
+    analyzer: Analyzer, domain: Domain, bindings: Sequence[Lin], box: BindingBox, names: Sequence[str] | None = None
 ) -> str | None:
     """None if the bindings take each value of the box at exactly one point of the domain; else the reason."""
     return why_not_injective(analyzer, domain, bindings, names) or why_not_onto(analyzer, domain, bindings, box, names)
@@ -59,7 +59,7 @@ def _ask_isl(
     """The answer of isl, or `reason` where isl cannot decide."""
     try:
         return ask(ExactMap(domain, bindings))
-    except Undecided:
+    except UndecidedMap:
         return reason
 
 
@@ -77,9 +77,9 @@ def _guard(domain: Domain) -> str | None:
     return None if free is None else f"nothing runs unless {lin_text(free)} >= 0"
 
 
-def _why_not_box(analyzer: Analyzer, mapping: IterMap, box: Box, names: Sequence[str] | None) -> str | None:
+def _why_not_box(analyzer: Analyzer, mapping: IterMap, box: BindingBox, names: Sequence[str] | None) -> str | None:
     """None if bindings that are independent of each other take the values of a box; else the reason."""
-    with running(analyzer, mapping.domain):
+    with assume_nonempty(analyzer, mapping.domain):
         for n, (total, (low, extent)) in enumerate(zip(mapping.sums, box, strict=True)):
             interval = _interval(analyzer, total)
             if interval is None:

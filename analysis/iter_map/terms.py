@@ -10,11 +10,11 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from ...dialects.text.names import source_name
-from ..index import Analyzer, Lin, render
+from ..index import Analyzer, Lin, render_sum
 
 
 @dataclass(frozen=True)
-class IterVar:
+class DomainVar:
     """A variable that takes the `extent` values `low, low + step, ...`. Its *number* counts them from 0."""
 
     value: SSAValue
@@ -27,7 +27,7 @@ class IterVar:
         """The name of the variable in the program."""
         return source_name(self.value) or "_"
 
-    def variables(self) -> Iterator[IterVar]:
+    def variables(self) -> Iterator[DomainVar]:
         """The variable itself."""
         yield self
 
@@ -45,7 +45,7 @@ class Domain:
     exact: False if further, unknown conditions hold, so that the domain may have fewer points.
     """
 
-    variables: tuple[IterVar, ...]
+    variables: tuple[DomainVar, ...]
     constraints: tuple[Lin, ...] = ()
     exact: bool = True
 
@@ -71,7 +71,7 @@ class Fused:
         """The text of the sum, in parentheses."""
         return f"({self.sum})"
 
-    def variables(self) -> Iterator[IterVar]:
+    def variables(self) -> Iterator[DomainVar]:
         """The variables in the sum."""
         for split in self.sum.splits:
             yield from split.source.variables()
@@ -81,7 +81,7 @@ class Fused:
         return self.sum.lin(analyzer)
 
 
-Source: TypeAlias = IterVar | Fused
+DigitSource: TypeAlias = DomainVar | Fused
 """An iterator: its number goes from 0 to below its extent."""
 
 
@@ -89,7 +89,7 @@ Source: TypeAlias = IterVar | Fused
 class IterSplit:
     """`number // lower % extent * scale`: a digit of an iterator's number, times a factor. The factor is not 0."""
 
-    source: Source
+    source: DigitSource
     lower: Lin
     extent: Lin
     scale: Lin
@@ -159,7 +159,7 @@ class IterMap:
 
 def lin_text(lin: Lin) -> str:
     """The text of a sum, with the names of the program, for messages."""
-    return render(lin, lambda value: source_name(value) or value.name_hint or "_")
+    return render_sum(lin, lambda value: source_name(value) or value.name_hint or "_")
 
 
 def _factor(lin: Lin) -> str:
@@ -168,7 +168,7 @@ def _factor(lin: Lin) -> str:
 
 
 @contextmanager
-def running(analyzer: Analyzer, domain: Domain) -> Generator[None]:
+def assume_nonempty(analyzer: Analyzer, domain: Domain) -> Generator[None]:
     """Assumes in the body that every loop of a domain runs at least once."""
     with analyzer.assumptions():
         for variable in domain.variables:

@@ -6,11 +6,11 @@ or as the pair of an argmax or argmin.
 """
 
 from .matching import is_commutative_update, match_reducer
-from .reducer import Accumulator, Choice, Number, Reducer, init_is_identity, why_not_identity_init
+from .reducer import Accumulator, ArgChoice, Number, Reducer, init_is_identity, why_not_identity_init
 
 __all__ = [
     "Accumulator",
-    "Choice",
+    "ArgChoice",
     "Number",
     "Reducer",
     "init_is_identity",

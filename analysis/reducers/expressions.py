@@ -12,37 +12,37 @@ from ...core.dtypes import dtype_of
 from ...dialects.tir import BINARY_NAMES, IfThenElseOp, LetOp, LoadOp, StoreOp, constant_value
 from ...dialects.tir.tree import has_effect
 from ..index import Analyzer
-from ..index.conditions import yielded
+from ..index.conditions import yielded_values
 
 
-def unnamed(value: SSAValue) -> SSAValue:
+def strip_lets(value: SSAValue) -> SSAValue:
     """A value with its `tir.let` names looked through."""
     while isinstance(op := value.owner, LetOp):
         value = op.value
     return value
 
 
-def lazy_logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
+def lazy_logical_operands(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
     """("and" or "or", operands) of a bool of the form `if a then b else false` or `if a then true else b`, else
     None."""
     op = value.owner
     if not isinstance(op, IfThenElseOp) or not dtype_of(value.type).is_bool:
         return None
-    then, orelse = yielded(op)
+    then, orelse = yielded_values(op)
     if constant_value(orelse) == 0:
         return "and", op.condition, then
     return ("or", op.condition, orelse) if constant_value(then) == 1 else None
 
 
-def logic(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
+def logical_operands(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
     """("and" or "or", operands) of a bool, lazy or not, else None."""
     op = value.owner
     if isinstance(op, arith.AndIOp | arith.OrIOp) and dtype_of(value.type).is_bool:
         return BINARY_NAMES[type(op)], op.lhs, op.rhs
-    return lazy_logic(value)
+    return lazy_logical_operands(value)
 
 
-def computing(value: SSAValue) -> Iterator[Operation]:
+def ops_computing(value: SSAValue) -> Iterator[Operation]:
     """The ops that compute a value, with names looked through."""
     seen: set[Operation] = set()
     todo = [value]
@@ -56,10 +56,10 @@ def computing(value: SSAValue) -> Iterator[Operation]:
             todo += inner.operands
 
 
-def same_place(analyzer: Analyzer, load: LoadOp, store: StoreOp) -> bool:
+def has_same_indices(analyzer: Analyzer, load: LoadOp, store: StoreOp) -> bool:
     """Whether a load and a store have the same indices."""
     pairs = zip(load.indices, store.indices, strict=True)
-    return all(same_value(analyzer, a, b) for a, b in pairs)
+    return all(is_same_value(analyzer, a, b) for a, b in pairs)
 
 
 def runs_before(op: Operation, store: StoreOp) -> bool:
@@ -69,9 +69,9 @@ def runs_before(op: Operation, store: StoreOp) -> bool:
     return ancestor is None or ancestor.is_before_in_block(store)
 
 
-def same_value(analyzer: Analyzer, a: SSAValue, b: SSAValue) -> bool:
+def is_same_value(analyzer: Analyzer, a: SSAValue, b: SSAValue) -> bool:
     """Whether two values of one instance are the same number, provided that no store is in between."""
-    a, b = unnamed(a), unnamed(b)
+    a, b = strip_lets(a), strip_lets(b)
     if a is b:
         return True
     if a.type != b.type:
@@ -84,6 +84,6 @@ def same_value(analyzer: Analyzer, a: SSAValue, b: SSAValue) -> bool:
     if x.properties != y.properties or len(x.operands) != len(y.operands) or has_effect(x):
         return False
     return all(
-        p is q if isinstance(p.type, MemRefType) else same_value(analyzer, p, q)
+        p is q if isinstance(p.type, MemRefType) else is_same_value(analyzer, p, q)
         for p, q in zip(x.operands, y.operands, strict=True)
     )

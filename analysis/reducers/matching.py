@@ -30,12 +30,20 @@ from ...dialects.tir import (
     YieldOp,
     comparison_name,
 )
-from ...dialects.tir.tree import has_effect, is_expression
+from ...dialects.tir.tree import has_effect, is_expression_op
 from ..index import Analyzer
-from ..index.conditions import NEGATED, yielded
+from ..index.conditions import NEGATED, yielded_values
 from ..scopes import is_private, root_buffer, statements
-from .expressions import computing, lazy_logic, logic, runs_before, same_place, same_value, unnamed
-from .reducer import KINDS, Accumulator, Choice, Reducer
+from .expressions import (
+    has_same_indices,
+    is_same_value,
+    lazy_logical_operands,
+    logical_operands,
+    ops_computing,
+    runs_before,
+    strip_lets,
+)
+from .reducer import KINDS, Accumulator, ArgChoice, Reducer
 
 _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _SHAPES = "C + g, C - g, C * g, min(C, g), max(C, g), C & g, C | g, C ^ g"
@@ -83,7 +91,7 @@ class _Matcher:
     def _check_control(self) -> None:
         """Rejects accumulators in conditions and in indices of stores."""
         for op in self._update():
-            deciding = op.indices if isinstance(op, StoreOp) else () if is_expression(op) else op.operands
+            deciding = op.indices if isinstance(op, StoreOp) else () if is_expression_op(op) else op.operands
             for value in () if isinstance(op, LetOp | YieldOp) else deciding:
                 if not self._is_free(value):
                     raise _NoReducer(f"{expression_text(value)} is accumulated and decides what a {op.name} does")
@@ -122,8 +130,10 @@ class _Matcher:
                     pass
                 case StoreOp():
                     self.stores.append(op)
-                    loads = [x for x in computing(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
-                    self.loads.append([x for x in loads if same_place(self.analyzer, x, op) and runs_before(x, op)])
+                    loads = [x for x in ops_computing(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
+                    self.loads.append(
+                        [x for x in loads if has_same_indices(self.analyzer, x, op) and runs_before(x, op)]
+                    )
                 case InitOp() | WhileOp() | ReturnOp():
                     raise _NoReducer(f"it has a {op.name} inside")
                 case BufferDataOp() | AddressOfOp():
@@ -160,9 +170,11 @@ class _Matcher:
                 continue
             if init is not None and init.is_ancestor(op):
                 continue
-            if op.buffer is not store.buffer or not same_place(self.analyzer, op, store):
+            if op.buffer is not store.buffer or not has_same_indices(self.analyzer, op, store):
                 text = expression_text(op.result)
-                raise _NoReducer(f"it reads {text}, expected only the element of {name_of(store)} that it writes")
+                raise _NoReducer(
+                    f"it reads {text}, expected only the element of {stored_buffer_name(store)} that it writes"
+                )
             if not runs_before(op, store):
                 raise _NoReducer(f"it reads {expression_text(op.result)} behind the store to it")
             loads.append(op)
@@ -170,7 +182,7 @@ class _Matcher:
 
     def _reads(self, value: SSAValue, n: int) -> bool:
         """Whether a value is computed from accumulator `n`."""
-        return any(op in self.loads[n] for op in computing(value))
+        return any(op in self.loads[n] for op in ops_computing(value))
 
     def _is_free(self, value: SSAValue) -> bool:
         """Whether a value is computed from no accumulator."""
@@ -181,21 +193,21 @@ class _Matcher:
     def _kind(self, n: int) -> str:
         store = self.stores[n]
         if not self._reads(store.value, n):
-            raise _NoReducer(f"{name_of(store)} is not computed from its old value")
+            raise _NoReducer(f"{stored_buffer_name(store)} is not computed from its old value")
         chosen = self._keep_condition(n)
         if chosen is not None and chosen.tie is None:  # max(C, g) written as a choice
             self._check_contributions()
             return "max" if chosen.comparison in ("gt", "ge") else "min"
         kinds = self._operators(store.value, n)
         if len(kinds) > 1:
-            raise _NoReducer(f"{name_of(store)} mixes {' and '.join(sorted(kinds))}")
+            raise _NoReducer(f"{stored_buffer_name(store)} mixes {' and '.join(sorted(kinds))}")
         if not kinds:
-            raise _NoReducer(f"{name_of(store)} is only copied to itself")
+            raise _NoReducer(f"{stored_buffer_name(store)} is only copied to itself")
         return kinds.pop()
 
     def _operators(self, value: SSAValue, n: int) -> set[str]:
         """The operators between a value and its only load of accumulator `n`."""
-        value = unnamed(value)
+        value = strip_lets(value)
         op: Any = value.owner
         match op:
             case LoadOp() if op in self.loads[n]:
@@ -203,8 +215,8 @@ class _Matcher:
             case arith.SelectOp() if self._is_free(op.cond):
                 return self._branches((op.lhs, op.rhs), n)
             case IfThenElseOp() if self._is_free(op.condition):
-                return self._branches(yielded(op), n)
-            case IfThenElseOp() if (operands := lazy_logic(value)) is not None:
+                return self._branches(yielded_values(op), n)
+            case IfThenElseOp() if (operands := lazy_logical_operands(value)) is not None:
                 return self._operands(operands[0], operands[1:], n)
             case arith.SubiOp() | arith.SubfOp() if self._is_free(op.rhs):
                 return {"add", *self._operators(op.lhs, n)}
@@ -212,7 +224,7 @@ class _Matcher:
                 return self._operands(BINARY_NAMES[type(op)], tuple(op.operands), n)
             case _:
                 raise _NoReducer(
-                    f"{name_of(self.stores[n])} becomes {expression_text(value)}, expected one of {_SHAPES}"
+                    f"{stored_buffer_name(self.stores[n])} becomes {expression_text(value)}, expected one of {_SHAPES}"
                 )
 
     def _branches(self, values: Sequence[SSAValue], n: int) -> set[str]:
@@ -221,7 +233,7 @@ class _Matcher:
     def _operands(self, kind: str, operands: Sequence[SSAValue], n: int) -> set[str]:
         reading = [o for o in operands if self._reads(o, n)]
         if len(reading) != 1:
-            raise _NoReducer(f"{name_of(self.stores[n])} is read {len(reading)} times, expected once")
+            raise _NoReducer(f"{stored_buffer_name(self.stores[n])} is read {len(reading)} times, expected once")
         return {kind, *self._operators(reading[0], n)}
 
     # Accumulators of an argmax or argmin
@@ -254,13 +266,13 @@ class _Matcher:
     def _alternatives(self, n: int) -> tuple[SSAValue | None, SSAValue, SSAValue] | None:
         """(condition, value, value) of the conditional stored to accumulator `n`; the condition is None for min and
         max."""
-        value = unnamed(self.stores[n].value)
+        value = strip_lets(self.stores[n].value)
         op: Any = value.owner
         match op:
             case arith.SelectOp():
                 return op.cond, op.lhs, op.rhs
             case IfThenElseOp():
-                return op.condition, *yielded(op)
+                return op.condition, *yielded_values(op)
             case Operation() if BINARY_NAMES.get(type(op)) in ("min", "max"):
                 return None, op.operands[0], op.operands[1]
             case _:
@@ -272,23 +284,23 @@ class _Matcher:
         if alternatives is None:
             return None
         new = [v for v in alternatives[1:] if self._is_free(v)]
-        old = [v for v in alternatives[1:] if unnamed(v).owner in self.loads[n]]
+        old = [v for v in alternatives[1:] if strip_lets(v).owner in self.loads[n]]
         return new[0] if len(new) == 1 and len(old) == 1 else None
 
     def _is_contribution(self, n: int, value: SSAValue) -> bool:
         contribution = self._contribution(n)
-        return contribution is not None and same_value(self.analyzer, contribution, value)
+        return contribution is not None and is_same_value(self.analyzer, contribution, value)
 
-    def _keep_condition(self, n: int) -> Choice | None:
+    def _keep_condition(self, n: int) -> ArgChoice | None:
         """The condition for accumulator `n` to keep its old value; None if unsupported."""
         alternatives = self._alternatives(n)
         if alternatives is None or self._contribution(n) is None:
             return None
         condition, first, _ = alternatives
-        keeps_if = unnamed(first).owner in self.loads[n]
+        keeps_if = strip_lets(first).owner in self.loads[n]
         if condition is None:
-            name = "gt" if BINARY_NAMES[type(unnamed(self.stores[n].value).owner)] == "max" else "lt"  # pyright: ignore[reportArgumentType]
-            return Choice(n, name)
+            name = "gt" if BINARY_NAMES[type(strip_lets(self.stores[n].value).owner)] == "max" else "lt"  # pyright: ignore[reportArgumentType]
+            return ArgChoice(n, name)
         return self._read_condition(condition, keeps_if)
 
     def _conditions(self, n: int) -> list[SSAValue]:
@@ -297,8 +309,8 @@ class _Matcher:
 
     def _comparisons_in(self, condition: SSAValue) -> Iterator[tuple[int, SSAValue]]:
         """(accumulator, other operand) of each comparison in a condition."""
-        value = unnamed(condition)
-        parts = logic(value)
+        value = strip_lets(condition)
+        parts = logical_operands(value)
         if parts is not None:
             for operand in parts[1:]:
                 yield from self._comparisons_in(operand)
@@ -307,30 +319,30 @@ class _Matcher:
 
     def _comparison(self, value: SSAValue) -> tuple[int, str, SSAValue] | None:
         """(accumulator, comparison, other operand) of `accumulator <comparison> other`."""
-        op = unnamed(value).owner
+        op = strip_lets(value).owner
         if not isinstance(op, arith.CmpiOp | arith.CmpfOp) or (name := comparison_name(op)) is None:
             return None
         for ours, other, comparison in ((op.lhs, op.rhs, name), (op.rhs, op.lhs, _SWAPPED.get(name, name))):
             for n, loads in enumerate(self.loads):
-                if unnamed(ours).owner in loads and self._is_free(other):
+                if strip_lets(ours).owner in loads and self._is_free(other):
                     return n, comparison, other
         return None
 
-    def _read_condition(self, condition: SSAValue, keeps_if: bool) -> Choice | None:
-        value = unnamed(condition)
+    def _read_condition(self, condition: SSAValue, keeps_if: bool) -> ArgChoice | None:
+        value = strip_lets(condition)
         simple = self._comparison(value)
         if simple is not None:
             name = simple[1] if keeps_if else NEGATED[simple[1]]
-            return Choice(simple[0], name) if name in _SWAPPED else None
-        parts = logic(value)
+            return ArgChoice(simple[0], name) if name in _SWAPPED else None
+        parts = logical_operands(value)
         if not keeps_if or parts is None or parts[0] != "or":
             return None
         return self._read_tie(parts[1], parts[2])
 
-    def _read_tie(self, better: SSAValue, otherwise: SSAValue) -> Choice | None:
+    def _read_tie(self, better: SSAValue, otherwise: SSAValue) -> ArgChoice | None:
         """The choice of `better or (equal and tie)`, with operands in any order."""
         for first, second in ((better, otherwise), (otherwise, better)):
-            main, both = self._comparison(first), logic(unnamed(second))
+            main, both = self._comparison(first), logical_operands(strip_lets(second))
             if main is None or main[1] not in ("lt", "gt") or both is None or both[0] != "and":
                 continue
             for a, b in ((both[1], both[2]), (both[2], both[1])):
@@ -338,7 +350,7 @@ class _Matcher:
                 if equal is None or tie is None or equal[:2] != (main[0], "eq") or tie[1] not in _SWAPPED:
                     continue
                 if tie[0] != main[0]:
-                    return Choice(main[0], main[1], (tie[0], tie[1]))
+                    return ArgChoice(main[0], main[1], (tie[0], tie[1]))
         return None
 
 
@@ -353,6 +365,6 @@ def is_commutative_update(block: BlockOp, analyzer: Analyzer | None = None) -> b
     return isinstance(match_reducer(block, analyzer), Reducer) or _Matcher(block, analyzer).accumulates()
 
 
-def name_of(store: StoreOp) -> str:
+def stored_buffer_name(store: StoreOp) -> str:
     """The name of the buffer that a store writes."""
     return source_name(store.buffer) or "_"

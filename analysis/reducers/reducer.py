@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ...core.dtypes import DType, dtype_of, extremes, int_range, max_value, min_value
+from ...core.dtypes import DType, dtype_of, int_range, max_value, min_value, value_bounds
 from ...dialects.text import expression_text
 from ...dialects.text.names import source_name
 from ...dialects.tir import BlockOp, LoadOp, StoreOp, TirBuilder, constant_value
 from ..scopes import root_buffer
-from .expressions import unnamed
+from .expressions import strip_lets
 
 Number: TypeAlias = int | float
 
@@ -26,7 +26,7 @@ KINDS = ("add", "mul", "min", "max", "and", "or", "xor")
 class Accumulator:
     """One element that a block accumulates into: `buffer[indices]`, loaded by `loads` and stored by `store`.
 
-    kind: `add`, `mul`, `min`, `max`, `and`, `or`, `xor`; `arg` for an accumulator of an argmax or argmin (`Choice`).
+    kind: `add`, `mul`, `min`, `max`, `and`, `or`, `xor`; `arg` for an accumulator of an argmax or argmin (`ArgChoice`).
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Accumulator:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ArgChoice:
     """The selection rule of an argmax or argmin: all old values where `old[key] <comparison> new[key]`, else all new
     values.
 
@@ -64,7 +64,7 @@ class Reducer:
     """
 
     accumulators: tuple[Accumulator, ...]
-    choice: Choice | None = None
+    choice: ArgChoice | None = None
 
     @property
     def kind(self) -> str:
@@ -117,7 +117,7 @@ class Reducer:
 
 
 def _extreme(sign: int) -> Callable[[DType], Number]:
-    return lambda dtype: extremes(dtype)[sign > 0]
+    return lambda dtype: value_bounds(dtype)[sign > 0]
 
 
 def _all_bits(dtype: DType) -> Number:
@@ -152,7 +152,7 @@ def why_not_identity_init(block: BlockOp, reducer: Reducer) -> str | None:
             return f"the init of block {name} does not write {buffer}"
         if reducer.choice is not None and n != reducer.choice.key:
             continue
-        if not _is_identity(constant_value(unnamed(store.value)), expected, accumulator.dtype):
+        if not _is_identity(constant_value(strip_lets(store.value)), expected, accumulator.dtype):
             return f"the init of block {name} sets {buffer} to {expression_text(store.value)}, expected {expected}"
     return None
 

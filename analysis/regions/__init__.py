@@ -10,17 +10,27 @@ Everything is a sum over *fixed* values (loops outside, symbols), while the othe
     axes = axes_region(analyzer, producer, [Demand(written_box(analyzer, write), needed)], is_fixed)
 """
 
-from .boxes import Box, Side, access_box, bindings, defined_outside, fixed_inside, shape_sides, touched_box, written_box
+from .boxes import (
+    AccessBox,
+    IndexRange,
+    access_box,
+    bindings,
+    defined_outside,
+    fixed_inside,
+    shape_sides,
+    touched_box,
+    written_box,
+)
 from .coverage import why_not_covered
 from .relax import IsFixed
 from .required import required_region
-from .solve import Demand, axes_region, finishing_region
+from .solve import BoxDemand, axes_region, finishing_region
 
 __all__ = [
-    "Box",
-    "Demand",
+    "AccessBox",
+    "BoxDemand",
+    "IndexRange",
     "IsFixed",
-    "Side",
     "access_box",
     "axes_region",
     "bindings",

@@ -47,7 +47,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.builder import constant_value
-from ..index import Analyzer, Atom, Compound, Div, Lin, Max, Min, Mod, type_range
+from ..index import Analyzer, Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, type_range
 from ..index.export import OPERATORS
 from ..index.terms import Extremum
 from .relax import Ends, Relaxer, hull
@@ -149,7 +149,7 @@ class _Sums(Analyzer):
     def _extremum(self, kind: type[Extremum], a: Lin, b: Lin) -> Lin:
         low, high = self.bounds(a - b)
         if low >= 0 or high <= 0:
-            return a if (low >= 0) == (kind is Max) else b
+            return a if (low >= 0) == (kind is MaxAtom) else b
         for one, other in ((a, b), (b, a)):
             if isinstance(one.atom, kind) and other in one.atom.args:
                 return one
@@ -162,7 +162,7 @@ class _Sums(Analyzer):
         if a.constant == 0:
             return a
         if not c or any(k % c for k in a.terms.values()):
-            return Lin.of(Div(a, divisor))
+            return Lin.of(DivAtom(a, divisor))
         return Lin(a.const // c, {atom: k // c for atom, k in a.terms.items()})
 
 
@@ -181,7 +181,7 @@ def _spell(kind: type[Compound], compute: Callable[[int, int], int]) -> Callable
     """The rule for an atom of two sums, which is a number if both of them are."""
 
     def rule(a: Lin, b: Lin) -> Lin:
-        if a.terms or b.terms or (kind in (Div, Mod) and not b.const):
+        if a.terms or b.terms or (kind in (DivAtom, ModAtom) and not b.const):
             return Lin.of(kind(a, b))
         return Lin(compute(a.const, b.const))
 
@@ -192,10 +192,10 @@ _SPELLING: dict[type[Any], Callable[[Lin, Lin], Lin]] = {
     arith.AddiOp: Lin.__add__,
     arith.SubiOp: Lin.__sub__,
     arith.MuliOp: _times,
-    arith.FloorDivSIOp: _spell(Div, operator.floordiv),
-    FloormodOp: _spell(Mod, operator.mod),
-    arith.MinSIOp: _spell(Min, min),
-    arith.MaxSIOp: _spell(Max, max),
+    arith.FloorDivSIOp: _spell(DivAtom, operator.floordiv),
+    FloormodOp: _spell(ModAtom, operator.mod),
+    arith.MinSIOp: _spell(MinAtom, min),
+    arith.MaxSIOp: _spell(MaxAtom, max),
 }
 
 

@@ -29,7 +29,7 @@ from .relax import IsFixed
 
 
 @dataclass(frozen=True)
-class Side:
+class IndexRange:
     """A range of integers, in one dimension of a buffer or of an axis: `extent` values from `low` on.
 
     most: an upper bound of `extent`; equal to `extent` if that is a number.
@@ -45,42 +45,42 @@ class Side:
         return self.low + self.extent - 1
 
     @staticmethod
-    def between(analyzer: Analyzer, low: Lin, high: Lin) -> Side:
+    def between(analyzer: Analyzer, low: Lin, high: Lin) -> IndexRange:
         """The range from `low` to `high`, both included."""
         extent = analyzer.combine(high - low + 1)
         bounds = analyzer.bounds(extent)
-        return Side(low, Lin(bounds[0]) if bounds[0] == bounds[1] else extent, bounds[1])
+        return IndexRange(low, Lin(bounds[0]) if bounds[0] == bounds[1] else extent, bounds[1])
 
     @staticmethod
-    def of(analyzer: Analyzer, low: Mixed, extent: Mixed) -> Side:
+    def of(analyzer: Analyzer, low: Mixed, extent: Mixed) -> IndexRange:
         """`[low +: extent]`."""
         first = analyzer.exact(low)
-        return Side.between(analyzer, first, first + analyzer.exact(extent) - 1)
+        return IndexRange.between(analyzer, first, first + analyzer.exact(extent) - 1)
 
-    def leaves(self, analyzer: Analyzer, outer: Side) -> tuple[bool, bool]:
+    def leaves(self, analyzer: Analyzer, outer: IndexRange) -> tuple[bool, bool]:
         """Whether the range may extend below `outer`, and whether it may extend above `outer`."""
         below = not analyzer.is_provably("ge", self.low, outer.low)
         return below, not analyzer.is_provably("le", self.high, outer.high)
 
-    def within(self, analyzer: Analyzer, outer: Side) -> Side:
+    def intersect(self, analyzer: Analyzer, outer: IndexRange) -> IndexRange:
         """The intersection with `outer`."""
         below, above = self.leaves(analyzer, outer)
         low = analyzer.maximum(self.low, outer.low) if below else self.low
         high = analyzer.minimum(self.high, outer.high) if above else self.high
-        return Side.between(analyzer, low, high)
+        return IndexRange.between(analyzer, low, high)
 
-    def clipped(self, analyzer: Analyzer, outer: Side) -> Side:
+    def clip_to(self, analyzer: Analyzer, outer: IndexRange) -> IndexRange:
         """The intersection with `outer` if both ends of it are numbers; else the range itself."""
         if self.low.terms or self.extent.terms:
             return self
         low, high = analyzer.maximum(self.low, outer.low), analyzer.minimum(self.high, outer.high)
         if low.terms or high.terms or high.const < low.const:
             return self
-        return Side.between(analyzer, low, high)
+        return IndexRange.between(analyzer, low, high)
 
 
 @dataclass(frozen=True)
-class Box:
+class AccessBox:
     """The elements of an access per execution: (low, extent) per dimension, over loops around it.
 
     conditions: sums that are at least 0 whenever the access runs.  is_exact: False if it does not always run where
@@ -91,15 +91,15 @@ class Box:
     conditions: tuple[Lin, ...] = ()
     is_exact: bool = True
 
-    def substituted(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> Box:
+    def substitute_values(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> AccessBox:
         """The box with values replaced by sums."""
         sides = tuple((analyzer.substitute(a, values), analyzer.substitute(b, values)) for a, b in self.sides)
-        return Box(sides, tuple(analyzer.substitute(c, values) for c in self.conditions), self.is_exact)
+        return AccessBox(sides, tuple(analyzer.substitute(c, values) for c in self.conditions), self.is_exact)
 
 
-def written_box(analyzer: Analyzer, access: AccessOp) -> Box:
+def written_box(analyzer: Analyzer, access: AccessOp) -> AccessBox:
     """The box of a `tir.access` over the axes of its block."""
-    return Box(tuple((analyzer.exact(low), analyzer.exact(extent)) for low, extent in access.region))
+    return AccessBox(tuple((analyzer.exact(low), analyzer.exact(extent)) for low, extent in access.region))
 
 
 def bindings(analyzer: Analyzer, block: BlockOp) -> dict[SSAValue, Lin]:
@@ -118,7 +118,7 @@ def _binding(analyzer: Analyzer, axis: Axis) -> Lin:
     return analyzer.exact(axis.binding)
 
 
-def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None = None) -> Box:
+def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None = None) -> AccessBox:
     """The box of a `tir.access` over values from outside of its block, and of each enclosing block inside `outside`:
     their axes are replaced by their bindings.
 
@@ -129,7 +129,9 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
     block, parent = access.parent, access.parent_op()
     while parent is not None and parent is not outside:
         if isinstance(parent, BlockOp):
-            box = _with_condition(analyzer, box.substituted(analyzer, bindings(analyzer, parent)), parent.predicate)
+            box = _with_condition(
+                analyzer, box.substitute_values(analyzer, bindings(analyzer, parent)), parent.predicate
+            )
             if outside is None:
                 break
         box = _restrict_to_branch(analyzer, box, parent, block)
@@ -137,7 +139,7 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
     return box
 
 
-def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> Box | None:
+def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> AccessBox | None:
     """The elements of a load or store, under the branches inside `outer`; None where an index is no sum."""
     sides: list[tuple[Lin, Lin]] = []
     for index in user.indices:
@@ -149,7 +151,7 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
                 return None
             base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
         sides.append((analyzer.exact(base), Lin(extent)))
-    box = Box(tuple(sides))
+    box = AccessBox(tuple(sides))
     block, parent = user.parent, user.parent_op()
     while parent is not None and parent is not outer:
         box = _restrict_to_branch(analyzer, box, parent, block)
@@ -157,16 +159,16 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
     return box
 
 
-def _restrict_to_branch(analyzer: Analyzer, box: Box, parent: Operation, block: Block | None) -> Box:
+def _restrict_to_branch(analyzer: Analyzer, box: AccessBox, parent: Operation, block: Block | None) -> AccessBox:
     """The box restricted to `block` of the op `parent`, if a condition of `parent` decides whether `block` runs."""
     if isinstance(parent, IfOp) and block is parent.then.block:
         return _with_condition(analyzer, box, parent.condition)
     return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box
 
 
-def _with_condition(analyzer: Analyzer, box: Box, condition: SSAValue | None) -> Box:
+def _with_condition(analyzer: Analyzer, box: AccessBox, condition: SSAValue | None) -> AccessBox:
     conditions, is_exact = predicate_constraints(analyzer, condition)
-    return Box(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
+    return AccessBox(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
 
 
 def defined_outside(op: Operation) -> IsFixed:
@@ -191,6 +193,6 @@ def fixed_inside(loop: ForOp | LaunchThreadOp, relaxed: Collection[SSAValue] = (
     return is_fixed
 
 
-def shape_sides(analyzer: Analyzer, shape: Sequence[Mixed]) -> list[Side]:
+def shape_sides(analyzer: Analyzer, shape: Sequence[Mixed]) -> list[IndexRange]:
     """The box of a whole buffer."""
-    return [Side.of(analyzer, 0, extent) for extent in shape]
+    return [IndexRange.of(analyzer, 0, extent) for extent in shape]

@@ -9,18 +9,18 @@ from xdsl.ir import SSAValue
 
 from ...dialects.text.names import source_name
 from ..index import Analyzer
-from ..isl_budget import REGIONS, at_most
-from .boxes import Box, Side
-from .exact import Names, NotAffine
+from ..isl_budget import REGIONS, isl_operation_limit
+from .boxes import AccessBox, IndexRange
+from .exact import IslNames, NotAffineSum
 from .relax import IsFixed
 
 
 def why_not_covered(
     analyzer: Analyzer,
-    written: Sequence[Box],
-    read: Sequence[Box],
+    written: Sequence[AccessBox],
+    read: Sequence[AccessBox],
     is_fixed: IsFixed,
-    shape: Sequence[Side] | None = None,
+    shape: Sequence[IndexRange] | None = None,
 ) -> str | None:
     """None if some box of `written` contains every element of every box of `read`, for all fixed values; else an
     element that is missing, or the reason why the answer is unknown.
@@ -30,12 +30,12 @@ def why_not_covered(
     """
     rank = len((*read, *written)[0].sides) if read or written else 0
     points = [f"e{n}" for n in range(rank)]
-    names = Names(analyzer, is_fixed)
+    names = IslNames(analyzer, is_fixed)
     lost: list[str] = []
     wanted = [_read_conditions(names, box, points, shape) for box in read]
     covered = [c for box in written if (c := _written_conditions(names, box, points, lost)) is not None]
     try:
-        with at_most(REGIONS):
+        with isl_operation_limit(REGIONS):
             missing = _union(names, points, wanted).subtract(_union(names, points, covered))
             if missing.is_empty():
                 return None
@@ -46,26 +46,28 @@ def why_not_covered(
     return f"{message}, as far as is known: {reason}" if reason else message
 
 
-def _union(names: Names, points: Sequence[str], parts: Sequence[Sequence[str]]) -> isl.Set:
+def _union(names: IslNames, points: Sequence[str], parts: Sequence[Sequence[str]]) -> isl.Set:
     total = isl.Set.empty(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=list(points)))
     for conditions in parts:
         total = total.union(names.set(points, conditions))
     return total
 
 
-def _read_conditions(names: Names, box: Box, points: Sequence[str], shape: Sequence[Side] | None) -> list[str]:
+def _read_conditions(
+    names: IslNames, box: AccessBox, points: Sequence[str], shape: Sequence[IndexRange] | None
+) -> list[str]:
     """Conditions that hold at least for the read elements."""
     conditions: list[str] = []
     for n, (low, extent) in enumerate(box.sides):
         try:
             conditions.append(f"{names.text(low)} <= {points[n]} < {names.text(low + extent)}")
-        except NotAffine:
+        except NotAffineSum:
             if shape is not None:
                 conditions.append(f"{names.text(shape[n].low)} <= {points[n]} <= {names.text(shape[n].high)}")
     return conditions + [c for c in map(names.condition, box.conditions) if c is not None]
 
 
-def _written_conditions(names: Names, box: Box, points: Sequence[str], lost: list[str]) -> list[str] | None:
+def _written_conditions(names: IslNames, box: AccessBox, points: Sequence[str], lost: list[str]) -> list[str] | None:
     """Conditions that hold only for written elements; None, with a reason added to `lost`, if they cannot be
     expressed."""
     if not box.is_exact:
@@ -75,13 +77,13 @@ def _written_conditions(names: Names, box: Box, points: Sequence[str], lost: lis
         conditions = [f"{names.text(c)} >= 0" for c in box.conditions]
         for n, (low, extent) in enumerate(box.sides):
             conditions.append(f"{names.text(low)} <= {points[n]} < {names.text(low + extent)}")
-    except NotAffine as error:
+    except NotAffineSum as error:
         lost.append(f"{error} is not affine")
         return None
     return conditions
 
 
-def _example(names: Names, elements: isl.Set) -> str:
+def _example(names: IslNames, elements: isl.Set) -> str:
     """`element [3, 5] is not written where i = 0`: the first such element."""
     atoms = {name: atom for atom, name in names.of.items()}
     count = elements.dim(isl.dim_type.param)

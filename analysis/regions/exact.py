@@ -11,26 +11,26 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.text import expression_text
 from ...dialects.tir import ForOp
-from ..index import Analyzer, Atom, Div, Lin, Max, Min, Mod, render, type_range
-from ..isl_budget import REGIONS, at_most
-from .boxes import Side
+from ..index import Analyzer, Atom, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, render_sum, type_range
+from ..isl_budget import REGIONS, isl_operation_limit
+from .boxes import IndexRange
 from .relax import IsFixed, moving_range
 
 _MAX_PIECES = 4
 _NAME = re.compile(r"\bv\d+\b")
 
 
-class NotAffine(Exception):
+class NotAffineSum(Exception):
     """A sum without a representation in isl; the message is its text."""
 
 
-def said(lin: Lin) -> str:
+def sum_text(lin: Lin) -> str:
     """The text of a sum, with the names of the program."""
-    return render(lin, expression_text)
+    return render_sum(lin, expression_text)
 
 
 @dataclass
-class Names:
+class IslNames:
     """The names in isl text of values, and of sums of fixed values that are not quasi-affine.
 
     Fixed values are parameters.  conditions: the range of each named value, as isl text.
@@ -50,17 +50,17 @@ class Names:
         """`lin >= 0` as isl text; None if the sum is not quasi-affine."""
         try:
             return f"{self.text(lin)} >= 0"
-        except NotAffine:
+        except NotAffineSum:
             return None
 
     def _atom(self, atom: Atom) -> str:
-        if isinstance(atom, Min | Max):
+        if isinstance(atom, MinAtom | MaxAtom):
             return f"{atom.symbol}({', '.join(self.text(part) for part in atom.sums)})"
-        if isinstance(atom, Div | Mod) and (c := atom.divisor.constant) is not None and c > 0:
+        if isinstance(atom, DivAtom | ModAtom) and (c := atom.divisor.constant) is not None and c > 0:
             dividend = self.text(atom.dividend)
-            return f"floor({dividend}/{c})" if isinstance(atom, Div) else f"({dividend} mod {c})"
+            return f"floor({dividend}/{c})" if isinstance(atom, DivAtom) else f"({dividend} mod {c})"
         if not isinstance(atom, SSAValue) and not all(self.is_fixed(leaf) for leaf in Lin.of(atom).leaves()):
-            raise NotAffine(said(Lin.of(atom)))
+            raise NotAffineSum(sum_text(Lin.of(atom)))
         return self.name(atom)
 
     def name(self, atom: Atom) -> str:
@@ -79,7 +79,7 @@ class Names:
                 conditions.append(f"{self.text(ends[0])} <= {name} <= {self.text(ends[1])}")
             conditions += self._step(atom)
         elif not fixed:
-            raise NotAffine(said(Lin.of(atom)))
+            raise NotAffineSum(sum_text(Lin.of(atom)))
         bounds = self.analyzer.atom_bounds(atom)
         if not isinstance(atom, SSAValue) or bounds != type_range(atom.type):
             conditions.append(f"{bounds[0]} <= {name} <= {bounds[1]}")
@@ -90,10 +90,10 @@ class Names:
         if not isinstance(loop, ForOp) or (step := self.analyzer.number(loop.mixed_bounds[2])) == 1:
             return []
         if step is None or step <= 0:
-            raise NotAffine(f"the step of {said(Lin.of(value))}")
+            raise NotAffineSum(f"the step of {sum_text(Lin.of(value))}")
         return [f"({self.of[value]} - {self.text(self.analyzer.exact(loop.mixed_bounds[0]))}) mod {step} = 0"]
 
-    def fixed(self) -> list[Atom]:
+    def fixed_atoms(self) -> list[Atom]:
         """The named values that are fixed."""
         return [a for a in self.of if not isinstance(a, SSAValue) or self.is_fixed(a)]
 
@@ -102,7 +102,7 @@ class Names:
 
         moving: further quantified names in `conditions`, which belong to no value.
         """
-        fixed = set(self.fixed())
+        fixed = set(self.fixed_atoms())
         known = self._ranges_of_names([*conditions, *(self.of[a] for a in fixed)])
         named = {name for text in (*conditions, *known) for name in _NAME.findall(text)}
         inner = [*moving, *(n for a, n in self.of.items() if a not in fixed and n not in points and n in named)]
@@ -124,7 +124,7 @@ class Names:
         return [text for texts in seen.values() for text in texts]
 
 
-def ends_of(names: Names, values: isl.Set) -> tuple[Lin, Lin] | None:
+def ends_of(names: IslNames, values: isl.Set) -> tuple[Lin, Lin] | None:
     """The minimum and maximum of a set of numbers, as sums of fixed values; None if they are not sums, or minima or
     maxima of a few sums."""
     analyzer = names.analyzer
@@ -138,28 +138,28 @@ def ends_of(names: Names, values: isl.Set) -> tuple[Lin, Lin] | None:
     return ends[0], ends[1]
 
 
-def range_of(names: Names, lin: Lin) -> tuple[int, int] | None:
+def sum_range(names: IslNames, lin: Lin) -> tuple[int, int] | None:
     """The minimum and maximum of a sum of fixed values; None if isl cannot determine them."""
     try:
         text = names.text(lin)
-        with at_most(REGIONS):
+        with isl_operation_limit(REGIONS):
             values = names.set(["e"], [f"e = {text}"])
             values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
             ends = values.dim_min_val(0), values.dim_max_val(0)
-    except (NotAffine, isl.Error):
+    except (NotAffineSum, isl.Error):
         return None
     return None if not all(end.is_int() for end in ends) else (ends[0].to_python(), ends[1].to_python())
 
 
-def measured(analyzer: Analyzer, side: Side, is_fixed: IsFixed) -> Side:
+def with_constant_extent(analyzer: Analyzer, side: IndexRange, is_fixed: IsFixed) -> IndexRange:
     """The side, with a number as its extent if the extent is constant."""
     if not side.extent.terms:
         return side
-    bounds = range_of(Names(analyzer, is_fixed), side.extent)
+    bounds = sum_range(IslNames(analyzer, is_fixed), side.extent)
     if bounds is None:
         return side
     extent = Lin(bounds[0]) if bounds[0] == bounds[1] else side.extent
-    return Side(side.low, extent, min(side.most, bounds[1]))
+    return IndexRange(side.low, extent, min(side.most, bounds[1]))
 
 
 def _lin_of_pieces(analyzer: Analyzer, atoms: dict[str, Atom], bound: isl.PwAff) -> Lin | None:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
-from ..index import Analyzer, Atom, Compound, Div, Lin, Max, Min, Mod, Product, type_range
+from ..index import Analyzer, Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom, type_range
 
 IsFixed: TypeAlias = Callable[[SSAValue], bool]
 """A predicate for constant values; the others move through their ranges."""
@@ -104,7 +104,7 @@ class Relaxer:
         first, last = self.ends(ends[0]), self.ends(ends[1])
         return None if first is None or last is None else (first[0], last[1])
 
-    def quotient(self, atom: Div) -> Ends | None:
+    def quotient(self, atom: DivAtom) -> Ends | None:
         """The minimum and maximum of a floor division; None if unknown."""
         ends = self.ends(atom.dividend)
         least, most = self.analyzer.bounds(atom.divisor)
@@ -113,7 +113,7 @@ class Relaxer:
         low, high = (self.analyzer.floordiv(end, atom.divisor) for end in ends)
         return (low, high) if least > 0 else (high, low)
 
-    def remainder(self, atom: Mod) -> Ends | None:
+    def remainder(self, atom: ModAtom) -> Ends | None:
         """The minimum and maximum of a remainder; None if unknown."""
         divisor = atom.divisor
         if self.moving(divisor) or not self.analyzer.is_provably("gt", divisor, 0):
@@ -139,9 +139,9 @@ class Relaxer:
                 length += abs(k) * steps
         return self.analyzer.is_provably("le", count, length)
 
-    def extremum(self, atom: Min | Max) -> Ends | None:
+    def extremum(self, atom: MinAtom | MaxAtom) -> Ends | None:
         """The minimum and maximum of a minimum or maximum; None if unknown."""
-        pick = self.analyzer.minimum if isinstance(atom, Min) else self.analyzer.maximum
+        pick = self.analyzer.minimum if isinstance(atom, MinAtom) else self.analyzer.maximum
         parts: list[Ends] = []
         seen: set[SSAValue] = set()
         for part in atom.sums:
@@ -152,7 +152,7 @@ class Relaxer:
             parts.append(ends)
         return reduce(pick, (low for low, _ in parts)), reduce(pick, (high for _, high in parts))
 
-    def product(self, atom: Product) -> Ends | None:
+    def product(self, atom: ProductAtom) -> Ends | None:
         """The minimum and maximum of a product; None if unknown."""
         moving = [factor for factor in atom.factors if self.moving(factor)]
         rest = reduce(self.analyzer.mul, (Lin.of(f) for f in atom.factors if f not in moving), Lin(1))
@@ -175,11 +175,11 @@ def _is_unbounded(analyzer: Analyzer, value: SSAValue) -> bool:
 
 
 _ENDS: dict[type[Compound], Callable[[Relaxer, Any], Ends | None]] = {
-    Div: Relaxer.quotient,
-    Mod: Relaxer.remainder,
-    Min: Relaxer.extremum,
-    Max: Relaxer.extremum,
-    Product: Relaxer.product,
+    DivAtom: Relaxer.quotient,
+    ModAtom: Relaxer.remainder,
+    MinAtom: Relaxer.extremum,
+    MaxAtom: Relaxer.extremum,
+    ProductAtom: Relaxer.product,
 }
 
 

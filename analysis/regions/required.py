@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import islpy as isl
 
 from ..index import Analyzer, Lin
-from ..isl_budget import REGIONS, at_most
-from .boxes import Box, Side
-from .exact import Names, NotAffine, ends_of, measured, said
+from ..isl_budget import REGIONS, isl_operation_limit
+from .boxes import AccessBox, IndexRange
+from .exact import IslNames, NotAffineSum, ends_of, sum_text, with_constant_extent
 from .relax import Ends, IsFixed, Relaxer, hull
 
 
 def required_region(
-    analyzer: Analyzer, boxes: Sequence[Box], is_fixed: IsFixed, shape: Sequence[Side] | None = None
-) -> list[Side] | str:
+    analyzer: Analyzer, boxes: Sequence[AccessBox], is_fixed: IsFixed, shape: Sequence[IndexRange] | None = None
+) -> list[IndexRange] | str:
     """The range per dimension that `boxes` touch altogether, for fixed values, while the others move.
 
     The region contains every touched element. Where each moving value is in one term of an index, it is the smallest
@@ -31,36 +31,36 @@ def required_region(
     """
     if not boxes:
         return "nothing is touched"
-    sides: list[Side] = []
+    sides: list[IndexRange] = []
     for n in range(len(boxes[0].sides)):
         side = _side(analyzer, boxes, n, is_fixed)
         if side is None:
             if shape is None:
                 return f"what dimension {n} is indexed by has no bounds: {_index_text(boxes, n)}"
             side = shape[n]
-        sides.append(side if shape is None else side.clipped(analyzer, shape[n]))
+        sides.append(side if shape is None else side.clip_to(analyzer, shape[n]))
     return sides
 
 
-def _index_text(boxes: Sequence[Box], n: int) -> str:
-    return ", ".join(dict.fromkeys(said(box.sides[n][0]) for box in boxes))
+def _index_text(boxes: Sequence[AccessBox], n: int) -> str:
+    return ", ".join(dict.fromkeys(sum_text(box.sides[n][0]) for box in boxes))
 
 
-def _side(analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed) -> Side | None:
+def _side(analyzer: Analyzer, boxes: Sequence[AccessBox], n: int, is_fixed: IsFixed) -> IndexRange | None:
     relaxer = Relaxer(analyzer, is_fixed)
     ends = [_box_ends(relaxer, *side) for side in dict.fromkeys(box.sides[n] for box in boxes)]
     known = [e for e in ends if e is not None]
-    side = Side.between(analyzer, *hull(analyzer, known)) if len(known) == len(ends) else None
+    side = IndexRange.between(analyzer, *hull(analyzer, known)) if len(known) == len(ends) else None
     if side is not None and not side.extent.terms and relaxer.exact:
         return side
     side = _better(side, _exact_side(analyzer, boxes, n, is_fixed), is_tight=relaxer.exact)
-    side = None if side is None else measured(analyzer, side, is_fixed)
+    side = None if side is None else with_constant_extent(analyzer, side, is_fixed)
     if (side is None or side.extent.terms) and any(box.conditions for box in boxes):
         side = _better(side, _exact_side(analyzer, boxes, n, is_fixed, conditional=True), is_tight=True)
     return side
 
 
-def _better(structural: Side | None, exact: Side | None, *, is_tight: bool) -> Side | None:
+def _better(structural: IndexRange | None, exact: IndexRange | None, *, is_tight: bool) -> IndexRange | None:
     """The better of two sides: the exact side if its extent is a number or is smaller, else the structural side."""
     if structural is None or exact is None:
         return structural or exact
@@ -76,23 +76,23 @@ def _box_ends(relaxer: Relaxer, low: Lin, extent: Lin) -> Ends | None:
 
 
 def _exact_side(
-    analyzer: Analyzer, boxes: Sequence[Box], n: int, is_fixed: IsFixed, *, conditional: bool = False
-) -> Side | None:
+    analyzer: Analyzer, boxes: Sequence[AccessBox], n: int, is_fixed: IsFixed, *, conditional: bool = False
+) -> IndexRange | None:
     """The side by isl; None if it is not affine, or has no simple ends. Conditions are used if `conditional`."""
-    names = Names(analyzer, is_fixed)
+    names = IslNames(analyzer, is_fixed)
     try:
         touched = [_element_conditions(names, box, n, conditional=conditional) for box in boxes]
-        with at_most(REGIONS):
+        with isl_operation_limit(REGIONS):
             values = isl.Set.empty(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=["e"]))
             for conditions in touched:
                 values = values.union(names.set(["e"], conditions))
             ends = ends_of(names, values.coalesce())
-    except (NotAffine, isl.Error):
+    except (NotAffineSum, isl.Error):
         return None
-    return None if ends is None else Side.between(analyzer, *ends)
+    return None if ends is None else IndexRange.between(analyzer, *ends)
 
 
-def _element_conditions(names: Names, box: Box, n: int, *, conditional: bool) -> list[str]:
+def _element_conditions(names: IslNames, box: AccessBox, n: int, *, conditional: bool) -> list[str]:
     low, extent = box.sides[n]
     conditions = [f"{names.text(low)} <= e < {names.text(low + extent)}"]
     return conditions + ([c for c in map(names.condition, box.conditions) if c is not None] if conditional else [])

@@ -11,22 +11,24 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.tir import BlockOp
-from ..index import Analyzer, Atom, Compound, Div, Lin, Mod
-from ..isl_budget import REGIONS, at_most
-from .boxes import Box, Side
-from .exact import Names, NotAffine, ends_of, measured
+from ..index import Analyzer, Atom, Compound, DivAtom, Lin, ModAtom
+from ..isl_budget import REGIONS, isl_operation_limit
+from .boxes import AccessBox, IndexRange
+from .exact import IslNames, NotAffineSum, ends_of, with_constant_extent
 from .relax import Ends, IsFixed, Relaxer
 
 
 @dataclass(frozen=True)
-class Demand:
+class BoxDemand:
     """The box that a block touches in each instance, over its axes, and a box of the same buffer over fixed values."""
 
-    touched: Box
-    box: Sequence[Side]
+    touched: AccessBox
+    box: Sequence[IndexRange]
 
 
-def axes_region(analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed) -> list[Side]:
+def axes_region(
+    analyzer: Analyzer, block: BlockOp, demands: Sequence[BoxDemand], is_fixed: IsFixed
+) -> list[IndexRange]:
     """The values per axis of `block` with which it touches an element of one of the boxes, or a superset.
 
     An axis in no index, or without a solution, takes its whole domain. Regions whose ends are numbers are clipped to
@@ -35,15 +37,15 @@ def axes_region(analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], i
         B[vi*4 + vj] with vj < 4 is wanted in [i*8 +: 8]:    vi in [i*2 +: 2], vj in [0 +: 4]
     """
 
-    def merge_any(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+    def merge_any(variable: SSAValue, domain: IndexRange, found: Sequence[Mapping[SSAValue, IndexRange]]) -> IndexRange:
         return _merge(analyzer, [sides.get(variable, domain) for sides in found], analyzer.minimum, analyzer.maximum)
 
     return _axes(analyzer, block, demands, is_fixed, _touching, merge_any)
 
 
 def finishing_region(
-    analyzer: Analyzer, block: BlockOp, demands: Sequence[Demand], is_fixed: IsFixed, *, last: bool = True
-) -> list[Side]:
+    analyzer: Analyzer, block: BlockOp, demands: Sequence[BoxDemand], is_fixed: IsFixed, *, last: bool = True
+) -> list[IndexRange]:
     """The values per axis of `block` with which its last (or first) touched element is in one of the boxes, and no
     touched element comes after (before) them.
 
@@ -55,16 +57,18 @@ def finishing_region(
     """
     pick = analyzer.minimum if last else analyzer.maximum
 
-    def merge_all(variable: SSAValue, domain: Side, found: Sequence[Mapping[SSAValue, Side]]) -> Side:
+    def merge_all(variable: SSAValue, domain: IndexRange, found: Sequence[Mapping[SSAValue, IndexRange]]) -> IndexRange:
         return _merge(analyzer, [s[variable] for s in found if variable in s] or [domain], pick, pick)
 
     return _axes(analyzer, block, demands, is_fixed, _ending if last else _starting, merge_all)
 
 
-def _merge(analyzer: Analyzer, sides: Sequence[Side], pick_low: _Pick, pick_high: _Pick) -> Side:
+def _merge(analyzer: Analyzer, sides: Sequence[IndexRange], pick_low: _Pick, pick_high: _Pick) -> IndexRange:
     if len(sides) == 1:
         return sides[0]
-    return Side.between(analyzer, reduce(pick_low, (s.low for s in sides)), reduce(pick_high, (s.high for s in sides)))
+    return IndexRange.between(
+        analyzer, reduce(pick_low, (s.low for s in sides)), reduce(pick_high, (s.high for s in sides))
+    )
 
 
 _Pick = Callable[[Lin, Lin], Lin]
@@ -79,38 +83,38 @@ class _Equation:
     count: Lin
 
 
-Reading = Callable[[Lin, Lin, Side], _Equation]
+Reading = Callable[[Lin, Lin, IndexRange], _Equation]
 
 
-def _touching(low: Lin, extent: Lin, box: Side) -> _Equation:
+def _touching(low: Lin, extent: Lin, box: IndexRange) -> _Equation:
     return _Equation(low, box.low - extent + 1, box.extent + extent - 1)
 
 
-def _ending(low: Lin, extent: Lin, box: Side) -> _Equation:
+def _ending(low: Lin, extent: Lin, box: IndexRange) -> _Equation:
     return _Equation(low, box.low - extent + 1, box.extent)
 
 
-def _starting(low: Lin, _extent: Lin, box: Side) -> _Equation:
+def _starting(low: Lin, _extent: Lin, box: IndexRange) -> _Equation:
     return _Equation(low, box.low, box.extent)
 
 
 def _axes(
     analyzer: Analyzer,
     block: BlockOp,
-    demands: Sequence[Demand],
+    demands: Sequence[BoxDemand],
     is_fixed: IsFixed,
     reading: Reading,
-    merge: Callable[[SSAValue, Side, Sequence[Mapping[SSAValue, Side]]], Side],
-) -> list[Side]:
-    domains = [Side.of(analyzer, axis.low, axis.extent) for axis in block.axes]
+    merge: Callable[[SSAValue, IndexRange, Sequence[Mapping[SSAValue, IndexRange]]], IndexRange],
+) -> list[IndexRange]:
+    domains = [IndexRange.of(analyzer, axis.low, axis.extent) for axis in block.axes]
     solver = _Solver(analyzer, block, domains, is_fixed)
     solutions = [
         solver.solve([reading(*side, box) for side, box in zip(demand.touched.sides, demand.box, strict=True)])
         for demand in demands
     ]
     return [
-        measured(
-            analyzer, (merge(variable, domain, solutions) if solutions else domain).clipped(analyzer, domain), is_fixed
+        with_constant_extent(
+            analyzer, (merge(variable, domain, solutions) if solutions else domain).clip_to(analyzer, domain), is_fixed
         )
         for variable, domain in zip(block.variables, domains, strict=True)
     ]
@@ -119,14 +123,14 @@ def _axes(
 class _Solver:
     """Solves equations for the axes of a block, one by one; unsolved equations are left to isl."""
 
-    def __init__(self, analyzer: Analyzer, block: BlockOp, domains: Sequence[Side], is_fixed: IsFixed):
+    def __init__(self, analyzer: Analyzer, block: BlockOp, domains: Sequence[IndexRange], is_fixed: IsFixed):
         self.analyzer = analyzer
         self.domains = dict(zip(block.variables, domains, strict=True))
         self.is_fixed = is_fixed
 
-    def solve(self, equations: Sequence[_Equation]) -> dict[SSAValue, Side]:
+    def solve(self, equations: Sequence[_Equation]) -> dict[SSAValue, IndexRange]:
         """The ranges of the axes that satisfy all equations, or a superset."""
-        solution: dict[SSAValue, Side] = {}
+        solution: dict[SSAValue, IndexRange] = {}
         is_solved = True
         for equation in _join(self.analyzer, [self._normalize(e) for e in equations if self._axes_in(e.sum)]):
             solved = self._digits(equation) if self._is_steady(equation) else None
@@ -136,7 +140,7 @@ class _Solver:
             self._add(solution, self._solve_exactly(equations))
         return solution
 
-    def _add(self, solution: dict[SSAValue, Side], more: Mapping[SSAValue, Side]) -> None:
+    def _add(self, solution: dict[SSAValue, IndexRange], more: Mapping[SSAValue, IndexRange]) -> None:
         for axis, side in more.items():
             solution[axis] = _intersect(self.analyzer, solution[axis], side) if axis in solution else side
 
@@ -165,7 +169,7 @@ class _Solver:
         most = self.analyzer.floordiv(high, abs(k))
         return _Equation(Lin.of(atom), least, self.analyzer.combine(most - least + 1))
 
-    def _digits(self, equation: _Equation) -> dict[SSAValue, Side] | None:
+    def _digits(self, equation: _Equation) -> dict[SSAValue, IndexRange] | None:
         """The solution for a sum that is one axis, or a number with axes as digits; else None."""
         terms = sorted(equation.sum.terms.items(), key=lambda term: -abs(term[1]))
         if not all(isinstance(atom, SSAValue) for atom, _ in terms):
@@ -176,7 +180,7 @@ class _Solver:
             self.analyzer.assume_not_negative(Lin.of(position))
             self.analyzer.assume_not_negative(last - Lin.of(position))
             relaxer = Relaxer(self.analyzer, self.is_fixed, {position: (Lin(), last)})
-            rest, solution = equation.low + Lin.of(position), dict[SSAValue, Side]()
+            rest, solution = equation.low + Lin.of(position), dict[SSAValue, IndexRange]()
             lows = [self.domains[a].low if k > 0 else -self.domains[a].high for a, k in terms]  # pyright: ignore[reportArgumentType]
             for (_, k), low in zip(terms, lows, strict=True):
                 rest = rest - low * abs(k) if len(terms) > 1 else rest
@@ -187,7 +191,7 @@ class _Solver:
                     return None
                 low, high = ends if len(terms) == 1 else (ends[0] + lows[n], ends[1] + lows[n])
                 low, high = (low, high) if k > 0 else (-high, -low)
-                solution[axis] = Side.between(self.analyzer, low, high)
+                solution[axis] = IndexRange.between(self.analyzer, low, high)
                 rest = self.analyzer.floormod(rest, abs(k)) if n + 1 < len(terms) else rest
         return solution
 
@@ -209,31 +213,31 @@ class _Solver:
             total = total + (self.domains[axis].extent - 1) * abs(k)  # pyright: ignore[reportArgumentType]
         return self.analyzer.is_provably("lt", total, size)
 
-    def _solve_exactly(self, equations: Sequence[_Equation]) -> dict[SSAValue, Side]:
+    def _solve_exactly(self, equations: Sequence[_Equation]) -> dict[SSAValue, IndexRange]:
         """The solution by isl; empty if an equation is not affine. An axis without simple ends is left out."""
         axes = set(self.domains)
-        names = Names(self.analyzer, lambda value: value not in axes and self.is_fixed(value))
-        solution: dict[SSAValue, Side] = {}
+        names = IslNames(self.analyzer, lambda value: value not in axes and self.is_fixed(value))
+        solution: dict[SSAValue, IndexRange] = {}
         try:
             conditions = [
                 f"{names.text(e.low)} <= {names.text(e.sum)} < {names.text(e.low + e.count)}" for e in equations
             ]
-            with at_most(REGIONS):
+            with isl_operation_limit(REGIONS):
                 for axis in axes:
                     if axis in names.of:
                         ends = ends_of(names, names.set([names.of[axis]], conditions).coalesce())
                         if ends is not None:
-                            solution[axis] = Side.between(self.analyzer, *ends)
-        except (NotAffine, isl.Error):
+                            solution[axis] = IndexRange.between(self.analyzer, *ends)
+        except (NotAffineSum, isl.Error):
             return {}
         return solution
 
 
-def _intersect(analyzer: Analyzer, a: Side, b: Side) -> Side:
+def _intersect(analyzer: Analyzer, a: IndexRange, b: IndexRange) -> IndexRange:
     """The intersection of two ranges if its ends are simple; else one of the ranges."""
     low = reduce(analyzer.maximum, (a.low, b.low))
     high = reduce(analyzer.minimum, (a.high, b.high))
-    side = Side.between(analyzer, low, high)
+    side = IndexRange.between(analyzer, low, high)
     return min((a, b, side), key=lambda s: (bool(s.extent.terms), s.most, len(repr(s.low))))
 
 
@@ -245,10 +249,10 @@ def _join(analyzer: Analyzer, equations: list[_Equation]) -> list[_Equation]:
         todo.sort(key=_is_inner)  # the inner first: they produce the remainders that others are paired with
         equation = todo.pop()
         atom = equation.sum.atom
-        if not isinstance(atom, Div | Mod) or (c := atom.divisor.constant) is None or c <= 0:
+        if not isinstance(atom, DivAtom | ModAtom) or (c := atom.divisor.constant) is None or c <= 0:
             done.append(equation)
             continue
-        if isinstance(atom, Mod):
+        if isinstance(atom, ModAtom):
             if any(_pairs(other.sum.atom, atom, c) for other in (*todo, *done)):
                 done.append(equation)  # waits for its quotient
             continue
@@ -264,7 +268,7 @@ def _join(analyzer: Analyzer, equations: list[_Equation]) -> list[_Equation]:
 
 def _is_inner(equation: _Equation) -> bool:
     atom = equation.sum.atom
-    return isinstance(atom, Div) and isinstance(atom.dividend.atom, Mod)
+    return isinstance(atom, DivAtom) and isinstance(atom.dividend.atom, ModAtom)
 
 
 def _without_constant(analyzer: Analyzer, dividend: Lin, low: Lin, count: Lin) -> _Equation:
@@ -274,11 +278,11 @@ def _without_constant(analyzer: Analyzer, dividend: Lin, low: Lin, count: Lin) -
 
 def _pairs(div: object, mod: object, c: int) -> bool:
     """Whether `mod` is the remainder that belongs to the quotient `div`."""
-    if not isinstance(div, Div) or not isinstance(mod, Mod):
+    if not isinstance(div, DivAtom) or not isinstance(mod, ModAtom):
         return False
     if div.divisor.constant != c or mod.divisor.constant != c:
         return False
     if div.dividend == mod.dividend:
         return True
     inner: Compound | object = div.dividend.atom
-    return isinstance(inner, Mod) and inner.dividend == mod.dividend and (inner.divisor.constant or 1) % c == 0
+    return isinstance(inner, ModAtom) and inner.dividend == mod.dividend and (inner.divisor.constant or 1) % c == 0

@@ -24,7 +24,7 @@ from ...dialects.tir import (
     StoreOp,
     SymbolOp,
 )
-from ...dialects.tir.tree import is_pure_expression, operands_from_outside
+from ...dialects.tir.tree import captured_operands, is_pure_expression
 from .memories import is_local, is_of_warp, memory_of
 
 BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -34,7 +34,7 @@ THREAD_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 BoundLoop: TypeAlias = ForOp | LaunchThreadOp
 
 
-def axis_of(op: Operation) -> str | None:
+def thread_axis_of(op: Operation) -> str | None:
     """The axis that a loop is bound to; None for any other op."""
     if isinstance(op, LaunchThreadOp):
         return op.thread.data
@@ -43,37 +43,37 @@ def axis_of(op: Operation) -> str | None:
 
 def is_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
     """Whether the iterations of a loop are threads of one thread block."""
-    return axis_of(op) in THREAD_AXES
+    return thread_axis_of(op) in THREAD_AXES
 
 
 def is_block_loop(op: Operation) -> TypeGuard[BoundLoop]:
     """Whether the iterations of a loop are thread blocks."""
-    return axis_of(op) in BLOCK_AXES
+    return thread_axis_of(op) in BLOCK_AXES
 
 
-def range_of(op: BoundLoop) -> tuple[Mixed, Mixed]:
+def bound_loop_range(op: BoundLoop) -> tuple[Mixed, Mixed]:
     """The first value and the extent of a bound loop."""
     return (0, op.mixed_extent) if isinstance(op, LaunchThreadOp) else op.mixed_bounds[:2]
 
 
-def outermost(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
+def outermost_bound_loops(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
     """The outermost loops below `root` bound to one of `axes`."""
     for op in [op for region in root.regions for block in region.blocks for op in block.ops]:
-        if axis_of(op) in axes:
+        if thread_axis_of(op) in axes:
             assert isinstance(op, ForOp | LaunchThreadOp)
             yield op
         else:
-            yield from outermost(op, axes)
+            yield from outermost_bound_loops(op, axes)
 
 
-def same_axis_around(op: Operation) -> BoundLoop | None:
+def outer_loop_of_axis(op: Operation) -> BoundLoop | None:
     """The outermost loop around a loop over threads that is bound to the same axis, or None; both have the same thread
     index."""
-    axis, outermost_loop = axis_of(op), None
+    axis, outermost_loop = thread_axis_of(op), None
     if axis is None:
         return None
     while (op := op.parent_op()) is not None:  # pyright: ignore[reportAssignmentType]
-        if axis_of(op) == axis:
+        if thread_axis_of(op) == axis:
             outermost_loop = op
     return outermost_loop  # pyright: ignore[reportReturnType]
 
@@ -89,10 +89,10 @@ def team_of(op: Operation) -> BoundLoop | None:
     return team
 
 
-def cooperates(team: BoundLoop) -> bool:
+def divides_among_threads(team: BoundLoop) -> bool:
     """Whether loops over threads divide some statement among threads that already run: a nested loop is bound to the
     axis of an enclosing loop."""
-    return any(is_thread_loop(op) and same_axis_around(op) is not None for op in team.walk())
+    return any(is_thread_loop(op) and outer_loop_of_axis(op) is not None for op in team.walk())
 
 
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
@@ -121,12 +121,12 @@ def _axes_around(op: Operation | None) -> set[str]:
     axes: set[str] = set()
     while op is not None:
         if is_thread_loop(op):
-            axes.add(axis_of(op) or "")
+            axes.add(thread_axis_of(op) or "")
         op = op.parent_op()
     return axes
 
 
-def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -> bool:
+def is_uniform_across_threads(value: SSAValue, written: Container[SSAValue | None]) -> bool:
     """Whether a value is the same for all threads of a thread block.
 
     written: the memory that may change in the meantime; values loaded from it are not known to be the same.
@@ -141,7 +141,7 @@ def same_for_all_threads(value: SSAValue, written: Container[SSAValue | None]) -
         op, LoadOp | LetOp | SymbolOp | BufferOp | AllocateOp | AllocateConstOp
     ) and not is_pure_expression(op):
         return False
-    return all(same_for_all_threads(v, written) for v in operands_from_outside(op))
+    return all(is_uniform_across_threads(v, written) for v in captured_operands(op))
 
 
 def written_memory(root: Operation) -> set[SSAValue | None]:

@@ -48,7 +48,7 @@ def memory_of(value: SSAValue) -> SSAValue | None:
     return value
 
 
-def views_of(memory: SSAValue) -> list[SSAValue]:
+def pointer_views(memory: SSAValue) -> list[SSAValue]:
     """The buffers that directly view the memory of a pointer; empty if the pointer has any other use."""
     users = [use.operation for use in memory.uses]
     views: list[SSAValue] = [u.buffer for u in users if isinstance(u, DeclBufferOp | MatchBufferOp)]
@@ -59,7 +59,7 @@ def buffer_of(memory: SSAValue) -> SSAValue | None:
     """The buffer that declares the shape of some memory; None if no buffer does."""
     if isinstance(memory.type, MemRefType):
         return memory
-    return next(iter(views_of(memory)), None)
+    return next(iter(pointer_views(memory)), None)
 
 
 def is_local(memory: SSAValue) -> bool:

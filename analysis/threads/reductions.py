@@ -9,16 +9,16 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
-from ...core.gpu import WARP, WARP_PARTS
+from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
 from ...dialects.tir import BlockOp, ForOp, LetOp, StoreOp
 from ..index import Analyzer, Lin
 from ..iter_map import iteration_domain, predicate_constraints, why_not_injective
 from ..names import block_name, buffer_name, loop_name
 from ..reducers import Reducer, match_reducer
 from ..scopes import ancestors, binding_sums, depends_on, is_private, loops_around, root_buffer, statements
-from .axes import THREAD_AXES, axis_of, is_block_loop, is_thread_loop, range_of, thread_axes_of
+from .axes import THREAD_AXES, bound_loop_range, is_block_loop, is_thread_loop, thread_axes_of, thread_axis_of
 from .memories import memory_of
 
 
@@ -27,7 +27,7 @@ class ThreadReductionError(UnsupportedError):
 
     def __init__(self, block: BlockOp, reason: str):
         name = block_name(block)
-        super().__init__(f"{where(block)}threads cannot reduce block {name} together, use rfactor: {reason}")
+        super().__init__(f"{location_prefix(block)}threads cannot reduce block {name} together, use rfactor: {reason}")
         self.reason = reason
 
 
@@ -50,7 +50,7 @@ class ThreadReduction:
     threads: tuple[ForOp, ...]
 
     @property
-    def place(self) -> ForOp:
+    def outermost_loop(self) -> ForOp:
         """The outermost reduced loop."""
         return self.chain[0]
 
@@ -63,13 +63,13 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
     loops = loops_around(block)
     kinds = {kind: [a.binding for a in block.axes if (a.kind == "reduce") == kind] for kind in (True, False)}
     reduced = [loop for loop in loops if depends_on(kinds[True], loop.variable)]
-    threads = [loop for loop in reduced if axis_of(loop) in THREAD_AXES and loop.mixed_bounds[1] != 1]
-    axes = {axis_of(loop) or "" for loop in threads}
+    threads = [loop for loop in reduced if thread_axis_of(loop) in THREAD_AXES and loop.mixed_bounds[1] != 1]
+    axes = {thread_axis_of(loop) or "" for loop in threads}
     if not threads or block.init is None or _is_thread_private(block, axes):
         return None
     chain = loops[loops.index(reduced[0]) :]
     for loop in loops:
-        if depends_on(kinds[False], loop.variable) and (loop in reduced or axis_of(loop) in axes):
+        if depends_on(kinds[False], loop.variable) and (loop in reduced or thread_axis_of(loop) in axes):
             raise ThreadReductionError(block, f"loop {loop_name(loop)} chooses what is written, too")
     _check_loops(block, chain, threads)
     reducer = match_reducer(block)
@@ -77,18 +77,18 @@ def thread_reduction(block: BlockOp) -> ThreadReduction | None:
         raise ThreadReductionError(block, reducer)
     _check_body(block, reducer)
     _check_injective(block, chain)
-    rows = [loop for loop in chain if loop not in reduced and axis_of(loop) is None]
-    team = {axis: loop for loop in loops if (axis := axis_of(loop)) in THREAD_AXES and axis not in axes}
+    rows = [loop for loop in chain if loop not in reduced and thread_axis_of(loop) is None]
+    team = {axis: loop for loop in loops if (axis := thread_axis_of(loop)) in THREAD_AXES and axis not in axes}
     for loop in (*rows, *threads, *team.values()):
         if not all(isinstance(n, int) for n in loop.mixed_bounds):
             raise ThreadReductionError(block, f"the bounds of loop {loop_name(loop)} are not known")
-    threads.sort(key=lambda loop: -THREAD_AXES.index(axis_of(loop) or ""))
+    threads.sort(key=lambda loop: -THREAD_AXES.index(thread_axis_of(loop) or ""))
     parts = (chain, reduced, rows, list(team.values()), threads)
     return ThreadReduction(block, reducer, *map(tuple, parts))
 
 
 @dataclass(frozen=True)
-class Lanes:
+class WarpLanes:
     """The lanes of one warp among the threads that reduce together: each group of `count` consecutive threads, the
     first of which has an index divisible by `count`. Consecutive threads are `stride` lanes apart.
 
@@ -99,14 +99,14 @@ class Lanes:
     stride: int
 
 
-_ALONE = Lanes(1, 1)
+_ALONE = WarpLanes(1, 1)
 
 
-def lanes_of(reduction: ThreadReduction) -> Lanes:
+def warp_lanes_of(reduction: ThreadReduction) -> WarpLanes:
     """The lanes of one warp among the threads of a reduction. Only where all threads of the block reduce at the same
     time."""
     extents = _threads_of_block(reduction)
-    axes = {axis_of(loop) for loop in reduction.threads}
+    axes = {thread_axis_of(loop) for loop in reduction.threads}
     if extents is None or not axes <= extents.keys():
         return _ALONE
     several = [axis for axis in THREAD_AXES if extents.get(axis, 1) != 1]
@@ -118,28 +118,28 @@ def lanes_of(reduction: ThreadReduction) -> Lanes:
         for part in (several[:first], several[first : first + len(axes)], several[first + len(axes) :])
     )
     span = stride * count
-    if WARP % span == 0 or (others == 1 and span <= WARP):
-        return Lanes(count, stride)
-    near = [n for n in WARP_PARTS if WARP % (n * stride) == 0 and (others == 1 or count % n == 0)]
-    return Lanes(max(near, default=1), stride)
+    if WARP_SIZE % span == 0 or (others == 1 and span <= WARP_SIZE):
+        return WarpLanes(count, stride)
+    near = [n for n in SHUFFLE_WIDTHS if WARP_SIZE % (n * stride) == 0 and (others == 1 or count % n == 0)]
+    return WarpLanes(max(near, default=1), stride)
 
 
 def _threads_of_block(reduction: ThreadReduction) -> dict[str, int] | None:
     """The number of threads in a thread block, by axis, if all of them reach the reduction; None if unknown."""
-    kernel = [op for op in (*ancestors(reduction.place), reduction.place) if is_block_loop(op)]
+    kernel = [op for op in (*ancestors(reduction.outermost_loop), reduction.outermost_loop) if is_block_loop(op)]
     if not kernel:
         return None
     extents: dict[str, int] = {}
     loops = [op for op in kernel[-1].walk() if is_thread_loop(op)]
     for loop in loops:
-        low, extent = range_of(loop)
+        low, extent = bound_loop_range(loop)
         if low != 0 or not isinstance(extent, int):
             return None
-        axis = axis_of(loop) or ""
+        axis = thread_axis_of(loop) or ""
         extents[axis] = max(extent, extents.get(axis, 1))
     for axis, extent in extents.items():
-        mine = [loop for loop in loops if axis_of(loop) == axis and loop.is_ancestor(reduction.block)]
-        if extent != 1 and (not mine or any(range_of(loop)[1] != extent for loop in mine)):
+        mine = [loop for loop in loops if thread_axis_of(loop) == axis and loop.is_ancestor(reduction.block)]
+        if extent != 1 and (not mine or any(bound_loop_range(loop)[1] != extent for loop in mine)):
             return None
     return extents
 
@@ -153,7 +153,7 @@ def _is_thread_private(block: BlockOp, axes: set[str]) -> bool:
 
 def _check_loops(block: BlockOp, chain: Sequence[ForOp], threads: Sequence[ForOp]) -> None:
     """Raises ThreadReductionError if the loops cannot run once more before the reduction and after it."""
-    if len({axis_of(loop) for loop in threads}) != len(threads):
+    if len({thread_axis_of(loop) for loop in threads}) != len(threads):
         raise ThreadReductionError(block, "two loops that it is reduced along are bound to one axis")
     inside = next((op for op in chain[0].walk() if is_block_loop(op)), None)
     if inside is not None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
-from ...core.gpu import WARP, WARP_PARTS
+from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
 from ...dialects.tir import CallIntrinOp, HandleType, Mixed, TirBuilder, constant_value
 from ..scopes import ancestors
-from .axes import THREAD_AXES, BoundLoop, axis_of, is_thread_loop, range_of
+from .axes import THREAD_AXES, BoundLoop, bound_loop_range, is_thread_loop, thread_axis_of
 
 MODES = {"tvm_warp_shuffle": "idx", "tvm_warp_shuffle_up": "up", "tvm_warp_shuffle_down": "down"}
 """The mode of each builtin: the source lane is given by its index (`idx`) or by the distance to it (`up`, `down`)."""
@@ -55,10 +55,12 @@ def shuffle_of(op: CallIntrinOp) -> Shuffle:
     if isinstance(value.type, VectorType | HandleType) or value.type != op.result.type:
         raise _error(op, f"T.{name} exchanges scalars, got {value.type} for {op.result.type}")
     number = constant_value(width)
-    if not isinstance(number, int) or number not in WARP_PARTS:
-        raise _error(op, f"T.{name}: the width must be one of {', '.join(map(str, WARP_PARTS))}, got {_text(width)}")
-    if constant_value(size) != WARP:
-        raise _error(op, f"T.{name}: a warp has {WARP} lanes, got {_text(size)}")
+    if not isinstance(number, int) or number not in SHUFFLE_WIDTHS:
+        raise _error(
+            op, f"T.{name}: the width must be one of {', '.join(map(str, SHUFFLE_WIDTHS))}, got {_text(width)}"
+        )
+    if constant_value(size) != WARP_SIZE:
+        raise _error(op, f"T.{name}: a warp has {WARP_SIZE} lanes, got {_text(size)}")
     return Shuffle(MODES[name], value, lane, number)
 
 
@@ -68,20 +70,20 @@ def _text(value: SSAValue) -> str:
 
 
 def _error(op: Operation, message: str) -> UnsupportedError:
-    return UnsupportedError(f"{where(op)}{message}")
+    return UnsupportedError(f"{location_prefix(op)}{message}")
 
 
 def shuffle_down(builder: TirBuilder, value: SSAValue, distance: int) -> SSAValue:
     """Builds a shuffle that returns the value of the lane `distance` lanes later in the warp; the lane's own value past
     the end of the warp."""
-    numbers = [builder.const(n, "int32") for n in (distance, WARP, WARP)]
+    numbers = [builder.const(n, "int32") for n in (distance, WARP_SIZE, WARP_SIZE)]
     args = [builder.const(ALL_LANES, "uint32"), value, *numbers]
     result = builder.insert(CallIntrinOp("tvm_warp_shuffle_down", args, value.type)).result
     assert result is not None
     return result
 
 
-def check_all_come(op: Operation, extents: Mapping[str, Mixed]) -> None:
+def check_convergence(op: Operation, extents: Mapping[str, Mixed]) -> None:
     """Raises UnsupportedError unless all threads of a thread block execute a shuffle at the same time.
 
     extents: the number of threads in a thread block, by axis.  Each statement is in loops of its own over threads
@@ -92,7 +94,9 @@ def check_all_come(op: Operation, extents: Mapping[str, Mixed]) -> None:
         if not is_thread_loop(outer):
             break
         mine.append(outer)
-    whole = {axis_of(loop) for loop in mine if range_of(loop) == (0, extents[axis_of(loop) or ""])}
+    whole = {
+        thread_axis_of(loop) for loop in mine if bound_loop_range(loop) == (0, extents[thread_axis_of(loop) or ""])
+    }
     missing = [axis for axis in THREAD_AXES if extents.get(axis, 1) != 1 and axis not in whole]
     if missing or any(map(is_thread_loop, around[len(mine) :])):
         some = f" (fewer of {', '.join(missing)})" if missing else ""

@@ -17,7 +17,7 @@ from ..devices.device import cuda_emulated, driver_of
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.compile import compile_native
 from ..runtime.code import NativeCode
-from .demands import Demands
+from .demands import BufferRequirements
 from .emitter import EmittedCuda, emit_cuda
 from .nvrtc import PORTABLE, compile_cuda
 from .program import DeviceProgram, Launcher
@@ -92,7 +92,9 @@ class _Emitted:
     def native(self) -> tuple[NativeCode, Mapping[str, Callable[[], str]]]:
         """The native host code, and the texts of the program."""
         code, sources = compile_native(self.lowered)
-        demands = Demands(self.lowered, {kernel.name: kernel for each in self.cuda for kernel in each.kernels})
+        demands = BufferRequirements(
+            self.lowered, {kernel.name: kernel for each in self.cuda for kernel in each.kernels}
+        )
         signatures = tuple(map(demands.signature, code.functions))
         return replace(code, functions=signatures), {**sources, "cuda": lambda: self.source}
 

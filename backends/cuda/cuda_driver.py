@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DeviceError, ExecutionError, PluginError
-from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
+from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
 from ..runtime.launch_table import LaunchTable
 
 try:
@@ -143,8 +143,8 @@ class CudaDriver(Driver):
                 raise DeviceError(self._no_memory(index, name, size), error.status) from None
 
     def _no_memory(self, index: int, where: str, size: int) -> str:
-        free, whole = map(gibibytes, self.memory(index))
-        return f"{where}: out of memory of cuda({index}): {gibibytes(size)} asked for, {free} of {whole} are free"
+        free, whole = map(format_bytes, self.memory(index))
+        return f"{where}: out of memory of cuda({index}): {format_bytes(size)} asked for, {free} of {whole} are free"
 
     def free(self, index: int, address: int) -> None:
         # An error cannot be reported here: the owner is gone, and a failed context reports its error later.
@@ -224,7 +224,7 @@ class CudaDriver(Driver):
 
     def memory_error(self, index: int, where: str, table: LaunchTable) -> ExecutionError:
         if table.status != cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY.value:
-            return _error(f"{where}: asking for {gibibytes(table.asked)} of memory", table.status)
+            return _error(f"{where}: asking for {format_bytes(table.asked)} of memory", table.status)
         return DeviceError(self._no_memory(index, where, table.asked), "CUDA_ERROR_OUT_OF_MEMORY")
 
     def copy_error(self, where: str, table: LaunchTable) -> ExecutionError:

@@ -14,7 +14,7 @@ from .emitter import EmittedKernel
 
 
 @dataclass(frozen=True)
-class Demand:
+class BufferRequirement:
     """The requirements on a buffer. alignment: bytes that must divide its address.  written: whether it may be
     written.
     """
@@ -23,14 +23,14 @@ class Demand:
     written: bool = False
 
 
-class Demands:
+class BufferRequirements:
     """The requirements on each argument of the host functions of a module. Unsupported uses count as writes."""
 
     def __init__(self, module: ModuleOp, kernels: Mapping[str, EmittedKernel]):
         """kernels: by name."""
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self._kernels = kernels
-        self._known: dict[tuple[str, int], Demand] = {}
+        self._known: dict[tuple[str, int], BufferRequirement] = {}
 
     def signature(self, function: FunctionSignature) -> FunctionSignature:
         """The signature with the required alignments and writes of its buffers."""
@@ -41,27 +41,27 @@ class Demands:
                 parameters[n] = replace(parameter, alignment=demand.alignment, written=demand.written)
         return replace(function, parameters=tuple(parameters))
 
-    def _demand(self, function: str, index: int) -> Demand:
+    def _demand(self, function: str, index: int) -> BufferRequirement:
         key = function, index
         if key not in self._known:
             op = self._functions.get(function)
-            self._known[key] = Demand(written=True)  # the assumption for recursive calls
+            self._known[key] = BufferRequirement(written=True)  # the assumption for recursive calls
             if op is not None and not op.is_declaration:
                 self._known[key] = _combine(self._demands(op.body.block.args[index]))
         return self._known[key]
 
-    def _demands(self, value: SSAValue) -> Iterator[Demand]:
+    def _demands(self, value: SSAValue) -> Iterator[BufferRequirement]:
         for use in value.uses:
             yield from self._of_use(value, use)
 
-    def _of_use(self, value: SSAValue, use: Use) -> Iterator[Demand]:
+    def _of_use(self, value: SSAValue, use: Use) -> Iterator[BufferRequirement]:
         match op := use.operation:
             case gpu.LaunchFuncOp():
                 kernel = self._kernels[op.kernel.nested_references.data[-1].data]
                 indices = [n for n, operand in enumerate(op.kernelOperands) if operand is value]
                 for parameter in kernel.parameters:
                     if parameter.role == "pointer" and parameter.argument in indices:
-                        yield Demand(parameter.alignment, parameter.writes)
+                        yield BufferRequirement(parameter.alignment, parameter.writes)
             case func.CallOp():
                 yield self._demand(op.callee.string_value(), use.index)
             case memref.DimOp() | memref.RankOp() | memref.LoadOp():
@@ -71,14 +71,14 @@ class Demands:
             case _:
                 views = [result for result in op.results if isinstance(result.type, MemRefType)]
                 if not views:
-                    yield Demand(written=True)
+                    yield BufferRequirement(written=True)
                 for view in views:
                     yield from self._demands(view)
 
 
-def _combine(demands: Iterator[Demand]) -> Demand:
+def _combine(demands: Iterator[BufferRequirement]) -> BufferRequirement:
     every = list(demands)
-    return Demand(
+    return BufferRequirement(
         max((each.alignment for each in every), default=1),
         any(each.written for each in every),
     )

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DeviceError, ExecutionError
-from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, gibibytes
+from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
 from ..runtime.launch_table import LaunchTable
 from ..runtime.memory import array_at
 from .emulation import EmulationError, compile_emulated, compiler, driver_addresses, last_error
-from .emulation.driver import driver as runtime
+from .emulation.driver import runtime_functions as runtime
 
 _MAX_DYNAMIC_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES of cuda.h."""
@@ -65,8 +65,8 @@ class EmulatedDriver(Driver):
         return address
 
     def _no_memory(self, where: str, size: int) -> str:
-        free, whole = map(gibibytes, self.memory(0))
-        return f"{where}: out of memory of cuda_emulated(0): {gibibytes(size)} asked for, {free} of {whole} are free"
+        free, whole = map(format_bytes, self.memory(0))
+        return f"{where}: out of memory of cuda_emulated(0): {format_bytes(size)} asked for, {free} of {whole} are free"
 
     def free(self, index: int, address: int) -> None:
         runtime()["free"](address)

@@ -76,14 +76,14 @@ def _compiler() -> Callable[[str, str], CompiledCuda]:
             raise PluginError(
                 f"no compiler of CUDA C++: pip install 'stepwell[cuda]', or put nvcc on the path ({error})"
             ) from None
-        return lambda source, architecture: _by_nvcc(nvcc, source, architecture)
-    return lambda source, architecture: _by_nvrtc(nvrtc, source, architecture)
+        return lambda source, architecture: _compile_by_nvcc(nvcc, source, architecture)
+    return lambda source, architecture: _compile_by_nvrtc(nvrtc, source, architecture)
 
 
 # NVRTC
 
 
-def _by_nvrtc(nvrtc: Any, source: str, architecture: str) -> CompiledCuda:
+def _compile_by_nvrtc(nvrtc: Any, source: str, architecture: str) -> CompiledCuda:
     def call_nvrtc(name: str, *arguments: Any) -> Any:
         status, *results = getattr(nvrtc, name)(*arguments)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
@@ -142,7 +142,7 @@ def _nvcc() -> str | None:
     return shutil.which("nvcc") or next(filter(None, (shutil.which(f"{home}/bin/nvcc") for home in homes)), None)
 
 
-def _by_nvcc(nvcc: str, source: str, architecture: str) -> CompiledCuda:
+def _compile_by_nvcc(nvcc: str, source: str, architecture: str) -> CompiledCuda:
     number = architecture.partition("_")[2]
     with tempfile.TemporaryDirectory(prefix="stepwell-") as name:
         folder = Path(name)

@@ -14,10 +14,10 @@ from ...core.errors import ArgumentError
 from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
 from ..devices.driver import DeviceCode, LoadedCode
-from ..devices.nd import DeviceArray, HostArray, NDArray, empty_on, from_dlpack
+from ..devices.nd import DeviceArray, HostArray, NDArray, empty_device_array, from_dlpack
 from ..devices.timing import Clock, device_clock
 from ..llvm.compile import link_code
-from ..runtime.arguments import describe
+from ..runtime.arguments import describe_argument
 from ..runtime.code import NativeCode
 from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.program import CompiledFunction, Program
@@ -62,7 +62,7 @@ class Launcher:
             handles = self.load(device).handles
             for n, name in enumerate(self._names):
                 self._handles[n] = handles[name]
-            functions = device.driver.functions()
+            functions = device.driver.launch_table()
             ctypes.memmove(ctypes.byref(self.table), ctypes.byref(functions), ctypes.sizeof(functions))
             self._prepared = device
         self.table.stream = device.current_stream.handle
@@ -104,7 +104,7 @@ class DeviceFunction(CompiledFunction):
 
     def _launch(self, device: Device, slots: Any, views: Sequence[Any]) -> Any:
         launcher = self._launcher
-        with launcher.turn, device.driver.current(device.index):
+        with launcher.turn, device.driver.make_current(device.index):
             launcher.prepare(device)
             begin_calls(device)
             status = self._entry(ctypes.addressof(slots))
@@ -161,7 +161,7 @@ class DeviceFunction(CompiledFunction):
         else:
             return None
         raise ArgumentError(
-            f"{self.name}: argument {parameter}: expected an array on {kind}, got {location}, {describe(value)}: "
+            f"{self.name}: argument {parameter}: expected an array on {kind}, got {location}, {describe_argument(value)}: "
             f"stepwell.nd.array(x, stepwell.{kind}(0)) is a copy on the device"
         )
 
@@ -201,7 +201,7 @@ def _host_array(value: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _copy_to_device(array: np.ndarray[Any, Any], name: str) -> DeviceArray:
-    copy = empty_on(cuda_emulated(), array.shape, array.dtype, name)
+    copy = empty_device_array(cuda_emulated(), array.shape, array.dtype, name)
     copy.copyfrom(array)
     copy.layout.flags.writeable = array.flags.writeable
     return copy

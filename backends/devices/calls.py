@@ -34,7 +34,7 @@ def end_calls() -> None:
         raise error
 
 
-def c_function(function: Callable[..., None], *types: Any) -> tuple[int, object]:
+def create_c_callback(function: Callable[..., None], *types: Any) -> tuple[int, object]:
     """The address of a C function without result that calls `function` with the device and its arguments, and the owner
     of that C function.
 

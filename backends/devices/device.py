@@ -181,7 +181,7 @@ class Stream:
         """Makes all later work of the stream wait for an event. Returns at once."""
         if event.device != self.device:
             raise ArgumentError(f"a stream of {self.device} cannot wait for an event of {event.device}")
-        self.device.driver.let_wait(self.device.index, self.handle, event.handle)
+        self.device.driver.stream_wait_event(self.device.index, self.handle, event.handle)
 
     def __enter__(self) -> Self:
         _entered(self.device).append(self)

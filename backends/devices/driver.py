@@ -81,11 +81,11 @@ class Driver(ABC):
     def properties(self, index: int) -> DeviceProperties: ...
 
     @abstractmethod
-    def current(self, index: int) -> AbstractContextManager[None]:
+    def make_current(self, index: int) -> AbstractContextManager[None]:
         """A context in which the calls of native code in this thread refer to this device."""
 
     @abstractmethod
-    def functions(self) -> LaunchTable:
+    def launch_table(self) -> LaunchTable:
         """A table of the addresses of the functions that native code calls."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class Driver(ABC):
     def record(self, index: int, event: int, stream: int) -> None: ...
 
     @abstractmethod
-    def let_wait(self, index: int, stream: int, event: int) -> None:
+    def stream_wait_event(self, index: int, stream: int, event: int) -> None:
         """Makes later work of the stream wait for the event."""
 
     @abstractmethod
@@ -168,7 +168,7 @@ class Driver(ABC):
         """
 
 
-def gibibytes(size: int) -> str:
+def format_bytes(size: int) -> str:
     """A number of bytes as text with a binary unit."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:

@@ -204,7 +204,7 @@ class DeviceArray(NDArray):
         if stream is not None and stream != -1:
             current, handle = self.device.current_stream, _handle(stream)
             if handle != current.handle:
-                self.device.driver.let_wait(self.device.index, handle, current.record().handle)
+                self.device.driver.stream_wait_event(self.device.index, handle, current.record().handle)
         strides = tuple(stride // self._layout.itemsize for stride in self._layout.strides)
         tensor = ForeignTensor(
             self.address,
@@ -266,7 +266,7 @@ def array(arr: Any, device: Device | None = None) -> NDArray:
         raise ArgumentError(str(error)) from None
     if device.kind == "cpu":
         return HostArray(np.array(values, order="C"), device)
-    return empty_on(device, values.shape, values.dtype).copyfrom(values)
+    return empty_device_array(device, values.shape, values.dtype).copyfrom(values)
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
@@ -278,10 +278,10 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     device = device or cpu()
     if device.kind == "cpu":
         return HostArray(np.empty(shape, kind), device)
-    return empty_on(device, (shape,) if isinstance(shape, int) else tuple(shape), kind)
+    return empty_device_array(device, (shape,) if isinstance(shape, int) else tuple(shape), kind)
 
 
-def empty_on(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name: str = "") -> DeviceArray:
+def empty_device_array(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name: str = "") -> DeviceArray:
     """An uninitialized array on a device with a driver. name: its name in error messages."""
     driver = device.driver
     size = dtype.itemsize

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...core.target import Target
-from ...dialects.attributes import UNSHARED
+from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import FunctionNotFoundError, Module
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, free_sizes, shape_of
 from ...transforms.pipelines import AfterPass, lower, lower_graph
@@ -42,7 +42,7 @@ def build_graph(
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
     """
-    target = Target.of(target)
+    target = Target.from_value(target)
     mod.verify()
     func = mod.functions.get(entry)
     if func is None:
@@ -85,10 +85,10 @@ def describe(graph: Module, program: Program, entry: str) -> Executable:
         program,
         entry,
         workspace_of(func),
-        workspace_of(func, UNSHARED),
+        workspace_of(func, UNSHARED_WORKSPACE),
         tuple(zip(table.specs, table.offsets, strict=True)),
         steps,
-        tuple(table.numbers[value] for value in func.returned),
+        tuple(table.numbers[value] for value in func.return_values),
         graph,
     )
 

@@ -22,7 +22,7 @@ from ...operators.relay import FuncOp, SizeLimit
 from ...transforms.relay.libraries import library_symbols
 from ...transforms.relay.plan_memory import ALIGNMENT
 from ..devices.device import Device
-from ..devices.nd import HostArray, NDArray, empty_on
+from ..devices.nd import HostArray, NDArray, empty_device_array
 from ..devices.nd import array as nd_array
 from ..runtime.program import Program
 from ..saving.format import Archive, Contents, reading, write_archive
@@ -54,10 +54,10 @@ class Executable:
     program: Program
     entry: str
     workspace: int
-    unshared: int
+    unshared_workspace: int
     tensors: tuple[tuple[TensorSpec, int | None], ...]
     steps: Steps
-    returned: tuple[int, ...]
+    output_indices: tuple[int, ...]
     graph: Module
     _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -73,7 +73,7 @@ class Executable:
     def constants_on(self, device: Device) -> Mapping[str, NDArray]:
         """The constants in the memory of a device, copied there on first use. Raises the errors of `nd.array`."""
         if device not in self._placed:
-            self._placed[device] = {name: placed(array, device) for name, array in self.constants.items()}
+            self._placed[device] = {name: to_device(array, device) for name, array in self.constants.items()}
         return self._placed[device]
 
     @property
@@ -137,10 +137,10 @@ class Executable:
             "constants": describe_constants(self.constants),
             "entry": self.entry,
             "workspace": self.workspace,
-            "unshared": self.unshared,
+            "unshared": self.unshared_workspace,
             "tensors": [{**asdict(spec), "offset": offset} for spec, offset in self.tensors],
             "steps": [asdict(step) for step in self.steps],
-            "returned": list(self.returned),
+            "returned": list(self.output_indices),
         }
 
 
@@ -157,19 +157,19 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
 # Memory
 
 
-def room(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
+def allocate_array(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
     """Allocates an uninitialized array on a device, aligned to `ALIGNMENT`. name: its name in error messages. Raises
     DeviceError if the device does not exist or has no memory left.
     """
     kind = numpy_dtype(dtype)
     if device.kind != "cpu":
-        return empty_on(device, tuple(shape), kind, name)
+        return empty_device_array(device, tuple(shape), kind, name)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return HostArray(memory[start : start + size].view(kind).reshape(shape))
 
 
-def placed(array: Array, device: Device) -> NDArray:
+def to_device(array: Array, device: Device) -> NDArray:
     """An array in the memory of a device, without a copy for the CPU."""
     return HostArray(array) if device.kind == "cpu" else nd_array(array, device)

@@ -15,7 +15,7 @@ from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
 from ..devices.nd import DeviceArray, HostArray, NDArray, from_dlpack
 from ..devices.timing import Clock, device_clock, host_clock
-from .executable import Executable, room
+from .executable import Executable, allocate_array
 from .steps import Branch, Steps, TensorSpec
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -49,7 +49,7 @@ class GraphExecutor:
         self._inputs: dict[str, NDArray] = {}
         self._constants = dict(executable.constants_on(self.device))
         self._outputs: list[NDArray] = []
-        self._workspace = room([executable.workspace], "uint8", self.device, "workspace")
+        self._workspace = allocate_array([executable.workspace], "uint8", self.device, "workspace")
         self._sizes: dict[str, int] = {}
         self._run: Callable[[], Any] | None = None
 
@@ -73,15 +73,15 @@ class GraphExecutor:
         arrays = dict(more) if key is None else {key: value, **more}
         for name, each in arrays.items():
             if isinstance(name, str) and name in self._constants:
-                self._replace(name, as_nd(each))
+                self._replace(name, as_ndarray(each))
             else:
-                self._set(self.executable.input(name), as_nd(each))
+                self._set(self.executable.input(name), as_ndarray(each))
 
     def _set(self, spec: TensorSpec, array: NDArray) -> None:
         spec.bind(array.layout, {})
         held = self._inputs.get(spec.name)
         if held is None or held.shape != array.shape:
-            held = self._inputs[spec.name] = room(array.shape, spec.dtype, self.device, spec.name)
+            held = self._inputs[spec.name] = allocate_array(array.shape, spec.dtype, self.device, spec.name)
             self._run = None
         held.copyfrom(array)
 
@@ -91,7 +91,7 @@ class GraphExecutor:
             raise ArgumentError(
                 f"{name}: {array.dtype} of shape {array.shape}, expected {held.dtype} of shape {held.shape}"
             )
-        self._constants[name] = room(array.shape, array.dtype, self.device, name).copyfrom(array)
+        self._constants[name] = allocate_array(array.shape, array.dtype, self.device, name).copyfrom(array)
         self._run = None
 
     def get_input(self, key: str | int) -> Any:
@@ -129,7 +129,7 @@ class GraphExecutor:
         output = self._outputs[index]
         if out is None:
             return self._given(output)
-        target = as_nd(out)
+        target = as_ndarray(out)
         if target.shape != output.shape or target.dtype != output.dtype:
             actual = f"{target.dtype} of shape {target.shape}"
             raise ArgumentError(f"output {key}: {actual}, expected {output.dtype} of shape {output.shape}")
@@ -147,10 +147,11 @@ class GraphExecutor:
             spec.bind(self._inputs[spec.name].layout, self._sizes)
         for limit in executable.size_limits:
             number = evaluate_size(limit.size, self._sizes)
-            if not limit.holds(number):
-                raise ArgumentError(f"size {limit.size} is {number}, expected {limit.words}")
+            if not limit.admits(number):
+                raise ArgumentError(f"size {limit.size} is {number}, expected {limit.requirement}")
         self._outputs = [
-            room(spec.concrete(self._sizes), spec.dtype, self.device, spec.name) for spec in executable.outputs
+            allocate_array(spec.concrete(self._sizes), spec.dtype, self.device, spec.name)
+            for spec in executable.outputs
         ]
         arrays = [self._inputs[spec.name] for spec in executable.inputs]
         arrays += [*self._constants.values(), *self._outputs]
@@ -204,7 +205,7 @@ class GraphExecutor:
             if spec.name in named:
                 arrays[n] = named[spec.name]
             elif offset is None:
-                arrays[n] = room(shape, spec.dtype, self.device, spec.name)
+                arrays[n] = allocate_array(shape, spec.dtype, self.device, spec.name)
             else:
                 arrays[n] = self._part_of_workspace(offset, shape, numpy_dtype(spec.dtype))
         return arrays
@@ -215,7 +216,7 @@ class GraphExecutor:
         return HostArray(layout) if self.device.kind == "cpu" else DeviceArray(self.device, layout, self._workspace)
 
 
-def as_nd(value: Any) -> NDArray:
+def as_ndarray(value: Any) -> NDArray:
     """An array of a device, of another library (without a copy), or of a number or nested lists of numbers."""
     if isinstance(value, NDArray):
         return value

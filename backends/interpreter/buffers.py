@@ -30,12 +30,12 @@ from ...dialects.tir import (
     element_limit,
 )
 from ...dialects.tir.base import memref_type
-from ..oracle.buffers import constant_array
+from ..oracle.buffers import array_of_allocate_const
 from ..oracle.checks import check_elements, match_buffer, memory_behind, pointer
 from ..oracle.context import unsupported
 from ..oracle.memory import Fault, Pointer, allocate, compact_strides, constant
-from .elements import UNIT, Buffer, element_dtype, load, store
-from .regions import number, numbers
+from .elements import UNIT, InterpreterBuffer, element_dtype, load_element, store_element
+from .regions import evaluate_all_mixed, evaluate_mixed
 
 
 @register_impls
@@ -49,29 +49,29 @@ class BufferFunctions(InterpreterFunctions):
         limit = element_limit(op)
         if limit is not None:
             check_elements(passed, name, limit)
-        strides = None if op.mixed_strides is None else numbers(interpreter, op.mixed_strides)
-        shape = numbers(interpreter, op.mixed_shape)
+        strides = None if op.mixed_strides is None else evaluate_all_mixed(interpreter, op.mixed_strides)
+        shape = evaluate_all_mixed(interpreter, op.mixed_shape)
         view = match_buffer(passed, name, element_dtype(op, op.type), shape, strides)
-        return (Buffer.of(view, name),)
+        return (InterpreterBuffer.of(view, name),)
 
     @impl(AllocBufferOp)
     def run_alloc_buffer(self, interpreter: Interpreter, op: AllocBufferOp, args: PythonValues) -> PythonValues:
         shape, strides, offset = _layout(interpreter, op)
         dtype = element_dtype(op, op.type)
         memory = allocate(op.buffer_name.data, dtype, _span(shape, strides) + offset, UNIT)
-        return (Buffer(memory, dtype, shape, strides, offset, op.buffer_name.data),)
+        return (InterpreterBuffer(memory, dtype, shape, strides, offset, op.buffer_name.data),)
 
     @impl(AllocateOp)
     def run_allocate(self, interpreter: Interpreter, op: AllocateOp, args: PythonValues) -> PythonValues:
         dtype = dtype_of(op.pointer.type.element)
-        count = prod(numbers(interpreter, op.mixed_extents)) * dtype.lanes
-        if op.condition is not None and not number(interpreter, op.condition):
+        count = prod(evaluate_all_mixed(interpreter, op.mixed_extents)) * dtype.lanes
+        if op.condition is not None and not evaluate_mixed(interpreter, op.condition):
             count = 0
         return (Pointer(allocate(op.var_name.data, dtype.scalar.name, count, UNIT)),)
 
     @impl(AllocateConstOp)
     def run_allocate_const(self, interpreter: Interpreter, op: AllocateConstOp, args: PythonValues) -> PythonValues:
-        return (Pointer(constant(op.var_name.data, constant_array(op), UNIT)),)
+        return (Pointer(constant(op.var_name.data, array_of_allocate_const(op), UNIT)),)
 
     @impl(DeclBufferOp)
     def run_decl_buffer(self, interpreter: Interpreter, op: DeclBufferOp, args: PythonValues) -> PythonValues:
@@ -80,35 +80,35 @@ class BufferFunctions(InterpreterFunctions):
         size = (_span(shape, strides) + offset) * numpy_dtype(dtype).itemsize
         data = memory_behind(pointer(args[0]), op.buffer_name.data, size)
         offset += data.element(dtype)
-        return (Buffer(data.memory, dtype, shape, strides, offset, op.buffer_name.data),)
+        return (InterpreterBuffer(data.memory, dtype, shape, strides, offset, op.buffer_name.data),)
 
     @impl(MatchRegionOp)
     def run_match_region(self, interpreter: Interpreter, op: MatchRegionOp, args: PythonValues) -> PythonValues:
-        source: Buffer = args[0]
-        mins = numbers(interpreter, [low for low, _ in op.region])
+        source: InterpreterBuffer = args[0]
+        mins = evaluate_all_mixed(interpreter, [low for low, _ in op.region])
         missing = len(mins) - op.type.get_num_dims()
-        extents = numbers(interpreter, [extent for _, extent in op.region[missing:]])
+        extents = evaluate_all_mixed(interpreter, [extent for _, extent in op.region[missing:]])
         strides = source.strides[missing:]
         offset = source.offset + sum(low * s for low, s in zip(mins, source.strides, strict=True))
         values = [*extents, *(strides if op.mixed_strides is not None else []), offset]
-        for symbol, value in zip(declared_numbers(op), values, strict=True):
+        for symbol, value in zip(declared_layout(op), values, strict=True):
             if isinstance(symbol, SSAValue) and isinstance(symbol.owner, SymbolOp) and _is_bound_by(symbol, op):
                 interpreter.set_values([(symbol, value)])
-        shape = numbers(interpreter, op.mixed_shape)
+        shape = evaluate_all_mixed(interpreter, op.mixed_shape)
         if shape != extents:
             raise Fault(f"{op.buffer_name.data} has another shape than the region that it matches")
         name = op.buffer_name.data
-        return (Buffer(source.memory, source.dtype, shape, strides, offset, name, source, mins),)
+        return (InterpreterBuffer(source.memory, source.dtype, shape, strides, offset, name, source, mins),)
 
     # Pointers
 
     @impl(BufferDataOp)
     def run_buffer_data(self, interpreter: Interpreter, op: BufferDataOp, args: PythonValues) -> PythonValues:
-        buffer: Buffer = args[0]
+        buffer: InterpreterBuffer = args[0]
         declared: Mixed = memref_type(op.buffer).get_offset() or 0
         if isinstance(op.buffer.owner, BufferOp):
             declared = op.buffer.owner.mixed_offset
-        return (_pointer(buffer, buffer.offset - number(interpreter, declared)),)
+        return (_pointer(buffer, buffer.offset - evaluate_mixed(interpreter, declared)),)
 
     @impl(AddressOfOp)
     def run_address_of(self, interpreter: Interpreter, op: AddressOfOp, args: PythonValues) -> PythonValues:
@@ -129,26 +129,26 @@ class BufferFunctions(InterpreterFunctions):
 
     @impl(LoadOp)
     def run_load(self, interpreter: Interpreter, op: LoadOp, args: PythonValues) -> PythonValues:
-        buffer: Buffer = args[0]
+        buffer: InterpreterBuffer = args[0]
         if not isinstance(op.result.type, VectorType):
-            return (load(buffer, numbers(interpreter, list(op.indices))),)
+            return (load_element(buffer, evaluate_all_mixed(interpreter, list(op.indices))),)
         dtype = dtype_of(op.result.type)
         zero = 0.0 if dtype.is_float else False if dtype.is_bool else 0
-        return ([load(buffer, index) if on else zero for index, on in _lanes(interpreter, op)],)
+        return ([load_element(buffer, index) if on else zero for index, on in _lanes(interpreter, op)],)
 
     @impl(StoreOp)
     def run_store(self, interpreter: Interpreter, op: StoreOp, args: PythonValues) -> PythonValues:
         value, buffer = args[:2]
         if not isinstance(op.value.type, VectorType):
-            store(buffer, numbers(interpreter, list(op.indices)), value)
+            store_element(buffer, evaluate_all_mixed(interpreter, list(op.indices)), value)
             return ()
         for (index, on), lane in zip(_lanes(interpreter, op), value, strict=True):
             if on:
-                store(buffer, index, lane)
+                store_element(buffer, index, lane)
         return ()
 
 
-def declared_numbers(op: BufferOp) -> list[Mixed]:
+def declared_layout(op: BufferOp) -> list[Mixed]:
     """The shape, strides and offset that an op declares for its buffer."""
     return [*op.mixed_shape, *(op.mixed_strides or []), op.mixed_offset]
 
@@ -156,9 +156,9 @@ def declared_numbers(op: BufferOp) -> list[Mixed]:
 def _is_bound_by(symbol: SSAValue, op: MatchRegionOp) -> bool:
     """Whether a matched region is the first declaration of a symbol; parameters come before all regions."""
     users = [use.operation for use in symbol.uses]
-    if any(isinstance(user, MatchBufferOp) and symbol in declared_numbers(user) for user in users):
+    if any(isinstance(user, MatchBufferOp) and symbol in declared_layout(user) for user in users):
         return False
-    boxes = [user for user in users if isinstance(user, MatchRegionOp) and symbol in declared_numbers(user)]
+    boxes = [user for user in users if isinstance(user, MatchRegionOp) and symbol in declared_layout(user)]
     return boxes == [op] or op is next(inner for inner in _function_of(op).walk() if inner in boxes)
 
 
@@ -170,9 +170,9 @@ def _function_of(op: Operation) -> Operation:
 
 def _layout(interpreter: Interpreter, op: BufferOp) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Shape, strides and offset of a declared buffer."""
-    shape = numbers(interpreter, op.mixed_shape)
-    strides = compact_strides(shape) if op.mixed_strides is None else numbers(interpreter, op.mixed_strides)
-    return shape, strides, number(interpreter, op.mixed_offset)
+    shape = evaluate_all_mixed(interpreter, op.mixed_shape)
+    strides = compact_strides(shape) if op.mixed_strides is None else evaluate_all_mixed(interpreter, op.mixed_strides)
+    return shape, strides, evaluate_mixed(interpreter, op.mixed_offset)
 
 
 def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
@@ -180,7 +180,7 @@ def _span(shape: Sequence[int], strides: Sequence[int]) -> int:
     return sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + 1 if prod(shape) > 0 else 0
 
 
-def _pointer(buffer: Buffer, element: int) -> Pointer:
+def _pointer(buffer: InterpreterBuffer, element: int) -> Pointer:
     return Pointer(buffer.memory, element * numpy_dtype(buffer.dtype).itemsize)
 
 

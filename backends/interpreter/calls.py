@@ -11,18 +11,18 @@ from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp
 from ...module import Module
 from ..oracle import numerics
-from ..oracle.aliases import Writes
+from ..oracle.aliases import ParameterWrites
 from ..oracle.calls import dtype_name, libm, promises_noalias
 from ..oracle.checks import atomic, check_noalias
 from ..oracle.context import unsupported
-from ..oracle.expressions import Expr
+from ..oracle.expressions import PythonExpr
 from ..oracle.memory import Pointer, View
 from .functions import call_function
-from .state import WithState
+from .state import StatefulFunctions
 
 
 @register_impls
-class CallFunctions(WithState):
+class CallFunctions(StatefulFunctions):
     """Implementations of calls."""
 
     @impl(CallOp)
@@ -32,7 +32,7 @@ class CallFunctions(WithState):
         if not isinstance(callee, FuncOp):
             raise unsupported(op, f"no function {name!r} in the module")
         if promises_noalias(callee.attr(TIR_NOALIAS)):
-            writes = Writes({name: callee})
+            writes = ParameterWrites({name: callee})
             views = [
                 (param, writes.parameter(callee, n), arg)
                 for n, ((param, _), arg) in enumerate(zip(callee.params, args, strict=True))
@@ -53,7 +53,7 @@ class CallFunctions(WithState):
             old = atomic(update.kind, update.dtype.name, args[0], args[1])
             return () if op.result is None else (old,)
         names = [f"x{n}" for n in range(len(args))]
-        text = libm(op, [Expr(name) for name in names]).text
+        text = libm(op, [PythonExpr(name) for name in names]).text
         known: dict[str, Any] = {**vars(numerics), **dict(zip(names, args, strict=True))}
         return (eval(text, known),)
 

@@ -30,17 +30,17 @@ from ...dialects.tir import (
 )
 from ..oracle.checks import failed
 from ..oracle.memory import Fault
-from .regions import number, numbers, run_ops, run_region, scope
-from .state import WithState
+from .regions import evaluate_all_mixed, evaluate_mixed, run_ops, run_region, scope
+from .state import StatefulFunctions
 
 
 @register_impls
-class ControlFunctions(WithState):
+class ControlFunctions(StatefulFunctions):
     """Loops, blocks and branches. Concurrent iterations run in sequence."""
 
     @impl(ForOp)
     def run_for(self, interpreter: Interpreter, op: ForOp, args: PythonValues) -> PythonValues:
-        low, extent, step = numbers(interpreter, op.mixed_bounds)
+        low, extent, step = evaluate_all_mixed(interpreter, op.mixed_bounds)
         if step <= 0:
             raise Fault("the step of a loop is not positive")
         values = range(low, low + extent, step)
@@ -49,7 +49,7 @@ class ControlFunctions(WithState):
 
     @impl(LaunchThreadOp)
     def run_launch_thread(self, interpreter: Interpreter, op: LaunchThreadOp, args: PythonValues) -> PythonValues:
-        self._loop(interpreter, op.body, range(number(interpreter, op.mixed_extent)), op.thread.data)
+        self._loop(interpreter, op.body, range(evaluate_mixed(interpreter, op.mixed_extent)), op.thread.data)
         return ()
 
     def _loop(self, interpreter: Interpreter, body: Region, values: range, thread: str | None) -> None:
@@ -67,11 +67,11 @@ class ControlFunctions(WithState):
 
     @impl(BlockOp)
     def run_block(self, interpreter: Interpreter, op: BlockOp, args: PythonValues) -> PythonValues:
-        if op.predicate is not None and not number(interpreter, op.predicate):
+        if op.predicate is not None and not evaluate_mixed(interpreter, op.predicate):
             return ()
-        values = numbers(interpreter, [axis.binding for axis in op.axes])
+        values = evaluate_all_mixed(interpreter, [axis.binding for axis in op.axes])
         for axis, value in zip(op.axes, values, strict=True):
-            low, extent = numbers(interpreter, (axis.low, axis.extent))
+            low, extent = evaluate_all_mixed(interpreter, (axis.low, axis.extent))
             if not low <= value < low + extent:
                 raise Fault(f"block {op.block_name.data}: axis {axis.name} is outside of its domain")
         run_region(interpreter, op.body, values, op.block_name.data)
@@ -82,7 +82,9 @@ class ControlFunctions(WithState):
         block = op.parent_op()
         assert isinstance(block, BlockOp)
         axes = [pair for pair in zip(block.axes, block.variables, strict=True) if pair[0].kind == "reduce"]
-        if all(number(interpreter, variable) == number(interpreter, axis.low) for axis, variable in axes):
+        if all(
+            evaluate_mixed(interpreter, variable) == evaluate_mixed(interpreter, axis.low) for axis, variable in axes
+        ):
             run_region(interpreter, op.body, (), "init")
         return ()
 

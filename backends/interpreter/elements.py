@@ -24,14 +24,14 @@ UNIT = 1
 
 
 @dataclass(frozen=True, eq=False)
-class Buffer(View):
+class InterpreterBuffer(View):
     """A buffer with its name in the program.
 
     source, mins: for a subregion, the buffer and the lower bounds of the region: indices must be within both.
     """
 
     name: str = ""
-    source: Buffer | None = None
+    source: InterpreterBuffer | None = None
     mins: tuple[int, ...] = ()
 
     @classmethod
@@ -67,12 +67,12 @@ def array_of(value: Any) -> Any:
     return np.frombuffer(raw.memory, dtype, shaped.size, raw.offset).reshape(shaped.shape)
 
 
-def new_buffer(name: str, dtype: str, shape: tuple[int, ...]) -> Buffer:
+def new_buffer(name: str, dtype: str, shape: tuple[int, ...]) -> InterpreterBuffer:
     """A compact, uninitialized buffer."""
-    return Buffer(allocate(name, dtype, prod(shape), UNIT), dtype, shape, compact_strides(shape), 0, name)
+    return InterpreterBuffer(allocate(name, dtype, prod(shape), UNIT), dtype, shape, compact_strides(shape), 0, name)
 
 
-def load(buffer: Buffer, index: Sequence[int]) -> Any:
+def load_element(buffer: InterpreterBuffer, index: Sequence[int]) -> Any:
     """Reads an element as a value of the interpreter. Raises Fault for an element out of bounds or uninitialized."""
     k = _position(buffer, index)
     size = buffer.itemsize
@@ -82,7 +82,7 @@ def load(buffer: Buffer, index: Sequence[int]) -> Any:
     return DECODE[buffer.dtype][value] if buffer.dtype in DECODE else value
 
 
-def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
+def store_element(buffer: InterpreterBuffer, index: Sequence[int], value: Any) -> None:
     """Writes an element. Raises Fault for an element out of bounds or constant."""
     k = _position(buffer, index)
     if buffer.memory.constant:
@@ -92,7 +92,7 @@ def store(buffer: Buffer, index: Sequence[int], value: Any) -> None:
     buffer.memory.written[k * size : k * size + size] = b"\1" * size
 
 
-def _position(buffer: Buffer, index: Sequence[int]) -> int:
+def _position(buffer: InterpreterBuffer, index: Sequence[int]) -> int:
     """The position of an element in its memory. Raises Fault out of bounds."""
     _check_bounds(buffer, index)
     k = buffer.offset + sum(i * s for i, s in zip(index, buffer.strides, strict=True))
@@ -101,7 +101,7 @@ def _position(buffer: Buffer, index: Sequence[int]) -> int:
     return k
 
 
-def _check_bounds(buffer: Buffer, index: Sequence[int]) -> None:
+def _check_bounds(buffer: InterpreterBuffer, index: Sequence[int]) -> None:
     if not all(0 <= i < n for i, n in zip(index, buffer.shape, strict=True)):
         out_of_bounds(buffer.name, index, buffer.shape)
     if buffer.source is not None:

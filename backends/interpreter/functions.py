@@ -12,19 +12,19 @@ from xdsl.utils.exceptions import InterpretationError
 
 from ...core.dtypes import dtype_of
 from ...dialects.tir import FuncOp, HandleType, MatchBufferOp, MatchRegionOp, Mixed, ReturnOp, SymbolOp
-from ..oracle.aliases import Writes
+from ..oracle.aliases import ParameterWrites
 from ..oracle.checks import extent, match_buffer, offset_of, outside, stride
 from ..oracle.context import unsupported
 from ..oracle.program import signature_of, values_inside
 from ..oracle.writer import dead_ops
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.signature import FunctionSignature
-from .elements import UNIT, Buffer, array_of, element_dtype
-from .regions import run_ops, scope, skip
-from .state import WithState
+from .elements import UNIT, InterpreterBuffer, array_of, element_dtype
+from .regions import exclude_ops, run_ops, scope
+from .state import StatefulFunctions
 
 
-class Return(Exception):
+class ReturnSignal(Exception):
     """Control flow out of a function. values: its results."""
 
     def __init__(self, values: PythonValues):
@@ -32,22 +32,22 @@ class Return(Exception):
 
 
 @register_impls
-class FunctionFunctions(WithState):
+class TirFunctionFunctions(StatefulFunctions):
     """Functions, called by users with arrays, and by other functions with buffers."""
 
     @impl_callable(FuncOp)
     def call_func(self, interpreter: Interpreter, op: FuncOp, args: PythonValues) -> PythonValues:
-        self.begin(interpreter)
+        self.begin_call(interpreter)
         for argument in op.body.block.args:
             if isinstance(argument.type, MemRefType):
                 element_dtype(op, argument.type)
-        signature = signature_of(op, Writes({op.sym_name.data: op}))
-        values = inside_arguments(signature, args, self.uninitialized)
+        signature = signature_of(op, ParameterWrites({op.sym_name.data: op}))
+        values = interpreter_arguments(signature, args, self.uninitialized)
         return tuple(map(outside, call_function(interpreter, op, values)))
 
     @impl(ReturnOp)
     def run_return(self, interpreter: Interpreter, op: ReturnOp, args: PythonValues) -> PythonValues:
-        raise Return(args)
+        raise ReturnSignal(args)
 
     @impl_attr(TensorType)
     def tensor_value(self, interpreter: Interpreter, attr: Attribute, type_attr: TensorType[Attribute]) -> Any:
@@ -66,7 +66,7 @@ def _buffer_value(interpreter: Interpreter, attr: Attribute) -> Any:
     return interpreter.value_for_attribute(attr, type)
 
 
-def inside_arguments(signature: FunctionSignature, args: Sequence[Any], uninitialized: Sequence[str]) -> list[Any]:
+def interpreter_arguments(signature: FunctionSignature, args: Sequence[Any], uninitialized: Sequence[str]) -> list[Any]:
     """Arguments of a user's call as values of the interpreter. Raises ArgumentError for a wrong argument."""
     arrays = [array_of(arg) for arg in args]
     fresh = [parameter.name in uninitialized for parameter in signature.parameters]
@@ -85,23 +85,23 @@ def call_function(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> 
                 interpreter.set_values([(argument, _match_parameter(op, name, argument.type, value))])
         try:
             run_ops(interpreter, block)
-        except Return as result:
+        except ReturnSignal as result:
             return result.values
     return ()
 
 
 def _prepare(interpreter: Interpreter, op: FuncOp) -> None:
     """Excludes declarations of accesses from execution, before the first call of a function."""
-    prepared: set[FuncOp] = interpreter.get_data(FunctionFunctions, "prepared", set[FuncOp])
+    prepared: set[FuncOp] = interpreter.get_data(TirFunctionFunctions, "prepared", set[FuncOp])
     if op not in prepared:
         prepared.add(op)
-        skip(interpreter, dead_ops(op))
+        exclude_ops(interpreter, dead_ops(op))
 
 
-def _match_parameter(op: FuncOp, name: str, type: MemRefType[Attribute], value: Any) -> Buffer:
+def _match_parameter(op: FuncOp, name: str, type: MemRefType[Attribute], value: Any) -> InterpreterBuffer:
     """The buffer argument of a parameter with a type. Raises ArgumentError for a mismatch."""
     strides = None if isinstance(type.layout, NoneAttr) else tuple(s or 0 for s in type.get_strides() or ())
-    return Buffer.of(match_buffer(value, name, element_dtype(op, type), type.get_shape(), strides), name)
+    return InterpreterBuffer.of(match_buffer(value, name, element_dtype(op, type), type.get_shape(), strides), name)
 
 
 def _bind_symbols(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> None:

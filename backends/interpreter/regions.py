@@ -16,7 +16,7 @@ from ...dialects.tir import FuncOp, Mixed, SymbolOp
 from ..oracle.context import location_of
 from ..oracle.memory import Fault
 
-Which = Callable[[Operation], bool]
+OpFilter = Callable[[Operation], bool]
 
 
 def run_region(interpreter: Interpreter, region: Region, args: Sequence[Any], name: str = "region") -> tuple[Any, ...]:
@@ -41,7 +41,7 @@ def scope(interpreter: Interpreter, name: str) -> Generator[None]:
             interpreter.pop_scope()
 
 
-def run_ops(interpreter: Interpreter, block: Block, which: Which = lambda op: True) -> tuple[Any, ...]:
+def run_ops(interpreter: Interpreter, block: Block, which: OpFilter = lambda op: True) -> tuple[Any, ...]:
     """Runs the ops of a block selected by `which`, in the current scope."""
     skipped = _skipped(interpreter)
     for op in block.ops:
@@ -63,7 +63,7 @@ def run_op(interpreter: Interpreter, op: Operation) -> None:
     interpreter.set_values(zip(op.results, results, strict=True))
 
 
-def skip(interpreter: Interpreter, ops: Iterable[Operation]) -> None:
+def exclude_ops(interpreter: Interpreter, ops: Iterable[Operation]) -> None:
     """Excludes ops from execution, such as declarations of accesses."""
     _skipped(interpreter).update(ops)
 
@@ -82,10 +82,10 @@ def _function_around(op: Operation) -> list[str]:
     return []
 
 
-def number(interpreter: Interpreter, mixed: Mixed) -> int:
+def evaluate_mixed(interpreter: Interpreter, mixed: Mixed) -> int:
     """The value of a size or bound: a constant, or an SSA value."""
     return interpreter.get_values([mixed])[0] if isinstance(mixed, SSAValue) else mixed
 
 
-def numbers(interpreter: Interpreter, mixed: Sequence[Mixed]) -> tuple[int, ...]:
-    return tuple(number(interpreter, each) for each in mixed)
+def evaluate_all_mixed(interpreter: Interpreter, mixed: Sequence[Mixed]) -> tuple[int, ...]:
+    return tuple(evaluate_mixed(interpreter, each) for each in mixed)

@@ -28,23 +28,23 @@ from ...operators.relay import (
     shape_of,
 )
 from ..oracle.context import location_of
-from ..runtime.arguments import describe
+from ..runtime.arguments import describe_argument
 from ..runtime.dlpack import from_dlpack
 from .elements import array_of
 from .regions import run_region
-from .state import WithState
+from .state import StatefulFunctions
 
 Array: TypeAlias = npt.NDArray[Any]
 Sizes: TypeAlias = dict[str, int]
 """The values of size names in a call."""
 
 
-class RelayFunctions(WithState):
+class RelayFunctions(StatefulFunctions):
     """Operators on tensors, which are immutable arrays. Arrays of constants are stored beside the module."""
 
     @impl_callable(FuncOp)
     def call_func(self, interpreter: Interpreter, op: FuncOp, args: PythonValues) -> PythonValues:
-        self.begin(interpreter)
+        self.begin_call(interpreter)
         arrays = [_array(arg) for arg in args]
         around: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
         interpreter.set_data(RelayFunctions, "sizes", {**around, **_bind_sizes(op, arrays)})
@@ -87,9 +87,9 @@ def _attributes(op: OperatorOp) -> dict[str, Any]:
     """The attributes of an operator: `squeeze` removes the extents that are 1 in the type, not those that
     happen to be 1.
     """
-    if op.operator.name == "squeeze" and op.value("axis") is None:
+    if op.operator.name == "squeeze" and op.attribute_value("axis") is None:
         return {"axis": [d for d, size in enumerate(shape_of(op.args[0])) if size == 1]}
-    return op.values
+    return op.explicit_attributes
 
 
 for _name, _operation in OPERATIONS.items():
@@ -116,7 +116,7 @@ def _bind_sizes(op: FuncOp, arrays: Sequence[Array]) -> Sizes:
         shape, dtype = shape_of(value), dtype_of_tensor(value)
         if array.dtype != numpy_dtype(dtype) or array.ndim != len(shape):
             expected = f"{dtype}[{', '.join(map(str, shape))}]"
-            raise ArgumentError(f"{name}: argument {param}: expected {expected}, got {describe(array)}")
+            raise ArgumentError(f"{name}: argument {param}: expected {expected}, got {describe_argument(array)}")
         sizes |= {str(size): n for size, n in zip(shape, array.shape, strict=True) if str(size).isidentifier()}
     for (param, value), array in zip(op.params, arrays, strict=True):
         _check_shape(f"{name}: argument {param}", value.type, array, sizes)

@@ -11,7 +11,7 @@ from ..oracle.checks import Packed, Run
 
 
 @dataclass
-class State:
+class InterpreterCallState:
     """The state of a call. run: packed functions and the iterations of `while` loops.  threads: the current value of
     each thread axis.
     """
@@ -20,7 +20,7 @@ class State:
     threads: dict[str, int] = field(default_factory=dict[str, int])
 
 
-class WithState(InterpreterFunctions):
+class StatefulFunctions(InterpreterFunctions):
     """Implementations with access to the state of the running call.
 
     packed: the functions for `tir.call_packed`; None for the registered ones.  uninitialized: names of buffer
@@ -31,9 +31,9 @@ class WithState(InterpreterFunctions):
         self.packed = packed
         self.uninitialized = uninitialized
 
-    def begin(self, interpreter: Interpreter) -> None:
+    def begin_call(self, interpreter: Interpreter) -> None:
         """Begins a call by a user, with a new state."""
-        interpreter.set_data(WithState, "state", State(Run(self.packed)))
+        interpreter.set_data(StatefulFunctions, "state", InterpreterCallState(Run(self.packed)))
 
-    def state(self, interpreter: Interpreter) -> State:
-        return interpreter.get_data(WithState, "state", lambda: State(Run(self.packed)))
+    def state(self, interpreter: Interpreter) -> InterpreterCallState:
+        return interpreter.get_data(StatefulFunctions, "state", lambda: InterpreterCallState(Run(self.packed)))

@@ -25,34 +25,34 @@ from ...dialects.te import tensor_type_of
 from ...dialects.tir import Mixed, SymbolOp
 from ..oracle.calls import promises_noalias
 from ..oracle.checks import extent, mark_written, match_buffer
-from ..runtime.signature import BufferParameter, FunctionSignature, Parameter, ScalarParameter
-from .elements import Buffer, load, new_buffer, store
-from .functions import inside_arguments
-from .regions import number, numbers, run_op, run_ops, run_region, scope
-from .state import WithState
+from ..runtime.signature import BufferParameter, FunctionSignature, RuntimeParameter, ScalarParameter
+from .elements import InterpreterBuffer, load_element, new_buffer, store_element
+from .functions import interpreter_arguments
+from .regions import evaluate_all_mixed, evaluate_mixed, run_op, run_ops, run_region, scope
+from .state import StatefulFunctions
 
 
 @register_impls
-class TeFunctions(WithState):
+class TeFunctions(StatefulFunctions):
     """Tensors are buffers, computed at the position of their op."""
 
     @impl_callable(te.FuncOp)
     def call_func(self, interpreter: Interpreter, op: te.FuncOp, args: PythonValues) -> PythonValues:
-        self.begin(interpreter)
-        passed = dict(zip(op.params, inside_arguments(_signature(op), args, self.uninitialized), strict=True))
+        self.begin_call(interpreter)
+        passed = dict(zip(op.params, interpreter_arguments(_signature(op), args, self.uninitialized), strict=True))
         with scope(interpreter, op.sym_name.data):
             _bind_sizes(interpreter, passed)
             interpreter.set_data(TeFunctions, "passed", passed)
             run_ops(interpreter, op.body.block)
         return ()
 
-    def _tensor(self, interpreter: Interpreter, tensor: SSAValue, shape: Sequence[Mixed]) -> Buffer:
+    def _tensor(self, interpreter: Interpreter, tensor: SSAValue, shape: Sequence[Mixed]) -> InterpreterBuffer:
         """The buffer of a tensor: its argument, or new memory for an intermediate tensor."""
         name, dtype = _name(tensor), dtype_of(tensor_type_of(tensor).element_type).name
         passed: dict[SSAValue, Any] = interpreter.get_data(TeFunctions, "passed", dict[SSAValue, Any])
-        extents = numbers(interpreter, shape)
+        extents = evaluate_all_mixed(interpreter, shape)
         if tensor in passed:
-            return Buffer.of(match_buffer(passed[tensor], name, dtype, extents, None), name)
+            return InterpreterBuffer.of(match_buffer(passed[tensor], name, dtype, extents, None), name)
         return new_buffer(name, dtype, extents)
 
     @impl(te.PlaceholderOp)
@@ -62,18 +62,18 @@ class TeFunctions(WithState):
     @impl(te.ReadOp)
     def run_read(self, interpreter: Interpreter, op: te.ReadOp, args: PythonValues) -> PythonValues:
         buffer, *index = args
-        return (load(buffer, index),)
+        return (load_element(buffer, index),)
 
     @impl(te.ComputeOp)
     def run_compute(self, interpreter: Interpreter, op: te.ComputeOp, args: PythonValues) -> PythonValues:
         views = [self._tensor(interpreter, tensor, op.mixed_shape) for tensor in op.tensors]
-        bounds = [numbers(interpreter, (axis.low, axis.extent)) for axis in op.axes[op.rank :]]
+        bounds = [evaluate_all_mixed(interpreter, (axis.low, axis.extent)) for axis in op.axes[op.rank :]]
         domain = [range(low, low + length) for low, length in bounds]
-        for point in _indices([range(n) for n in numbers(interpreter, op.mixed_shape)]):
+        for point in _indices([range(n) for n in evaluate_all_mixed(interpreter, op.mixed_shape)]):
             values = _reduction(interpreter, op, point, domain) if op.is_reduction else None
             values = run_region(interpreter, op.body, point, op.op_name.data) if values is None else values
             for view, value in zip(views, values, strict=True):
-                store(view, point, value)
+                store_element(view, point, value)
         return tuple(views)
 
     @impl(te.ScanOp)
@@ -81,15 +81,15 @@ class TeFunctions(WithState):
         views = [
             self._tensor(interpreter, tensor, shape) for tensor, shape in zip(op.tensors, op.mixed_shapes, strict=True)
         ]
-        inits: list[Buffer] = list(interpreter.get_values(op.inits))
+        inits: list[InterpreterBuffer] = list(interpreter.get_values(op.inits))
         for init, view in zip(inits, views, strict=True):
             for index in _indices([range(min(init.shape[0], view.shape[0])), *map(range, view.shape[1:])]):
-                store(view, index, load(init, index))
+                store_element(view, index, load_element(init, index))
         for time in range(inits[0].shape[0], views[0].shape[0]):
             rows = run_region(interpreter, op.body, (time, *views), op.op_name.data)
             for row, view in zip(rows, views, strict=True):
                 for index in _indices([*map(range, row.shape)]):
-                    store(view, (time, *index), load(row, index))
+                    store_element(view, (time, *index), load_element(row, index))
         return tuple(views)
 
     @impl(te.ExternOp)
@@ -153,7 +153,7 @@ def _step(interpreter: Interpreter, op: te.ComputeOp, point: Sequence[int]) -> P
         for inner in block.ops:
             if inner in first:
                 run_op(interpreter, inner)
-        if last.condition is not None and not number(interpreter, last.condition):
+        if last.condition is not None and not evaluate_mixed(interpreter, last.condition):
             return None
         run_ops(interpreter, block, lambda inner: inner not in first)
         return interpreter.get_values(last.values)
@@ -192,7 +192,7 @@ def _signature(func: te.FuncOp) -> FunctionSignature:
     return FunctionSignature(func.sym_name.data, parameters, None, promises_noalias(attrs.get(TIR_NOALIAS)))
 
 
-def _parameter(param: SSAValue) -> Parameter:
+def _parameter(param: SSAValue) -> RuntimeParameter:
     if not isinstance(param.type, TensorType):
         return ScalarParameter(_name(param), dtype_of(param.type).name)
     type = tensor_type_of(param)

@@ -7,11 +7,11 @@ from xdsl.interpreter import register_impls
 from .buffers import BufferFunctions
 from .calls import CallFunctions
 from .control import ControlFunctions
-from .functions import FunctionFunctions
+from .functions import TirFunctionFunctions
 
 
 @register_impls
-class TirFunctions(FunctionFunctions, CallFunctions, ControlFunctions, BufferFunctions):
+class TirFunctions(TirFunctionFunctions, CallFunctions, ControlFunctions, BufferFunctions):
     """Loops, blocks and accesses to buffers. packed: the functions for `tir.call_packed`; None for the
     registered ones.
     """

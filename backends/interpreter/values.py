@@ -16,7 +16,7 @@ from ...dialects.tir import ConstOp, HandleType, LetOp, RampOp, ReinterpretOp, S
 from ..oracle import numerics
 from ..oracle.checks import address, fault, pointer
 from ..oracle.context import unsupported
-from ..oracle.expressions import EXCLUSIONS, RULES, Expr, Lane, constant, scalar_dtype
+from ..oracle.expressions import EXCLUDED_OPERANDS, RULES, Lane, PythonExpr, constant_text, scalar_dtype
 
 Compiled = Callable[..., Any]
 
@@ -47,14 +47,14 @@ class _Values(InterpreterFunctions):
 def _compile(op: Operation) -> Compiled:
     """The rule of an op for one lane, as a function of its operands."""
     names = [f"x{n}" for n in range(len(op.operands))]
-    args = [Expr(name) for name in names]
+    args = [PythonExpr(name) for name in names]
     try:
         sources = [scalar_dtype(type) for type in op.operand_types]
         text = RULES[type(op)](Lane(op, args, sources, scalar_dtype(op.result_types[0]))).text
     except (UnsupportedError, ValueError) as error:
         raise unsupported(op, str(error)) from None
-    if type(op) in EXCLUSIONS:
-        test, what = EXCLUSIONS[type(op)]
+    if type(op) in EXCLUDED_OPERANDS:
+        test, what = EXCLUDED_OPERANDS[type(op)]
         text = f"fault({what!r}) if {test(args[1], sources[1])} else {text}"
     return eval(f"lambda {', '.join(names)}: {text}", {**vars(numerics), "fault": fault})
 
@@ -111,7 +111,7 @@ class ValueFunctions(type("RuleFunctions", (_Values,), _RULES)):
 
 def _literal(op: arith.ConstantOp | ConstOp) -> Any:
     try:
-        return eval(constant(op).text, {"inf": numerics.inf, "nan": numerics.nan})
+        return eval(constant_text(op).text, {"inf": numerics.inf, "nan": numerics.nan})
     except (UnsupportedError, ValueError) as error:
         raise unsupported(op, str(error)) from None
 

@@ -18,7 +18,7 @@ from ...expressions.extern import Buffer, BufferPointer, ExternCall, call_extern
 from ...expressions.tensor import Tensor
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
-from .products import batch_of, is_one, sizes_of, sizes_of_dense
+from .products import batch_count, dense_sizes, is_one, matmul_sizes
 
 # Values of the enumerations of cblas.h.
 _ROW_MAJOR = 101
@@ -45,7 +45,7 @@ def _is_product(ops: Sequence[OperatorOp]) -> bool:
 
 
 def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
-    m, n, k = sizes_of_dense(data, weight)
+    m, n, k = dense_sizes(data, weight)
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
         return _gemm(data.dtype, (m, n, k), (False, True), ins[0].data, ins[1].data, outs[0].data)
@@ -54,7 +54,7 @@ def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: st
 
 
 def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Tensor:
-    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
+    m, n, k = matmul_sizes(a, b, transpose_a, transpose_b)
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
         return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), ins[0].data, ins[1].data, outs[0].data)
@@ -65,8 +65,8 @@ def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool =
 def _batch_matmul(
     a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
 ) -> Tensor:
-    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
-    batch = batch_of(a, b)
+    m, n, k = matmul_sizes(a, b, transpose_a, transpose_b)
+    batch = batch_count(a, b)
 
     def product(ins: list[Buffer], outs: list[Buffer]) -> Any:
         def call(number: PrimExpr) -> ExternCall:

@@ -14,10 +14,10 @@ from ...expressions.extern import Buffer, ExternCall, call_extern, extern
 from ...expressions.tensor import Tensor
 from ...operators.relay import OperatorOp, dtype_of_tensor
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
-from ..devices.calls import c_function
+from ..devices.calls import create_c_callback
 from ..devices.device import Device
-from .nvidia import Place, load
-from .products import batch_of, is_one, sizes_of, sizes_of_dense
+from .nvidia import LibraryLocation, load_shared_library
+from .products import batch_count, dense_sizes, is_one, matmul_sizes
 
 # Values of the enumerations of cublas_api.h and library_types.h.
 _NO_TRANSPOSE, _TRANSPOSE = 0, 1
@@ -28,8 +28,8 @@ _COMPUTE_32F, _COMPUTE_64F = 68, 70
 
 _GEMM = "stepwell_cublas_gemm"
 _PLACES = (
-    Place("nvidia.cu13", "libcublas.so.13", ("libcublasLt.so.13",)),
-    Place("nvidia.cublas", "libcublas.so.12", ("libcublasLt.so.12",)),
+    LibraryLocation("nvidia.cu13", "libcublas.so.13", ("libcublasLt.so.13",)),
+    LibraryLocation("nvidia.cublas", "libcublas.so.12", ("libcublasLt.so.12",)),
 )
 
 
@@ -47,20 +47,20 @@ def _is_product(ops: Sequence[OperatorOp]) -> bool:
 
 
 def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str = "") -> Tensor:
-    m, n, k = sizes_of_dense(data, weight)
+    m, n, k = dense_sizes(data, weight)
     return _product(data, weight, [*data.shape[:-1], n], (m, n, k), (False, True))
 
 
 def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False, out_dtype: str = "") -> Tensor:
-    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
+    m, n, k = matmul_sizes(a, b, transpose_a, transpose_b)
     return _product(a, b, [m, n], (m, n, k), (transpose_a, transpose_b))
 
 
 def _batch_matmul(
     a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = True, out_dtype: str = ""
 ) -> Tensor:
-    m, n, k = sizes_of(a, b, transpose_a, transpose_b)
-    batch = batch_of(a, b)
+    m, n, k = matmul_sizes(a, b, transpose_a, transpose_b)
+    batch = batch_count(a, b)
     return _product(a, b, [batch, m, n], (m, n, k), (transpose_a, transpose_b), batch)
 
 
@@ -155,7 +155,7 @@ def _stream(device: Device) -> ctypes.c_void_p:
 
 def load_cublas() -> ctypes.CDLL:
     """The shared library. Raises PluginError if it is not installed."""
-    return load("cublas", _PLACES, "nvidia-cublas, or nvidia-cublas-cu12 for CUDA 12")
+    return load_shared_library("cublas", _PLACES, "nvidia-cublas, or nvidia-cublas-cu12 for CUDA 12")
 
 
 @cache
@@ -164,7 +164,7 @@ def _cublas() -> Cublas:
 
 
 _I32, _I64, _POINTER = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
-_ADDRESS, _ALIVE = c_function(
+_ADDRESS, _ALIVE = create_c_callback(
     lambda *arguments: _cublas().gemm(*arguments),
     *[_I32] * 3, *[_I64] * 4, _POINTER, _I64, _POINTER, _I64, _POINTER,
 )  # fmt: skip

@@ -22,11 +22,11 @@ from ...operators import operator_of
 from ...operators.relay import FuncOp, OperatorOp, dtype_of_tensor, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
-from ..devices.calls import c_function
+from ..devices.calls import create_c_callback
 from ..devices.device import Device
-from ..devices.nd import DeviceArray, empty_on
+from ..devices.nd import DeviceArray, empty_device_array
 from .cublas import load_cublas
-from .nvidia import Place, load
+from .nvidia import LibraryLocation, load_shared_library
 
 # Values of the enumerations of cudnn_graph.h, cudnn_ops.h and cudnn_cnn.h.
 _TYPES = {"float32": 0, "float64": 1, "float16": 2}
@@ -42,8 +42,8 @@ _ALGORITHMS = 8
 
 _CONVOLUTION = "stepwell_cudnn_conv2d"
 _PLACES = (
-    Place("nvidia.cudnn", "libcudnn.so.9"),
-    Place("nvidia.cu13", "libcudnn.so.9"),
+    LibraryLocation("nvidia.cudnn", "libcudnn.so.9"),
+    LibraryLocation("nvidia.cu13", "libcudnn.so.9"),
 )
 _LAYOUTS = {"data_layout": ("NCHW",), "kernel_layout": ("OIHW",), "out_layout": ("", "NCHW")}
 
@@ -58,11 +58,11 @@ def _is_convolution(ops: Sequence[OperatorOp]) -> bool:
     op = ops[0]
     kinds = {dtype_of_tensor(value) for each in ops for value in (*each.args, *each.outputs)}
     sizes = [size for value in (*op.args, *op.outputs) for size in shape_of(value)]
-    around = paddings(op.value("padding"), 2, "padding")
+    around = paddings(op.attribute_value("padding"), 2, "padding")
     return (
         len(kinds) == 1
         and kinds <= _TYPES.keys()
-        and all(op.value(name) in layouts for name, layouts in _LAYOUTS.items())
+        and all(op.attribute_value(name) in layouts for name, layouts in _LAYOUTS.items())
         and 0 not in sizes
         and all(front == behind for front, behind in around)
     )
@@ -149,9 +149,9 @@ class Convolution:
     s: int
     p: int
     q: int
-    around: tuple[int, int]
-    steps: tuple[int, int]
-    far: tuple[int, int]
+    padding: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
 
     def __str__(self) -> str:
         image, window = (self.n, self.c, self.h, self.w), (self.k, self.c // self.groups, self.r, self.s)
@@ -243,7 +243,7 @@ class Cudnn:
         """
         key = device, stream
         if size and (key not in self._workspaces or self._workspaces[key].nbytes < size):
-            self._workspaces[key] = empty_on(device, (size,), np.dtype("uint8"), "workspace of cuDNN")
+            self._workspaces[key] = empty_device_array(device, (size,), np.dtype("uint8"), "workspace of cuDNN")
         return self._workspaces[key].address if size else 0
 
     def _plan(self, device: Device, handle: ctypes.c_void_p, asked: Convolution) -> _Plan:
@@ -260,7 +260,7 @@ class Cudnn:
         self._try("SetFilter4dDescriptor", weight, asked.kind, _NCHW, *sizes, about=asked)
         convolution = self._create("ConvolutionDescriptor")
         kind = _DOUBLE if asked.kind == _DOUBLE else _FLOAT
-        numbers = *asked.around, *asked.steps, *asked.far
+        numbers = *asked.padding, *asked.strides, *asked.dilations
         self._try("SetConvolution2dDescriptor", convolution, *numbers, _CROSS_CORRELATION, kind, about=asked)
         self._try("SetConvolutionGroupCount", convolution, asked.groups, about=asked)
         math = _MATH[asked.kind]
@@ -308,7 +308,7 @@ def _cudnn() -> Cudnn:
     """The loaded library. Raises PluginError if it is not installed."""
     with suppress(PluginError):  # cuDNN loads cuBLAS by name, and uses a copy that is loaded already
         load_cublas()
-    return Cudnn(load("cudnn", _PLACES, "nvidia-cudnn-cu13, or nvidia-cudnn-cu12 for CUDA 12"))
+    return Cudnn(load_shared_library("cudnn", _PLACES, "nvidia-cudnn-cu13, or nvidia-cudnn-cu12 for CUDA 12"))
 
 
 def _run_convolution(device: Device, is_fused: int, *arguments: Any) -> None:
@@ -317,7 +317,7 @@ def _run_convolution(device: Device, is_fused: int, *arguments: Any) -> None:
     _cudnn().run(device, Convolution(*numbers[:11], *pairs), bool(is_fused), *addresses)
 
 
-_ADDRESS, _ALIVE = c_function(_run_convolution, *[ctypes.c_int64] * 18, *[ctypes.c_void_p] * 4)
+_ADDRESS, _ALIVE = create_c_callback(_run_convolution, *[ctypes.c_int64] * 18, *[ctypes.c_void_p] * 4)
 
 
 def _symbols(_target: Target) -> Mapping[str, int]:

@@ -12,7 +12,7 @@ from ...core.errors import PluginError
 
 
 @dataclass(frozen=True)
-class Place:
+class LibraryLocation:
     """A possible location of a library. package: the Python package whose folder `lib` contains it.  file: its name.
     needs: files beside it to load before.
     """
@@ -22,7 +22,7 @@ class Place:
     needs: tuple[str, ...] = ()
 
 
-def load(name: str, places: Sequence[Place], install: str) -> ctypes.CDLL:
+def load_shared_library(name: str, places: Sequence[LibraryLocation], install: str) -> ctypes.CDLL:
     """Loads a library from the first of several locations that has it. name: its name in errors.  install: the packages
     to install.
 

@@ -14,10 +14,10 @@ from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import NOALIAS, NOINLINE, PACKED
 from . import small_floats
-from .function import FunctionEmitter, Lowerings, Module, call, symbol, unsupported
-from .memref import read, start, to_memory, write
+from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
+from .memref import first_element_pointer, load_value, store_value, to_memory
 from .signatures import argument_dtype
-from .types import bit_width, byte_size, is_bool, is_part_of_byte, layout_of, memory_type, register_type
+from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
 
 CALL_PACKED = "stepwell_call_packed"
 """The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
@@ -35,17 +35,17 @@ def entry_name(name: str) -> str:
     return f"entry.{name}"
 
 
-def emit_function(module: Module, function: func.FuncOp) -> str:
+def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
     """The text of a function with a body."""
-    f = FunctionEmitter(module)
+    f = LlvmFunctionEmitter(module)
     if len(function.body.blocks) != 1:
-        raise unsupported(
+        raise lowering_unsupported(
             function, f"{function.sym_name.data} must be structured, got {len(function.body.blocks)} blocks"
         )
     noalias = NOALIAS in function.attributes
     parameters: list[str] = []
     for argument in function.args:
-        names = [f.fresh(argument.name_hint) for _ in f.component_types(argument.type)]
+        names = [f.fresh_name(argument.name_hint) for _ in f.component_types(argument.type)]
         mark = "ptr noalias" if noalias and isinstance(argument.type, MemRefType) else "ptr"
         parameters += [
             f"{mark if kind == 'ptr' else kind} {name}"
@@ -55,14 +55,14 @@ def emit_function(module: Module, function: func.FuncOp) -> str:
     if function.function_type.outputs.data:
         parameters.append("ptr %result")
     f.walk(function.body.block)
-    name = symbol(function_name(function.sym_name.data))
+    name = global_symbol(function_name(function.sym_name.data))
     noinline = " noinline" if NOINLINE in function.attributes else ""
     return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}")
 
 
-def emit_entry(module: Module, function: func.FuncOp) -> str:
+def emit_entry(module: LlvmModule, function: func.FuncOp) -> str:
     """The text of the entry point of a function."""
-    f = FunctionEmitter(module)
+    f = LlvmFunctionEmitter(module)
     position = 0
     arguments: list[tuple[str, str]] = []
     for type in function.function_type.inputs:
@@ -71,31 +71,33 @@ def emit_entry(module: Module, function: func.FuncOp) -> str:
             kinds.pop()  # Python passes a pointer to the first element
         for kind in kinds:
             value = (
-                read(f, type, _slot(f, "%slots", position), ", align 8")
+                load_value(f, type, _slot(f, "%slots", position), ", align 8")
                 if not isinstance(type, MemRefType)
-                else (f.op(f"load {kind}, ptr {_slot(f, '%slots', position)}, align 8"))
+                else (f.emit_value(f"load {kind}, ptr {_slot(f, '%slots', position)}, align 8"))
             )
             arguments.append((kind, value))
             position += 1
         arguments += [("i64", "0")] * (len(f.component_types(type)) - len(kinds))
     if function.function_type.outputs.data:
         arguments.append(("ptr", _slot(f, "%slots", position)))
-    status = f.op(call(symbol(function_name(function.sym_name.data)), "i32", arguments) + " noinline")
+    status = f.emit_value(
+        call_instruction(global_symbol(function_name(function.sym_name.data)), "i32", arguments) + " noinline"
+    )
     f.emit(f"ret i32 {status}")
-    return f.finish(f"define i32 {symbol(entry_name(function.sym_name.data))}(ptr noalias %slots) nounwind")
+    return f.finish(f"define i32 {global_symbol(entry_name(function.sym_name.data))}(ptr noalias %slots) nounwind")
 
 
-def _slot(f: FunctionEmitter, slots: str, position: int) -> str:
-    return f.op(f"getelementptr inbounds i8, ptr {slots}, i64 {SLOT * position}")
+def _slot(f: LlvmFunctionEmitter, slots: str, position: int) -> str:
+    return f.emit_value(f"getelementptr inbounds i8, ptr {slots}, i64 {SLOT * position}")
 
 
-def _return(f: FunctionEmitter, op: func.ReturnOp) -> None:
+def _return(f: LlvmFunctionEmitter, op: func.ReturnOp) -> None:
     for value in op.arguments:
-        write(f, value.type, f.operand(value), "%result", f", align {byte_size(value.type)}")
+        store_value(f, value.type, f.operand(value), "%result", f", align {byte_size(value.type)}")
     f.emit("ret i32 0")
 
 
-def _call(f: FunctionEmitter, op: func.CallOp) -> None:
+def _call(f: LlvmFunctionEmitter, op: func.CallOp) -> None:
     callee = f.module.function(op.callee.string_value())
     if PACKED in callee.attributes:
         _call_packed(f, op, callee)
@@ -105,45 +107,47 @@ def _call(f: FunctionEmitter, op: func.CallOp) -> None:
         _call_internal(f, op)
 
 
-def _call_internal(f: FunctionEmitter, op: func.CallOp) -> None:
+def _call_internal(f: LlvmFunctionEmitter, op: func.CallOp) -> None:
     arguments = [
         pair for value in op.arguments for pair in zip(f.component_types(value.type), f.components(value), strict=True)
     ]
-    results = [(result, f.entry(f"alloca {memory_type(result.type)}")) for result in op.res]
+    results = [(result, f.emit_in_entry(f"alloca {llvm_memory_type(result.type)}")) for result in op.res]
     arguments += [("ptr", slot) for _, slot in results]
-    f.check_status(f.op(call(symbol(function_name(op.callee.string_value())), "i32", arguments)))
+    f.check_status(
+        f.emit_value(call_instruction(global_symbol(function_name(op.callee.string_value())), "i32", arguments))
+    )
     for result, slot in results:
-        f.bind(result, read(f, result.type, slot, f", align {byte_size(result.type)}", result.name_hint))
+        f.bind(result, load_value(f, result.type, slot, f", align {byte_size(result.type)}", result.name_hint))
 
 
 # Python
 
 
-def _call_packed(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
+def _call_packed(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     fields = [field for value in op.arguments for field in _packed_fields(f, value)]
-    slots = f.entry(f"alloca [{len(fields) + 1} x i64], align {SLOT}")
+    slots = f.emit_in_entry(f"alloca [{len(fields) + 1} x i64], align {SLOT}")
     for position, (kind, operand) in enumerate(fields):
         f.emit(f"store {kind} {operand}, ptr {_slot(f, slots, position)}, align {SLOT}")
     dispatch = f.module.declare(CALL_PACKED, "i32", ("i32", "ptr"))
     number = f.module.packed_number(callee)
-    f.check_status(f.op(call(dispatch, "i32", [("i32", str(number)), ("ptr", slots)])))
+    f.check_status(f.emit_value(call_instruction(dispatch, "i32", [("i32", str(number)), ("ptr", slots)])))
     for result in op.res:
         pointer = _slot(f, slots, len(fields))
-        f.bind(result, read(f, result.type, pointer, f", align {SLOT}", result.name_hint))
+        f.bind(result, load_value(f, result.type, pointer, f", align {SLOT}", result.name_hint))
 
 
-def _packed_fields(f: FunctionEmitter, value: SSAValue) -> list[tuple[str, str]]:
+def _packed_fields(f: LlvmFunctionEmitter, value: SSAValue) -> list[tuple[str, str]]:
     """The contents of the slots of an argument: (LLVM type, operand)."""
     if not isinstance(value.type, MemRefType):
-        return [(memory_type(value.type), to_memory(f, value.type, f.operand(value)))]
+        return [(llvm_memory_type(value.type), to_memory(f, value.type, f.operand(value)))]
     buffer = f.memref(value)
-    return [("ptr", start(f, value)), *(("i64", part) for part in buffer.sizes + buffer.strides)]
+    return [("ptr", first_element_pointer(f, value)), *(("i64", part) for part in buffer.sizes + buffer.strides)]
 
 
 # C
 
 
-def _call_external(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
+def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     """Calls a C function. A buffer is passed as the address of its first element."""
     name = callee.sym_name.data
     kinds = [
@@ -153,11 +157,11 @@ def _call_external(f: FunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> 
     result = _c_type(results[0], None, name).split(" ")[0] if results else "void"
     external = f.module.declare(name, result, kinds)
     arguments = [(kind, _to_c(f, value)) for kind, value in zip(kinds, op.arguments, strict=True)]
-    text = call(external, result, arguments)
+    text = call_instruction(external, result, arguments)
     if not results:
         f.emit(text)
     elif is_small_float(results[0]):
-        f.define(op.res[0], f"bitcast {result} {f.op(text)} to {register_type(results[0])}")
+        f.define(op.res[0], f"bitcast {result} {f.emit_value(text)} to {register_type(results[0])}")
     else:
         f.define(op.res[0], text)
 
@@ -173,7 +177,7 @@ def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
             raise UnsupportedError(f"{function}: C has no type for {type}")
         return native
     kind = register_type(type)
-    if is_part_of_byte(type) and not is_bool(type):
+    if is_sub_byte(type) and not is_bool(type):
         raise UnsupportedError(f"{function}: C has no type for {type}")
     if kind.startswith("i") and bit_width(type) < 32:
         unsigned = is_bool(type) or (dtype or "").startswith(("uint", "bool"))
@@ -181,12 +185,12 @@ def _c_type(type: Attribute, dtype: str | None, function: str) -> str:
     return kind
 
 
-def _to_c(f: FunctionEmitter, value: SSAValue) -> str:
+def _to_c(f: LlvmFunctionEmitter, value: SSAValue) -> str:
     if isinstance(value.type, MemRefType):
-        return start(f, value)
+        return first_element_pointer(f, value)
     operand = f.operand(value)
     native = small_floats.native_type(value.type)
-    return operand if native is None else f.op(f"bitcast i16 {operand} to {native}")
+    return operand if native is None else f.emit_value(f"bitcast i16 {operand} to {native}")
 
 
 LOWERINGS: Lowerings = {

@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Block
 
 from ...dialects.attributes import ABOUT_ARGUMENT
 from ..runtime.signature import Failure
-from .function import FunctionEmitter, Lowerings, Value, unsupported
-from .types import constant, register_type
+from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
+from .types import constant_value_of_operand, register_type
 
 Body = Callable[[str, list[Value]], list[str]]
 """Emits the body of a loop, given the induction variable and the carried values; returns the components of the next
@@ -22,8 +22,8 @@ values.
 """
 
 
-def loop(
-    f: FunctionEmitter,
+def emit_loop(
+    f: LlvmFunctionEmitter,
     kind: str,
     bounds: tuple[str, str, str],
     types: Sequence[Attribute],
@@ -35,38 +35,38 @@ def loop(
     values of `types` with components `initial`. Returns the carried values after the loop.
     """
     lower, upper, step = bounds
-    inside, after = f.label("loop"), f.label("done")
+    inside, after = f.fresh_label("loop"), f.fresh_label("done")
     before = f.current
     _enter(f, kind, bounds, inside, after)
-    f.start(inside)
-    variable, phi_line = f.fresh(hint), f.reserve()
+    f.start_block(inside)
+    variable, phi_line = f.fresh_name(hint), f.reserve_line()
     carried, phis = f.phis(types, [(before, initial)])
     with f.stack_scope():
         last = body(variable, carried)
-    next_index = f.op(f"add {'nsw ' if kind == 'i64' else ''}{kind} {variable}, {step}")
-    again = f.op(f"icmp slt {kind} {next_index}, {upper}")
-    f.fill(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
+    next_index = f.emit_value(f"add {'nsw ' if kind == 'i64' else ''}{kind} {variable}, {step}")
+    again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
+    f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
     f.close_phis(phis, f.current, last)
     latch = f.current
     f.branch_if(again, inside, after)
-    f.start(after)
+    f.start_block(after)
     results, phis = f.phis(types, [(before, initial), (latch, last)])
     f.close_phis(phis)
     return results
 
 
-def _enter(f: FunctionEmitter, kind: str, bounds: tuple[str, str, str], inside: str, after: str) -> None:
+def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], inside: str, after: str) -> None:
     """Branches to the loop or past it. Both edges are emitted even for constant bounds, so each phi has two edges
     always.
     """
-    lower, upper = constant(bounds[0]), constant(bounds[1])
+    lower, upper = constant_value_of_operand(bounds[0]), constant_value_of_operand(bounds[1])
     if lower is not None and upper is not None:
         f.branch_if("true" if lower < upper else "false", inside, after)
     else:
-        f.branch_if(f.op(f"icmp slt {kind} {bounds[0]}, {bounds[1]}"), inside, after)
+        f.branch_if(f.emit_value(f"icmp slt {kind} {bounds[0]}, {bounds[1]}"), inside, after)
 
 
-def _for(f: FunctionEmitter, op: scf.ForOp) -> None:
+def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
     block = op.body.block
     variable, *arguments = block.args
 
@@ -80,7 +80,7 @@ def _for(f: FunctionEmitter, op: scf.ForOp) -> None:
     _bind_all(
         f,
         op.res,
-        loop(
+        emit_loop(
             f,
             register_type(op.lb.type),
             (lower, upper, step),
@@ -92,26 +92,26 @@ def _for(f: FunctionEmitter, op: scf.ForOp) -> None:
     )
 
 
-def _bind_all(f: FunctionEmitter, values: Sequence[object], to: Sequence[Value]) -> None:
+def _bind_all(f: LlvmFunctionEmitter, values: Sequence[object], to: Sequence[Value]) -> None:
     for value, bound in zip(values, to, strict=True):
         f.bind(value, bound)  # pyright: ignore[reportArgumentType]
 
 
-def _walk(f: FunctionEmitter, block: Block) -> list[str]:
+def _walk(f: LlvmFunctionEmitter, block: Block) -> list[str]:
     """Emits `block`; returns the components of the operands of its `scf.yield`."""
     f.walk(block)
     assert block.last_op is not None
     return f.all_components(block.last_op.operands)
 
 
-def _parallel(f: FunctionEmitter, op: scf.ParallelOp) -> None:
+def _parallel(f: LlvmFunctionEmitter, op: scf.ParallelOp) -> None:
     if op.initVals:
-        raise unsupported(op, "reductions are not supported, use loop-carried values")
+        raise lowering_unsupported(op, "reductions are not supported, use loop-carried values")
     bounds = list(zip(f.operands(op.lowerBound), f.operands(op.upperBound), f.operands(op.step), strict=True))
     _nest(f, op, bounds, 0)
 
 
-def _nest(f: FunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, str, str]], axis: int) -> None:
+def _nest(f: LlvmFunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, str, str]], axis: int) -> None:
     if axis == len(bounds):
         f.walk(op.body.block)
         return
@@ -122,32 +122,32 @@ def _nest(f: FunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, str, s
         _nest(f, op, bounds, axis + 1)
         return []
 
-    loop(f, "i64", bounds[axis], [], [], body, variable.name_hint)
+    emit_loop(f, "i64", bounds[axis], [], [], body, variable.name_hint)
 
 
-def _if(f: FunctionEmitter, op: scf.IfOp) -> None:
-    then, otherwise, join = f.label("then"), f.label("else"), f.label("join")
+def _if(f: LlvmFunctionEmitter, op: scf.IfOp) -> None:
+    then, otherwise, join = f.fresh_label("then"), f.fresh_label("else"), f.fresh_label("join")
     blocks = [op.true_region.block, *op.false_region.blocks]
     f.branch_if(f.operand(op.cond), then, otherwise if len(blocks) == 2 else join)
     edges: list[tuple[str, list[str]]] = []
     for label, block in zip((then, otherwise), blocks, strict=False):
-        f.start(label)
+        f.start_block(label)
         components = _walk(f, block)
         edges.append((f.current, components))
         f.branch(join)
-    f.start(join)
+    f.start_block(join)
     results, phis = f.phis([result.type for result in op.output], edges)
     f.close_phis(phis)
     _bind_all(f, op.output, results)
 
 
-def _while(f: FunctionEmitter, op: scf.WhileOp) -> None:
-    header, inside, after = f.label("while"), f.label("do"), f.label("done")
+def _while(f: LlvmFunctionEmitter, op: scf.WhileOp) -> None:
+    header, inside, after = f.fresh_label("while"), f.fresh_label("do"), f.fresh_label("done")
     before, test = op.before_region.block, op.before_region.block.last_op
     assert isinstance(test, scf.ConditionOp)
     entered = f.current
     f.branch(header)
-    f.start(header)
+    f.start_block(header)
     types = [value.type for value in op.arguments]
     carried, phis = f.phis(types, [(entered, f.all_components(op.arguments))])
     _bind_all(f, before.args, carried)
@@ -155,23 +155,23 @@ def _while(f: FunctionEmitter, op: scf.WhileOp) -> None:
         f.walk(before)
     arguments = [f.value(value) for value in test.args]
     f.branch_if(f.operand(test.condition), inside, after)
-    f.start(inside)
+    f.start_block(inside)
     _bind_all(f, op.after_region.block.args, arguments)
     with f.stack_scope():
         last = _walk(f, op.after_region.block)
     f.close_phis(phis, f.current, last)
     f.branch(header)
-    f.start(after)
+    f.start_block(after)
     _bind_all(f, op.res, arguments)
 
 
-def _assert(f: FunctionEmitter, op: cf.AssertOp) -> None:
+def _assert(f: LlvmFunctionEmitter, op: cf.AssertOp) -> None:
     about_argument = ABOUT_ARGUMENT in op.attributes
     message = op.msg.data if about_argument else f"assertion failed: {op.msg.data}"
     f.check(f.operand(op.arg), str(f.module.failure(Failure(message, about_argument))))
 
 
-def _emit_nothing(f: FunctionEmitter, op: object) -> None:
+def _emit_nothing(f: LlvmFunctionEmitter, op: object) -> None:
     """Emits nothing for a terminator: the enclosing operation reads its operands."""
 
 

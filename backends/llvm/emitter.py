@@ -15,7 +15,7 @@ from ..runtime.signature import Failure, FunctionSignature, PackedSignature
 from . import arith, calls, control, math, vector
 from . import gpu as launches
 from . import memref as buffers
-from .function import Lowering, Lowerings, symbol, unsupported
+from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
 from .signatures import function_signature, packed_signature
 from .types import byte_size, dense_bytes, escape
 
@@ -85,10 +85,10 @@ class _ModuleEmitter:
                 case func.FuncOp() | gpu.ModuleOp():
                     pass  # declared at its calls; kernels belong to the device
                 case _:
-                    raise unsupported(op, "no LLVM lowering at the top of a module")
+                    raise lowering_unsupported(op, "no LLVM lowering at the top of a module")
         bodies += [calls.emit_entry(self, op) for op in public]
         declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
-        declared += [f"{symbol(name)} = external global i8" for name in self._external]
+        declared += [f"{global_symbol(name)} = external global i8" for name in self._external]
         text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, _FOOTER]))
         return EmittedModule(
             text,
@@ -102,7 +102,7 @@ class _ModuleEmitter:
         )
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
-        full = symbol(name)
+        full = global_symbol(name)
         signature = f"{result} {full}({', '.join(parameters)})"
         known, _ = self._declared.setdefault(name, (signature, attributes))
         if known != signature:
@@ -112,12 +112,12 @@ class _ModuleEmitter:
     def external(self, name: str) -> str:
         if name not in self._external:
             self._external.append(name)
-        return symbol(name)
+        return global_symbol(name)
 
     def helper(self, name: str, text: Callable[[], str]) -> str:
         if name not in self._helpers:
             self._helpers[name] = text()
-        return symbol(name)
+        return global_symbol(name)
 
     def failure(self, failure: Failure) -> int:
         return self._failures.setdefault(failure, len(self._failures) + 1)
@@ -133,16 +133,16 @@ class _ModuleEmitter:
     def lowering(self, op: Operation) -> Lowering:
         lowering = LOWERINGS.get(type(op))
         if lowering is None:
-            raise unsupported(op, "no LLVM lowering")
+            raise lowering_unsupported(op, "no LLVM lowering")
         return lowering
 
 
 def _emit_global(op: memref.GlobalOp) -> str:
-    name = symbol(buffers.global_name(op.sym_name.data))
+    name = global_symbol(buffers.global_name(op.sym_name.data))
     count = 1
     for extent in op.type.get_shape():
         if extent < 0:
-            raise unsupported(op, f"a global needs a static shape, got {op.type}")
+            raise lowering_unsupported(op, f"a global needs a static shape, got {op.type}")
         count *= extent
     size = count * byte_size(op.type.element_type)
     value = (

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ..runtime.signature import Failure
-from .types import constant, layout_of, mangle, register_type
+from .types import constant_value_of_operand, intrinsic_suffix, layout_of, register_type
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ Value = str | MemRef
 """The lowered form of an SSA value: an LLVM operand (a name or a constant) or a buffer."""
 
 
-class Module(Protocol):
+class LlvmModule(Protocol):
     """The services of the enclosing module that a function emitter requires."""
 
     native_half: bool
@@ -73,7 +73,7 @@ Lowering = Callable[["FunctionEmitter", Any], None]
 Lowerings = Mapping[type[Operation], Lowering]
 
 
-def where(op: Operation) -> str:
+def location_suffix(op: Operation) -> str:
     """` at file:line:column`, or an empty string if `op` has no location."""
     location = op.location
     if isinstance(location, FileLineColLoc):
@@ -81,15 +81,15 @@ def where(op: Operation) -> str:
     return ""
 
 
-def unsupported(op: Operation, message: str) -> UnsupportedError:
+def lowering_unsupported(op: Operation, message: str) -> UnsupportedError:
     """The error for an operation that cannot be compiled."""
-    return UnsupportedError(f"{op.name}{where(op)}: {message}")
+    return UnsupportedError(f"{op.name}{location_suffix(op)}: {message}")
 
 
-class FunctionEmitter:
+class LlvmFunctionEmitter:
     """The text of a function under construction. Lowerings call `operand`/`memref`, then `define` or `bind`."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: LlvmModule) -> None:
         self.module = module
         self.current = "entry"
         """The label of the current block, the predecessor in the phis of its successors."""
@@ -103,7 +103,7 @@ class FunctionEmitter:
 
     # names and text
 
-    def fresh(self, hint: str | None = None) -> str:
+    def fresh_name(self, hint: str | None = None) -> str:
         """A new local name; `hint` makes it readable."""
         self._names += 1
         return f"%{hint or ''}.{self._names}"
@@ -112,17 +112,17 @@ class FunctionEmitter:
         """Appends an instruction."""
         self._lines.append("  " + text)
 
-    def op(self, text: str, hint: str | None = None) -> str:
+    def emit_value(self, text: str, hint: str | None = None) -> str:
         """Appends an instruction with a result; returns the name of the result."""
-        name = self.fresh(hint)
+        name = self.fresh_name(hint)
         self.emit(f"{name} = {text}")
         return name
 
-    def label(self, hint: str) -> str:
+    def fresh_label(self, hint: str) -> str:
         """A new block name, without its %."""
-        return self.fresh(hint)[1:]
+        return self.fresh_name(hint)[1:]
 
-    def start(self, label: str) -> None:
+    def start_block(self, label: str) -> None:
         """Begins the block `label`."""
         self._lines.append(f"{label}:")
         self.current = label
@@ -133,17 +133,17 @@ class FunctionEmitter:
     def branch_if(self, condition: str, then: str, otherwise: str, suffix: str = "") -> None:
         self.emit(f"br i1 {condition}, label %{then}, label %{otherwise}{suffix}")
 
-    def reserve(self) -> int:
+    def reserve_line(self) -> int:
         """Reserves a line to be written later by `fill`; returns its index."""
         self._lines.append("")
         return len(self._lines) - 1
 
-    def fill(self, place: int, text: str) -> None:
+    def fill_line(self, place: int, text: str) -> None:
         self._lines[place] = "  " + text
 
-    def entry(self, text: str) -> str:
+    def emit_in_entry(self, text: str) -> str:
         """Appends an instruction with a result (an alloca) to the entry block; returns the name of the result."""
-        name = self.fresh()
+        name = self.fresh_name()
         self._entry.append(f"  {name} = {text}")
         return name
 
@@ -174,7 +174,7 @@ class FunctionEmitter:
 
     def define(self, value: SSAValue, text: str) -> None:
         """Appends the instruction that computes `value`."""
-        self.bind(value, self.op(text, value.name_hint))
+        self.bind(value, self.emit_value(text, value.name_hint))
 
     def intrinsic(
         self,
@@ -187,11 +187,11 @@ class FunctionEmitter:
         """The text of a call of `llvm.NAME`, which is declared. `arguments`: (type, operand). `overloads`: the types in
         its name, by default the result's.
         """
-        full = ".".join(["llvm", name, *map(mangle, overloads if overloads is not None else [result])])
+        full = ".".join(["llvm", name, *map(intrinsic_suffix, overloads if overloads is not None else [result])])
         callee = self.module.declare(
             full, result, [type.split(" ")[0] if type.startswith("ptr") else type for type, _ in arguments]
         )
-        return call(callee, result, arguments, flags)
+        return call_instruction(callee, result, arguments, flags)
 
     # Composite values: the components of a value in block arguments, calls and selects
 
@@ -202,7 +202,7 @@ class FunctionEmitter:
         if not isinstance(type, MemRefType):
             return [register_type(type)]
         layout = layout_of(type)
-        return ["ptr"] + ["i64"] * (layout.shape.count(None) + layout.open_strides + (layout.offset is None))
+        return ["ptr"] + ["i64"] * (layout.shape.count(None) + layout.dynamic_stride_count + (layout.offset is None))
 
     def components(self, value: SSAValue) -> list[str]:
         """The components of `value`, with the types of `component_types`."""
@@ -245,8 +245,8 @@ class FunctionEmitter:
             names.append([])
             for part in self.component_types(type):
                 edges = ", ".join(f"[ {operands[column]}, %{label} ]" for label, operands in incoming)
-                name = self.fresh()
-                places.append((self.reserve(), f"{name} = phi {part} ", edges))
+                name = self.fresh_name()
+                places.append((self.reserve_line(), f"{name} = phi {part} ", edges))
                 names[-1].append(name)
                 column += 1
         return [self.assemble(type, parts) for type, parts in zip(types, names, strict=True)], places
@@ -257,7 +257,7 @@ class FunctionEmitter:
         """Writes the phis, with another edge from block `label` if given."""
         for index, (place, head, edges) in enumerate(places):
             last = f", [ {operands[index]}, %{label} ]" if label is not None else ""
-            self.fill(place, head + edges + last)
+            self.fill_line(place, head + edges + last)
 
     def all_components(self, values: Iterable[SSAValue]) -> list[str]:
         return [part for value in values for part in self.components(value)]
@@ -265,20 +265,20 @@ class FunctionEmitter:
     # index arithmetic: 64 bits, constant-folded, without signed overflow because the values are addresses
 
     def multiply(self, lhs: str, rhs: str) -> str:
-        a, b = constant(lhs), constant(rhs)
+        a, b = constant_value_of_operand(lhs), constant_value_of_operand(rhs)
         if a is not None and b is not None:
             return str(a * b)
         if a == 1 or b == 0:
             return rhs
-        return lhs if b == 1 or a == 0 else self.op(f"mul nsw i64 {lhs}, {rhs}")
+        return lhs if b == 1 or a == 0 else self.emit_value(f"mul nsw i64 {lhs}, {rhs}")
 
     def add(self, lhs: str, rhs: str) -> str:
-        a, b = constant(lhs), constant(rhs)
+        a, b = constant_value_of_operand(lhs), constant_value_of_operand(rhs)
         if a is not None and b is not None:
             return str(a + b)
         if a == 0:
             return rhs
-        return lhs if b == 0 else self.op(f"add nsw i64 {lhs}, {rhs}")
+        return lhs if b == 0 else self.emit_value(f"add nsw i64 {lhs}, {rhs}")
 
     def product(self, factors: Iterable[str]) -> str:
         result = "1"
@@ -290,18 +290,18 @@ class FunctionEmitter:
 
     def check(self, condition: str, status: str) -> None:
         """Returns from the function with `status` unless `condition` (an i1) holds."""
-        success = self.label("ok")
+        success = self.fresh_label("ok")
         self._exits.append((status, self.current))
         self.branch_if(condition, success, "fail", ", !prof !0")
-        self.start(success)
+        self.start_block(success)
 
     def check_status(self, status: str) -> None:
         """Returns from the function with `status`, an i32, unless it is 0."""
-        self.check(self.op(f"icmp eq i32 {status}, 0"), status)
+        self.check(self.emit_value(f"icmp eq i32 {status}, 0"), status)
 
     def own(self, pointer: str, release: Release | None = None) -> None:
         """Registers an allocation: a failure frees it, by `release` or by `free`."""
-        slot = self.entry("alloca ptr")
+        slot = self.emit_in_entry("alloca ptr")
         self._entry.append(f"  store ptr null, ptr {slot}")
         self.emit(f"store ptr {pointer}, ptr {slot}")
         self._owners[pointer] = slot, release or _free
@@ -325,12 +325,12 @@ class FunctionEmitter:
         """Restores the stack pointer at the end if the scope called `use_stack`: a loop body must not grow the stack in
         every iteration.
         """
-        line = self.reserve()
+        line = self.reserve_line()
         self._dynamic_stack.append(False)
         yield
         if self._dynamic_stack.pop():
-            saved = self.fresh("stack")
-            self.fill(line, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
+            saved = self.fresh_name("stack")
+            self.fill_line(line, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
             self.emit(self.intrinsic("stackrestore", "void", [("ptr", saved)], overloads=["ptr"]))
 
     def use_stack(self) -> None:
@@ -341,20 +341,20 @@ class FunctionEmitter:
         """The text of the function with the header `head`."""
         if self._exits:
             edges = ", ".join(f"[ {status}, %{label} ]" for status, label in self._exits)
-            self.start("fail")
+            self.start_block("fail")
             self.emit(f"%status = phi i32 {edges}")
             for slot, release in self._owners.values():
-                release(self, self.op(f"load ptr, ptr {slot}", "live"))
+                release(self, self.emit_value(f"load ptr, ptr {slot}", "live"))
             self.emit("ret i32 %status")
         lines = [f"{head} {{", "entry:", *self._entry, *(line for line in self._lines if line)]
         return "\n".join([*lines, "}"])
 
 
-Release = Callable[[FunctionEmitter, str], None]
+Release = Callable[[LlvmFunctionEmitter, str], None]
 """Emits the release of the memory at a pointer, which may be null."""
 
 
-def _free(f: FunctionEmitter, pointer: str) -> None:
+def _free(f: LlvmFunctionEmitter, pointer: str) -> None:
     f.emit(f"call void {f.module.declare(*FREE)}(ptr {pointer})")
 
 
@@ -362,14 +362,14 @@ FREE = ("free", "void", ("ptr",), "nounwind")
 """The declaration of `free`."""
 
 
-def symbol(name: str) -> str:
+def global_symbol(name: str) -> str:
     """A global name in LLVM's syntax, quoted if necessary."""
     if _PLAIN_NAME.fullmatch(name):
         return f"@{name}"
     return '@"' + "".join(c if c in _PLAIN else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
 
 
-def call(callee: str, result: str, arguments: Iterable[tuple[str, str]], flags: str = "") -> str:
+def call_instruction(callee: str, result: str, arguments: Iterable[tuple[str, str]], flags: str = "") -> str:
     """The text of a call."""
     operands = ", ".join(f"{type} {operand}" for type, operand in arguments)
     return f"call {flags + ' ' if flags else ''}{result} {callee}({operands})"

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import Float32Type, IndexType, i64
 from xdsl.ir import Attribute, Operation
 
 from ...core.dtypes import is_small_float
-from .arith import fast_math, refuse_small_float, sign_bit
-from .function import FunctionEmitter, Lowerings, call
-from .types import element_type, lanes, register_type, splat, splat_int
+from .arith import fast_math, llvm_sign_bit, refuse_small_float
+from .function import LlvmFunctionEmitter, Lowerings, call_instruction
+from .types import lane_count, llvm_element_type, register_type, splat, splat_int
 
 _INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "fabs",
@@ -64,105 +64,109 @@ _BIT_COUNTS: dict[type[Operation], str] = {math.CtPopOp: "ctpop"}
 _ZERO_COUNTS: dict[type[Operation], str] = {math.CountLeadingZerosOp: "ctlz", math.CountTrailingZerosOp: "cttz"}
 
 
-def _intrinsic(f: FunctionEmitter, op: Operation) -> None:
+def _intrinsic(f: LlvmFunctionEmitter, op: Operation) -> None:
     refuse_small_float(op)
     kind = register_type(op.results[0].type)
     arguments = [(kind, operand) for operand in f.operands(op.operands)]
     f.define(op.results[0], f.intrinsic(_INTRINSICS[type(op)], kind, arguments, fast_math(op)))
 
 
-def _libm(f: FunctionEmitter, op: Operation) -> None:
+def _libm(f: LlvmFunctionEmitter, op: Operation) -> None:
     refuse_small_float(op)
     type_ = op.results[0].type
-    scalar = register_type(element_type(type_))
+    scalar = register_type(llvm_element_type(type_))
     name = _LIBM[type(op)] + ("f" if scalar == "float" else "")
     callee = f.module.declare(name, scalar, [scalar] * len(op.operands), _LIBM_ATTRIBUTES)
-    by_lane(f, op, lambda *operands: call(callee, scalar, [(scalar, x) for x in operands], fast_math(op)))
+    emit_per_lane(
+        f, op, lambda *operands: call_instruction(callee, scalar, [(scalar, x) for x in operands], fast_math(op))
+    )
 
 
-def by_lane(f: FunctionEmitter, op: Operation, instruction: Callable[..., str]) -> None:
+def emit_per_lane(f: LlvmFunctionEmitter, op: Operation, instruction: Callable[..., str]) -> None:
     """Computes the result of `op` by a scalar instruction per lane of its operands."""
-    (result,), count = op.results, lanes(op.results[0].type)
+    (result,), count = op.results, lane_count(op.results[0].type)
     operands = f.operands(op.operands)
     if count is None:
         f.define(result, instruction(*operands))
         return
     kinds = [register_type(operand.type) for operand in op.operands]
-    vector, scalar = register_type(result.type), register_type(element_type(result.type))
+    vector, scalar = register_type(result.type), register_type(llvm_element_type(result.type))
     result_vector = "poison"
     for lane in range(count):
-        parts = [f.op(f"extractelement {kind} {x}, i64 {lane}") for kind, x in zip(kinds, operands, strict=True)]
-        result_vector = f.op(
-            f"insertelement {vector} {result_vector}, {scalar} {f.op(instruction(*parts))}, i64 {lane}"
+        parts = [
+            f.emit_value(f"extractelement {kind} {x}, i64 {lane}") for kind, x in zip(kinds, operands, strict=True)
+        ]
+        result_vector = f.emit_value(
+            f"insertelement {vector} {result_vector}, {scalar} {f.emit_value(instruction(*parts))}, i64 {lane}"
         )
     f.bind(result, result_vector)
 
 
-def _absf(f: FunctionEmitter, op: math.AbsFOp) -> None:
+def _absf(f: LlvmFunctionEmitter, op: math.AbsFOp) -> None:
     kind = register_type(op.result.type)
     if is_small_float(op.result.type):
-        f.define(op.result, f"and {kind} {f.operand(op.operand)}, {splat_int(sign_bit(op) - 1, kind)}")
+        f.define(op.result, f"and {kind} {f.operand(op.operand)}, {splat_int(llvm_sign_bit(op) - 1, kind)}")
     else:
         _intrinsic(f, op)
 
 
-def _copysign(f: FunctionEmitter, op: math.CopySignOp) -> None:
+def _copysign(f: LlvmFunctionEmitter, op: math.CopySignOp) -> None:
     if not is_small_float(op.result.type):
         _intrinsic(f, op)
         return
-    kind, bit = register_type(op.result.type), sign_bit(op)
+    kind, bit = register_type(op.result.type), llvm_sign_bit(op)
     magnitude, sign = f.operands(op.operands)
-    magnitude = f.op(f"and {kind} {magnitude}, {splat_int(bit - 1, kind)}")
-    sign = f.op(f"and {kind} {sign}, {splat_int(bit, kind)}")
+    magnitude = f.emit_value(f"and {kind} {magnitude}, {splat_int(bit - 1, kind)}")
+    sign = f.emit_value(f"and {kind} {sign}, {splat_int(bit, kind)}")
     f.define(op.result, f"or {kind} {magnitude}, {sign}")
 
 
-def _absi(f: FunctionEmitter, op: math.AbsIOp) -> None:
+def _absi(f: LlvmFunctionEmitter, op: math.AbsIOp) -> None:
     _intrinsic_with_flag(f, op, "abs")
 
 
-def _count_zeros(f: FunctionEmitter, op: math.CountLeadingZerosOp) -> None:
+def _count_zeros(f: LlvmFunctionEmitter, op: math.CountLeadingZerosOp) -> None:
     _intrinsic_with_flag(f, op, _ZERO_COUNTS[type(op)])
 
 
-def _intrinsic_with_flag(f: FunctionEmitter, op: Operation, name: str) -> None:
+def _intrinsic_with_flag(f: LlvmFunctionEmitter, op: Operation, name: str) -> None:
     """Emits an intrinsic whose second argument, whether the edge case (smallest integer, zero) is poison, is false."""
     kind = register_type(op.results[0].type)
     f.define(op.results[0], f.intrinsic(name, kind, [(kind, f.operand(op.operands[0])), ("i1", "false")]))
 
 
-def _count_bits(f: FunctionEmitter, op: math.CtPopOp) -> None:
+def _count_bits(f: LlvmFunctionEmitter, op: math.CtPopOp) -> None:
     kind = register_type(op.result.type)
     f.define(op.result, f.intrinsic(_BIT_COUNTS[type(op)], kind, [(kind, f.operand(op.operand))]))
 
 
-def _rsqrt(f: FunctionEmitter, op: math.RsqrtOp) -> None:
+def _rsqrt(f: LlvmFunctionEmitter, op: math.RsqrtOp) -> None:
     refuse_small_float(op)
     kind, flags = register_type(op.result.type), fast_math(op)
-    root = f.op(f.intrinsic("sqrt", kind, [(kind, f.operand(op.operand))], flags))
+    root = f.emit_value(f.intrinsic("sqrt", kind, [(kind, f.operand(op.operand))], flags))
     f.define(op.result, f"fdiv {flags + ' ' if flags else ''}{kind} {splat(_ONE, op.result.type)}, {root}")
 
 
-def _fpowi(f: FunctionEmitter, op: math.FPowIOp) -> None:
+def _fpowi(f: LlvmFunctionEmitter, op: math.FPowIOp) -> None:
     refuse_small_float(op)
-    count, kind = lanes(op.result.type), register_type(op.result.type)
+    count, kind = lane_count(op.result.type), register_type(op.result.type)
     wide = "double" if count is None else f"<{count} x double>"
-    power = f.op(f"sitofp {register_type(op.rhs.type)} {f.operand(op.rhs)} to {wide}")
-    narrow = isinstance(element_type(op.result.type), Float32Type)
-    base = f.op(f"fpext {kind} {f.operand(op.lhs)} to {wide}") if narrow else f.operand(op.lhs)
-    result = f.op(f.intrinsic("pow", wide, [(wide, base), (wide, power)], fast_math(op)))
-    f.bind(op.result, f.op(f"fptrunc {wide} {result} to {kind}") if narrow else result)
+    power = f.emit_value(f"sitofp {register_type(op.rhs.type)} {f.operand(op.rhs)} to {wide}")
+    narrow = isinstance(llvm_element_type(op.result.type), Float32Type)
+    base = f.emit_value(f"fpext {kind} {f.operand(op.lhs)} to {wide}") if narrow else f.operand(op.lhs)
+    result = f.emit_value(f.intrinsic("pow", wide, [(wide, base), (wide, power)], fast_math(op)))
+    f.bind(op.result, f.emit_value(f"fptrunc {wide} {result} to {kind}") if narrow else result)
 
 
-def _ipowi(f: FunctionEmitter, op: math.IPowIOp) -> None:
+def _ipowi(f: LlvmFunctionEmitter, op: math.IPowIOp) -> None:
     scalar = _integer_type(op.result.type)
     name = f"ipowi.{scalar}"
     callee = f.module.helper(name, lambda: _ipowi_helper(name, scalar))
-    by_lane(f, op, lambda *operands: call(callee, scalar, [(scalar, x) for x in operands]))
+    emit_per_lane(f, op, lambda *operands: call_instruction(callee, scalar, [(scalar, x) for x in operands]))
 
 
 def _integer_type(type: Attribute) -> str:
-    scalar = element_type(type)
+    scalar = llvm_element_type(type)
     return register_type(i64 if isinstance(scalar, IndexType) else scalar)
 
 

@@ -24,10 +24,18 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import is_small_float
 from ..runtime.signature import Failure
-from .control import loop
-from .function import FREE, FunctionEmitter, Lowerings, MemRef, symbol, unsupported
+from .control import emit_loop
+from .function import FREE, LlvmFunctionEmitter, Lowerings, MemRef, global_symbol, lowering_unsupported
 from .small_floats import extend, truncate
-from .types import byte_size, constant, is_bool, is_part_of_byte, layout_of, memory_type, register_type
+from .types import (
+    byte_size,
+    constant_value_of_operand,
+    is_bool,
+    is_sub_byte,
+    layout_of,
+    llvm_memory_type,
+    register_type,
+)
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _OUT_OF_MEMORY = Failure("out of memory")
@@ -37,12 +45,12 @@ def _type(value: SSAValue) -> MemRefType:
     return cast(MemRefType, value.type)
 
 
-def element(value: SSAValue) -> Attribute:
+def element_pointer(value: SSAValue) -> Attribute:
     """The element type of a buffer."""
     return _type(value).element_type
 
 
-def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> str:
+def linear_index(f: LlvmFunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> str:
     """The linear index of an element, in elements from the pointer."""
     position = buffer.offset
     for index, stride in zip(indices, buffer.strides, strict=True):
@@ -50,27 +58,31 @@ def linear_index(f: FunctionEmitter, buffer: MemRef, indices: Sequence[str]) -> 
     return position
 
 
-def address(f: FunctionEmitter, buffer: SSAValue, indices: Sequence[SSAValue], *, inbounds: bool = True) -> str:
+def address_of_element(
+    f: LlvmFunctionEmitter, buffer: SSAValue, indices: Sequence[SSAValue], *, inbounds: bool = True
+) -> str:
     """A pointer to an element of `buffer`. inbounds: the element exists; False where a mask may exclude it."""
     value = f.memref(buffer)
     position = linear_index(f, value, f.operands(indices))
-    return element_pointer(f, value.pointer, element(buffer), position, inbounds=inbounds)
+    return element_pointer(f, value.pointer, element_pointer(buffer), position, inbounds=inbounds)
 
 
-def element_pointer(f: FunctionEmitter, pointer: str, type: Attribute, position: str, *, inbounds: bool = True) -> str:
-    if constant(position) == 0:
+def element_pointer(
+    f: LlvmFunctionEmitter, pointer: str, type: Attribute, position: str, *, inbounds: bool = True
+) -> str:
+    if constant_value_of_operand(position) == 0:
         return pointer
     kind = "getelementptr inbounds" if inbounds else "getelementptr"
-    return f.op(f"{kind} {memory_type(type)}, ptr {pointer}, i64 {position}")
+    return f.emit_value(f"{kind} {llvm_memory_type(type)}, ptr {pointer}, i64 {position}")
 
 
-def start(f: FunctionEmitter, buffer: SSAValue) -> str:
+def first_element_pointer(f: LlvmFunctionEmitter, buffer: SSAValue) -> str:
     """A pointer to the first element."""
     value = f.memref(buffer)
-    return element_pointer(f, value.pointer, element(buffer), value.offset)
+    return element_pointer(f, value.pointer, element_pointer(buffer), value.offset)
 
 
-def access(op: Operation, type: Attribute) -> str:
+def access_suffix(op: Operation, type: Attribute) -> str:
     """The suffix of a load or store by `op` of a value of `type`: alignment, cache hint."""
     alignment = op.attributes.get("alignment")
     bytes_ = alignment.value.data if isinstance(alignment, IntegerAttr) else byte_size(type)
@@ -78,88 +90,93 @@ def access(op: Operation, type: Attribute) -> str:
     return f", align {bytes_}" + (", !nontemporal !1" if hint is not None and bool(cast(Any, hint)) else "")
 
 
-def read(f: FunctionEmitter, type: Attribute, pointer: str, suffix: str, hint: str | None = None) -> str:
+def load_value(f: LlvmFunctionEmitter, type: Attribute, pointer: str, suffix: str, hint: str | None = None) -> str:
     """Loads a value of `type`."""
-    return from_memory(f, type, f.op(f"load {memory_type(type)}, ptr {pointer}{suffix}", hint), hint)
+    return from_memory(f, type, f.emit_value(f"load {llvm_memory_type(type)}, ptr {pointer}{suffix}", hint), hint)
 
 
-def write(f: FunctionEmitter, type: Attribute, value: str, pointer: str, suffix: str) -> None:
+def store_value(f: LlvmFunctionEmitter, type: Attribute, value: str, pointer: str, suffix: str) -> None:
     """Stores a value of `type`."""
-    f.emit(f"store {memory_type(type)} {to_memory(f, type, value)}, ptr {pointer}{suffix}")
+    f.emit(f"store {llvm_memory_type(type)} {to_memory(f, type, value)}, ptr {pointer}{suffix}")
 
 
-def to_memory(f: FunctionEmitter, type: Attribute, value: str) -> str:
+def to_memory(f: LlvmFunctionEmitter, type: Attribute, value: str) -> str:
     """A value converted to its type in memory."""
-    return f.op(f"zext {register_type(type)} {value} to {memory_type(type)}") if is_part_of_byte(type) else value
+    return (
+        f.emit_value(f"zext {register_type(type)} {value} to {llvm_memory_type(type)}") if is_sub_byte(type) else value
+    )
 
 
-def from_memory(f: FunctionEmitter, type: Attribute, value: str, hint: str | None = None) -> str:
+def from_memory(f: LlvmFunctionEmitter, type: Attribute, value: str, hint: str | None = None) -> str:
     """A value converted from its type in memory; any byte but 0 is a true i1."""
-    kind = memory_type(type)
+    kind = llvm_memory_type(type)
     if is_bool(type):
-        return f.op(f"icmp ne {kind} {value}, {_zero(kind)}", hint)
-    return f.op(f"trunc {kind} {value} to {register_type(type)}", hint) if is_part_of_byte(type) else value
+        return f.emit_value(f"icmp ne {kind} {value}, {_zero(kind)}", hint)
+    return f.emit_value(f"trunc {kind} {value} to {register_type(type)}", hint) if is_sub_byte(type) else value
 
 
 def _zero(kind: str) -> str:
     return "zeroinitializer" if kind.startswith("<") else "0"
 
 
-def _load(f: FunctionEmitter, op: memref.LoadOp) -> None:
+def _load(f: LlvmFunctionEmitter, op: memref.LoadOp) -> None:
     type = op.res.type
-    f.bind(op.res, read(f, type, address(f, op.memref, op.indices), access(op, type), op.res.name_hint))
+    f.bind(
+        op.res,
+        load_value(f, type, address_of_element(f, op.memref, op.indices), access_suffix(op, type), op.res.name_hint),
+    )
 
 
-def _store(f: FunctionEmitter, op: memref.StoreOp) -> None:
+def _store(f: LlvmFunctionEmitter, op: memref.StoreOp) -> None:
     type = op.value.type
-    write(f, type, f.operand(op.value), address(f, op.memref, op.indices), access(op, type))
+    store_value(f, type, f.operand(op.value), address_of_element(f, op.memref, op.indices), access_suffix(op, type))
 
 
 _ATOMIC = {0: "fadd", 1: "add", 3: "fmaximum", 4: "max", 5: "umax", 6: "fminimum", 7: "min", 8: "umin"}
 
 
-def _atomic(f: FunctionEmitter, op: memref.AtomicRMWOp) -> None:
+def _atomic(f: LlvmFunctionEmitter, op: memref.AtomicRMWOp) -> None:
     kind = op.kind.value.data
-    if kind not in _ATOMIC or is_part_of_byte(op.value.type):
-        raise unsupported(op, f"no atomic operation {kind} on {op.value.type}")
+    if kind not in _ATOMIC or is_sub_byte(op.value.type):
+        raise lowering_unsupported(op, f"no atomic operation {kind} on {op.value.type}")
     type, value = register_type(op.value.type), f.operand(op.value)
-    pointer = address(f, op.memref, op.indices)
+    pointer = address_of_element(f, op.memref, op.indices)
     if is_small_float(op.value.type):
         f.bind(op.result, _compare_exchange(f, op, pointer, value))
     else:
-        f.bind(op.result, f.op(f"atomicrmw {_ATOMIC[kind]} ptr {pointer}, {type} {value} monotonic"))
+        f.bind(op.result, f.emit_value(f"atomicrmw {_ATOMIC[kind]} ptr {pointer}, {type} {value} monotonic"))
 
 
-def _compare_exchange(f: FunctionEmitter, op: memref.AtomicRMWOp, pointer: str, value: str) -> str:
+def _compare_exchange(f: LlvmFunctionEmitter, op: memref.AtomicRMWOp, pointer: str, value: str) -> str:
     """An atomic update by compare-and-exchange, repeated until no other thread has written in between. Returns the
     previous value of the element.
     """
     type, kind = op.value.type, register_type(op.value.type)
-    first = f.op(f"load atomic {kind}, ptr {pointer} monotonic, align {byte_size(type)}")
-    again, done = f.label("exchange"), f.label("exchanged")
+    first = f.emit_value(f"load atomic {kind}, ptr {pointer} monotonic, align {byte_size(type)}")
+    again, done = f.fresh_label("exchange"), f.fresh_label("exchanged")
     entered = f.current
     f.branch(again)
-    f.start(again)
+    f.start_block(again)
     (old,), phis = f.phis([type], [(entered, [first])])
     assert isinstance(old, str)
     new = _combine(f, op, old, value)
-    pair = f.op(f"cmpxchg ptr {pointer}, {kind} {old}, {kind} {new} monotonic monotonic")
-    current, is_done = (f.op(f"extractvalue {{ {kind}, i1 }} {pair}, {n}") for n in range(2))
+    pair = f.emit_value(f"cmpxchg ptr {pointer}, {kind} {old}, {kind} {new} monotonic monotonic")
+    current, is_done = (f.emit_value(f"extractvalue {{ {kind}, i1 }} {pair}, {n}") for n in range(2))
     f.close_phis(phis, f.current, [current])
     f.branch_if(is_done, done, again)
-    f.start(done)
+    f.start_block(done)
     return current
 
 
-def _combine(f: FunctionEmitter, op: memref.AtomicRMWOp, old: str, value: str) -> str:
+def _combine(f: LlvmFunctionEmitter, op: memref.AtomicRMWOp, old: str, value: str) -> str:
     """Combines a small float with the one in memory, in f32, and rounds the result."""
     type, f32 = op.value.type, Float32Type()
     wide = [("float", extend(f, each, type, f32)) for each in (old, value)]
     name = _ATOMIC[op.kind.value.data]
     if name == "fadd":
-        result = f.op(f"fadd float {wide[0][1]}, {wide[1][1]}")
+        result = f.emit_value(f"fadd float {wide[0][1]}, {wide[1][1]}")
     else:
-        result = f.op(f.intrinsic(name.removeprefix("f"), "float", wide))
+        result = f.emit_value(f.intrinsic(name.removeprefix("f"), "float", wide))
     return truncate(f, result, f32, type)
 
 
@@ -170,75 +187,77 @@ def _alignment(op: memref.AllocOp | memref.AllocaOp) -> int:
     return max(_ALIGNMENT, op.alignment.value.data) if op.alignment is not None else _ALIGNMENT
 
 
-def fresh_buffer(f: FunctionEmitter, op: Operation, buffer: SSAValue, pointer: str, sizes: list[str]) -> None:
+def bind_allocation(f: LlvmFunctionEmitter, op: Operation, buffer: SSAValue, pointer: str, sizes: list[str]) -> None:
     """Binds `buffer`, a result of `op`, to new contiguous memory at `pointer`."""
     if not layout_of(_type(buffer)).identity:
-        raise unsupported(op, f"a new buffer must be contiguous, got {buffer.type}")
+        raise lowering_unsupported(op, f"a new buffer must be contiguous, got {buffer.type}")
     f.bind(buffer, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
 
 
-def sizes_of(f: FunctionEmitter, buffer: SSAValue, dynamic_sizes: Sequence[SSAValue]) -> list[str]:
+def allocation_sizes(f: LlvmFunctionEmitter, buffer: SSAValue, dynamic_sizes: Sequence[SSAValue]) -> list[str]:
     """The sizes of new memory; the operands are the dynamic sizes of its type."""
     dynamic = iter(f.operands(dynamic_sizes))
     return [next(dynamic) if extent is None else str(extent) for extent in layout_of(_type(buffer)).shape]
 
 
-def _alloc(f: FunctionEmitter, op: memref.AllocOp) -> None:
-    sizes, alignment = sizes_of(f, op.memref, op.dynamic_sizes), _alignment(op)
-    size = byte_count(f, sizes, byte_size(element(op.memref)), alignment)
+def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
+    sizes, alignment = allocation_sizes(f, op.memref, op.dynamic_sizes), _alignment(op)
+    size = byte_count(f, sizes, byte_size(element_pointer(op.memref)), alignment)
     allocate = f.module.declare("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
-    pointer = f.op(f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint)
-    f.check(f.op(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_MEMORY)))
+    pointer = f.emit_value(
+        f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
+    )
+    f.check(f.emit_value(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_MEMORY)))
     f.own(pointer)
-    fresh_buffer(f, op, op.memref, pointer, sizes)
+    bind_allocation(f, op, op.memref, pointer, sizes)
 
 
-def byte_count(f: FunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
+def byte_count(f: LlvmFunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
     """The number of bytes to allocate: a positive multiple of the alignment. Exits the function on overflow."""
-    dynamic = [operand for operand in sizes if constant(operand) is None]
+    dynamic = [operand for operand in sizes if constant_value_of_operand(operand) is None]
     total = str(size)
     for operand in sizes:
-        if constant(operand) is not None:
+        if constant_value_of_operand(operand) is not None:
             total = f.multiply(total, operand)
     for operand in dynamic:
-        pair = f.op(
+        pair = f.emit_value(
             f.intrinsic("umul.with.overflow", "{ i64, i1 }", [("i64", total), ("i64", operand)], overloads=["i64"])
         )
-        total = f.op(f"extractvalue {{ i64, i1 }} {pair}, 0")
-        fits = f.op(f"xor i1 {f.op(f'extractvalue {{ i64, i1 }} {pair}, 1')}, true")
+        total = f.emit_value(f"extractvalue {{ i64, i1 }} {pair}, 0")
+        fits = f.emit_value(f"xor i1 {f.emit_value(f'extractvalue {{ i64, i1 }} {pair}, 1')}, true")
         f.check(fits, str(f.module.failure(_OUT_OF_MEMORY)))
-    known = constant(total)
+    known = constant_value_of_operand(total)
     if known is not None:
         return str(min(max(1, -(-known // alignment)) * alignment, 2**63 - alignment))
-    least = f.op(f.intrinsic("umax", "i64", [("i64", total), ("i64", "1")]))
-    rounded = f.op(f"and i64 {f.op(f'add i64 {least}, {alignment - 1}')}, {-alignment}")
-    wrapped = f.op(f"icmp ult i64 {rounded}, {least}")
-    return f.op(f"select i1 {wrapped}, i64 {-alignment}, i64 {rounded}")
+    least = f.emit_value(f.intrinsic("umax", "i64", [("i64", total), ("i64", "1")]))
+    rounded = f.emit_value(f"and i64 {f.emit_value(f'add i64 {least}, {alignment - 1}')}, {-alignment}")
+    wrapped = f.emit_value(f"icmp ult i64 {rounded}, {least}")
+    return f.emit_value(f"select i1 {wrapped}, i64 {-alignment}, i64 {rounded}")
 
 
-def _dealloc(f: FunctionEmitter, op: memref.DeallocOp) -> None:
+def _dealloc(f: LlvmFunctionEmitter, op: memref.DeallocOp) -> None:
     pointer = f.memref(op.memref).pointer
     if not f.disown(pointer):
-        raise unsupported(op, "the buffer must come from a memref.alloc of the same function")
+        raise lowering_unsupported(op, "the buffer must come from a memref.alloc of the same function")
     f.emit(f"call void {f.module.declare(*FREE)}(ptr {pointer})")
 
 
-def _alloca(f: FunctionEmitter, op: memref.AllocaOp) -> None:
+def _alloca(f: LlvmFunctionEmitter, op: memref.AllocaOp) -> None:
     """A buffer of static size is allocated once, in the entry block, even in a loop."""
-    sizes, kind = sizes_of(f, op.memref, op.dynamic_sizes), memory_type(element(op.memref))
+    sizes, kind = allocation_sizes(f, op.memref, op.dynamic_sizes), llvm_memory_type(element_pointer(op.memref))
     count = f.product(sizes)
     text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
-    if constant(count) is not None:
-        pointer = f.entry(text)
+    if constant_value_of_operand(count) is not None:
+        pointer = f.emit_in_entry(text)
     else:
         f.use_stack()
-        pointer = f.op(text, op.memref.name_hint)
-    fresh_buffer(f, op, op.memref, pointer, sizes)
+        pointer = f.emit_value(text, op.memref.name_hint)
+    bind_allocation(f, op, op.memref, pointer, sizes)
 
 
-def _get_global(f: FunctionEmitter, op: memref.GetGlobalOp) -> None:
+def _get_global(f: LlvmFunctionEmitter, op: memref.GetGlobalOp) -> None:
     sizes = [str(extent) for extent in layout_of(_type(op.memref)).shape]
-    pointer = symbol(global_name(op.name_.string_value()))
+    pointer = global_symbol(global_name(op.name_.string_value()))
     f.bind(op.memref, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
 
 
@@ -250,30 +269,30 @@ def global_name(name: str) -> str:
 # querying buffers
 
 
-def _dim(f: FunctionEmitter, op: memref.DimOp) -> None:
+def _dim(f: LlvmFunctionEmitter, op: memref.DimOp) -> None:
     sizes, index = f.memref(op.source).sizes, f.operand(op.index)
-    literal = constant(index)
+    literal = constant_value_of_operand(index)
     if literal is not None:
         if not 0 <= literal < len(sizes):
-            raise unsupported(op, f"dimension {literal} of a buffer of rank {len(sizes)}")
+            raise lowering_unsupported(op, f"dimension {literal} of a buffer of rank {len(sizes)}")
         f.bind(op.result, sizes[literal])
         return
     chosen = sizes[-1] if sizes else "0"
     for axis, size in enumerate(sizes[:-1]):
-        is_axis = f.op(f"icmp eq i64 {index}, {axis}")
-        chosen = f.op(f"select i1 {is_axis}, i64 {size}, i64 {chosen}")
+        is_axis = f.emit_value(f"icmp eq i64 {index}, {axis}")
+        chosen = f.emit_value(f"select i1 {is_axis}, i64 {size}, i64 {chosen}")
     f.bind(op.result, chosen)
 
 
-def _rank(f: FunctionEmitter, op: memref.RankOp) -> None:
+def _rank(f: LlvmFunctionEmitter, op: memref.RankOp) -> None:
     f.bind(op.rank, str(len(f.memref(op.source).sizes)))
 
 
-def _extract_pointer(f: FunctionEmitter, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+def _extract_pointer(f: LlvmFunctionEmitter, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
     f.define(op.aligned_pointer, f"ptrtoint ptr {f.memref(op.source).pointer} to i64")
 
 
-def _extract_metadata(f: FunctionEmitter, op: memref.ExtractStridedMetaDataOp) -> None:
+def _extract_metadata(f: LlvmFunctionEmitter, op: memref.ExtractStridedMetaDataOp) -> None:
     source = f.memref(op.source)
     f.bind(op.base_buffer, MemRef(source.pointer, "0", (), ()))
     f.bind(op.offset, source.offset)
@@ -289,7 +308,7 @@ def _prefer_static(statics: Sequence[int | None], operands: Sequence[str]) -> tu
     return tuple(operand if static is None else str(static) for static, operand in zip(statics, operands, strict=True))
 
 
-def as_type(buffer: MemRef, type: MemRefType) -> MemRef:
+def with_static_layout(buffer: MemRef, type: MemRefType) -> MemRef:
     """`buffer` with the static sizes, strides and offset of `type`."""
     layout = layout_of(type)
     offset = buffer.offset if layout.offset is None else str(layout.offset)
@@ -297,19 +316,19 @@ def as_type(buffer: MemRef, type: MemRefType) -> MemRef:
     return MemRef(buffer.pointer, offset, _prefer_static(layout.shape, buffer.sizes), strides)
 
 
-def _cast(f: FunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
+def _cast(f: LlvmFunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) -> None:
     if not isinstance(op.dest.type, MemRefType):
-        raise unsupported(op, f"cannot cast to {op.dest.type}")
-    f.bind(op.dest, as_type(f.memref(op.source), op.dest.type))
+        raise lowering_unsupported(op, f"cannot cast to {op.dest.type}")
+    f.bind(op.dest, with_static_layout(f.memref(op.source), op.dest.type))
 
 
-def _mixed(f: FunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[str]:
+def _mixed(f: LlvmFunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[str]:
     """The values of MLIR's mixed list: static values, and operands for dynamic ones."""
     dynamic = iter(f.operands(operands))
     return [next(dynamic) if value == DYNAMIC_INDEX else str(value) for value in statics.get_values()]
 
 
-def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
+def _subview(f: LlvmFunctionEmitter, op: memref.SubviewOp) -> None:
     source, type = f.memref(op.source), op.result.type
     offsets = _mixed(f, op.static_offsets, op.offsets)
     sizes = _mixed(f, op.static_sizes, op.sizes)
@@ -317,7 +336,7 @@ def _subview(f: FunctionEmitter, op: memref.SubviewOp) -> None:
     kept = _kept_dimensions(sizes, type.get_shape())
     f.bind(
         op.result,
-        as_type(
+        with_static_layout(
             MemRef(
                 source.pointer,
                 linear_index(f, source, offsets),
@@ -344,27 +363,29 @@ def _kept_dimensions(sizes: Sequence[str], shape: Sequence[int]) -> list[int]:
     return kept
 
 
-def _reinterpret_cast(f: FunctionEmitter, op: memref.ReinterpretCastOp) -> None:
+def _reinterpret_cast(f: LlvmFunctionEmitter, op: memref.ReinterpretCastOp) -> None:
     offset = _mixed(f, op.static_offsets, op.offsets)[0]
     sizes = _mixed(f, op.static_sizes, op.sizes)
     strides = _mixed(f, op.static_strides, op.strides)
     buffer = MemRef(f.memref(op.source).pointer, offset, tuple(sizes), tuple(strides))
-    f.bind(op.result, as_type(buffer, op.result.type))
+    f.bind(op.result, with_static_layout(buffer, op.result.type))
 
 
-def _view(f: FunctionEmitter, op: memref.ViewOp) -> None:
-    pointer = element_pointer(f, start(f, op.source), element(op.source), f.operand(op.byte_shift))
+def _view(f: LlvmFunctionEmitter, op: memref.ViewOp) -> None:
+    pointer = element_pointer(
+        f, first_element_pointer(f, op.source), element_pointer(op.source), f.operand(op.byte_shift)
+    )
     dynamic = iter(f.operands(op.sizes))
     shape = layout_of(op.result.type).shape
     sizes = [next(dynamic) if extent is None else str(extent) for extent in shape]
     f.bind(op.result, MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes)))
 
 
-def _copy(f: FunctionEmitter, op: memref.CopyOp) -> None:
+def _copy(f: LlvmFunctionEmitter, op: memref.CopyOp) -> None:
     source, target = f.memref(op.source), f.memref(op.destination)
     if all(layout_of(_type(value)).identity for value in op.operands):
-        size = f.multiply(f.product(source.sizes), str(byte_size(element(op.source))))
-        to, from_ = start(f, op.destination), start(f, op.source)
+        size = f.multiply(f.product(source.sizes), str(byte_size(element_pointer(op.source))))
+        to, from_ = first_element_pointer(f, op.destination), first_element_pointer(f, op.source)
         f.emit(
             f.intrinsic(
                 "memmove",
@@ -374,13 +395,13 @@ def _copy(f: FunctionEmitter, op: memref.CopyOp) -> None:
             )
         )
     else:
-        _copy_elements(f, element(op.source), source, target, [])
+        _copy_elements(f, element_pointer(op.source), source, target, [])
 
 
-def _copy_elements(f: FunctionEmitter, type: Attribute, source: MemRef, target: MemRef, indices: list[str]) -> None:
+def _copy_elements(f: LlvmFunctionEmitter, type: Attribute, source: MemRef, target: MemRef, indices: list[str]) -> None:
     """Copies elements by one loop per dimension from `len(indices)` on."""
     if len(indices) < len(source.sizes):
-        loop(
+        emit_loop(
             f,
             "i64",
             ("0", source.sizes[len(indices)], "1"),
@@ -389,48 +410,48 @@ def _copy_elements(f: FunctionEmitter, type: Attribute, source: MemRef, target: 
             lambda index, _: _copy_elements(f, type, source, target, [*indices, index]) or [],
         )
         return
-    kind, suffix = memory_type(type), f", align {byte_size(type)}"
+    kind, suffix = llvm_memory_type(type), f", align {byte_size(type)}"
     from_, to = (
         element_pointer(f, buffer.pointer, type, linear_index(f, buffer, indices)) for buffer in (source, target)
     )
-    f.emit(f"store {kind} {f.op(f'load {kind}, ptr {from_}{suffix}')}, ptr {to}{suffix}")
+    f.emit(f"store {kind} {f.emit_value(f'load {kind}, ptr {from_}{suffix}')}, ptr {to}{suffix}")
 
 
 # pointers
 
 
-def _conversion_cast(f: FunctionEmitter, op: UnrealizedConversionCastOp) -> None:
+def _conversion_cast(f: LlvmFunctionEmitter, op: UnrealizedConversionCastOp) -> None:
     if len(op.operands) != 1 or len(op.results) != 1:
-        raise unsupported(op, "only one value can be turned into one")
+        raise lowering_unsupported(op, "only one value can be turned into one")
     (source,), (result,) = op.operands, op.results
     if isinstance(source.type, MemRefType) and isinstance(result.type, LLVMPointerType):
-        f.bind(result, start(f, source))
+        f.bind(result, first_element_pointer(f, source))
     elif isinstance(source.type, LLVMPointerType) and isinstance(result.type, MemRefType):
         f.bind(result, _buffer_at_pointer(f, op, f.operand(source), result.type))
     elif not isinstance(source.type, MemRefType) and register_type(source.type) == register_type(result.type):
         f.bind(result, f.operand(source))
     else:
-        raise unsupported(op, f"cannot turn {source.type} into {result.type}")
+        raise lowering_unsupported(op, f"cannot turn {source.type} into {result.type}")
 
 
-def _buffer_at_pointer(f: FunctionEmitter, op: Operation, pointer: str, type: MemRefType) -> MemRef:
+def _buffer_at_pointer(f: LlvmFunctionEmitter, op: Operation, pointer: str, type: MemRefType) -> MemRef:
     layout = layout_of(type)
     if not layout.identity:
-        raise unsupported(op, f"a pointer can become a contiguous buffer only, got {type}")
+        raise lowering_unsupported(op, f"a pointer can become a contiguous buffer only, got {type}")
     # The size is unknown: only a memref.reinterpret_cast, which provides sizes, may use the buffer.
     sizes = ["poison" if extent is None else str(extent) for extent in layout.shape]
     return MemRef(pointer, "0", tuple(sizes), f.contiguous_strides(sizes))
 
 
-def _int_to_ptr(f: FunctionEmitter, op: IntToPtrOp) -> None:
+def _int_to_ptr(f: LlvmFunctionEmitter, op: IntToPtrOp) -> None:
     f.define(op.output, f"inttoptr {register_type(op.input.type)} {f.operand(op.input)} to ptr")
 
 
-def _ptr_to_int(f: FunctionEmitter, op: PtrToIntOp) -> None:
+def _ptr_to_int(f: LlvmFunctionEmitter, op: PtrToIntOp) -> None:
     f.define(op.output, f"ptrtoint ptr {f.operand(op.input)} to {register_type(op.output.type)}")
 
 
-def _null(f: FunctionEmitter, op: ZeroOp) -> None:
+def _null(f: LlvmFunctionEmitter, op: ZeroOp) -> None:
     kind = register_type(op.res.type)
     f.bind(op.res, "null" if kind == "ptr" else "zeroinitializer")
 

@@ -12,13 +12,13 @@ from xdsl.ir import Attribute, SSAValue, Use
 
 from ...core.dtypes import dtype_of, parse_dtype
 from ...core.errors import UnsupportedError
-from ...dialects.attributes import DTYPE, NAME, NOALIAS, PACKED
+from ...dialects.attributes import NOALIAS, PACKED, PARAMETER_DTYPE, PARAMETER_NAME
 from ..runtime.signature import (
     BufferParameter,
     FunctionSignature,
     HandleParameter,
     PackedSignature,
-    Parameter,
+    RuntimeParameter,
     ScalarParameter,
 )
 from .types import layout_of
@@ -41,7 +41,7 @@ _READERS = (memref.LoadOp, memref.DimOp, memref.RankOp, vector.LoadOp, vector.Ma
 def function_signature(function: func.FuncOp, lookup: Lookup) -> FunctionSignature:
     """The signature of a public function. `lookup`: the functions it may call, by name."""
     name = function.sym_name.data
-    written = Writes(lookup)
+    written = MemRefWrites(lookup)
     parameters = tuple(
         _parameter(type, attributes, index, name, written.writes(function, index))
         for index, (type, attributes) in enumerate(_inputs(function))
@@ -63,7 +63,7 @@ def packed_signature(declaration: func.FuncOp) -> PackedSignature:
 
 def argument_dtype(function: func.FuncOp, index: int) -> str | None:
     """The data type in the attributes of an argument."""
-    return _text(_inputs(function)[index][1], DTYPE)
+    return _text(_inputs(function)[index][1], PARAMETER_DTYPE)
 
 
 def _inputs(function: func.FuncOp) -> list[tuple[Attribute, DictionaryAttr | None]]:
@@ -84,15 +84,15 @@ def _result(function: func.FuncOp) -> str | None:
     if not outputs:
         return None
     attributes = function.res_attrs
-    declared = _text(attributes.data[0] if attributes else None, DTYPE)
+    declared = _text(attributes.data[0] if attributes else None, PARAMETER_DTYPE)
     return "handle" if isinstance(outputs[0], LLVMPointerType) else _dtype(outputs[0], declared, function.sym_name.data)
 
 
 def _parameter(
     type: Attribute, attributes: DictionaryAttr | None, index: int, function: str, written: bool
-) -> Parameter:
-    name = _text(attributes, NAME) or f"arg{index}"
-    declared = _text(attributes, DTYPE)
+) -> RuntimeParameter:
+    name = _text(attributes, PARAMETER_NAME) or f"arg{index}"
+    declared = _text(attributes, PARAMETER_DTYPE)
     if isinstance(type, LLVMPointerType):
         return HandleParameter(name)
     if not isinstance(type, MemRefType):
@@ -114,11 +114,11 @@ def _dtype(type: Attribute, declared: str | None, where: str) -> str:
     if declared is None:
         return known.name
     if parse_dtype(declared).bits != known.bits:
-        raise UnsupportedError(f"{where}: {DTYPE} is {declared}, but the type is {type}")
+        raise UnsupportedError(f"{where}: {PARAMETER_DTYPE} is {declared}, but the type is {type}")
     return declared
 
 
-class Writes:
+class MemRefWrites:
     """The buffer arguments that a function may write. Unsupported uses count as writes."""
 
     def __init__(self, lookup: Lookup) -> None:

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float6
 from xdsl.ir import Attribute
 
 from ...core.dtypes import dtype_of, is_small_float
-from .function import FunctionEmitter, call
-from .types import element_type, lanes, mangle, register_type, splat, splat_int
+from .function import LlvmFunctionEmitter, call_instruction
+from .types import intrinsic_suffix, lane_count, llvm_element_type, register_type, splat, splat_int
 
 _F32 = dtype_of(Float32Type()).format
 _MANTISSA = _F32.semantics.mantissa_bits
@@ -23,31 +23,31 @@ _QUIET_NAN = 0x7FC00000
 
 
 def _vector(scalar: str, type: Attribute) -> str:
-    count = lanes(type)
+    count = lane_count(type)
     return scalar if count is None else f"<{count} x {scalar}>"
 
 
 def _float(type: Attribute) -> Attribute:
     """f32 with the lanes of a type."""
-    count = lanes(type)
+    count = lane_count(type)
     return Float32Type() if count is None else VectorType(Float32Type(), [count])
 
 
-def extend(f: FunctionEmitter, bits: str, source: Attribute, target: Attribute) -> str:
+def extend(f: LlvmFunctionEmitter, bits: str, source: Attribute, target: Attribute) -> str:
     """The value of small floats `bits` in a wider type. Exact if that type has all values of the small float."""
     wide = _to_f32(f, bits, source)
     if is_small_float(target):
         return _from_f32(f, wide, target)
-    if isinstance(element_type(target), Float32Type):
+    if isinstance(llvm_element_type(target), Float32Type):
         return wide
-    return f.op(f"fpext {_vector('float', source)} {wide} to {_vector('double', source)}")
+    return f.emit_value(f"fpext {_vector('float', source)} {wide} to {_vector('double', source)}")
 
 
-def truncate(f: FunctionEmitter, value: str, source: Attribute, target: Attribute) -> str:
+def truncate(f: LlvmFunctionEmitter, value: str, source: Attribute, target: Attribute) -> str:
     """The bits of the small float nearest to a value of a wider type."""
     if is_small_float(source):
         value = _to_f32(f, value, source)
-    elif isinstance(element_type(source), Float64Type):
+    elif isinstance(llvm_element_type(source), Float64Type):
         value = _round_to_odd(f, value, source)
     return _from_f32(f, value, target)
 
@@ -57,38 +57,42 @@ def native_type(type: Attribute) -> str | None:
     return "half" if isinstance(type, Float16Type) else "bfloat" if isinstance(type, BFloat16Type) else None
 
 
-def _round_to_odd(f: FunctionEmitter, value: str, type: Attribute) -> str:
+def _round_to_odd(f: LlvmFunctionEmitter, value: str, type: Attribute) -> str:
     """An f64 as f32, inexact results with an odd last bit: a second rounding then yields the result of a single
     rounding (f32 has over two bits more than any small float).
     """
     f32, f64, i32, i1 = (_vector(scalar, type) for scalar in ("float", "double", "i32", "i1"))
-    near = f.op(f"fptrunc {f64} {value} to {f32}")
-    back = f.op(f"fpext {f32} {near} to {f64}")
-    bits = f.op(f"bitcast {f32} {near} to {i32}")
-    inexact = f.op(f"fcmp one {f64} {back}, {value}")
-    magnitudes = [f.op(f.intrinsic("fabs", f64, [(f64, operand)])) for operand in (back, value)]
-    above = f.op(f"fcmp ogt {f64} {magnitudes[0]}, {magnitudes[1]}")
-    down = f.op(f"sub {i32} {bits}, {f.op(f'zext {i1} {above} to {i32}')}")
-    odd = f.op(f"or {i32} {down}, {f.op(f'zext {i1} {inexact} to {i32}')}")
-    return f.op(f"bitcast {i32} {odd} to {f32}")
+    near = f.emit_value(f"fptrunc {f64} {value} to {f32}")
+    back = f.emit_value(f"fpext {f32} {near} to {f64}")
+    bits = f.emit_value(f"bitcast {f32} {near} to {i32}")
+    inexact = f.emit_value(f"fcmp one {f64} {back}, {value}")
+    magnitudes = [f.emit_value(f.intrinsic("fabs", f64, [(f64, operand)])) for operand in (back, value)]
+    above = f.emit_value(f"fcmp ogt {f64} {magnitudes[0]}, {magnitudes[1]}")
+    down = f.emit_value(f"sub {i32} {bits}, {f.emit_value(f'zext {i1} {above} to {i32}')}")
+    odd = f.emit_value(f"or {i32} {down}, {f.emit_value(f'zext {i1} {inexact} to {i32}')}")
+    return f.emit_value(f"bitcast {i32} {odd} to {f32}")
 
 
-def _to_f32(f: FunctionEmitter, bits: str, type: Attribute) -> str:
+def _to_f32(f: LlvmFunctionEmitter, bits: str, type: Attribute) -> str:
     kind, f32 = register_type(type), _vector("float", type)
-    if f.module.native_half and isinstance(element_type(type), Float16Type):
-        half = f.op(f"bitcast {kind} {bits} to {_vector('half', type)}")
-        return f.op(f"fpext {_vector('half', type)} {half} to {f32}")
-    name = f"{element_type(type).name}.extend.{mangle(kind)}"
-    return f.op(call(f.module.helper(name, lambda: _Texts(type).extension(name)), f32, [(kind, bits)]))
+    if f.module.native_half and isinstance(llvm_element_type(type), Float16Type):
+        half = f.emit_value(f"bitcast {kind} {bits} to {_vector('half', type)}")
+        return f.emit_value(f"fpext {_vector('half', type)} {half} to {f32}")
+    name = f"{llvm_element_type(type).name}.extend.{intrinsic_suffix(kind)}"
+    return f.emit_value(
+        call_instruction(f.module.helper(name, lambda: _Texts(type).extension(name)), f32, [(kind, bits)])
+    )
 
 
-def _from_f32(f: FunctionEmitter, value: str, type: Attribute) -> str:
+def _from_f32(f: LlvmFunctionEmitter, value: str, type: Attribute) -> str:
     kind, f32 = register_type(type), _vector("float", type)
-    if f.module.native_half and isinstance(element_type(type), Float16Type):
-        half = f.op(f"fptrunc {f32} {value} to {_vector('half', type)}")
-        return f.op(f"bitcast {_vector('half', type)} {half} to {kind}")
-    name = f"{element_type(type).name}.truncate.{mangle(kind)}"
-    return f.op(call(f.module.helper(name, lambda: _Texts(type).truncation(name)), kind, [(f32, value)]))
+    if f.module.native_half and isinstance(llvm_element_type(type), Float16Type):
+        half = f.emit_value(f"fptrunc {f32} {value} to {_vector('half', type)}")
+        return f.emit_value(f"bitcast {_vector('half', type)} {half} to {kind}")
+    name = f"{llvm_element_type(type).name}.truncate.{intrinsic_suffix(kind)}"
+    return f.emit_value(
+        call_instruction(f.module.helper(name, lambda: _Texts(type).truncation(name)), kind, [(f32, value)])
+    )
 
 
 class _Texts:
@@ -100,7 +104,7 @@ class _Texts:
     """
 
     def __init__(self, type: Attribute) -> None:
-        self.type, self.format = type, dtype_of(element_type(type)).format
+        self.type, self.format = type, dtype_of(llvm_element_type(type)).format
         known = self.semantics = self.format.semantics
         self.bits, self.i32, self.f32, self.i1 = (
             register_type(type), *(_vector(scalar, type) for scalar in ("i32", "float", "i1"))
@@ -122,13 +126,13 @@ class _Texts:
     def extension(self, name: str) -> str:
         """The text of the function from the type to f32."""
         c, i32, i1 = self.constant, self.i32, self.i1
-        least, special = "%scaled.bits", f"ugt {i32} %magnitude, {c(self.format.largest)}"
+        least, special = "%scaled.bits", f"ugt {i32} %magnitude, {c(self.format.largest_bits)}"
         subnormals = 1 << self.semantics.mantissa_bits if self.rebase else 0
         if not self.semantics.has_zero:
             least, subnormals = c(_HIDDEN_BIT >> 1), 1  # 2**-127, which is subnormal in f32
         if self.semantics.has_sign and not self.format.has_negative_zero:
-            special = f"eq {i32} %bits, {c(self.format.nan)}"
-        infinity = self.format.largest + 1 if self.format.has_infinity else -1
+            special = f"eq {i32} %bits, {c(self.format.nan_bits)}"
+        infinity = self.format.largest_bits + 1 if self.format.has_infinity else -1
         return f"""define internal {self.f32} @{name}({self.bits} %small) alwaysinline nounwind {{
   %bits = zext {self.bits} %small to {i32}
   %sign.bit = and {i32} %bits, {c(self.sign)}
@@ -160,7 +164,9 @@ class _Texts:
             odd = f"zext {i1} %is_normal to {i32}"
         if not self.semantics.has_sign:  # the format has no zero either
             is_nan = f"uge {i32} %below, {c(_INFINITY)}"
-        overflow = known.largest + 1 if known.has_infinity else known.nan if known.has_nan else known.largest
+        overflow = (
+            known.largest_bits + 1 if known.has_infinity else known.nan_bits if known.has_nan else known.largest_bits
+        )
         unsigned = 0 if self.sign and not known.has_negative_zero else -1
         return f"""define internal {self.bits} @{name}({self.f32} %value) alwaysinline nounwind {{
   %bits = bitcast {self.f32} %value to {i32}
@@ -180,10 +186,10 @@ class _Texts:
   %subnormal = sub {i32} %sum.bits, {c(self.unit + _MANTISSA + _F32.semantics.exponent_bias << _MANTISSA)}
   %is_subnormal = icmp ult {i32} %magnitude, {c(self.rebase + _HIDDEN_BIT if self.rebase else 0)}
   %finite = select {i1} %is_subnormal, {i32} %subnormal, {i32} %normal
-  %is_large = icmp ugt {i32} %finite, {c(known.largest)}
+  %is_large = icmp ugt {i32} %finite, {c(known.largest_bits)}
   %bounded = select {i1} %is_large, {i32} {c(overflow)}, {i32} %finite
   %is_nan = icmp {is_nan}
-  %known = select {i1} %is_nan, {i32} {c(known.nan)}, {i32} %bounded
+  %known = select {i1} %is_nan, {i32} {c(known.nan_bits)}, {i32} %bounded
   %known.magnitude = and {i32} %known, {c(self.magnitude)}
   %has_no_sign = icmp eq {i32} %known.magnitude, {c(unsigned)}
   %used_sign = select {i1} %has_no_sign, {i32} {c(0)}, {i32} %sign

@@ -38,13 +38,13 @@ from ...core.errors import UnsupportedError
 _CONSTANT = re.compile(r"(-?\d+)|splat \(i\d+ (-?\d+)\)")
 
 
-def element_type(type: Attribute) -> Attribute:
+def llvm_element_type(type: Attribute) -> Attribute:
     """The element type of a vector type, any other type itself."""
     return cast(Attribute, type.element_type) if isinstance(type, VectorType) else type
 
 
 @cache
-def lanes(type: Attribute) -> int | None:
+def lane_count(type: Attribute) -> int | None:
     """The lanes of a vector type, None for a scalar. Raises UnsupportedError unless the vector has one fixed
     dimension.
     """
@@ -58,7 +58,7 @@ def lanes(type: Attribute) -> int | None:
 @cache
 def bit_width(type: Attribute) -> int:
     """Bits of one element of an integer, index or float type."""
-    scalar = element_type(type)
+    scalar = llvm_element_type(type)
     return 64 if isinstance(scalar, IndexType) else dtype_of(scalar).bits
 
 
@@ -69,14 +69,14 @@ def register_type(type: Attribute) -> str:
 
 
 @cache
-def memory_type(type: Attribute) -> str:
+def llvm_memory_type(type: Attribute) -> str:
     """The LLVM type of a value in memory: its `register_type`, but a byte for elements of less than 8 bits."""
-    return _spell(type, lambda scalar: "i8" if is_part_of_byte(scalar) else _register_scalar(scalar))
+    return _spell(type, lambda scalar: "i8" if is_sub_byte(scalar) else _register_scalar(scalar))
 
 
 def _spell(type: Attribute, scalar: Any) -> str:
-    count = lanes(type)
-    text = scalar(element_type(type))
+    count = lane_count(type)
+    text = scalar(llvm_element_type(type))
     return text if count is None else f"<{count} x {text}>"
 
 
@@ -100,23 +100,23 @@ def _register_scalar(type: Attribute) -> str:
 
 def is_bool(type: Attribute) -> bool:
     """Whether the elements are i1."""
-    scalar = element_type(type)
+    scalar = llvm_element_type(type)
     return isinstance(scalar, IntegerType) and scalar.width.data == 1
 
 
-def is_part_of_byte(type: Attribute) -> bool:
+def is_sub_byte(type: Attribute) -> bool:
     """Whether the elements are of less than 8 bits."""
-    return not isinstance(element_type(type), LLVMPointerType) and bit_width(type) < 8
+    return not isinstance(llvm_element_type(type), LLVMPointerType) and bit_width(type) < 8
 
 
 def byte_size(type: Attribute) -> int:
     """Bytes of one element in memory."""
-    scalar = element_type(type)
+    scalar = llvm_element_type(type)
     return 8 if isinstance(scalar, LLVMPointerType) else (bit_width(scalar) + 7) // 8
 
 
 @dataclass(frozen=True)
-class Layout:
+class MemRefLayout:
     """The layout of a memref type. None for dynamic values; `strides` and `offset` in elements."""
 
     shape: tuple[int | None, ...]
@@ -125,7 +125,7 @@ class Layout:
     identity: bool
 
     @property
-    def open_strides(self) -> int:
+    def dynamic_stride_count(self) -> int:
         """The number of stride components of a value of this type. The strides of an identity layout follow from its
         sizes.
         """
@@ -133,31 +133,31 @@ class Layout:
 
 
 @cache
-def layout_of(type: MemRefType) -> Layout:
+def layout_of(type: MemRefType) -> MemRefLayout:
     """The layout of a memref type. Raises UnsupportedError if it is not strided."""
     shape = tuple(None if extent == DYNAMIC_INDEX else extent for extent in type.get_shape())
     strides = type.get_strides()
     if strides is None:
         raise UnsupportedError(f"only strided layouts can be compiled, got {type}")
-    return Layout(shape, tuple(strides), type.get_offset(), isinstance(type.layout, NoneAttr))
+    return MemRefLayout(shape, tuple(strides), type.get_offset(), isinstance(type.layout, NoneAttr))
 
 
-def mangle(llvm_type: str) -> str:
+def intrinsic_suffix(llvm_type: str) -> str:
     """The suffix of an intrinsic's name for a type: `<4 x float>` is v4f32."""
     if llvm_type.startswith("<"):
         count, scalar = llvm_type[1:-1].split(" x ")
-        return f"v{count}{mangle(scalar)}"
+        return f"v{count}{intrinsic_suffix(scalar)}"
     return {"float": "f32", "double": "f64", "ptr": "p0"}.get(llvm_type, llvm_type)
 
 
-def int_literal(value: int, type: Attribute) -> str:
+def llvm_int_literal(value: int, type: Attribute) -> str:
     """An integer constant of a scalar integer or index type, wrapped to its width."""
     if is_bool(type):
         return str(value & 1)
     return str(wrap_int(value, dtype_of(type)))
 
 
-def float_literal(value: float, type: Attribute) -> str:
+def llvm_float_literal(value: float, type: Attribute) -> str:
     """An exact float constant: LLVM writes an f32 as the bits of the f64 of the same value."""
     if is_small_float(type):
         with np.errstate(all="ignore"):
@@ -171,7 +171,7 @@ def float_literal(value: float, type: Attribute) -> str:
 
 def splat(literal: str, type: Attribute) -> str:
     """`literal` of the element type of `type`, in every lane if `type` is a vector."""
-    return literal if lanes(type) is None else f"splat ({register_type(element_type(type))} {literal})"
+    return literal if lane_count(type) is None else f"splat ({register_type(llvm_element_type(type))} {literal})"
 
 
 def splat_int(value: int, llvm_type: str) -> str:
@@ -184,7 +184,7 @@ def condition_type(llvm_type: str) -> str:
     return "i1" if not llvm_type.startswith("<") else f"{llvm_type.split(' x ')[0]} x i1>"
 
 
-def constant(operand: str) -> int | None:
+def constant_value_of_operand(operand: str) -> int | None:
     """The value of an operand that is an integer constant, the same in every lane if it is a vector."""
     match = _CONSTANT.fullmatch(operand)
     return int(match[1] or match[2]) if match is not None else None
@@ -199,9 +199,9 @@ def constant_literal(value: Attribute) -> str:
     """The value of an `arith.constant`: integer, float, or dense vector."""
     match value:
         case IntegerAttr():
-            return int_literal(value.value.data, value.type)
+            return llvm_int_literal(value.value.data, value.type)
         case FloatAttr():
-            return float_literal(value.value.data, value.type)
+            return llvm_float_literal(value.value.data, value.type)
         case DenseIntOrFPElementsAttr():
             return _dense_literal(value)
         case _:
@@ -210,7 +210,7 @@ def constant_literal(value: Attribute) -> str:
 
 def _dense_literal(value: DenseIntOrFPElementsAttr[Any]) -> str:
     scalar = value.get_element_type()
-    write = float_literal if dtype_of(scalar).is_float else int_literal
+    write = llvm_float_literal if dtype_of(scalar).is_float else llvm_int_literal
     if value.is_splat():
         return splat(write(value.get_values()[0], scalar), value.type)
     return vector_literal((write(element, scalar) for element in value.get_values()), register_type(scalar))

@@ -89,12 +89,12 @@ def _views(op: Operation) -> Iterable[SSAValue]:
     return [r for r in results if isinstance(r.type, HandleType | MemRefType)]
 
 
-def views_of(root: SSAValue) -> set[SSAValue]:
+def aliases_of(root: SSAValue) -> set[SSAValue]:
     """`root` and its possible aliases."""
     return {root, *(r for use in memory_uses(root) for r in _views(use.operation))}
 
 
-class Writes:
+class ParameterWrites:
     """The parameters that the functions of a module may write."""
 
     def __init__(self, functions: Mapping[str, FuncOp]):
@@ -170,7 +170,7 @@ def _size(value: SSAValue) -> int | None:
     return numpy_dtype(dtype_of(element)).itemsize
 
 
-def roots(func: FuncOp) -> Iterator[SSAValue]:
+def memory_roots(func: FuncOp) -> Iterator[SSAValue]:
     """The sources of the memory that a function accesses: its parameters and allocations."""
     yield from (a for a in func.body.block.args if isinstance(a.type, HandleType | MemRefType))
     for op in func.walk():

@@ -31,10 +31,10 @@ from ...dialects.tir import (
     StoreOp,
     SymbolOp,
 )
-from .accesses import Buffer, address, as_tuple, plus, row_major, times
+from .accesses import PythonBuffer, add_text, as_tuple, compact_row_major, element_address, multiply_text
 from .aliases import private_loops
 from .context import unsupported
-from .expressions import SUM, TERNARY, Expr, call, infix, literal
+from .expressions import SUM, TERNARY, PythonExpr, call_text, infix, number_text
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -42,16 +42,18 @@ if TYPE_CHECKING:
 _INT64 = DType("int", 64)
 
 
-def _exprs(f: FunctionCompiler, numbers: Sequence[Mixed]) -> list[Expr]:
+def _exprs(f: FunctionCompiler, numbers: Sequence[Mixed]) -> list[PythonExpr]:
     """Sizes as texts that may be repeated."""
-    return [literal(n, _INT64) if isinstance(n, int) else f.writer.simple(f.writer.value(n), "n") for n in numbers]
+    return [
+        number_text(n, _INT64) if isinstance(n, int) else f.writer.as_simple(f.writer.value(n), "n") for n in numbers
+    ]
 
 
-def _layout(f: FunctionCompiler, op: BufferOp) -> tuple[list[Expr], list[Expr]]:
+def _layout(f: FunctionCompiler, op: BufferOp) -> tuple[list[PythonExpr], list[PythonExpr]]:
     """Shape and strides of a declared buffer."""
     shape = _exprs(f, op.mixed_shape)
-    strides = row_major(shape) if op.mixed_strides is None else _exprs(f, op.mixed_strides)
-    return shape, [f.writer.simple(s, "stride") for s in strides]
+    strides = compact_row_major(shape) if op.mixed_strides is None else _exprs(f, op.mixed_strides)
+    return shape, [f.writer.as_simple(s, "stride") for s in strides]
 
 
 def _element(type: MemRefType[Attribute]) -> DType:
@@ -64,7 +66,7 @@ def _element(type: MemRefType[Attribute]) -> DType:
 # Parameters
 
 
-def open_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -> None:
+def bind_buffer_parameter(f: FunctionCompiler, value: SSAValue, name: str, view: str) -> None:
     """Binds a buffer parameter, given the text of its view."""
     type = value.type
     assert isinstance(type, MemRefType)
@@ -82,16 +84,20 @@ def _match_buffer(f: FunctionCompiler, op: MatchBufferOp) -> None:
     shape = _exprs(f, op.mixed_shape)
     strides = None if op.mixed_strides is None else _exprs(f, op.mixed_strides)
     name = op.buffer_name.data
-    view = f.writer.name(f"{name}_view")
+    view = f.writer.fresh_name(f"{name}_view")
     f.writer.line(f"{view} = {_match_call(f.handles[op.source], name, op.type, shape, strides).text}")
     _bind_buffer(f, op.buffer, name, view, op.type, shape, strides, op.mixed_shape)
 
 
 def _match_call(
-    passed: str, name: str, type: MemRefType[Attribute], shape: Sequence[Expr], strides: Sequence[Expr] | None
-) -> Expr:
+    passed: str,
+    name: str,
+    type: MemRefType[Attribute],
+    shape: Sequence[PythonExpr],
+    strides: Sequence[PythonExpr] | None,
+) -> PythonExpr:
     layout = "None" if strides is None else as_tuple(strides)
-    return call("match_buffer", passed, repr(name), repr(_element(type).name), as_tuple(shape), layout)
+    return call_text("match_buffer", passed, repr(name), repr(_element(type).name), as_tuple(shape), layout)
 
 
 def _bind_buffer(
@@ -100,21 +106,21 @@ def _bind_buffer(
     name: str,
     view: str,
     type: MemRefType[Attribute],
-    shape: Sequence[Expr],
-    strides: Sequence[Expr] | None,
+    shape: Sequence[PythonExpr],
+    strides: Sequence[PythonExpr] | None,
     extents: Sequence[Mixed],
 ) -> None:
     """Binds names to the memory, offset and strides of a buffer argument."""
-    memory = f.writer.name(f"{name}_memory")
+    memory = f.writer.fresh_name(f"{name}_memory")
     f.writer.line(f"{memory} = {view}.memory")
-    offset = Expr("0")
+    offset = PythonExpr("0")
     if f.name in f.context.called:
-        offset = Expr(f.writer.name(f"{name}_offset"))
+        offset = PythonExpr(f.writer.fresh_name(f"{name}_offset"))
         f.writer.line(f"{offset.text} = {view}.offset")
     fresh = f.name in f.context.called or not f.context.uninitialized.isdisjoint({name, *_parameter_names(f, value)})
-    layout = list(strides) if strides is not None else row_major(shape)
-    layout = [f.writer.simple(s, "stride") for s in layout]
-    buffer = Buffer(name, _element(type), "", memory, shape, layout, offset, extents)
+    layout = list(strides) if strides is not None else compact_row_major(shape)
+    layout = [f.writer.as_simple(s, "stride") for s in layout]
+    buffer = PythonBuffer(name, _element(type), "", memory, shape, layout, offset, extents)
     f.buffers[value] = _with_records(f, value, buffer, fresh)
 
 
@@ -124,17 +130,17 @@ def _parameter_names(f: FunctionCompiler, value: SSAValue) -> list[str]:
     return [name for name, param in f.func.params if param is source]
 
 
-def _with_records(f: FunctionCompiler, value: SSAValue, buffer: Buffer, fresh: bool) -> Buffer:
+def _with_records(f: FunctionCompiler, value: SSAValue, buffer: PythonBuffer, fresh: bool) -> PythonBuffer:
     """`buffer` with names for its elements and the records of its memory. fresh: elements may be uninitialized."""
     w, name = f.writer, buffer.name
-    data = w.name(name)
+    data = w.fresh_name(name)
     w.line(f"{data} = {buffer.memory}.elements({buffer.dtype.name!r})")
     written = writers = None
     if f.context.check and fresh:
-        written = w.name(f"{name}_written")
+        written = w.fresh_name(f"{name}_written")
         w.line(f"{written} = {buffer.memory}.written")
     if value in f.raced:
-        writers = w.name(f"{name}_writers")
+        writers = w.fresh_name(f"{name}_writers")
         w.line(f"{writers} = {buffer.memory}.track()")
     entries = buffer.itemsize // f.context.unit_of(buffer.dtype)
     return replace(buffer, data=data, written=written, writers=writers, entries=entries)
@@ -148,55 +154,55 @@ def _alloc_buffer(f: FunctionCompiler, op: AllocBufferOp) -> None:
     offset = _exprs(f, [op.mixed_offset])[0]
     count = _product(shape) if op.mixed_strides is None else _span(shape, strides)
     numbers = sorted(f.loops[loop] for loop in private_loops(op) if loop in f.loops)
-    memory = _allocate(f, op.buffer_name.data, _element(op.type), plus(count, offset), numbers)
-    buffer = Buffer(op.buffer_name.data, _element(op.type), "", memory, shape, strides, offset, op.mixed_shape)
+    memory = _allocate(f, op.buffer_name.data, _element(op.type), add_text(count, offset), numbers)
+    buffer = PythonBuffer(op.buffer_name.data, _element(op.type), "", memory, shape, strides, offset, op.mixed_shape)
     f.buffers[op.buffer] = _with_records(f, op.buffer, buffer, fresh=True)
 
 
-def _product(extents: Sequence[Expr]) -> Expr:
-    result = Expr("1")
+def _product(extents: Sequence[PythonExpr]) -> PythonExpr:
+    result = PythonExpr("1")
     for extent in extents:
-        result = times(result, extent)
+        result = multiply_text(result, extent)
     return result
 
 
-def _span(shape: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+def _span(shape: Sequence[PythonExpr], strides: Sequence[PythonExpr]) -> PythonExpr:
     """The number of elements from the first to the last of a strided buffer, inclusive."""
-    result = Expr("1")
+    result = PythonExpr("1")
     for extent, stride in zip(shape, strides, strict=True):
-        result = plus(result, times(infix(extent, "-", Expr("1"), SUM), stride))
+        result = add_text(result, multiply_text(infix(extent, "-", PythonExpr("1"), SUM), stride))
     return result
 
 
-def _allocate(f: FunctionCompiler, name: str, dtype: DType, count: Expr, private: Sequence[int] = ()) -> str:
-    memory = f.writer.name(f"{name}_memory")
+def _allocate(f: FunctionCompiler, name: str, dtype: DType, count: PythonExpr, private: Sequence[int] = ()) -> str:
+    memory = f.writer.fresh_name(f"{name}_memory")
     args = [repr(name), repr(dtype.name), count.text, str(f.context.unit_of(dtype))]
     if private:
         args.append(f"frozenset({list(private)})")
-    f.writer.line(f"{memory} = {call('allocate', *args).text}")
+    f.writer.line(f"{memory} = {call_text('allocate', *args).text}")
     return memory
 
 
 def _allocate_memory(f: FunctionCompiler, op: AllocateOp) -> None:
     dtype = dtype_of(op.pointer.type.element)
-    count = times(_product(_exprs(f, op.mixed_extents)), Expr(str(dtype.lanes)))
+    count = multiply_text(_product(_exprs(f, op.mixed_extents)), PythonExpr(str(dtype.lanes)))
     if op.condition is not None:
-        count = Expr(f"{count.text} if {f.writer.value(op.condition).at(TERNARY + 1)} else 0", TERNARY)
+        count = PythonExpr(f"{count.text} if {f.writer.value(op.condition).parenthesized(TERNARY + 1)} else 0", TERNARY)
     memory = _allocate(f, op.var_name.data, dtype.scalar, count)
-    f.writer.set(op.pointer, call("Pointer", memory))
+    f.writer.set(op.pointer, call_text("Pointer", memory))
 
 
 def _allocate_const(f: FunctionCompiler, op: AllocateConstOp) -> None:
     dtype = dtype_of(op.value.get_element_type())
-    key = f.writer.name(f"{op.var_name.data}_values")
+    key = f.writer.fresh_name(f"{op.var_name.data}_values")
     key = f"{f.context.names[f.name]}_{key}"
-    f.constants[key] = constant_array(op)
-    memory = f.writer.name(f"{op.var_name.data}_memory")
+    f.constants[key] = array_of_allocate_const(op)
+    memory = f.writer.fresh_name(f"{op.var_name.data}_memory")
     f.writer.line(f"{memory} = constant({op.var_name.data!r}, {key}, {f.context.unit_of(dtype)})")
-    f.writer.set(op.pointer, call("Pointer", memory))
+    f.writer.set(op.pointer, call_text("Pointer", memory))
 
 
-def constant_array(op: AllocateConstOp) -> Any:
+def array_of_allocate_const(op: AllocateConstOp) -> Any:
     """The elements of a constant."""
     dtype = dtype_of(op.value.get_element_type())
     shape = op.value.get_shape()
@@ -217,17 +223,17 @@ def _decl_buffer(f: FunctionCompiler, op: DeclBufferOp) -> None:
     if isinstance(root.owner, AllocateOp | AllocateConstOp):
         memory = w.value(root).text.removeprefix("Pointer(").removesuffix(")")
     else:
-        pointer = w.name(f"{name}_pointer")
-        size = times(plus(_span(shape, strides), offset), Expr(str(numpy_dtype(dtype).itemsize)))
-        w.line(f"{pointer} = {call('memory_behind', w.value(op.data), repr(name), size).text}")
-        memory = w.name(f"{name}_memory")
+        pointer = w.fresh_name(f"{name}_pointer")
+        size = multiply_text(add_text(_span(shape, strides), offset), PythonExpr(str(numpy_dtype(dtype).itemsize)))
+        w.line(f"{pointer} = {call_text('memory_behind', w.value(op.data), repr(name), size).text}")
+        memory = w.fresh_name(f"{name}_memory")
         w.line(f"{memory} = {pointer}.memory")
-        offset = w.simple(plus(Expr(f"{pointer}.element({dtype.name!r})"), offset), f"{name}_offset")
+        offset = w.as_simple(add_text(PythonExpr(f"{pointer}.element({dtype.name!r})"), offset), f"{name}_offset")
     is_constant = isinstance(root.owner, AllocateConstOp)
-    buffer = Buffer(name, dtype, "", memory, shape, strides, offset, op.mixed_shape, constant=is_constant)
+    buffer = PythonBuffer(name, dtype, "", memory, shape, strides, offset, op.mixed_shape, constant=is_constant)
     buffer = _with_records(f, op.buffer, buffer, fresh=not is_constant)
     if f.context.check and not _is_within_memory(op, root):
-        length = w.name(f"{name}_length")
+        length = w.fresh_name(f"{name}_length")
         w.line(f"{length} = len({buffer.data})")
         buffer = replace(buffer, length=length)
     f.buffers[op.buffer] = buffer
@@ -266,7 +272,7 @@ def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
     source = f.buffers[op.source]
     lows = [low for low, _ in op.region]
     low_exprs = _exprs(f, lows)
-    offset = f.writer.simple(address(source, low_exprs), f"{op.buffer_name.data}_offset")
+    offset = f.writer.as_simple(element_address(source, low_exprs), f"{op.buffer_name.data}_offset")
     missing = len(lows) - op.type.get_num_dims()
     extents = _exprs(f, [extent for _, extent in op.region[missing:]])
     strides = list(source.strides[missing:])
@@ -292,10 +298,10 @@ def _match_region(f: FunctionCompiler, op: MatchRegionOp) -> None:
     )
 
 
-def _bind(f: FunctionCompiler, numbers: Sequence[Mixed], exprs: Sequence[Expr]) -> None:
+def _bind(f: FunctionCompiler, numbers: Sequence[Mixed], exprs: Sequence[PythonExpr]) -> None:
     """Binds symbols that are not bound yet."""
     for number, expr in zip(numbers, exprs, strict=True):
-        if isinstance(number, SSAValue) and isinstance(number.owner, SymbolOp) and not f.writer.knows(number):
+        if isinstance(number, SSAValue) and isinstance(number.owner, SymbolOp) and not f.writer.has_text(number):
             f.writer.set(number, expr)
 
 
@@ -307,7 +313,7 @@ def _buffer_data(f: FunctionCompiler, op: BufferDataOp) -> None:
     buffer = f.buffers[op.buffer]
     declared = op.buffer.owner.mixed_offset if isinstance(op.buffer.owner, BufferOp) else _static_offset(op.buffer)
     base = _exprs(f, [declared])[0]
-    elements = Expr("0") if base.text == buffer.offset.text else infix(buffer.offset, "-", base, SUM)
+    elements = PythonExpr("0") if base.text == buffer.offset.text else infix(buffer.offset, "-", base, SUM)
     _point(f, op.pointer, buffer, elements)
 
 
@@ -318,13 +324,13 @@ def _static_offset(buffer: SSAValue) -> int:
 
 def _address_of(f: FunctionCompiler, op: AddressOfOp) -> None:
     buffer = f.buffers[op.buffer]
-    _point(f, op.pointer, buffer, address(buffer, [f.writer.value(i) for i in op.indices]))
+    _point(f, op.pointer, buffer, element_address(buffer, [f.writer.value(i) for i in op.indices]))
 
 
-def _point(f: FunctionCompiler, pointer: SSAValue, buffer: Buffer, elements: Expr) -> None:
-    size = Expr(str(buffer.itemsize))
-    byte = times(elements, size)
-    f.writer.set(pointer, call("Pointer", buffer.memory, *([] if byte.text == "0" else [byte])))
+def _point(f: FunctionCompiler, pointer: SSAValue, buffer: PythonBuffer, elements: PythonExpr) -> None:
+    size = PythonExpr(str(buffer.itemsize))
+    byte = multiply_text(elements, size)
+    f.writer.set(pointer, call_text("Pointer", buffer.memory, *([] if byte.text == "0" else [byte])))
 
 
 def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
@@ -332,10 +338,10 @@ def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
         raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
     dtype = dtype_of(op.pointer.type.element)
     offset = f.writer.value(op.offset)
-    size = times(plus(offset, f.writer.value(op.extent)), Expr(str(_size(op.pointer.type.element))))
-    data = call("memory_behind", f.writer.value(op.data), repr("access_ptr"), size)
-    step = times(offset, Expr(str(dtype.lanes)))
-    f.writer.bind(op.pointer, Expr(f"{data.text}.moved({step.text}, {dtype.scalar.name!r})"))
+    size = multiply_text(add_text(offset, f.writer.value(op.extent)), PythonExpr(str(_size(op.pointer.type.element))))
+    data = call_text("memory_behind", f.writer.value(op.data), repr("access_ptr"), size)
+    step = multiply_text(offset, PythonExpr(str(dtype.lanes)))
+    f.writer.bind(op.pointer, PythonExpr(f"{data.text}.moved({step.text}, {dtype.scalar.name!r})"))
 
 
 # Elements

@@ -15,9 +15,9 @@ from ...analysis.threads.shuffles import ALL_LANES, is_active_mask
 from ...core.dtypes import dtype_of
 from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
-from .aliases import Writes
+from .aliases import ParameterWrites
 from .context import unsupported
-from .expressions import Expr, by_way_of_f32, call
+from .expressions import PythonExpr, call_text, round_through_f32
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -35,14 +35,14 @@ LIBM: dict[str, int] = {
 _PYTHON = {"pow": "power"}
 
 
-def _argument(f: FunctionCompiler, value: SSAValue) -> Expr:
+def _argument(f: FunctionCompiler, value: SSAValue) -> PythonExpr:
     """An argument: a buffer as a view; a handle parameter unchanged."""
     if isinstance(value.type, MemRefType):
         return f.buffers[value].view()
-    return Expr(f.handles[value]) if value in f.handles else f.writer.value(value)
+    return PythonExpr(f.handles[value]) if value in f.handles else f.writer.value(value)
 
 
-def _bind_result(f: FunctionCompiler, op: CallOp | CallExternOp | CallPackedOp, result: Expr) -> None:
+def _bind_result(f: FunctionCompiler, op: CallOp | CallExternOp | CallPackedOp, result: PythonExpr) -> None:
     if op.result is None:
         f.writer.line(result.text)
     else:
@@ -58,7 +58,7 @@ def _call(f: FunctionCompiler, op: CallOp) -> None:
     if f.context.check and promises_noalias(callee.attr(TIR_NOALIAS)):
         _check_noalias(f, callee, args)
     strand = [f.strand or "0"] if f.context.check and name in f.context.concurrent else []
-    _bind_result(f, op, call(f.context.names[name], "run", *strand, *args))
+    _bind_result(f, op, call_text(f.context.names[name], "run", *strand, *args))
 
 
 def promises_noalias(attr: Attribute | None) -> bool:
@@ -72,8 +72,8 @@ def promises_noalias(attr: Attribute | None) -> bool:
             return True
 
 
-def _check_noalias(f: FunctionCompiler, callee: FuncOp, args: list[Expr]) -> None:
-    writes = Writes(f.context.functions)
+def _check_noalias(f: FunctionCompiler, callee: FuncOp, args: list[PythonExpr]) -> None:
+    writes = ParameterWrites(f.context.functions)
     views = [
         f"({name!r}, {writes.parameter(callee, i)}, {arg.text})"
         for i, ((name, param), arg) in enumerate(zip(callee.params, args, strict=True))
@@ -88,14 +88,14 @@ def _call_packed(f: FunctionCompiler, op: CallPackedOp) -> None:
     for value in op.args:
         text = _argument(f, value).text
         if isinstance(value.type, MemRefType):
-            view = f.writer.name("view")
+            view = f.writer.fresh_name("view")
             f.writer.line(f"{view} = {text}")
             if f.strand is not None and value in f.raced:
                 f.writer.line(f"write_all(run, {view}, {f.strand})")
             text = view
         args.append(text)
     dtype = "None" if op.result is None else repr(dtype_name(op.result.type))
-    _bind_result(f, op, call("run.call_packed", repr(op.callee.data), f"[{', '.join(args)}]", dtype))
+    _bind_result(f, op, call_text("run.call_packed", repr(op.callee.data), f"[{', '.join(args)}]", dtype))
 
 
 def dtype_name(type: Attribute) -> str:
@@ -106,14 +106,14 @@ def dtype_name(type: Attribute) -> str:
 def _call_extern(f: FunctionCompiler, op: CallExternOp) -> None:
     args = [f.writer.value(a) for a in op.args]
     if (atomic := atomic_of(op)) is not None:
-        _bind_result(f, op, call("atomic", repr(atomic.kind), repr(atomic.dtype.name), *args))
+        _bind_result(f, op, call_text("atomic", repr(atomic.kind), repr(atomic.dtype.name), *args))
         return
     result = libm(op, args)
     assert op.result is not None
     f.writer.bind(op.result, result)
 
 
-def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
+def libm(op: CallExternOp, args: Sequence[PythonExpr]) -> PythonExpr:
     """A call of a supported C function. Raises UnsupportedError for others."""
     symbol = op.callee.data
     for name, bits in ((symbol, 64), (symbol[:-1], 32)):
@@ -121,7 +121,7 @@ def libm(op: CallExternOp, args: Sequence[Expr]) -> Expr:
             types = {value.type for value in (*op.args, op.result)}
             dtype = dtype_of(op.result.type) if len(types) == 1 else None
             if dtype is not None and dtype.kind == "float" and dtype.bits == bits and dtype.lanes == 1:
-                return by_way_of_f32(call(_PYTHON.get(name, name), *args), dtype)
+                return round_through_f32(call_text(_PYTHON.get(name, name), *args), dtype)
     raise unsupported(op, f"the oracle does not know the C function {symbol!r} on these types")
 
 
@@ -129,7 +129,7 @@ def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
     if is_barrier(op) and team_of(op) is None:
         return  # all threads have executed the code before the barrier
     if is_active_mask(op):
-        f.writer.bind(op.results[0], Expr(str(ALL_LANES)))
+        f.writer.bind(op.results[0], PythonExpr(str(ALL_LANES)))
         return
     raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")
 

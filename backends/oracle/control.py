@@ -25,9 +25,9 @@ from ...dialects.tir import (
     WhileOp,
     YieldOp,
 )
-from .accesses import plus
+from .accesses import add_text
 from .aliases import is_concurrent
-from .expressions import NOT, OR, TERNARY, Expr
+from .expressions import NOT, OR, TERNARY, PythonExpr
 from .writer import name_in_comment
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _for(f: FunctionCompiler, op: ForOp) -> None:
     _check_step(f, step)
     with _loop(f, op, op.loop_var.data, op.variable, _range(f, low, extent, step), thread):
         _assume_range(f, op)
-        f.block(op.body.block)
+        f.emit_block(op.body.block)
 
 
 def _launch_thread(f: FunctionCompiler, op: LaunchThreadOp) -> None:
@@ -60,7 +60,7 @@ def _launch_thread(f: FunctionCompiler, op: LaunchThreadOp) -> None:
         return
     with _loop(f, op, op.var_name.data, op.variable, _range(f, 0, op.mixed_extent, 1), thread):
         _assume(f, op.variable, 0, op.mixed_extent)
-        f.block(op.body.block)
+        f.emit_block(op.body.block)
 
 
 @contextmanager
@@ -70,14 +70,14 @@ def _loop(
     """Emits a loop; each iteration of a concurrent loop is a strand of its own."""
     w, outer, team = f.writer, f.accesses.strand, f.accesses.team
     tracked = f.context.check and is_concurrent(op)
-    run = w.name("run_of_loop") if tracked else ""
+    run = w.fresh_name("run_of_loop") if tracked else ""
     if tracked:
         w.line(f"{run} = run.races.run()")
-    python = w.name(name)
-    w.set(variable, Expr(python))
+    python = w.fresh_name(name)
+    w.set(variable, PythonExpr(python))
     with w.loop(f"for {python} in {values}:"):
         if tracked:
-            strand = w.name("strand")
+            strand = w.fresh_name("strand")
             w.line(f"{strand} = run.races.strand({outer or 0}, {run}, {f.loops[op]}, {python})")
             f.accesses.strand = strand
             is_of_block = thread is not None and thread.startswith("threadIdx")
@@ -85,7 +85,7 @@ def _loop(
             if is_of_block:
                 f.accesses.threads.append(f.loops[op])
         if thread is not None:
-            f.threads[thread] = Expr(python)
+            f.threads[thread] = PythonExpr(python)
         yield
         if thread is not None:
             del f.threads[thread]
@@ -103,18 +103,18 @@ def _is_same_thread(
         return False
     f.writer.set(variable, outer)
     _assume(f, variable, low, extent)
-    high = plus(f.writer.value(low), f.writer.value(extent))
-    with f.writer.region(f"if {f.writer.value(low).at(OR)} <= {outer.text} < {high.at(OR)}:"):
-        f.block(op.body.block)
+    high = add_text(f.writer.value(low), f.writer.value(extent))
+    with f.writer.region(f"if {f.writer.value(low).parenthesized(OR)} <= {outer.text} < {high.parenthesized(OR)}:"):
+        f.emit_block(op.body.block)
     return True
 
 
 def _range(f: FunctionCompiler, low: Mixed, extent: Mixed, step: Mixed) -> str:
     start, length, stride = (f.writer.value(n) for n in (low, extent, step))
     if isinstance(low, int) and isinstance(extent, int):
-        stop = Expr(str(low + extent))
+        stop = PythonExpr(str(low + extent))
     else:
-        stop = plus(start, length)
+        stop = add_text(start, length)
     if stride.text != "1":
         return f"range({start.text}, {stop.text}, {stride.text})"
     return f"range({stop.text})" if low == 0 else f"range({start.text}, {stop.text})"
@@ -122,7 +122,7 @@ def _range(f: FunctionCompiler, low: Mixed, extent: Mixed, step: Mixed) -> str:
 
 def _check_step(f: FunctionCompiler, step: Mixed) -> None:
     if f.context.check and not isinstance(step, int):
-        with f.writer.block(f"if {f.writer.value(step).at(OR)} <= 0:"):
+        with f.writer.block(f"if {f.writer.value(step).parenthesized(OR)} <= 0:"):
             f.writer.line("fault('the step of a loop is not positive')")
 
 
@@ -132,7 +132,7 @@ def _assume_range(f: FunctionCompiler, op: ForOp) -> None:
 
 
 def _assume(f: FunctionCompiler, variable: SSAValue, low: Mixed, extent: Mixed) -> None:
-    first, length = f.ranges.of(low), f.ranges.of(extent)
+    first, length = f.ranges.interval_of(low), f.ranges.interval_of(extent)
     below = extent if isinstance(extent, SSAValue) and low == 0 else None
     f.ranges.assume(variable, (first[0], first[1] + max(length[1], 1) - 1), below)
 
@@ -163,22 +163,22 @@ def _write_grid(f: FunctionCompiler, nest: list[ForOp]) -> None:
     w = f.writer
     names: list[str] = []
     for op in nest:
-        names.append(w.name(op.loop_var.data))
-        w.set(op.variable, Expr(names[-1]))
+        names.append(w.fresh_name(op.loop_var.data))
+        w.set(op.variable, PythonExpr(names[-1]))
         _assume_range(f, op)
     ranges = ", ".join(_range(f, *op.mixed_bounds) for op in nest)
     with w.loop(f"for {', '.join(names)} in product({ranges}):"):
-        f.block(nest[-1].body.block)
+        f.emit_block(nest[-1].body.block)
 
 
 def _while(f: FunctionCompiler, op: WhileOp) -> None:
     w = f.writer
     with w.loop("while True:"):
-        f.block(op.condition.block)
-        with w.block(f"if not {_yield_value(f, op.condition).at(NOT)}:"):
+        f.emit_block(op.condition.block)
+        with w.block(f"if not {_yield_value(f, op.condition).parenthesized(NOT)}:"):
             w.line("break")
         w.line("run.another_round()")
-        f.block(op.body.block)
+        f.emit_block(op.body.block)
 
 
 # Blocks
@@ -189,7 +189,7 @@ def _block(f: FunctionCompiler, op: BlockOp) -> None:
     bindings: list[str] = []
     for axis, variable in zip(op.axes, op.variables, strict=True):
         value = w.value(axis.binding)
-        f.ranges.same(variable, axis.binding)
+        f.ranges.assume_equal(variable, axis.binding)
         if value.is_simple:
             w.set(variable, value)
             bindings.append(f"{name_in_comment(axis.name)} = {value.text}")
@@ -207,7 +207,7 @@ def _instance(f: FunctionCompiler, op: BlockOp) -> None:
     for axis, variable in zip(op.axes, op.variables, strict=True):
         _check_domain(f, op, axis, variable)
     with _joint_reduction(f, op):
-        f.block(op.body.block)
+        f.emit_block(op.body.block)
 
 
 @contextmanager
@@ -227,17 +227,17 @@ def _check_domain(f: FunctionCompiler, op: BlockOp, axis: Axis, variable: SSAVal
     """Emits the check of an axis against its domain, unless known ranges prove the bounds."""
     if not f.context.check:
         return
-    least, most = f.ranges.of(variable)
+    least, most = f.ranges.interval_of(variable)
     if isinstance(axis.low, int) and isinstance(axis.extent, int):
         if axis.low <= least and most < axis.low + axis.extent:
             return
-        end = Expr(str(axis.low + axis.extent))
+        end = PythonExpr(str(axis.low + axis.extent))
     else:
-        end = plus(f.writer.value(axis.low), f.writer.value(axis.extent))
-        if axis.low == 0 and least >= 0 and f.ranges.below(variable) is axis.extent:
+        end = add_text(f.writer.value(axis.low), f.writer.value(axis.extent))
+        if axis.low == 0 and least >= 0 and f.ranges.upper_bound(variable) is axis.extent:
             return
     low, value = f.writer.value(axis.low), f.writer.value(variable)
-    with f.writer.block(f"if not {low.at(OR)} <= {value.at(OR)} < {end.at(OR)}:"):
+    with f.writer.block(f"if not {low.parenthesized(OR)} <= {value.parenthesized(OR)} < {end.parenthesized(OR)}:"):
         what = f"block {op.block_name.data}: axis {axis.name} is outside of its domain"
         f.writer.line(f"fault({what!r})")
     if isinstance(axis.low, int) and isinstance(axis.extent, int):
@@ -250,15 +250,15 @@ def _init(f: FunctionCompiler, op: InitOp) -> None:
     block = op.parent_op()
     assert isinstance(block, BlockOp)
     first = [
-        f"{f.writer.value(variable).at(OR)} == {f.writer.value(axis.low).at(OR)}"
+        f"{f.writer.value(variable).parenthesized(OR)} == {f.writer.value(axis.low).parenthesized(OR)}"
         for axis, variable in zip(block.axes, block.variables, strict=True)
         if axis.kind == "reduce"
     ]
     if not first:
-        f.block(op.body.block)
+        f.emit_block(op.body.block)
         return
     with f.writer.region(f"if {' and '.join(first)}:"):
-        f.block(op.body.block)
+        f.emit_block(op.body.block)
 
 
 # Branches
@@ -266,49 +266,49 @@ def _init(f: FunctionCompiler, op: InitOp) -> None:
 
 def _if(f: FunctionCompiler, op: IfOp) -> None:
     with f.writer.region(f"if {f.writer.value(op.condition).text}:"):
-        f.block(op.then.block)
+        f.emit_block(op.then.block)
     if op.orelse.block.ops:
         with f.writer.region("else:"):
-            f.block(op.orelse.block)
+            f.emit_block(op.orelse.block)
 
 
 def _if_then_else(f: FunctionCompiler, op: IfThenElseOp) -> None:
     w = f.writer
     condition = w.value(op.condition)
-    result = w.name(op.result.name_hint or "t")
-    branches: list[tuple[Sequence[Any], Expr]] = []
+    result = w.fresh_name(op.result.name_hint or "t")
+    branches: list[tuple[Sequence[Any], PythonExpr]] = []
     for region in op.regions:
-        with w.apart() as lines:
-            f.block(region.block)
+        with w.capture() as lines:
+            f.emit_block(region.block)
             value = _yield_value(f, region)
         branches.append((lines, value))
     (then_lines, then), (else_lines, orelse) = branches
     if not then_lines and not else_lines:
-        text = f"{then.at(TERNARY + 1)} if {condition.at(TERNARY + 1)} else {orelse.at(TERNARY + 1)}"
-        w.define(op, Expr(text, TERNARY))
+        text = f"{then.parenthesized(TERNARY + 1)} if {condition.parenthesized(TERNARY + 1)} else {orelse.parenthesized(TERNARY + 1)}"
+        w.define(op, PythonExpr(text, TERNARY))
         return
     for header, lines, value in ((f"if {condition.text}:", then_lines, then), ("else:", else_lines, orelse)):
         with w.block(header):
             w.paste(list(lines))
             w.line(f"{result} = {value.text}")
-    w.set(op.result, Expr(result))
+    w.set(op.result, PythonExpr(result))
 
 
-def _yield_value(f: FunctionCompiler, region: Region) -> Expr:
+def _yield_value(f: FunctionCompiler, region: Region) -> PythonExpr:
     last = region.block.last_op
     assert isinstance(last, YieldOp)
     return f.writer.value(last.value)
 
 
 def _attr(f: FunctionCompiler, op: AttrOp) -> None:
-    f.block(op.body.block)
+    f.emit_block(op.body.block)
 
 
 # Statements
 
 
 def _assert(f: FunctionCompiler, op: AssertOp) -> None:
-    with f.writer.block(f"if not {f.writer.value(op.condition).at(NOT)}:"):
+    with f.writer.block(f"if not {f.writer.value(op.condition).parenthesized(NOT)}:"):
         f.writer.line(f"failed({op.message.data!r})")
 
 

@@ -8,14 +8,14 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.scopes import ancestors
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, BoundLoop, axis_of, is_thread_loop
-from ...analysis.threads.shuffles import Shuffle, check_all_come, is_active_mask, is_shuffle, shuffle_of
-from ...core.diagnostics import where
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, BoundLoop, is_thread_loop, thread_axis_of
+from ...analysis.threads.shuffles import Shuffle, check_convergence, is_active_mask, is_shuffle, shuffle_of
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
-from ...core.gpu import WARP
+from ...core.gpu import WARP_SIZE
 from ...dialects.tir import AllocBufferOp, CallIntrinOp, ForOp, FuncOp, LetOp, TirBuilder, memory_space
-from ...dialects.tir.tree import has_effect, is_expression
-from ...transforms.tir.launch_ops import extents_of
+from ...dialects.tir.tree import has_effect, is_expression_op
+from ...transforms.tir.launch_ops import launch_extents
 
 
 def exchange_in_memory(function: FuncOp) -> None:
@@ -31,10 +31,10 @@ def exchange_in_memory(function: FuncOp) -> None:
 
 
 def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
-    kernel = [outer for outer in ancestors(op) if axis_of(outer) in BLOCK_AXES] or list(ancestors(op))
+    kernel = [outer for outer in ancestors(op) if thread_axis_of(outer) in BLOCK_AXES] or list(ancestors(op))
     loops = [loop for loop in kernel[-1].walk() if is_thread_loop(loop)]
-    extents = {axis: _constant_extent(op, extent) for axis, extent in extents_of(loops, kernel[-1]).items()}
-    check_all_come(op, extents)
+    extents = {axis: _constant_extent(op, extent) for axis, extent in launch_extents(loops, kernel[-1]).items()}
+    check_convergence(op, extents)
     threads = [outer for outer in ancestors(op) if is_thread_loop(outer)]
     total = prod(extents.values())
     front = threads[-1] if threads else op
@@ -42,7 +42,7 @@ def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
     cells = builder.insert(AllocBufferOp("exchanged", shuffle.value.type, [total], space=memory_space("shared"))).buffer
     _store_operands(op, shuffle, threads, cells, extents)
     builder = TirBuilder(InsertPoint.before(op), op.location)
-    mine = _number(builder, {axis_of(loop) or "": loop.variable for loop in threads}, extents)
+    mine = _number(builder, {thread_axis_of(loop) or "": loop.variable for loop in threads}, extents)
     value = builder.load(cells, [_source(builder, shuffle, mine, total)])
     assert op.result is not None
     op.result.replace_all_uses_with(value)
@@ -52,7 +52,9 @@ def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
 
 def _constant_extent(op: Operation, extent: int | SSAValue) -> int:
     if not isinstance(extent, int):
-        raise UnsupportedError(f"{where(op)}lanes exchange values in a block of threads that nobody can count")
+        raise UnsupportedError(
+            f"{location_prefix(op)}lanes exchange values in a block of threads that nobody can count"
+        )
     return extent
 
 
@@ -64,7 +66,7 @@ def _store_operands(
     point = InsertPoint.before(threads[-1] if threads else op)
     variables: dict[str, SSAValue] = {}
     for loop in reversed(threads):
-        axis = axis_of(loop) or ""
+        axis = thread_axis_of(loop) or ""
         copy = ForOp("t", 0, extents[axis], loop.variable.type, kind="thread_binding", thread=axis)
         Rewriter.insert_op(copy, point)
         point = InsertPoint.at_end(copy.body.block)
@@ -73,10 +75,10 @@ def _store_operands(
     for before in op.parent.ops if threads else ():
         if before is op:
             break
-        is_harmless = isinstance(before, LetOp) or (is_expression(before) and not has_effect(before))
+        is_harmless = isinstance(before, LetOp) or (is_expression_op(before) and not has_effect(before))
         if not is_harmless and not is_active_mask(before):
             raise UnsupportedError(
-                f"{where(op)}lanes exchange values behind {before.name} in the same statement; expected a statement of "
+                f"{location_prefix(op)}lanes exchange values behind {before.name} in the same statement; expected a statement of "
                 "its own, which stores what is exchanged"
             )
         Rewriter.insert_op(before.clone(values), point)
@@ -99,7 +101,7 @@ def _source(builder: TirBuilder, shuffle: Shuffle, mine: SSAValue, total: int) -
     """The index of the thread whose value thread `mine` receives; `mine` itself if the source lane does not exist."""
     width = shuffle.width
     lane = builder.cast(shuffle.lane, "int32")
-    first = builder.sub(mine, builder.binary("floormod", builder.binary("floormod", mine, WARP), width))
+    first = builder.sub(mine, builder.binary("floormod", builder.binary("floormod", mine, WARP_SIZE), width))
     match shuffle.mode:
         case "idx":
             source = builder.add(first, builder.binary("floormod", lane, width))

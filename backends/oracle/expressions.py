@@ -35,14 +35,14 @@ TERNARY, NOT, COMPARE, OR, XOR, AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(11
 
 
 @dataclass(frozen=True)
-class Expr:
+class PythonExpr:
     """A Python expression. unrounded: the expression before the last rounding to its float type, if any."""
 
     text: str
     binding: int = ATOM
-    unrounded: Expr | None = None
+    unrounded: PythonExpr | None = None
 
-    def at(self, binding: int) -> str:
+    def parenthesized(self, binding: int) -> str:
         """The text as an operand of at least precedence `binding`, in parentheses if necessary."""
         return self.text if self.binding >= binding else f"({self.text})"
 
@@ -52,13 +52,13 @@ class Expr:
         return self.text.replace("_", "").replace(".", "").isalnum()
 
 
-def infix(lhs: Expr, operator: str, rhs: Expr, binding: int) -> Expr:
+def infix(lhs: PythonExpr, operator: str, rhs: PythonExpr, binding: int) -> PythonExpr:
     """`lhs operator rhs` for a left-associative operator."""
-    return Expr(f"{lhs.at(binding)} {operator} {rhs.at(binding + 1)}", binding)
+    return PythonExpr(f"{lhs.parenthesized(binding)} {operator} {rhs.parenthesized(binding + 1)}", binding)
 
 
-def call(function: str, *args: Expr | str) -> Expr:
-    return Expr(f"{function}({', '.join(a if isinstance(a, str) else a.text for a in args)})")
+def call_text(function: str, *args: PythonExpr | str) -> PythonExpr:
+    return PythonExpr(f"{function}({', '.join(a if isinstance(a, str) else a.text for a in args)})")
 
 
 @dataclass(frozen=True)
@@ -68,56 +68,56 @@ class Lane:
     """
 
     op: Operation
-    args: Sequence[Expr]
+    args: Sequence[PythonExpr]
     sources: Sequence[DType]
     dtype: DType
     fits: bool = False
 
-    def wrap(self, exact: Expr) -> Expr:
+    def wrap(self, exact: PythonExpr) -> PythonExpr:
         """An integer wrapped to the range of the result type."""
-        return exact if self.fits else wrap(exact, self.dtype)
+        return exact if self.fits else wrap_text(exact, self.dtype)
 
-    def unsigned(self, i: int) -> Expr:
+    def unsigned(self, i: int) -> PythonExpr:
         """Integer operand `i` as the unsigned number with its bits."""
         dtype = self.sources[i]
         if dtype.kind != "int":
             return self.args[i]
-        return Expr(f"{self.args[i].at(AND)} & {2**dtype.bits - 1:#x}", AND)
+        return PythonExpr(f"{self.args[i].parenthesized(AND)} & {2**dtype.bits - 1:#x}", AND)
 
-    def round(self, exact: Expr) -> Expr:
+    def round(self, exact: PythonExpr) -> PythonExpr:
         """A float rounded to the result type."""
-        return rounded(exact, self.dtype)
+        return round_text(exact, self.dtype)
 
 
-Rule: TypeAlias = Callable[[Lane], Expr]
+Rule: TypeAlias = Callable[[Lane], PythonExpr]
 
 
-def wrap(exact: Expr, dtype: DType) -> Expr:
+def wrap_text(exact: PythonExpr, dtype: DType) -> PythonExpr:
     """An integer of any size modulo 2**bits, in the range of `dtype`."""
     if dtype.is_bool:
-        return Expr(f"({exact.at(AND)} & 1) != 0", COMPARE)
+        return PythonExpr(f"({exact.parenthesized(AND)} & 1) != 0", COMPARE)
     if dtype.kind == "uint":
-        return Expr(f"{exact.at(AND)} & {2**dtype.bits - 1:#x}", AND)
+        return PythonExpr(f"{exact.parenthesized(AND)} & {2**dtype.bits - 1:#x}", AND)
     half = 2 ** (dtype.bits - 1)
-    return Expr(f"({exact.at(SUM)} + {half:#x} & {2 * half - 1:#x}) - {half:#x}", SUM)
+    return PythonExpr(f"({exact.parenthesized(SUM)} + {half:#x} & {2 * half - 1:#x}) - {half:#x}", SUM)
 
 
-def rounded(exact: Expr, dtype: DType) -> Expr:
+def round_text(exact: PythonExpr, dtype: DType) -> PythonExpr:
     """A float rounded to `dtype`; Python computes in f64."""
     match dtype.scalar.name:
         case "float64":
             return exact
         case "float32":
-            return Expr(f"f32({exact.text}).value", ATOM, exact)
+            return PythonExpr(f"f32({exact.text}).value", ATOM, exact)
         case name:
-            return Expr(f"{numerics.short_name(name)}({exact.text})", ATOM, exact)
+            return PythonExpr(f"{numerics.short_name(name)}({exact.text})", ATOM, exact)
 
 
-def by_way_of_f32(exact: Expr, dtype: DType) -> Expr:
+def round_through_f32(exact: PythonExpr, dtype: DType) -> PythonExpr:
     """A float computed in f32 (f64 for f64) and rounded to `dtype`."""
     if dtype.bits <= 16:
-        return rounded(Expr(f"f32({exact.text}).value"), dtype)
-    return rounded(exact, dtype)
+        return round_text(PythonExpr(f"f32({exact.text}).value"), dtype)
+    return round_text(exact, dtype)
 
 
 # Integers
@@ -132,42 +132,42 @@ def _exact_infix(operator: str, binding: int) -> Rule:
 
 
 def _plain_call(function: str) -> Rule:
-    return lambda lane: call(function, *lane.args)
+    return lambda lane: call_text(function, *lane.args)
 
 
 def _wrapping_call(function: str) -> Rule:
-    return lambda lane: lane.wrap(call(function, *lane.args))
+    return lambda lane: lane.wrap(call_text(function, *lane.args))
 
 
-def _on_unsigned(rule: Callable[[Expr, Expr], Expr]) -> Rule:
+def _on_unsigned(rule: Callable[[PythonExpr, PythonExpr], PythonExpr]) -> Rule:
     """A rule on unsigned operands; the result has the same bits in the result type."""
 
-    def unsigned(lane: Lane) -> Expr:
+    def unsigned(lane: Lane) -> PythonExpr:
         result = rule(lane.unsigned(0), lane.unsigned(1))
-        return result if lane.dtype.kind != "int" else wrap(result, lane.dtype)
+        return result if lane.dtype.kind != "int" else wrap_text(result, lane.dtype)
 
     return unsigned
 
 
-def _ceil_quotient(lhs: Expr, rhs: Expr) -> Expr:
-    return Expr(f"-(-{lhs.at(UNARY)} // {rhs.at(UNARY)})", UNARY)
+def _ceil_quotient(lhs: PythonExpr, rhs: PythonExpr) -> PythonExpr:
+    return PythonExpr(f"-(-{lhs.parenthesized(UNARY)} // {rhs.parenthesized(UNARY)})", UNARY)
 
 
-def _shift_right_logically(lhs: Expr, rhs: Expr) -> Expr:
+def _shift_right_logically(lhs: PythonExpr, rhs: PythonExpr) -> PythonExpr:
     return infix(lhs, ">>", rhs, SHIFT)
 
 
-def _leading_zeros(lane: Lane) -> Expr:
+def _leading_zeros(lane: Lane) -> PythonExpr:
     bits = lane.sources[0].bits
-    return lane.wrap(Expr(f"{bits} - ({lane.unsigned(0).text}).bit_length()", SUM))
+    return lane.wrap(PythonExpr(f"{bits} - ({lane.unsigned(0).text}).bit_length()", SUM))
 
 
-def _bit_count(lane: Lane) -> Expr:
-    return lane.wrap(Expr(f"({lane.unsigned(0).text}).bit_count()"))
+def _bit_count(lane: Lane) -> PythonExpr:
+    return lane.wrap(PythonExpr(f"({lane.unsigned(0).text}).bit_count()"))
 
 
-def _trailing_zeros(lane: Lane) -> Expr:
-    return lane.wrap(call("trailing_zeros", lane.unsigned(0), str(lane.sources[0].bits)))
+def _trailing_zeros(lane: Lane) -> PythonExpr:
+    return lane.wrap(call_text("trailing_zeros", lane.unsigned(0), str(lane.sources[0].bits)))
 
 
 # Floats
@@ -179,27 +179,30 @@ def _float_infix(operator: str, binding: int) -> Rule:
 
 def _float_exact(function: str) -> Rule:
     """A function whose result requires no rounding."""
-    return lambda lane: call(function, *lane.args)
+    return lambda lane: call_text(function, *lane.args)
 
 
 def _float_function(function: str) -> Rule:
-    return lambda lane: by_way_of_f32(call(function, *lane.args), lane.dtype)
+    return lambda lane: round_through_f32(call_text(function, *lane.args), lane.dtype)
 
 
 def _choice(operator: str) -> Rule:
-    def choice(lane: Lane) -> Expr:
+    def choice(lane: Lane) -> PythonExpr:
         a, b = lane.args
-        return Expr(f"{a.at(COMPARE)} if {a.at(OR)} {operator} {b.at(OR)} else {b.at(COMPARE)}", TERNARY)
+        return PythonExpr(
+            f"{a.parenthesized(COMPARE)} if {a.parenthesized(OR)} {operator} {b.parenthesized(OR)} else {b.parenthesized(COMPARE)}",
+            TERNARY,
+        )
 
     return choice
 
 
-def _power(lane: Lane) -> Expr:
-    return by_way_of_f32(call("power", *lane.args), lane.dtype)
+def _power(lane: Lane) -> PythonExpr:
+    return round_through_f32(call_text("power", *lane.args), lane.dtype)
 
 
-def _fma(lane: Lane) -> Expr:
-    return call("fma", *lane.args, repr(lane.dtype.name))
+def _fma(lane: Lane) -> PythonExpr:
+    return call_text("fma", *lane.args, repr(lane.dtype.name))
 
 
 # Comparisons
@@ -225,7 +228,7 @@ _CMPF = {
 }
 
 
-def _compare_integers(lane: Lane) -> Expr:
+def _compare_integers(lane: Lane) -> PythonExpr:
     assert isinstance(lane.op, arith.CmpiOp)
     predicate = predicate_of(lane.op)
     args = lane.args
@@ -234,114 +237,116 @@ def _compare_integers(lane: Lane) -> Expr:
     elif predicate in SIGNED_PREDICATES and lane.sources[0].kind != "int":
         args = [_as_signed(a, lane.sources[0]) for a in args]
     comparison = predicate[-2:]  # without the sign
-    return Expr(f"{args[0].at(OR)} {_CMPI[comparison]} {args[1].at(OR)}", COMPARE)
+    return PythonExpr(f"{args[0].parenthesized(OR)} {_CMPI[comparison]} {args[1].parenthesized(OR)}", COMPARE)
 
 
-def _as_signed(value: Expr, dtype: DType) -> Expr:
+def _as_signed(value: PythonExpr, dtype: DType) -> PythonExpr:
     if dtype.is_bool:
-        return Expr(f"-{value.at(UNARY)}", UNARY)
-    return wrap(value, DType("int", dtype.bits))
+        return PythonExpr(f"-{value.parenthesized(UNARY)}", UNARY)
+    return wrap_text(value, DType("int", dtype.bits))
 
 
-def _compare_floats(lane: Lane) -> Expr:
+def _compare_floats(lane: Lane) -> PythonExpr:
     assert isinstance(lane.op, arith.CmpfOp)
-    a, b = (x.at(OR) for x in lane.args)
+    a, b = (x.parenthesized(OR) for x in lane.args)
     text = _CMPF[predicate_of(lane.op)].format(a=a, b=b)
-    return Expr(text, COMPARE if text.count(" ") == 2 else TERNARY)
+    return PythonExpr(text, COMPARE if text.count(" ") == 2 else TERNARY)
 
 
-def _select(lane: Lane) -> Expr:
+def _select(lane: Lane) -> PythonExpr:
     condition, then, orelse = lane.args
-    return Expr(f"{then.at(NOT)} if {condition.at(NOT)} else {orelse.at(NOT)}", TERNARY)
+    return PythonExpr(
+        f"{then.parenthesized(NOT)} if {condition.parenthesized(NOT)} else {orelse.parenthesized(NOT)}", TERNARY
+    )
 
 
 # Conversions
 
 
-def convert(value: Expr, source: DType, target: DType, fits: bool) -> Expr:
+def cast_text(value: PythonExpr, source: DType, target: DType, fits: bool) -> PythonExpr:
     """Implements `tir.cast`."""
     if source == target:
         return value
     if target.is_bool:
-        return Expr(f"{value.at(OR)} != 0", COMPARE)
+        return PythonExpr(f"{value.parenthesized(OR)} != 0", COMPARE)
     if not source.is_float and not target.is_float:
         if source.is_bool:
-            return Expr(f"+{value.at(UNARY)}", UNARY)
-        return value if fits else wrap(value, target)
+            return PythonExpr(f"+{value.parenthesized(UNARY)}", UNARY)
+        return value if fits else wrap_text(value, target)
     if not target.is_float:
         low, high = int_range(target)
-        return call("to_int", value, str(low), str(high))
+        return call_text("to_int", value, str(low), str(high))
     if not source.is_float:
         return _int_to_float(value, source, target)
-    if target.format.holds(source.format):
+    if target.format.represents(source.format):
         return value
-    return rounded(value, target) if source.bits < 64 or target.kind == "float" else by_way_of_f32(value, target)
+    return round_text(value, target) if source.bits < 64 or target.kind == "float" else round_through_f32(value, target)
 
 
-def _int_to_float(value: Expr, source: DType, target: DType) -> Expr:
+def _int_to_float(value: PythonExpr, source: DType, target: DType) -> PythonExpr:
     """Rounds once to f64 or f32; smaller types are rounded from f32."""
     if target.bits == 64:
-        return call("float", value)
-    single = call("int_to_f32", value) if source.bits == 64 else Expr(f"f32({value.text}).value")
-    return single if target.bits == 32 else rounded(single, target)
+        return call_text("float", value)
+    single = call_text("int_to_f32", value) if source.bits == 64 else PythonExpr(f"f32({value.text}).value")
+    return single if target.bits == 32 else round_text(single, target)
 
 
-def _cast(lane: Lane) -> Expr:
-    return convert(lane.args[0], lane.sources[0], lane.dtype, lane.fits)
+def _cast(lane: Lane) -> PythonExpr:
+    return cast_text(lane.args[0], lane.sources[0], lane.dtype, lane.fits)
 
 
-def _signed_cast(lane: Lane) -> Expr:
+def _signed_cast(lane: Lane) -> PythonExpr:
     """arith's casts that interpret a signless operand as signed: i1 is 0 or -1."""
     source = lane.sources[0]
     if source.is_bool:
-        return convert(Expr(f"-{lane.args[0].at(UNARY)}", UNARY), DType("int", 8), lane.dtype, True)
-    return convert(lane.args[0], source, lane.dtype, False)
+        return cast_text(PythonExpr(f"-{lane.args[0].parenthesized(UNARY)}", UNARY), DType("int", 8), lane.dtype, True)
+    return cast_text(lane.args[0], source, lane.dtype, False)
 
 
-def _unsigned_cast(lane: Lane) -> Expr:
+def _unsigned_cast(lane: Lane) -> PythonExpr:
     source = DType("uint", lane.sources[0].bits)
-    return convert(lane.unsigned(0), lane.sources[0] if lane.sources[0].is_bool else source, lane.dtype, False)
+    return cast_text(lane.unsigned(0), lane.sources[0] if lane.sources[0].is_bool else source, lane.dtype, False)
 
 
-def _truncate_integer(lane: Lane) -> Expr:
-    return wrap(lane.args[0], lane.dtype)
+def _truncate_integer(lane: Lane) -> PythonExpr:
+    return wrap_text(lane.args[0], lane.dtype)
 
 
-def _float_to_unsigned(lane: Lane) -> Expr:
-    number = call("to_int", lane.args[0], "0", str(2**lane.dtype.bits - 1))
-    return wrap(number, lane.dtype) if lane.dtype.kind == "int" else number
+def _float_to_unsigned(lane: Lane) -> PythonExpr:
+    number = call_text("to_int", lane.args[0], "0", str(2**lane.dtype.bits - 1))
+    return wrap_text(number, lane.dtype) if lane.dtype.kind == "int" else number
 
 
-def _float_to_signed(lane: Lane) -> Expr:
+def _float_to_signed(lane: Lane) -> PythonExpr:
     half = 2 ** (lane.dtype.bits - 1)
-    return wrap(call("to_int", lane.args[0], str(-half), str(half - 1)), lane.dtype)
+    return wrap_text(call_text("to_int", lane.args[0], str(-half), str(half - 1)), lane.dtype)
 
 
-def _round_once(lane: Lane) -> Expr:
+def _round_once(lane: Lane) -> PythonExpr:
     return lane.round(lane.args[0])
 
 
 # tir.intrinsic
 
 
-def _q_multiply_shift(lane: Lane) -> Expr:
-    return lane.wrap(call("q_multiply_shift", *lane.args))
+def _q_multiply_shift(lane: Lane) -> PythonExpr:
+    return lane.wrap(call_text("q_multiply_shift", *lane.args))
 
 
 def _classify(function: str, of_integer: str) -> Rule:
-    return lambda lane: call(function, *lane.args) if lane.sources[0].is_float else Expr(of_integer)
+    return lambda lane: call_text(function, *lane.args) if lane.sources[0].is_float else PythonExpr(of_integer)
 
 
-def _ldexp(lane: Lane) -> Expr:
+def _ldexp(lane: Lane) -> PythonExpr:
     exponent = lane.args[1]
     if lane.sources[1].is_float:
-        exponent = call("to_int", exponent, "-100000", "100000")
-    return lane.round(call("ldexp", lane.args[0], exponent))
+        exponent = call_text("to_int", exponent, "-100000", "100000")
+    return lane.round(call_text("ldexp", lane.args[0], exponent))
 
 
-def _fmod(lane: Lane) -> Expr:
+def _fmod(lane: Lane) -> PythonExpr:
     if lane.dtype.is_float:
-        return call("fmod", *lane.args)
+        return call_text("fmod", *lane.args)
     raise UnsupportedError(f"tir.intrinsic fmod on {lane.dtype}, expected floats")
 
 
@@ -350,18 +355,18 @@ _INTRINSICS: dict[str, Rule] = {
     "sigmoid": _float_function("sigmoid"),
     "hypot": _float_function("hypot"),
     "ldexp": _ldexp,
-    "nextafter": lambda lane: call("next_after", *lane.args, repr(lane.dtype.name)),
+    "nextafter": lambda lane: call_text("next_after", *lane.args, repr(lane.dtype.name)),
     "fmod": _fmod,
     "isnan": _classify("isnan", "False"),
     "isinf": _classify("isinf", "False"),
     "isfinite": _classify("isfinite", "True"),
-    "isnullptr": lambda lane: Expr(f"{lane.args[0].at(OR)} is None", COMPARE),
+    "isnullptr": lambda lane: PythonExpr(f"{lane.args[0].parenthesized(OR)} is None", COMPARE),
     "likely": lambda lane: lane.args[0],
     "q_multiply_shift": _q_multiply_shift,
 }
 
 
-def _intrinsic(lane: Lane) -> Expr:
+def _intrinsic(lane: Lane) -> PythonExpr:
     assert isinstance(lane.op, IntrinsicOp)
     return _INTRINSICS[lane.op.intrinsic.data](lane)
 
@@ -380,8 +385,8 @@ RULES: dict[type[Operation], Rule] = {
     arith.CeilDivUIOp: _on_unsigned(_ceil_quotient),
     arith.MinSIOp: _plain_call("min"),
     arith.MaxSIOp: _plain_call("max"),
-    arith.MinUIOp: _on_unsigned(lambda a, b: call("min", a, b)),
-    arith.MaxUIOp: _on_unsigned(lambda a, b: call("max", a, b)),
+    arith.MinUIOp: _on_unsigned(lambda a, b: call_text("min", a, b)),
+    arith.MaxUIOp: _on_unsigned(lambda a, b: call_text("max", a, b)),
     arith.AndIOp: _exact_infix("&", AND),
     arith.OrIOp: _exact_infix("|", OR),
     arith.XOrIOp: _exact_infix("^", XOR),
@@ -396,8 +401,8 @@ RULES: dict[type[Operation], Rule] = {
     arith.AddfOp: _float_infix("+", SUM),
     arith.SubfOp: _float_infix("-", SUM),
     arith.MulfOp: _float_infix("*", PRODUCT),
-    arith.DivfOp: lambda lane: lane.round(call("divide", *lane.args)),
-    arith.NegfOp: lambda lane: Expr(f"-{lane.args[0].at(UNARY)}", UNARY),
+    arith.DivfOp: lambda lane: lane.round(call_text("divide", *lane.args)),
+    arith.NegfOp: lambda lane: PythonExpr(f"-{lane.args[0].parenthesized(UNARY)}", UNARY),
     MinOp: _choice("<"),
     MaxOp: _choice(">"),
     arith.MinimumfOp: _float_exact("minimum"),
@@ -411,7 +416,7 @@ RULES: dict[type[Operation], Rule] = {
     math.RoundOp: _float_exact("round_away"),
     math.RoundEvenOp: _float_exact("round_even"),
     math.TruncOp: _float_exact("trunc"),
-    math.SqrtOp: lambda lane: lane.round(call("sqrt", *lane.args)),
+    math.SqrtOp: lambda lane: lane.round(call_text("sqrt", *lane.args)),
     math.AcosOp: _float_function("acos"),
     math.AcoshOp: _float_function("acosh"),
     math.AsinOp: _float_function("asin"),
@@ -463,18 +468,18 @@ REPEATS = (MinOp, MaxOp, arith.CmpfOp, arith.CeilDivUIOp)
 
 # The excluded behaviour of an op: its condition, as text, and its description
 
-Exclusion: TypeAlias = Callable[[Expr, DType], str]
+Exclusion: TypeAlias = Callable[[PythonExpr, DType], str]
 
 
-def _is_zero(divisor: Expr, _dtype: DType) -> str:
-    return f"{divisor.at(OR)} == 0"
+def _is_zero(divisor: PythonExpr, _dtype: DType) -> str:
+    return f"{divisor.parenthesized(OR)} == 0"
 
 
-def _is_shift_out_of_range(amount: Expr, dtype: DType) -> str:
-    return f"not 0 <= {amount.at(OR)} < {dtype.bits}"
+def _is_shift_out_of_range(amount: PythonExpr, dtype: DType) -> str:
+    return f"not 0 <= {amount.parenthesized(OR)} < {dtype.bits}"
 
 
-EXCLUSIONS: dict[type[Operation], tuple[Exclusion, str]] = {
+EXCLUDED_OPERANDS: dict[type[Operation], tuple[Exclusion, str]] = {
     **dict.fromkeys(DIVISIONS, (_is_zero, "division by zero")),
     **dict.fromkeys(SHIFTS, (_is_shift_out_of_range, "shift amount out of range")),
 }
@@ -484,30 +489,30 @@ EXCLUSIONS: dict[type[Operation], tuple[Exclusion, str]] = {
 # Constants
 
 
-def literal(value: bool | int | float, dtype: DType) -> Expr:
+def number_text(value: bool | int | float, dtype: DType) -> PythonExpr:
     """A number of a scalar type."""
     if dtype.is_bool:
-        return Expr(str(bool(value & 1 if isinstance(value, int) else value)))
+        return PythonExpr(str(bool(value & 1 if isinstance(value, int) else value)))
     if dtype.is_float:
         text = repr(numerics.round_to(dtype, float(value)))
-        return Expr(text, UNARY if text.startswith("-") else ATOM)
+        return PythonExpr(text, UNARY if text.startswith("-") else ATOM)
     text = str(wrap_int(int(value), dtype))
-    return Expr(text, UNARY if text.startswith("-") else ATOM)
+    return PythonExpr(text, UNARY if text.startswith("-") else ATOM)
 
 
-def constant(op: arith.ConstantOp | ConstOp) -> Expr:
+def constant_text(op: arith.ConstantOp | ConstOp) -> PythonExpr:
     """The value of a constant op."""
     value, type = op.value, op.results[0].type
     match value:
         case StringAttr():
-            return Expr(repr(value.data))
+            return PythonExpr(repr(value.data))
         case IntegerAttr() | FloatAttr():
-            return literal(value.value.data, dtype_of(type))
+            return number_text(value.value.data, dtype_of(type))
         case DenseIntOrFPElementsAttr():
             dtype = dtype_of(type)
             lanes = cast("list[int | float]", list(value.get_values()))
             lanes = lanes * dtype.lanes if len(lanes) == 1 else lanes
-            return Expr(f"[{', '.join(literal(v, dtype.scalar).text for v in lanes)}]")
+            return PythonExpr(f"[{', '.join(number_text(v, dtype.scalar).text for v in lanes)}]")
         case _:
             raise UnsupportedError(f"{op.name} of {value}")
 

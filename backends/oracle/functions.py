@@ -11,17 +11,25 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of, int_range
 from ...dialects.tir import AccessOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp, element_limit
-from .accesses import Accesses, Buffer
-from .aliases import Writes, concurrent_loops_around, is_concurrent, memory_uses, reads_or_writes, roots, views_of
+from .accesses import AccessWriter, PythonBuffer
+from .aliases import (
+    ParameterWrites,
+    aliases_of,
+    concurrent_loops_around,
+    is_concurrent,
+    memory_roots,
+    memory_uses,
+    reads_or_writes,
+)
 from .buffers import HANDLERS as BUFFERS
-from .buffers import open_parameter
+from .buffers import bind_buffer_parameter
 from .calls import HANDLERS as CALLS
 from .context import OracleContext, unsupported
 from .control import HANDLERS as CONTROL
-from .expressions import Expr, call
-from .ranges import Ranges
+from .expressions import PythonExpr, call_text
+from .ranges import OpIntervals
 from .values import HANDLERS as VALUES
-from .writer import Line, Writer, dead_ops
+from .writer import PythonLine, PythonWriter, dead_ops
 
 
 class FunctionCompiler:
@@ -35,12 +43,12 @@ class FunctionCompiler:
     def __init__(self, func: FuncOp, context: OracleContext, constants: dict[str, np.ndarray[Any, Any]]):
         self.func, self.context, self.constants = func, context, constants
         self.name = func.sym_name.data
-        self.writer = Writer(context.names.values(), dead_ops(func))
-        self.ranges = Ranges()
-        self.accesses = Accesses(self.writer, self.ranges, context.check)
-        self.buffers: dict[SSAValue, Buffer] = {}
+        self.writer = PythonWriter(context.names.values(), dead_ops(func))
+        self.ranges = OpIntervals()
+        self.accesses = AccessWriter(self.writer, self.ranges, context.check)
+        self.buffers: dict[SSAValue, PythonBuffer] = {}
         self.handles: dict[SSAValue, str] = {}
-        self.threads: dict[str, Expr] = {}
+        self.threads: dict[str, PythonExpr] = {}
         self.loops = {op: n for n, op in enumerate((o for o in func.walk() if is_concurrent(o)), 1)}
         self.takes_strand = context.check and self.name in context.concurrent
         self.raced = self._find_raced() if context.check else set[SSAValue]()
@@ -50,7 +58,7 @@ class FunctionCompiler:
         """The text of the current strand, None outside of concurrent loops."""
         return self.accesses.strand
 
-    def compile(self) -> list[Line]:
+    def compile(self) -> list[PythonLine]:
         """The lines of the function, its header first."""
         w = self.writer
         w.op = self.func
@@ -59,30 +67,30 @@ class FunctionCompiler:
         self._bind_symbols()
         for (name, value), param in zip(self.func.params, params, strict=True):
             if isinstance(value.type, MemRefType):
-                open_parameter(self, value, name, param)
-        self.block(self.func.body.block)
+                bind_buffer_parameter(self, value, name, param)
+        self.emit_block(self.func.body.block)
         arguments = ["run", *(["strand"] if self.takes_strand else []), *params]
         return [(0, f"def {self.context.names[self.name]}({', '.join(arguments)}):", self.func), *w.lines]
 
     def _parameter(self, name: str, value: SSAValue) -> str:
         w = self.writer
-        param = w.name(f"{name}_view" if isinstance(value.type, MemRefType) else name)
-        w.set(value, Expr(param))
+        param = w.fresh_name(f"{name}_view" if isinstance(value.type, MemRefType) else name)
+        w.set(value, PythonExpr(param))
         if isinstance(value.type, HandleType):
             self.handles[value] = param
-            w.set(value, call("pointer", param))
+            w.set(value, call_text("pointer", param))
         return param
 
     def _find_raced(self) -> set[SSAValue]:
-        writes = Writes(self.context.functions)
+        writes = ParameterWrites(self.context.functions)
         raced: set[SSAValue] = set()
-        for root in roots(self.func):
+        for root in memory_roots(self.func):
             owner = root.owner
             around = set(concurrent_loops_around(owner)) if isinstance(owner, Operation) else set[Operation]()
             writing_uses = [u for u in memory_uses(root) if reads_or_writes(u) and writes.use(u)]
             inside = any(set(concurrent_loops_around(u.operation)) - around for u in writing_uses)
             if inside or (self.takes_strand and not isinstance(owner, Operation)):
-                raced |= views_of(root)
+                raced |= aliases_of(root)
         return raced
 
     # Symbols
@@ -101,28 +109,28 @@ class FunctionCompiler:
             limit = element_limit(op)
             if limit is not None:
                 arguments = (self.handles[op.source], repr(op.buffer_name.data), str(limit))
-                self.writer.line(call("check_elements", *arguments).text)
+                self.writer.line(call_text("check_elements", *arguments).text)
         self.writer.op = self.func
 
     def _bind_symbol(self, match: MatchBufferOp, number: Mixed, function: str, dimension: int | None) -> None:
-        if isinstance(number, int) or not isinstance(symbol := number.owner, SymbolOp) or self.writer.knows(number):
+        if isinstance(number, int) or not isinstance(symbol := number.owner, SymbolOp) or self.writer.has_text(number):
             return
         dtype, name = dtype_of(number.type), symbol.var_name.data
         args = [self.handles[match.source]]
         if dimension is not None:
             args += [str(dimension), repr(match.buffer_name.data), repr(name), repr(dtype.name)]
-        self.writer.bind(number, call(function, *args), name)
+        self.writer.bind(number, call_text(function, *args), name)
         self.ranges.assume(number, (0, int_range(dtype)[1]))
 
     # Regions
 
-    def block(self, block: Block) -> None:
+    def emit_block(self, block: Block) -> None:
         """Emits the ops of a block."""
         for op in block.ops:
             if not self.writer.is_dead(op):
-                self.operation(op)
+                self.emit_op(op)
 
-    def operation(self, op: Operation) -> None:
+    def emit_op(self, op: Operation) -> None:
         """Emits an op."""
         if isinstance(op, AccessOp):
             return

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.dtypes import numpy_dtype
-from ..runtime.memory import strided
+from ..runtime.memory import strided_view
 from .numerics import short_name
 
 _GARBAGE = 0xA5
@@ -114,7 +114,7 @@ class View:
         if prod(self.shape) == 0:
             return whole[:0].reshape(self.shape)
         strides = [s * step for s in self.strides]
-        return strided(whole[self.offset :], self.shape, strides)
+        return strided_view(whole[self.offset :], self.shape, strides)
 
     def entries(self) -> Iterator[int]:
         """The entries of the memory's record that the elements cover."""
@@ -142,7 +142,7 @@ def view_of_array(name: str, array: np.ndarray[Any, Any], dtype: str, unit: int,
     step = array.itemsize
     strides = tuple(s // step for s in array.strides)
     extent = sum((n - 1) * s for n, s in zip(array.shape, strides, strict=True)) + 1 if array.size else 0
-    flat = strided(array, (extent,), (step,), array.flags.writeable)
+    flat = strided_view(array, (extent,), (step,), array.flags.writeable)
     raw = flat.view(np.uint8) if extent else np.zeros(0, np.uint8)
     mask = bytearray((b"\1" if written else b"\0") * (-(-len(raw) // unit)))
     memory = Memory(name, raw, unit, mask, constant=not array.flags.writeable)

@@ -17,7 +17,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...core.dtypes import FLOAT_FORMATS, DType, numpy_dtype, parse_dtype, type_of, wrap_int
+from ...core.dtypes import FLOAT_FORMATS, DType, mlir_type, numpy_dtype, parse_dtype, wrap_int
 
 _DOUBLE, _QUAD = struct.Struct("=f"), struct.Struct("=I")
 _HALF, _BITS = struct.Struct("=e"), struct.Struct("=H")
@@ -29,7 +29,7 @@ def short_name(dtype: str) -> str | None:
     """
     kind = parse_dtype(dtype)
     is_decoded = kind.bits <= 16 if kind.is_float else kind.bits < 8 and kind.is_int
-    return str(type_of(kind)).lower() if is_decoded else None
+    return str(mlir_type(kind)).lower() if is_decoded else None
 
 
 def _decode_table(dtype: Any) -> list[float]:

@@ -21,16 +21,16 @@ from ...module import FunctionNotFoundError, Module
 from ...transforms.tir.distribute_threads import distribute_threads
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.program import Program
-from ..runtime.signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
+from ..runtime.signature import BufferParameter, FunctionSignature, HandleParameter, RuntimeParameter, ScalarParameter
 from . import checks, numerics
-from .aliases import Writes
+from .aliases import ParameterWrites
 from .calls import promises_noalias
 from .checks import Packed, Run
 from .context import OracleContext, location_of
 from .exchanges import exchange_in_memory
 from .functions import FunctionCompiler
 from .memory import Fault, view_of_array
-from .writer import Line
+from .writer import PythonLine
 
 _FILE = "<oracle>"
 
@@ -54,7 +54,7 @@ def compile_oracle(
     text, namespace = _Text(context), dict(vars(numerics)) | checks.NAMESPACE | {"product": product}
     namespace |= text.constants
     exec(compile(text.source, _FILE, "exec"), namespace)
-    writes = Writes(functions)
+    writes = ParameterWrites(functions)
     public = [n for n, f in functions.items() if f.private is None]
     compiled_functions = {
         name: PythonFunction(functions[name], context, writes, namespace[context.names[name]], text, packed)
@@ -114,7 +114,7 @@ class _Text:
 
     def __init__(self, context: OracleContext):
         self.constants: dict[str, np.ndarray[Any, Any]] = {}
-        lines: list[Line] = []
+        lines: list[PythonLine] = []
         for func in context.functions.values():
             lines += FunctionCompiler(func, context, self.constants).compile()
         self.source = "".join(f"{'    ' * indent}{text}\n" for indent, text, _ in lines)
@@ -137,7 +137,7 @@ class PythonFunction:
         self,
         func: FuncOp,
         context: OracleContext,
-        writes: Writes,
+        writes: ParameterWrites,
         call: Callable[..., Any],
         text: _Text,
         packed: Packed | None,
@@ -234,7 +234,7 @@ def values_inside(
 # Signatures
 
 
-def signature_of(func: FuncOp, writes: Writes) -> FunctionSignature:
+def signature_of(func: FuncOp, writes: ParameterWrites) -> FunctionSignature:
     """The signature of a `tir.func`, as for compiled functions."""
     parameters = tuple(
         _parameter(name, value, writes.parameter(func, i)) for i, (name, value) in enumerate(func.params)
@@ -269,7 +269,7 @@ def _names(name: str, value: SSAValue) -> list[str]:
     return [name] if match is None else [name, match.buffer_name.data]
 
 
-def _parameter(name: str, value: SSAValue, written: bool) -> Parameter:
+def _parameter(name: str, value: SSAValue, written: bool) -> RuntimeParameter:
     type = _buffer_type(value)
     if type is None:
         return (

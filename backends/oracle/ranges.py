@@ -74,7 +74,7 @@ _BINARY: dict[type[Operation], Callable[[Interval, Interval], Interval | None]] 
 }
 
 
-class Ranges:
+class OpIntervals:
     """The intervals of integer values. `assume` adds facts that ops do not show."""
 
     def __init__(self) -> None:
@@ -89,39 +89,39 @@ class Ranges:
         if below is not None:
             self._below[value] = below
 
-    def same(self, value: SSAValue, other: SSAValue) -> None:
+    def assume_equal(self, value: SSAValue, other: SSAValue) -> None:
         """Assumes that `value` equals `other`."""
-        self._known[value] = self.of(other)
+        self._known[value] = self.interval_of(other)
         if other in self._below:
             self._below[value] = self._below[other]
 
-    def of(self, value: Mixed) -> Interval:
+    def interval_of(self, value: Mixed) -> Interval:
         """The interval of `value`; for a vector, of all its lanes."""
         if isinstance(value, int):
             return value, value
         if value not in self._known:
             low, high = int_range(dtype_of(value.type).scalar)
-            exact = self.exact(value.owner) if isinstance(value.owner, Operation) else None
+            exact = self.unwrapped_interval(value.owner) if isinstance(value.owner, Operation) else None
             fits = exact is not None and low <= exact[0] and exact[1] <= high
             self._known[value] = exact if exact is not None and fits else (low, high)
         return self._known[value]
 
     def fits(self, op: Operation) -> bool:
         """Whether the result of an integer op requires no wrapping."""
-        exact = self.exact(op)
+        exact = self.unwrapped_interval(op)
         if exact is None:
             return False
         low, high = int_range(dtype_of(op.results[0].type).scalar)
         return low <= exact[0] and exact[1] <= high
 
-    def below(self, value: Mixed) -> SSAValue | None:
+    def upper_bound(self, value: Mixed) -> SSAValue | None:
         """The exclusive upper bound of a `value` known to lie in [0, bound), else None."""
         return None if isinstance(value, int) else self._below.get(value)
 
-    def exact(self, op: Operation) -> Interval | None:
+    def unwrapped_interval(self, op: Operation) -> Interval | None:
         """The interval of the result of an op before wrapping; None if unknown."""
         if type(op) in _BINARY and not _is_unsigned_view(op):
-            return _BINARY[type(op)](self.of(op.operands[0]), self.of(op.operands[1]))
+            return _BINARY[type(op)](self.interval_of(op.operands[0]), self.interval_of(op.operands[1]))
         match op:
             case arith.ConstantOp(value=IntegerAttr() as attr) | ConstOp(value=IntegerAttr() as attr):
                 number = attr.value.data & 1 if dtype_of(op.results[0].type).is_bool else attr.value.data
@@ -131,11 +131,11 @@ class Ranges:
             case IntrinsicOp() if op.intrinsic.data == "likely":
                 return self._of_integer(op.operands[0])
             case RampOp():
-                base, stride = self.of(op.base), self.of(op.stride)
+                base, stride = self.interval_of(op.base), self.interval_of(op.stride)
                 low, high = _product(stride, (0, op.lanes - 1))
                 return base[0] + low, base[1] + high
             case arith.SelectOp() if self._of_integer(op.lhs) is not None:
-                return _hull(*self.of(op.lhs), *self.of(op.rhs))
+                return _hull(*self.interval_of(op.lhs), *self.interval_of(op.rhs))
             case _:
                 return None
 
@@ -143,7 +143,7 @@ class Ranges:
         if isinstance(value.type, HandleType):
             return None
         dtype: DType = dtype_of(value.type)
-        return None if dtype.is_float else self.of(value)
+        return None if dtype.is_float else self.interval_of(value)
 
 
 def _is_unsigned_view(op: Operation) -> bool:

@@ -22,9 +22,20 @@ from ...dialects.tir import (
     YieldOp,
     constant_value,
 )
-from .accesses import plus, times
+from .accesses import add_text, multiply_text
 from .context import unsupported
-from .expressions import EXCLUSIONS, REPEATS, RULES, Expr, Lane, call, constant, literal, scalar_dtype, wrap
+from .expressions import (
+    EXCLUDED_OPERANDS,
+    REPEATS,
+    RULES,
+    Lane,
+    PythonExpr,
+    call_text,
+    constant_text,
+    number_text,
+    scalar_dtype,
+    wrap_text,
+)
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -38,11 +49,11 @@ def _computation(f: FunctionCompiler, op: Operation) -> None:
         f.writer.define(op, _by_lane(f, op, args))
         return
     if isinstance(op, REPEATS):
-        args = [f.writer.simple(a) for a in args]
+        args = [f.writer.as_simple(a) for a in args]
     f.writer.define(op, _scalar(f, op, args))
 
 
-def _scalar(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
+def _scalar(f: FunctionCompiler, op: Operation, args: list[PythonExpr]) -> PythonExpr:
     dtype = scalar_dtype(op.results[0].type)
     fits = not dtype.is_float and not isinstance(op.results[0].type, HandleType) and f.ranges.fits(op)
     try:
@@ -51,32 +62,32 @@ def _scalar(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
         raise unsupported(op, str(error)) from None
 
 
-def _by_lane(f: FunctionCompiler, op: Operation, args: list[Expr]) -> Expr:
+def _by_lane(f: FunctionCompiler, op: Operation, args: list[PythonExpr]) -> PythonExpr:
     names = ["a", "b", "c", "d"]
     columns: dict[str, str] = {}
     for i, (value, arg) in enumerate(zip(op.operands, args, strict=True)):
         if isinstance(value.type, VectorType):
             columns[names[i]] = arg.text
-            args[i] = Expr(names[i])
+            args[i] = PythonExpr(names[i])
         else:
-            args[i] = f.writer.simple(arg)
+            args[i] = f.writer.as_simple(arg)
     rows = ", ".join(columns.values())
     lanes = rows if len(columns) == 1 else f"zip({rows})"
-    return Expr(f"[{_scalar(f, op, args).text} for {', '.join(columns)} in {lanes}]")
+    return PythonExpr(f"[{_scalar(f, op, args).text} for {', '.join(columns)} in {lanes}]")
 
 
 def _check_exclusion(f: FunctionCompiler, op: Operation) -> None:
-    if not f.context.check or type(op) not in EXCLUSIONS:
+    if not f.context.check or type(op) not in EXCLUDED_OPERANDS:
         return
-    test, what = EXCLUSIONS[type(op)]
+    test, what = EXCLUDED_OPERANDS[type(op)]
     dtype = dtype_of(op.operands[1].type).scalar
-    low, high = f.ranges.of(op.operands[1])
+    low, high = f.ranges.interval_of(op.operands[1])
     if (low > 0 or high < 0) if what == "division by zero" else (0 <= low and high < dtype.bits):
         return
-    operand = f.writer.simple(f.writer.value(op.operands[1]))
+    operand = f.writer.as_simple(f.writer.value(op.operands[1]))
     f.writer.set(op.operands[1], operand)
     if isinstance(op.operands[1].type, VectorType):
-        condition = f"any({test(Expr('b'), dtype)} for b in {operand.text})"
+        condition = f"any({test(PythonExpr('b'), dtype)} for b in {operand.text})"
     else:
         condition = test(operand, dtype)
     with f.writer.block(f"if {condition}:"):
@@ -85,7 +96,7 @@ def _check_exclusion(f: FunctionCompiler, op: Operation) -> None:
 
 def _constant(f: FunctionCompiler, op: arith.ConstantOp | ConstOp) -> None:
     try:
-        f.writer.set(op.results[0], constant(op))
+        f.writer.set(op.results[0], constant_text(op))
     except UnsupportedError as error:
         raise unsupported(op, str(error)) from None
 
@@ -98,12 +109,12 @@ def _let(f: FunctionCompiler, op: LetOp) -> None:
 
 
 def _ramp(f: FunctionCompiler, op: RampOp) -> None:
-    base, stride = (f.writer.simple(f.writer.value(v)) for v in (op.base, op.stride))
+    base, stride = (f.writer.as_simple(f.writer.value(v)) for v in (op.base, op.stride))
     dtype = scalar_dtype(op.result.type)
     fits = f.ranges.fits(op)
-    lanes = [plus(base, times(literal(i, dtype), stride)) for i in range(op.lanes)]
-    texts = [(lane if fits else wrap(lane, dtype)).text for lane in lanes]
-    f.writer.define(op, Expr(f"[{', '.join(texts)}]"))
+    lanes = [add_text(base, multiply_text(number_text(i, dtype), stride)) for i in range(op.lanes)]
+    texts = [(lane if fits else wrap_text(lane, dtype)).text for lane in lanes]
+    f.writer.define(op, PythonExpr(f"[{', '.join(texts)}]"))
 
 
 def _broadcast(f: FunctionCompiler, op: vector.BroadcastOp) -> None:
@@ -111,17 +122,17 @@ def _broadcast(f: FunctionCompiler, op: vector.BroadcastOp) -> None:
     lanes = dtype_of(op.vector.type).lanes
     if isinstance(op.source.type, VectorType):
         raise unsupported(op, f"broadcast of {op.source.type}, expected a scalar")
-    f.writer.define(op, Expr(f"[{source.text}] * {lanes}"))
+    f.writer.define(op, PythonExpr(f"[{source.text}] * {lanes}"))
 
 
 def _shuffle(f: FunctionCompiler, op: ShuffleOp) -> None:
     lanes: list[str] = []
     for value in op.vectors:
-        source = f.writer.simple(f.writer.value(value))
+        source = f.writer.as_simple(f.writer.value(value))
         count = dtype_of(value.type).lanes
         lanes += [source.text] if count == 1 else [f"{source.text}[{i}]" for i in range(count)]
     selected = [lanes[i] for i in op.lane_indices]
-    f.writer.define(op, Expr(selected[0] if len(selected) == 1 else f"[{', '.join(selected)}]"))
+    f.writer.define(op, PythonExpr(selected[0] if len(selected) == 1 else f"[{', '.join(selected)}]"))
 
 
 def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> None:
@@ -134,19 +145,19 @@ def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> No
     if any(d.is_bool for d in dtypes):
         raise unsupported(op, f"{dtypes[0]} as {dtypes[1]}")
     lanes = value.text if dtypes[0].lanes != 1 else f"[{value.text}]"
-    whole = call("reinterpret", lanes, repr(dtypes[0].scalar.name), repr(dtypes[1].scalar.name))
-    f.writer.bind(result, whole if dtypes[1].lanes != 1 else Expr(f"{whole.text}[0]"))
+    whole = call_text("reinterpret", lanes, repr(dtypes[0].scalar.name), repr(dtypes[1].scalar.name))
+    f.writer.bind(result, whole if dtypes[1].lanes != 1 else PythonExpr(f"{whole.text}[0]"))
 
 
-def _reinterpret_handle(op: Operation, source: SSAValue, value: Expr) -> Expr:
+def _reinterpret_handle(op: Operation, source: SSAValue, value: PythonExpr) -> PythonExpr:
     if isinstance(op.results[0].type, HandleType):
         if isinstance(source.type, HandleType):
             return value
         if constant_value(source) == 0:
-            return Expr("None")
+            return PythonExpr("None")
         raise unsupported(op, "a number as a pointer")
     dtype = scalar_dtype(op.results[0].type)
-    return wrap(call("address", value), dtype)
+    return wrap_text(call_text("address", value), dtype)
 
 
 def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:

@@ -15,9 +15,9 @@ from xdsl.ir import Operation, SSAValue
 from ...core.dtypes import DType, dtype_of
 from ...dialects.tir import AccessOp, HandleType, LetOp, LoadOp, RampOp, ShuffleOp
 from . import checks, numerics
-from .expressions import RULES, Expr, literal
+from .expressions import RULES, PythonExpr, number_text
 
-Line = tuple[int, str, Operation | None]
+PythonLine = tuple[int, str, Operation | None]
 """Indentation, text, and the op of a line."""
 
 _ENDS_A_LINE = frozenset("\n\r\f\0")
@@ -39,17 +39,17 @@ class _Frame:
     """A Python function: nested functions and body."""
 
     indent: int
-    nested: list[Line] = field(default_factory=list[Line])
-    body: list[Line] = field(default_factory=list[Line])
+    nested: list[PythonLine] = field(default_factory=list[PythonLine])
+    body: list[PythonLine] = field(default_factory=list[PythonLine])
     loops: int = 0
 
 
-class Writer:
+class PythonWriter:
     """Emits the body of one function. reserved: names that must not be used.  dead: pure ops without uses."""
 
     def __init__(self, reserved: Iterable[str], dead: set[Operation]):
         self._taken = {*_RESERVED, *reserved}
-        self._values: dict[SSAValue, Expr] = {}
+        self._values: dict[SSAValue, PythonExpr] = {}
         self._frames = [_Frame(1)]
         self._indent = 1
         self.op: Operation | None = None
@@ -99,7 +99,7 @@ class Writer:
     @contextmanager
     def _part(self) -> Generator[None]:
         """Moves the lines emitted inside to a nested function, and calls the function here."""
-        name = self.name("part")
+        name = self.fresh_name("part")
         with self._nested(name):
             yield
         self.line(f"returned = {name}()")
@@ -123,29 +123,29 @@ class Writer:
         return len(self._frames) > 1
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[PythonLine]:
         """All lines of the function."""
         (frame,) = self._frames
         return [*frame.nested, *(frame.body or [(1, "pass", None)])]
 
     @contextmanager
-    def apart(self) -> Generator[list[Line]]:
+    def capture(self) -> Generator[list[PythonLine]]:
         """Collects the lines emitted inside, one level deeper, instead of appending them."""
         frame = self._frames[-1]
         saved, frame.body = frame.body, []
-        collected: list[Line] = []
+        collected: list[PythonLine] = []
         self._indent += 1
         yield collected
         self._indent -= 1
         collected += frame.body
         frame.body = saved
 
-    def paste(self, lines: list[Line]) -> None:
+    def paste(self, lines: list[PythonLine]) -> None:
         self._frames[-1].body += lines
 
     # Names and values
 
-    def name(self, hint: str) -> str:
+    def fresh_name(self, hint: str) -> str:
         """An unused Python name similar to `hint`."""
         base = re.sub(r"\W", "_", hint, flags=re.ASCII) or "t"
         if base[0].isdigit():
@@ -157,35 +157,35 @@ class Writer:
         self._taken.add(name)
         return name
 
-    def value(self, value: SSAValue | int) -> Expr:
+    def value(self, value: SSAValue | int) -> PythonExpr:
         """The Python text of `value`."""
         if isinstance(value, int):
-            return literal(value, _INT64)
+            return number_text(value, _INT64)
         return self._values[value]
 
-    def knows(self, value: SSAValue) -> bool:
+    def has_text(self, value: SSAValue) -> bool:
         """Whether `value` has a text already."""
         return value in self._values
 
-    def set(self, value: SSAValue, expr: Expr) -> None:
+    def set(self, value: SSAValue, expr: PythonExpr) -> None:
         self._values[value] = expr
 
-    def bind(self, value: SSAValue, expr: Expr, hint: str | None = None) -> Expr:
+    def bind(self, value: SSAValue, expr: PythonExpr, hint: str | None = None) -> PythonExpr:
         """Emits an assignment to a new variable, which becomes the text of `value`."""
-        name = self.name(hint or value.name_hint or "t")
+        name = self.fresh_name(hint or value.name_hint or "t")
         self.line(f"{name} = {expr.text}")
-        self._values[value] = Expr(name)
+        self._values[value] = PythonExpr(name)
         return self._values[value]
 
-    def simple(self, expr: Expr, hint: str = "t") -> Expr:
+    def as_simple(self, expr: PythonExpr, hint: str = "t") -> PythonExpr:
         """An expression that may be repeated: `expr` if it is simple, else a variable with its value."""
         if expr.is_simple:
             return expr
-        name = self.name(hint)
+        name = self.fresh_name(hint)
         self.line(f"{name} = {expr.text}")
-        return Expr(name)
+        return PythonExpr(name)
 
-    def define(self, op: Operation, expr: Expr) -> None:
+    def define(self, op: Operation, expr: PythonExpr) -> None:
         """Binds the result of a pure op: short expressions are inlined into a single user in the same
         block, others assigned.
         """

@@ -8,7 +8,7 @@ from .signature import (
     FunctionSignature,
     HandleParameter,
     PackedSignature,
-    Parameter,
+    RuntimeParameter,
     ScalarParameter,
 )
 
@@ -18,8 +18,8 @@ __all__ = [
     "FunctionSignature",
     "HandleParameter",
     "PackedSignature",
-    "Parameter",
     "Program",
+    "RuntimeParameter",
     "ScalarParameter",
     "get_global_func",
     "register_func",

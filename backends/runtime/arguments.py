@@ -18,7 +18,7 @@ import numpy as np
 from ...core.dtypes import DType, dtype_of_numpy, int_range, nearest_float, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from .dlpack import from_dlpack
-from .signature import BufferParameter, FunctionSignature, HandleParameter, Parameter, ScalarParameter
+from .signature import BufferParameter, FunctionSignature, HandleParameter, RuntimeParameter, ScalarParameter
 
 Array = np.ndarray[Any, Any]
 Pack = Callable[[Any, list[int]], "Array | None"]
@@ -79,7 +79,7 @@ def overlaps(a: Array, b: Array) -> bool:
         return True
 
 
-def _pack_for(function: str, parameter: Parameter) -> Pack:
+def _pack_for(function: str, parameter: RuntimeParameter) -> Pack:
     where = f"{function}: argument {parameter.name}"
     match parameter:
         case ScalarParameter():
@@ -110,7 +110,7 @@ def _int_bits(where: str, dtype: DType, value: Any) -> int:
     try:
         number = operator.index(number)
     except TypeError:
-        raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}") from None
+        raise ArgumentError(f"{where}: expected {dtype}, got {describe_argument(value)}") from None
     low, high = int_range(dtype)
     if not low <= number <= high:
         raise ArgumentError(f"{where}: expected {dtype}, from {low} to {high}, got {number}")
@@ -119,7 +119,7 @@ def _int_bits(where: str, dtype: DType, value: Any) -> int:
 
 def _float_bits(where: str, dtype: DType, value: Any) -> int:
     if not isinstance(value, int | float) and not _is_real(value):
-        raise ArgumentError(f"{where}: expected {dtype}, got {describe(value)}")
+        raise ArgumentError(f"{where}: expected {dtype}, got {describe_argument(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -163,7 +163,9 @@ def _address(where: str, value: Any) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise ArgumentError(f"{where}: expected an address (int or ctypes pointer), got {describe(value)}") from None
+        raise ArgumentError(
+            f"{where}: expected an address (int or ctypes pointer), got {describe_argument(value)}"
+        ) from None
     if not 0 <= number < 2**64:
         raise ArgumentError(f"{where}: expected an address, from 0 to 2**64 - 1, got {number}")
     return number if number < 2**63 else number - 2**64
@@ -221,7 +223,7 @@ class _BufferPack:
                 return from_dlpack(value)
             except ArgumentError as error:
                 raise ArgumentError(f"{self._where}: {error}") from error.__cause__
-        self._fail(f"an array of {self._parameter.dtype}", describe(value))
+        self._fail(f"an array of {self._parameter.dtype}", describe_argument(value))
 
     def _check_open_shape(self, shape: tuple[int, ...]) -> None:
         if len(shape) != self._rank or any(shape[axis] != extent for axis, extent in self._fixed_axes):
@@ -252,7 +254,7 @@ class _BufferPack:
         raise ArgumentError(f"{self._where}: expected {expected}, got {got}")
 
 
-def describe(value: Any) -> str:
+def describe_argument(value: Any) -> str:
     """An argument in an error message: its type, and its shape or short value."""
     if isinstance(value, np.ndarray | np.generic):
         return f"{value.dtype}{list(value.shape)}"

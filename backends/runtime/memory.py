@@ -36,7 +36,7 @@ def array_at(
     return np.asarray(_Exporter(owner, interface)).view(dtype)
 
 
-def strided(
+def strided_view(
     array: np.ndarray[Any, Any], shape: Sequence[int], strides: Sequence[int], writeable: bool = True
 ) -> np.ndarray[Any, Any]:
     """numpy's `as_strided`, for any data type. strides: in bytes."""

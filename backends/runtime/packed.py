@@ -17,7 +17,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError, ExecutionError, LinkError
 from .memory import array_at
-from .signature import BufferParameter, HandleParameter, PackedSignature, Parameter, ScalarParameter
+from .signature import BufferParameter, HandleParameter, PackedSignature, RuntimeParameter, ScalarParameter
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -68,7 +68,7 @@ class PackedCalls:
         self._callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(self._dispatch)
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
-    def take(self) -> BaseException:
+    def take_error(self) -> BaseException:
         """Removes and returns the exception of the last failed call in this thread."""
         error = self._pending.error
         del self._pending.error
@@ -106,7 +106,7 @@ class _Call:
             ctypes.memmove(address + 8 * self._slots, _result_bytes(name, self._signature.result, result), 8)
 
 
-def _slot_count(parameter: Parameter) -> int:
+def _slot_count(parameter: RuntimeParameter) -> int:
     return 1 + 2 * len(parameter.shape) if isinstance(parameter, BufferParameter) else 1
 
 
@@ -114,7 +114,7 @@ Field = Callable[[int], tuple[Any, int]]
 """Reads the argument at an address; returns it and the address of the next argument."""
 
 
-def _field(parameter: Parameter) -> Field:
+def _field(parameter: RuntimeParameter) -> Field:
     match parameter:
         case ScalarParameter():
             return _scalar_field(numpy_dtype(parameter.dtype))

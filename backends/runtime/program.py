@@ -15,7 +15,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
 from ..saving.format import Contents, write_archive
-from .arguments import ArgumentPacker, describe
+from .arguments import ArgumentPacker, describe_argument
 from .packed import PackedCalls
 from .signature import Failure, FunctionSignature
 
@@ -103,9 +103,9 @@ class CompiledFunction:
 
     def _fail(self, status: int, arguments: Sequence[Any]) -> None:
         if status < 0:
-            raise self._packed.take()
+            raise self._packed.take_error()
         names = (parameter.name for parameter in self.signature.parameters)
-        called = ", ".join(f"{name}: {describe(value)}" for name, value in zip(names, arguments, strict=True))
+        called = ", ".join(f"{name}: {describe_argument(value)}" for name, value in zip(names, arguments, strict=True))
         failure = self._failures[status - 1]
         family = ArgumentError if failure.argument else ExecutionError
         raise family(f"{self.name}: {failure.message} (called with {called or 'no arguments'})")

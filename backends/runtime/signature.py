@@ -54,7 +54,7 @@ class BufferParameter:
         return 1 + self.shape.count(None) + (self.strides or ()).count(None)
 
 
-Parameter = ScalarParameter | HandleParameter | BufferParameter
+RuntimeParameter = ScalarParameter | HandleParameter | BufferParameter
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class FunctionSignature:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[RuntimeParameter, ...]
     result: str | None = None
     noalias: bool = False
 
@@ -89,5 +89,5 @@ class PackedSignature:
     """
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[RuntimeParameter, ...]
     result: str | None = None

@@ -12,7 +12,7 @@ from ..runtime.signature import (
     FunctionSignature,
     HandleParameter,
     PackedSignature,
-    Parameter,
+    RuntimeParameter,
     ScalarParameter,
 )
 from .format import Archive, Contents
@@ -69,6 +69,6 @@ def _read_signature(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "parameters": tuple(_read_parameter(**each) for each in fields["parameters"])}
 
 
-def _read_parameter(kind: str, **fields: Any) -> Parameter:
+def _read_parameter(kind: str, **fields: Any) -> RuntimeParameter:
     values: dict[str, Any] = {key: tuple(each) if isinstance(each, list) else each for key, each in fields.items()}
     return _PARAMETERS[kind](**values)

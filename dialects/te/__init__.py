@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .base import Axis, tensor_type, tensor_type_of
+from .base import Axis, mixed_tensor_type, tensor_type_of
 from .compute import ComputeOp, YieldOp
 from .extern import ExternOp
 from .functions import FuncOp, ParamsOp
@@ -22,7 +22,7 @@ __all__ = [
     "ScanOp",
     "Te",
     "YieldOp",
-    "tensor_type",
+    "mixed_tensor_type",
     "tensor_type_of",
 ]
 

@@ -26,7 +26,7 @@ from ..tir.base import (
     print_typed,
 )
 
-AXIS_KINDS = ("spatial", "reduce")
+COMPUTE_AXIS_KINDS = ("spatial", "reduce")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Axis:
     type: Attribute
 
 
-def tensor_type(element: Attribute, shape: Sequence[Mixed]) -> TensorType[Attribute]:
+def mixed_tensor_type(element: Attribute, shape: Sequence[Mixed]) -> TensorType[Attribute]:
     """The tensor type of an element type and a shape; values in `shape` become `?`."""
     return TensorType(element, [d if isinstance(d, int) else DYNAMIC for d in shape])
 
@@ -101,7 +101,9 @@ def parse_types(parser: Parser) -> list[Attribute]:
     return parser.parse_comma_separated_list(Parser.Delimiter.NONE, parser.parse_type)
 
 
-def print_marks(printer: Printer, op: Operation, tag: StringAttr | None, annotations: DictionaryAttr | None) -> None:
+def print_tag_and_annotations(
+    printer: Printer, op: Operation, tag: StringAttr | None, annotations: DictionaryAttr | None
+) -> None:
     """Prints ` tag "elemwise" annotations {...} attributes {...}`, without the missing parts."""
     if tag is not None:
         printer.print_string(" tag ")
@@ -110,7 +112,7 @@ def print_marks(printer: Printer, op: Operation, tag: StringAttr | None, annotat
     print_discardable(printer, op)
 
 
-def parse_marks(parser: Parser) -> tuple[str, DictionaryAttr | None, dict[str, Attribute]]:
+def parse_tag_and_annotations(parser: Parser) -> tuple[str, DictionaryAttr | None, dict[str, Attribute]]:
     tag = parser.parse_str_literal() if parser.parse_optional_keyword("tag") else ""
     return tag, parse_optional_dict(parser, "annotations"), parse_discardable(parser)
 

@@ -22,7 +22,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ..tir.base import (
     Mixed,
     TirOp,
@@ -33,23 +33,23 @@ from ..tir.base import (
     print_quoted,
     require,
     split_mixed,
-    strings,
+    string_array,
     verify_mixed,
 )
 from ..tir.directives import TypedValues
 from .base import (
-    AXIS_KINDS,
+    COMPUTE_AXIS_KINDS,
     Axis,
+    mixed_tensor_type,
     only_block,
     parse_arguments,
     parse_axis,
-    parse_marks,
+    parse_tag_and_annotations,
     parse_types,
     print_arguments,
     print_axis,
-    print_marks,
+    print_tag_and_annotations,
     print_types,
-    tensor_type,
     tensor_type_of,
 )
 
@@ -148,7 +148,7 @@ class ComputeOp(TirOp):
         if body is None:
             body = Region(Block(arg_types=[a.type for a in axes]))
         for axis, variable in zip(axes, body.block.args, strict=True):
-            hint(variable, axis.name)
+            set_name_hint(variable, axis.name)
         shape = [a.extent for a in axes if a.kind == "spatial"]
         super().__init__(
             operands=[domains],
@@ -156,15 +156,15 @@ class ComputeOp(TirOp):
                 "op_name": StringAttr(name),
                 "tag": StringAttr(tag) if tag else None,
                 "annotations": annotations_attr(annotations),
-                "axis_names": strings(a.name for a in axes),
-                "axis_kinds": strings(a.kind for a in axes),
+                "axis_names": string_array(a.name for a in axes),
+                "axis_kinds": string_array(a.kind for a in axes),
                 "static_domains": static,
             },
-            result_types=[[tensor_type(element, shape) for element in elements]],
+            result_types=[[mixed_tensor_type(element, shape) for element in elements]],
             regions=[body, combine or Region(), init or Region()],
         )
         for result in self.tensors:
-            hint(result, name)
+            set_name_hint(result, name)
 
     @property
     def axes(self) -> list[Axis]:
@@ -214,8 +214,11 @@ class ComputeOp(TirOp):
 
     def _verify_kinds(self) -> None:
         kinds = [kind.data for kind in self.axis_kinds.data]
-        require(all(kind in AXIS_KINDS for kind in kinds), f"(C2) kinds {kinds}, expected {' or '.join(AXIS_KINDS)}")
-        require(kinds == sorted(kinds, key=AXIS_KINDS.index), "(C2) a spatial axis behind a reduction axis")
+        require(
+            all(kind in COMPUTE_AXIS_KINDS for kind in kinds),
+            f"(C2) kinds {kinds}, expected {' or '.join(COMPUTE_AXIS_KINDS)}",
+        )
+        require(kinds == sorted(kinds, key=COMPUTE_AXIS_KINDS.index), "(C2) a spatial axis behind a reduction axis")
         for axis in self.axes:
             require(axis.kind == "reduce" or axis.low == 0, f"(C2) spatial axis {axis.name} starts at {axis.low}")
 
@@ -243,7 +246,7 @@ class ComputeOp(TirOp):
             require(arguments is None or taken == arguments, f"(C6) {what} takes {_list(taken)}")
         for result in self.tensors:
             type = tensor_type_of(result)
-            require(type == tensor_type(type.element_type, self.mixed_shape), f"(C5) result of type {type}")
+            require(type == mixed_tensor_type(type.element_type, self.mixed_shape), f"(C5) result of type {type}")
 
     def print(self, printer: Printer) -> None:
         print_quoted(printer, self.op_name)
@@ -251,7 +254,7 @@ class ComputeOp(TirOp):
         pairs = zip(self.axes, self.variables, strict=True)
         printer.print_list(pairs, lambda pair: print_axis(printer, *pair))
         printer.print_string(")")
-        print_marks(printer, self, self.tag, self.annotations)
+        print_tag_and_annotations(printer, self, self.tag, self.annotations)
         print_types(printer, [result.type for result in self.tensors])
         print_body(printer, self.body, terminators=True)
         for keyword, region in (("combine", self.combine), ("init", self.init)):
@@ -265,7 +268,7 @@ class ComputeOp(TirOp):
     def parse(cls, parser: Parser) -> Self:
         name = parser.parse_str_literal()
         axes = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, lambda: parse_axis(parser))
-        tag, annotations, attributes = parse_marks(parser)
+        tag, annotations, attributes = parse_tag_and_annotations(parser)
         types = parse_types(parser)
         body = parse_body(parser, [variable for _, variable in axes])
         regions: dict[str, Region] = {}

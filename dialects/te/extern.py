@@ -21,7 +21,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ..tir.base import (
     DYNAMIC,
     Mixed,
@@ -38,10 +38,10 @@ from .base import (
     mixed_shapes,
     parse_arguments,
     parse_dims,
-    parse_marks,
+    parse_tag_and_annotations,
     print_arguments,
     print_dims,
-    print_marks,
+    print_tag_and_annotations,
     tensor_type_of,
 )
 
@@ -106,7 +106,7 @@ class ExternOp(TirOp):
             regions=[body],
         )
         for result in self.tensors:
-            hint(result, name)
+            set_name_hint(result, name)
 
     @property
     def buffers(self) -> Sequence[BlockArgument]:
@@ -137,7 +137,7 @@ class ExternOp(TirOp):
             printer.print_string(" in ")
             printer.print_list(self.inputs, lambda value: print_typed(printer, value))
         print_dims(printer, self.dims)
-        print_marks(printer, self, self.tag, self.annotations)
+        print_tag_and_annotations(printer, self, self.tag, self.annotations)
         printer.print_string(" ")
         print_arguments(printer, self.body.block)
         print_body(printer, self.body)
@@ -148,7 +148,7 @@ class ExternOp(TirOp):
         if parser.parse_optional_keyword("in"):
             inputs = parser.parse_comma_separated_list(Parser.Delimiter.NONE, lambda: parse_typed(parser))
         dims = parse_dims(parser)
-        tag, annotations, attributes = parse_marks(parser)
+        tag, annotations, attributes = parse_tag_and_annotations(parser)
         arguments = parse_arguments(parser)
         for argument in arguments:
             if not isinstance(argument.type, MemRefType):

@@ -19,7 +19,7 @@ from ..tir.directives import Dictionary, TypedValues, YieldingBody
 from ..tir.functions import SymbolOp
 
 
-class Callable(CallableByBody):
+class TeFuncCallable(CallableByBody):
     """Callable interface of `te.func`: the arguments are the operands of `te.params`, and a call has no results."""
 
     @classmethod
@@ -57,7 +57,7 @@ class FuncOp(TirOp):
     func_attrs = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), TeFuncCallable())
     custom_directives = (Dictionary, YieldingBody)
     assembly_format = (
         "$sym_name (`attrs` custom<Dictionary>($func_attrs)^)? attr-dict-with-keyword custom<YieldingBody>($body)"

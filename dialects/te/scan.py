@@ -21,7 +21,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ..tir.base import (
     DYNAMIC,
     Mixed,
@@ -38,10 +38,10 @@ from .base import (
     mixed_shapes,
     parse_arguments,
     parse_dims,
-    parse_marks,
+    parse_tag_and_annotations,
     print_arguments,
     print_dims,
-    print_marks,
+    print_tag_and_annotations,
     tensor_type_of,
 )
 from .compute import ComputeOp, YieldOp
@@ -112,7 +112,7 @@ class ScanOp(TirOp):
         annotations: DictionaryAttr | dict[str, Attribute] | None = None,
     ):
         """body: takes the time and the tensors, whose types are the types of the results."""
-        hint(body.block.args[0], axis_name)
+        set_name_hint(body.block.args[0], axis_name)
         super().__init__(
             operands=[inits, dims],
             properties={
@@ -125,7 +125,7 @@ class ScanOp(TirOp):
             regions=[body],
         )
         for result in self.tensors:
-            hint(result, name)
+            set_name_hint(result, name)
 
     @property
     def time(self) -> BlockArgument:
@@ -199,7 +199,7 @@ class ScanOp(TirOp):
         printer.print_string(" init ")
         printer.print_list(self.inits, lambda init: print_typed(printer, init))
         print_dims(printer, self.dims)
-        print_marks(printer, self, self.tag, self.annotations)
+        print_tag_and_annotations(printer, self, self.tag, self.annotations)
         printer.print_string(" ")
         print_arguments(printer, self.body.block)
         print_body(printer, self.body, terminators=True)
@@ -212,7 +212,7 @@ class ScanOp(TirOp):
         parser.parse_keyword("init")
         inits = parser.parse_comma_separated_list(Parser.Delimiter.NONE, lambda: parse_typed(parser))
         dims = parse_dims(parser)
-        tag, annotations, attributes = parse_marks(parser)
+        tag, annotations, attributes = parse_tag_and_annotations(parser)
         arguments = parse_arguments(parser)
         if not arguments:
             parser.raise_error("expected the time and the tensors")

@@ -12,7 +12,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, Pure
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ..tir.base import (
     DYNAMIC,
     Mixed,
@@ -27,7 +27,7 @@ from ..tir.base import (
     split_mixed,
 )
 from ..tir.directives import ElementType, Indices
-from .base import tensor_type, tensor_type_of
+from .base import mixed_tensor_type, tensor_type_of
 
 
 @irdl_op_definition
@@ -58,9 +58,9 @@ class PlaceholderOp(TirOp):
         super().__init__(
             operands=[[d for d in shape if not isinstance(d, int)]],
             properties={"tensor_name": StringAttr(name)},
-            result_types=[tensor_type(element, shape)],
+            result_types=[mixed_tensor_type(element, shape)],
         )
-        hint(self.result, name)
+        set_name_hint(self.result, name)
 
     @property
     def mixed_shape(self) -> list[Mixed]:
@@ -85,7 +85,7 @@ class PlaceholderOp(TirOp):
         attributes = parse_discardable(parser)
         parser.parse_punctuation(":")
         type = parser.parse_type()
-        if not isinstance(type, TensorType) or type != tensor_type(type.element_type, shape):
+        if not isinstance(type, TensorType) or type != mixed_tensor_type(type.element_type, shape):
             parser.raise_error(f"expected a tensor type with the shape {split_mixed(shape)[0]}, got {type}")
         op = cls(name, type.element_type, shape)
         op.attributes = attributes

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
-from ...core.dtypes import DType, dtype_of, type_of, wrap_int
+from ...core.dtypes import DType, dtype_of, mlir_type, wrap_int
 from ...core.errors import UnsupportedError
 from ..tir import (
     BINARY_NAMES,
@@ -44,7 +44,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {
 }
 
 
-def unsupported(op: Any) -> UnsupportedError:
+def tvmscript_unsupported_error(op: Any) -> UnsupportedError:
     """The error for an op without a form in TVMScript."""
     return UnsupportedError(f"{op.name} has no form in TVMScript, which exists for the tir landing only")
 
@@ -59,11 +59,11 @@ def operand_dtype(op: Operation) -> DType | None:
     if dtype.kind == "uint" and (isinstance(op, _SIGNED) or predicate in SIGNED_PREDICATES):
         return DType("int", dtype.bits, dtype.lanes)
     if dtype.is_bool and (isinstance(op, (*_SIGNED, *_UNSIGNED)) or predicate in SIGNED_PREDICATES):
-        raise unsupported(op)
+        raise tvmscript_unsupported_error(op)
     return None
 
 
-class Numbers:
+class ConstantValues:
     """The constant values of expressions, computed once per value."""
 
     def __init__(self):
@@ -74,7 +74,7 @@ class Numbers:
             self._found[value] = self._find(value)
         return self._found[value]
 
-    def yielded(self, block: Block) -> Number:
+    def yield_value(self, block: Block) -> Number:
         """The constant value that the region of an expression yields, or None."""
         last = block.last_op
         return self[last.value] if isinstance(last, YieldOp) else None
@@ -122,9 +122,9 @@ class Numbers:
 
     def _logic(self, op: IfThenElseOp) -> int | None:
         """The constant value of `a and b` or `a or b`; None for other conditional values."""
-        if op.result.type != type_of("bool"):
+        if op.result.type != mlir_type("bool"):
             return None
-        condition, then, orelse = self[op.condition], self.yielded(op.then.block), self.yielded(op.orelse.block)
+        condition, then, orelse = self[op.condition], self.yield_value(op.then.block), self.yield_value(op.orelse.block)
         if orelse == 0 and condition is not None and then is not None:
             return int(bool(condition) and bool(then))
         if then == 1 and condition is not None and orelse is not None:

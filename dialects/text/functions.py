@@ -9,14 +9,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
-from ..tir.tree import is_expression
-from .expressions import Expressions
-from .folding import unsupported
+from ..tir.tree import is_expression_op
+from .expressions import ExpressionPrinter
+from .folding import tvmscript_unsupported_error
 from .lines import Line, Printed
-from .literals import attribute, dictionary, dtype_name, type_text
-from .names import Callees, Names, legal_name
+from .literals import attribute_literal, dictionary_literal, dtype_literal, type_text
+from .names import Callees, IdentifierScope, legal_name
 from .placement import values_to_name
-from .statements import Statements
+from .statements import StatementPrinter
 from .styles import Style, style_named
 
 MODULE_NAME = "Module"
@@ -34,7 +34,7 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
     functions: list[FuncOp] = []
     for function in op.body.block.ops:
         if not isinstance(function, FuncOp):
-            raise unsupported(function)
+            raise tvmscript_unsupported_error(function)
         functions.append(function)
     callees = Callees(chosen.module or name, [function.sym_name.data for function in functions])
     for i, function in enumerate(functions):
@@ -57,7 +57,7 @@ def expression_text(value: SSAValue, style: str = "classic", names: Mapping[SSAV
     names: the names of values that the program does not name. Never fails: an op without a form in TVMScript is printed
     as its name.
     """
-    expressions = Expressions(style_named(style), Names(), Callees(MODULE_NAME), lambda _: None)
+    expressions = ExpressionPrinter(style_named(style), IdentifierScope(), Callees(MODULE_NAME), lambda _: None)
     for named, name in (names or {}).items():
         expressions.bind(named, name)
     try:
@@ -68,7 +68,7 @@ def expression_text(value: SSAValue, style: str = "classic", names: Mapping[SSAV
 
 def attribute_text(attr: Attribute, style: str = "classic") -> str:
     """The TVMScript of an annotation value; `UnsupportedError` for an attribute without a form in TVMScript."""
-    return attribute(attr, style_named(style))
+    return attribute_literal(attr, style_named(style))
 
 
 def function_lines(
@@ -84,7 +84,7 @@ def function_lines(
     callees: the names of the functions of the module.  reserved: names that the function must not use.  separate: as in
     `Statements`.
     """
-    printer = Statements(style, Names(reserved), callees, indent, separate)
+    printer = StatementPrinter(style, IdentifierScope(reserved), callees, indent, separate)
     name = callees.name(op.sym_name.data)
     attrs = dict(op.func_attrs.data) if op.func_attrs is not None else {}
     if name != op.sym_name.data and op.private is None:
@@ -95,7 +95,7 @@ def function_lines(
     printer.emit(f"def {name}({params}){result}:", op)
     with printer.suite():
         if attrs:
-            printer.emit(f"T.func_attr({dictionary(attrs, style)})")
+            printer.emit(f"T.func_attr({dictionary_literal(attrs, style)})")
         _body(op, printer, style)
     return printer.lines
 
@@ -109,20 +109,20 @@ def _decorator(op: FuncOp, style: Style) -> str:
     return f"@T.prim_func({', '.join(arguments)})" if arguments else "@T.prim_func"
 
 
-def _param(printer: Statements, name: str, value: SSAValue) -> str:
+def _param(printer: StatementPrinter, name: str, value: SSAValue) -> str:
     name = printer.expressions.define(value, name)
     if not isinstance(value.type, MemRefType):
         return f"{name}: {type_text(value.type, printer.style)}"
     return f"{name}: T.Buffer({', '.join(_buffer_type(printer, name, value.type))})"
 
 
-def _buffer_type(printer: Statements, name: str, type: MemRefType[Attribute]) -> list[str]:
+def _buffer_type(printer: StatementPrinter, name: str, type: MemRefType[Attribute]) -> list[str]:
     strides, offset = None, 0
     if isinstance(layout := type.layout, StridedLayoutAttr):
         strides = [_require_static(name, None if isinstance(s, NoneAttr) else s.data) for s in layout.strides]
         offset = _require_static(name, None if isinstance(layout.offset, NoneAttr) else layout.offset.data)
     shape = [_require_static(name, None if d == DYNAMIC_INDEX else d) for d in type.get_shape()]
-    arguments = [printer.expressions.sequence(shape), dtype_name(type.element_type)]
+    arguments = [printer.expressions.sequence(shape), dtype_literal(type.element_type)]
     return arguments + printer.layout_arguments(type, strides, offset)
 
 
@@ -132,7 +132,7 @@ def _require_static(name: str, value: int | None) -> int:
     return value
 
 
-def _body(op: FuncOp, printer: Statements, style: Style) -> None:
+def _body(op: FuncOp, printer: StatementPrinter, style: Style) -> None:
     """Prints the statements; a comment after the parameter declarations represents an implicit root block."""
     ops, named = list(op.body.block.ops), values_to_name(op.body.block)
     signature = max((i + 1 for i, o in enumerate(ops) if isinstance(o, SymbolOp | MatchBufferOp)), default=0)
@@ -144,7 +144,9 @@ def _body(op: FuncOp, printer: Statements, style: Style) -> None:
 
 def _has_implicit_root(op: FuncOp) -> bool:
     """Whether the parser wraps the statements of the function in a root block."""
-    statements = [o for o in op.body.block.ops if not is_expression(o) and not isinstance(o, SymbolOp | MatchBufferOp)]
+    statements = [
+        o for o in op.body.block.ops if not is_expression_op(o) and not isinstance(o, SymbolOp | MatchBufferOp)
+    ]
     match statements:
         case [BlockOp() as block]:
             return bool(block.axes)

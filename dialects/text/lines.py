@@ -30,7 +30,7 @@ class Line:
         return INDENTATION * self.indent + self.text
 
     @staticmethod
-    def listing(head: str, parts: list[tuple[str, Printed]], indent: int) -> Line:
+    def call_line(head: str, parts: list[tuple[str, Printed]], indent: int) -> Line:
         """The line `head(part, part)`, with the source of each part."""
         line = Line(f"{head}(", indent)
         for i, (text, source) in enumerate(parts):

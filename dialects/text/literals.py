@@ -35,7 +35,7 @@ _MAX_FLOAT32 = 3.4028234663852886e38
 _MAX_INT64 = 2**63 - 1
 
 
-def quoted(text: str) -> str:
+def string_literal(text: str) -> str:
     """The string literal of `text`."""
     return json.dumps(text, ensure_ascii=False)
 
@@ -72,10 +72,10 @@ def is_large_float(value: float) -> bool:
     return math.isfinite(value) and abs(value) > _MAX_FLOAT32
 
 
-def number(value: int | float, dtype: DType, style: Style) -> str:
+def number_literal(value: int | float, dtype: DType, style: Style) -> str:
     """The text of a constant: an int32 without its type, other constants with their type, vectors as a broadcast."""
     if dtype.lanes != 1:
-        return f"T.Broadcast({number(value, dtype.scalar, style)}, {dtype.lanes})"
+        return f"T.Broadcast({number_literal(value, dtype.scalar, style)}, {dtype.lanes})"
     if dtype.is_bool:
         return f"T.bool({bool(value)})"
     if not dtype.is_float:
@@ -91,11 +91,11 @@ def number(value: int | float, dtype: DType, style: Style) -> str:
     return f"T.{dtype.name}({float_digits(value, dtype)})"
 
 
-def dtype_name(type: Attribute | None) -> str:
+def dtype_literal(type: Attribute | None) -> str:
     """The text of a type as a string argument: `"float32x4"`, `"handle"`, `"void"` for None."""
     if type is None:
         return '"void"'
-    return quoted("handle" if isinstance(type, HandleType) else dtype_of(type).name)
+    return string_literal("handle" if isinstance(type, HandleType) else dtype_of(type).name)
 
 
 def type_text(type: Attribute, style: Style) -> str:
@@ -104,47 +104,47 @@ def type_text(type: Attribute, style: Style) -> str:
         return f"T.{dtype_of(type).name}"
     if isinstance(type.element, NoneAttr):
         return "T.handle"
-    scope = "" if type.scope.data == "global" and not style.always_scope else f", {quoted(type.scope.data)}"
-    return f"T.handle({dtype_name(type.element)}{scope})"
+    scope = "" if type.scope.data == "global" and not style.always_scope else f", {string_literal(type.scope.data)}"
+    return f"T.handle({dtype_literal(type.element)}{scope})"
 
 
 def _float_attribute(attr: FloatAttr[Any], style: Style) -> str:
     """The text of a float attribute; a finite float64 is a plain Python number."""
     if attr.type == f64 and math.isfinite(attr.value.data):
         return float_digits(attr.value.data, dtype_of(f64))
-    return number(attr.value.data, dtype_of(attr.type), style)
+    return number_literal(attr.value.data, dtype_of(attr.type), style)
 
 
 def _integer_attribute(attr: IntegerAttr[Any], style: Style) -> str:
     dtype = dtype_of(attr.type)
-    return str(attr.value.data != 0) if dtype.is_bool else number(attr.value.data, dtype, style)
+    return str(attr.value.data != 0) if dtype.is_bool else number_literal(attr.value.data, dtype, style)
 
 
-def dictionary(items: Mapping[str, Attribute], style: Style) -> str:
+def dictionary_literal(items: Mapping[str, Attribute], style: Style) -> str:
     """The text of a dictionary, `{"a": 1, "b": "x"}`, sorted by key."""
     pairs = sorted((style.key(key), value) for key, value in items.items())
-    return f"{{{', '.join(f'{quoted(key)}: {attribute(value, style)}' for key, value in pairs)}}}"
+    return f"{{{', '.join(f'{string_literal(key)}: {attribute_literal(value, style)}' for key, value in pairs)}}}"
 
 
 def _list(attr: ArrayAttr[Any], style: Style) -> str:
-    return f"[{', '.join(attribute(item, style) for item in attr.data)}]"
+    return f"[{', '.join(attribute_literal(item, style) for item in attr.data)}]"
 
 
 _ATTRIBUTES: dict[type[Attribute], Callable[[Any, Style], str]] = {
     IntegerAttr: _integer_attribute,
     FloatAttr: _float_attribute,
     IntAttr: lambda attr, _: str(attr.data),
-    StringAttr: lambda attr, _: quoted(attr.data),
+    StringAttr: lambda attr, _: string_literal(attr.data),
     UnitAttr: lambda _attr, _style: "True",
     NoneAttr: lambda _attr, _style: "None",
     ArrayAttr: _list,
     DenseArrayBase: lambda attr, _: str(list(attr.get_values())),
-    DictionaryAttr: lambda attr, style: dictionary(attr.data, style),
-    TargetAttr: lambda attr, style: f"T.target({attribute(attr.config, style)})",
+    DictionaryAttr: lambda attr, style: dictionary_literal(attr.data, style),
+    TargetAttr: lambda attr, style: f"T.target({attribute_literal(attr.config, style)})",
 }
 
 
-def attribute(attr: Attribute, style: Style) -> str:
+def attribute_literal(attr: Attribute, style: Style) -> str:
     """The text of an annotation value; `UnsupportedError` for an attribute without a form in TVMScript."""
     if type(attr) not in _ATTRIBUTES:
         raise UnsupportedError(f"TVMScript has no way to write the attribute {attr}")

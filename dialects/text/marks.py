@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 from ...core.errors import UnsupportedError
 from ..tir import BlockOp, FuncOp
-from ..tir.tree import is_expression
+from ..tir.tree import is_expression_op
 from .functions import MODULE_NAME, function_lines
 from .lines import INDENTATION, Line, Printed
 from .names import Callees, legal_name
@@ -151,7 +151,7 @@ def _substitutes(source: Printed) -> Iterator[Printed]:
     while cursor is not None:
         yield cursor
         yield from cursor.results
-        use = cursor.results[0].first_use if is_expression(cursor) else None
+        use = cursor.results[0].first_use if is_expression_op(cursor) else None
         cursor = cursor.parent_op() if use is None else use.operation
 
 

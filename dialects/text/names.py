@@ -50,7 +50,7 @@ class Callees:
 
     def __init__(self, module: str, symbols: Iterable[str] = ()):
         self._module = module
-        names = Names()
+        names = IdentifierScope()
         self._names = {symbol: names.define(symbol) for symbol in symbols}
 
     def name(self, symbol: str) -> str:
@@ -62,7 +62,7 @@ class Callees:
         return f"{self._module}.{self.name(symbol)}"
 
 
-class Names:
+class IdentifierScope:
     """The names in use. A name is released at the end of the scope that defines it."""
 
     def __init__(self, reserved: tuple[str, ...] = ()):

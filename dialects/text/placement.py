@@ -18,12 +18,12 @@ from ..tir import (
     ReturnOp,
     StoreOp,
 )
-from ..tir.tree import is_expression
+from ..tir.tree import is_expression_op
 
 _CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
 
 
-def acts(op: Operation) -> bool:
+def has_side_effects(op: Operation) -> bool:
     """Whether `op` is or contains a call with side effects, which must run exactly once, at its position."""
     return any(_is_effect(inner) for inner in op.walk()) if isinstance(op, IfThenElseOp) else _is_effect(op)
 
@@ -34,7 +34,7 @@ def _is_effect(op: Operation) -> bool:
 
 def _clobbers(op: Operation) -> bool:
     """Whether `op` may write memory, so that loads must not move across it."""
-    return isinstance(op, StoreOp) or acts(op) or (bool(op.regions) and not is_expression(op))
+    return isinstance(op, StoreOp) or has_side_effects(op) or (bool(op.regions) and not is_expression_op(op))
 
 
 def _reads(op: Operation, reading: set[SSAValue]) -> bool:
@@ -65,7 +65,7 @@ def values_to_name(block: Block) -> set[SSAValue]:
     index = {op: i for i, op in enumerate(ops)}
     reading: set[SSAValue] = set()
     for op in ops:
-        if is_expression(op) and _reads(op, reading):
+        if is_expression_op(op) and _reads(op, reading):
             reading.add(op.results[0])
     writes = _Positions([_clobbers(op) for op in ops])
     effects = _Positions(
@@ -75,18 +75,18 @@ def values_to_name(block: Block) -> set[SSAValue]:
     printed_at: dict[SSAValue, int] = {}
     for position in range(len(ops) - 1, -1, -1):
         op = ops[position]
-        if not is_expression(op):
+        if not is_expression_op(op):
             continue
         value = op.results[0]
         nested, end = _last_use(value, block, index, printed_at)
-        if acts(op):
+        if has_side_effects(op):
             fixed = nested or value.uses.get_length() > 1 or effects.between(position, end)
         else:
             fixed = value in reading and (nested or writes.between(position, end))
         if fixed:
             named.add(value)
         # An unnamed call moves across pure expressions only, so its effective position does not change.
-        printed_at[value] = position if fixed or acts(op) else end
+        printed_at[value] = position if fixed or has_side_effects(op) else end
     return named
 
 
@@ -98,7 +98,7 @@ def _last_use(
     for use in value.uses:
         user = block.find_ancestor_op_in_block(use.operation)
         assert user is not None
-        if is_expression(user):
+        if is_expression_op(user):
             end = max(end, printed_at.get(user.results[0], index[user]))
         else:
             nested |= user is not use.operation

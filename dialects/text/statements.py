@@ -43,13 +43,13 @@ from ..tir import (
     row_major_strides,
     scope_of,
 )
-from ..tir.tree import is_expression
-from .expressions import Expressions
-from .folding import unsupported
+from ..tir.tree import is_expression_op
+from .expressions import ExpressionPrinter
+from .folding import tvmscript_unsupported_error
 from .lines import Line, Printed
-from .literals import attribute, dictionary, dtype_name, quoted, type_text
-from .names import Callees, Names
-from .placement import acts, values_to_name
+from .literals import attribute_literal, dictionary_literal, dtype_literal, string_literal, type_text
+from .names import Callees, IdentifierScope
+from .placement import has_side_effects, values_to_name
 from .styles import Style
 from .trees import ATOM
 
@@ -63,7 +63,7 @@ _LOOPS = {
 }
 _AXIS_LETTERS = {"spatial": "S", "reduce": "R"}
 
-Printer = Callable[["Statements", Any], None]
+Printer = Callable[["StatementPrinter", Any], None]
 PrinterT = TypeVar("PrinterT", bound=Printer)
 
 _PRINTERS: dict[type[Operation], Printer] = {}
@@ -89,21 +89,26 @@ class _Accesses:
     writes: list[tuple[str, Printed]] = field(default_factory=list[tuple[str, Printed]])
 
 
-class Statements:
+class StatementPrinter:
     """Prints the statements of one function into `lines`.
 
     separate: loops and block axes that are printed on a line of their own.
     """
 
     def __init__(
-        self, style: Style, names: Names, callees: Callees, indent: int = 0, separate: Collection[Printed] = ()
+        self,
+        style: Style,
+        names: IdentifierScope,
+        callees: Callees,
+        indent: int = 0,
+        separate: Collection[Printed] = (),
     ):
         self.style = style
         self.names = names
         self.lines: list[Line] = []
         self.indent = indent
         self.separate = separate
-        self.expressions = Expressions(style, names, callees, self.emit)
+        self.expressions = ExpressionPrinter(style, names, callees, self.emit)
         self._loops: dict[SSAValue, ForOp] = {}
         self._accesses: list[_Accesses] = []
 
@@ -127,8 +132,8 @@ class Statements:
     def text(self, value: SSAValue) -> str:
         return self.expressions[value].text
 
-    def mixed(self, value: Mixed, type: Attribute) -> str:
-        return self.expressions.mixed(value, type).text
+    def mixed_text(self, value: Mixed, type: Attribute) -> str:
+        return self.expressions.mixed_expression(value, type).text
 
     # Blocks of ops
 
@@ -138,18 +143,18 @@ class Statements:
 
     def ops(self, ops: Sequence[Operation], named: set[SSAValue]) -> None:
         for op in ops:
-            if is_expression(op):
+            if is_expression_op(op):
                 self._expression(op, named)
             elif type(op) in _PRINTERS:
                 _PRINTERS[type(op)](self, op)
             else:
-                raise unsupported(op)
+                raise tvmscript_unsupported_error(op)
 
     def _expression(self, op: Operation, named: set[SSAValue]) -> None:
         (value,) = op.results
         uses = value.uses.get_length()
         if uses == 0:
-            if acts(op):
+            if has_side_effects(op):
                 self.emit(self.expressions.add(op).text, op)
             return
         expression = self.expressions.add(op)
@@ -209,7 +214,7 @@ class Statements:
         return inner in self.separate or loops[-1] in self.separate or _depends(inner, loops)
 
     def _only_loop(self, op: ForOp, ops: list[Operation]) -> ForOp | None:
-        statements = [o for o in ops if not is_expression(o) or acts(o)]
+        statements = [o for o in ops if not is_expression_op(o) or has_side_effects(o)]
         match statements:
             case [ForOp() as inner] if _is_plain(op) and _is_plain(inner):
                 return inner
@@ -218,27 +223,27 @@ class Statements:
 
     def _iterator(self, loops: list[ForOp]) -> str:
         if len(loops) > 1:
-            extents = (self.mixed(loop.mixed_bounds[1], loop.variable.type) for loop in loops)
+            extents = (self.mixed_text(loop.mixed_bounds[1], loop.variable.type) for loop in loops)
             return f"T.grid({', '.join(extents)})"
         (op,) = loops
         low, extent, step = op.mixed_bounds
         type = op.variable.type
         arguments = [self.expressions.sum(low, extent, type).text]
         if low != 0 or step != 1:
-            arguments.insert(0, self.mixed(low, type))
+            arguments.insert(0, self.mixed_text(low, type))
         function = _LOOPS[op.kind.data]
         if op.kind.data == "serial" and op.annotations is None:
             function = "range"
         if op.thread is not None:
-            arguments.append(f"thread={quoted(op.thread.data)}")
+            arguments.append(f"thread={string_literal(op.thread.data)}")
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
         if step != 1:
-            arguments.append(("" if function == "range" else "step=") + self.mixed(step, type))
+            arguments.append(("" if function == "range" else "step=") + self.mixed_text(step, type))
         return f"{function}({', '.join(arguments)})"
 
     def _dictionary(self, attr: DictionaryAttr) -> str:
-        return dictionary(attr.data, self.style)
+        return dictionary_literal(attr.data, self.style)
 
     @_prints(WhileOp)
     def _while(self, op: WhileOp) -> None:
@@ -261,10 +266,10 @@ class Statements:
 
     @_prints(BlockOp)
     def _block(self, op: BlockOp) -> None:
-        self.emit(f"with T.{self.style.block}({quoted(op.block_name.data)}):", op)
+        self.emit(f"with T.{self.style.block}({string_literal(op.block_name.data)}):", op)
         with self.suite():
             self._axes(op)
-            if op.predicate is not None and self.expressions.known(op.predicate) != 1:
+            if op.predicate is not None and self.expressions.folded_constant(op.predicate) != 1:
                 self.emit(f"T.where({self.text(op.predicate)})", op.predicate)
             accesses = _Accesses(len(self.lines), self.indent)
             self._accesses.append(accesses)
@@ -274,8 +279,8 @@ class Statements:
 
     def _signature(self, op: BlockOp, accesses: _Accesses) -> None:
         lines = [
-            Line.listing("T.reads", accesses.reads, accesses.indent),
-            Line.listing("T.writes", accesses.writes, accesses.indent),
+            Line.call_line("T.reads", accesses.reads, accesses.indent),
+            Line.call_line("T.writes", accesses.writes, accesses.indent),
         ]
         if op.annotations is not None:
             lines.append(Line(f"T.{self.style.block_attr}({self._dictionary(op.annotations)})", accesses.indent))
@@ -324,7 +329,7 @@ class Statements:
     def _axis(self, op: BlockOp, index: int, binding: str) -> None:
         axis, variable = op.axes[index], op.variables[index]
         stop = self.expressions.sum(axis.low, axis.extent, variable.type).text
-        domain = stop if axis.low == 0 else f"({self.mixed(axis.low, variable.type)}, {stop})"
+        domain = stop if axis.low == 0 else f"({self.mixed_text(axis.low, variable.type)}, {stop})"
         name = self.expressions.define(variable)
         self.emit(f"{name} = T.axis.{axis.kind}({domain}, {binding})", variable)
 
@@ -340,7 +345,7 @@ class Statements:
         """The text of the arguments of a buffer declaration, from the shape on."""
         type = op.type
         arguments = [self.expressions.sequence(op.mixed_shape)]
-        if (dtype := dtype_name(type.element_type)) != '"float32"':
+        if (dtype := dtype_literal(type.element_type)) != '"float32"':
             arguments.append(dtype)
         if data is not None:
             arguments.append(f"data={data}")
@@ -363,9 +368,9 @@ class Statements:
         if strides is not None and not (offset != 0 and _is_row_major(type, strides)):
             arguments.append(f"strides={self.expressions.sequence(strides)}")
         if offset != 0 and not implied:
-            arguments.append(f"elem_offset={self.expressions.mixed(offset).text}")
+            arguments.append(f"elem_offset={self.expressions.mixed_expression(offset).text}")
         if (scope := scope_of(type)) != "global":
-            arguments.append(f"scope={quoted(scope)}")
+            arguments.append(f"scope={string_literal(scope)}")
         return arguments
 
     @_prints(SymbolOp)
@@ -396,11 +401,11 @@ class Statements:
     @_prints(AllocateOp)
     def _allocate(self, op: AllocateOp) -> None:
         type = op.pointer.type
-        extents = ", ".join(self.mixed(e, e.type) if isinstance(e, SSAValue) else str(e) for e in op.mixed_extents)
+        extents = ", ".join(self.mixed_text(e, e.type) if isinstance(e, SSAValue) else str(e) for e in op.mixed_extents)
         if not self.style.has_allocate:
             self._allocate_as_buffer(op, extents)
             return
-        arguments = [f"[{extents}]", dtype_name(type.element), quoted(type.scope.data)]
+        arguments = [f"[{extents}]", dtype_literal(type.element), string_literal(type.scope.data)]
         if op.condition is not None:
             arguments.append(f"condition={self.text(op.condition)}")
         if op.annotations is not None:
@@ -411,11 +416,11 @@ class Statements:
         if op.condition is not None:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no allocation under a condition")
         type = op.pointer.type
-        scope = "" if type.scope.data == "global" else f", scope={quoted(type.scope.data)}"
+        scope = "" if type.scope.data == "global" else f", scope={string_literal(type.scope.data)}"
         comma = "," if len(op.mixed_extents) == 1 else ""
         name = self.expressions.define(op.pointer)
         notes = "" if op.annotations is None else f", annotations={self._dictionary(op.annotations)}"
-        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_name(type.element)}{scope}{notes})", op)
+        self.emit(f"{name} = T.alloc_buffer(({extents}{comma}), {dtype_literal(type.element)}{scope}{notes})", op)
         self.expressions.bind(op.pointer, f"{name}.data")
 
     @_prints(AllocateConstOp)
@@ -423,7 +428,7 @@ class Statements:
         if not self.style.has_allocate:
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} has no constant arrays (tir.allocate_const)")
         values = ", ".join(_element_text(v, op.value.get_element_type()) for v in op.value.get_values())
-        arguments = [f"[{values}]", dtype_name(op.value.get_element_type()), str(list(op.value.get_shape()))]
+        arguments = [f"[{values}]", dtype_literal(op.value.get_element_type()), str(list(op.value.get_shape()))]
         if op.annotations is not None:
             arguments.append(f"annotations={self._dictionary(op.annotations)}")
         self.emit(f"{self.expressions.define(op.pointer)} = T.allocate_const({', '.join(arguments)})", op)
@@ -434,7 +439,7 @@ class Statements:
         if not self.expressions.is_conditional(op):
             self.emit(f"{self.expressions.element(op.buffer, op.indices).text} = {value}", op)
         else:
-            self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated(op, value)})", op)
+            self.emit(f"{self.text(op.buffer)}.vstore({self.expressions.predicated_arguments(op, value)})", op)
 
     # Statements whose body is the rest of the enclosing block
 
@@ -442,7 +447,7 @@ class Statements:
     def _attr(self, op: AttrOp) -> None:
         node = self._node_or_value(op.node, op.node_attr)
         value = self._node_or_value(op.value, op.value_attr)
-        frame = f"T.attr({node}, {quoted(self.style.key(op.key.data))}, {value})"
+        frame = f"T.attr({node}, {string_literal(self.style.key(op.key.data))}, {value})"
         if _is_last(op):
             self.emit(frame, op)
             self.block(op.body.block)
@@ -455,11 +460,13 @@ class Statements:
         if value is not None:
             return self.expressions.argument(value).text
         assert attr is not None
-        return attribute(attr, self.style)
+        return attribute_literal(attr, self.style)
 
     @_prints(LaunchThreadOp)
     def _launch_thread(self, op: LaunchThreadOp) -> None:
-        frame = f"T.launch_thread({quoted(op.thread.data)}, {self.mixed(op.mixed_extent, op.variable.type)})"
+        frame = (
+            f"T.launch_thread({string_literal(op.thread.data)}, {self.mixed_text(op.mixed_extent, op.variable.type)})"
+        )
         if _is_last(op):
             self.emit(f"{self.expressions.define(op.variable)} = {frame}", op)
             self.block(op.body.block)
@@ -473,10 +480,10 @@ class Statements:
 
     @_prints(AssertOp)
     def _assert(self, op: AssertOp) -> None:
-        message = quoted(op.message.data)
+        message = string_literal(op.message.data)
         if self.style.message_tuples or op.kind is not None:
             kind = "RuntimeError" if op.kind is None else op.kind.data
-            message = f"({quoted(kind)}, [{message}])"
+            message = f"({string_literal(kind)}, [{message}])"
         self.emit(f"assert {self.text(op.condition)}, {message}", op)
 
     @_prints(EvaluateOp)
@@ -488,7 +495,7 @@ class Statements:
 
     @_prints(*_CALLS)
     def _call(self, op: CallOp | CallExternOp | CallPackedOp | CallIntrinOp) -> None:
-        self.emit(self.expressions.called(op).text, op)
+        self.emit(self.expressions.call_expression(op).text, op)
 
     @_prints(ReturnOp)
     def _return(self, op: ReturnOp) -> None:
@@ -537,7 +544,7 @@ def _is_last(op: Operation) -> bool:
     """Whether no op that follows `op` in its block is printed as a statement."""
     following = op.next_op
     while following is not None:
-        if not is_expression(following) or acts(following):
+        if not is_expression_op(following) or has_side_effects(following):
             return False
         following = following.next_op
     return True

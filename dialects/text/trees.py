@@ -18,7 +18,7 @@ most 200 nested parentheses."""
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class PrintedExpression:
     """The text of an expression, the precedence of its outermost operator, its number of operators and operands, and
     its depth."""
 
@@ -36,14 +36,14 @@ class Expression:
         return self.depth > MAX_DEPTH or (uses > 1 and self.size > MAX_SIZE)
 
 
-def combine(text: str, precedence: int, parts: Iterable[Expression]) -> Expression:
+def compose_expression(text: str, precedence: int, parts: Iterable[PrintedExpression]) -> PrintedExpression:
     """An expression with the operands `parts`."""
     parts = tuple(parts)
     size = 1 + sum(part.size for part in parts)
-    return Expression(text, precedence, size, 1 + max((part.depth for part in parts), default=0))
+    return PrintedExpression(text, precedence, size, 1 + max((part.depth for part in parts), default=0))
 
 
-def call(function: str, *arguments: Expression | str) -> Expression:
+def call(function: str, *arguments: PrintedExpression | str) -> PrintedExpression:
     """The expression `function(a, b)`."""
     texts = ", ".join(a if isinstance(a, str) else a.text for a in arguments)
-    return combine(f"{function}({texts})", ATOM, [a for a in arguments if isinstance(a, Expression)])
+    return compose_expression(f"{function}({texts})", ATOM, [a for a in arguments if isinstance(a, PrintedExpression)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from .base import DYNAMIC, HandleType, Mixed, TargetAttr, TirOp, memory_space, scope_of
-from .blocks import AXIS_KINDS, AccessOp, Axis, BlockOp, InitOp
+from .blocks import BLOCK_AXIS_KINDS, AccessOp, Axis, BlockOp, InitOp
 from .buffers import (
     AllocBufferOp,
     BufferOp,
@@ -65,8 +65,8 @@ from .memory import (
 )
 
 __all__ = [
-    "AXIS_KINDS",
     "BINARY_NAMES",
+    "BLOCK_AXIS_KINDS",
     "COMPARISONS",
     "DIVISIONS",
     "DYNAMIC",

@@ -7,7 +7,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f64
 from xdsl.ir import Attribute
 
-from ...core.dtypes import int_fits, literal_dtype, type_of
+from ...core.dtypes import int_fits, literal_dtype, mlir_type
 
 
 def annotation_key(key: str) -> str:
@@ -30,7 +30,7 @@ def annotation_value(value: object) -> Attribute:
             dtype = literal_dtype(value)
             if not int_fits(value, dtype):
                 raise ValueError(f"{value} does not fit {dtype}")
-            return IntegerAttr(value, cast(Any, type_of(dtype)))
+            return IntegerAttr(value, cast(Any, mlir_type(dtype)))
         case float():
             return FloatAttr(value, f64)
         case str():

@@ -93,7 +93,7 @@ class TargetAttr(ParametrizedAttribute):
     config: Attribute = param_def()
 
 
-class Canonicalizes(HasCanonicalizationPatternsTrait):
+class HasTirCanonicalizationPatterns(HasCanonicalizationPatternsTrait):
     """Trait of ops with patterns for `canonicalize`, in `dialects.tir.canonicalization`."""
 
     def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
@@ -342,7 +342,7 @@ def annotations_attr(annotations: DictionaryAttr | dict[str, Attribute] | None) 
     return DictionaryAttr(annotations) if annotations else None
 
 
-def strings(values: Iterable[str]) -> ArrayAttr[StringAttr]:
+def string_array(values: Iterable[str]) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(v) for v in values])
 
 

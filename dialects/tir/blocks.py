@@ -23,9 +23,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from .base import (
-    Canonicalizes,
+    HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
     annotations_attr,
@@ -42,13 +42,13 @@ from .base import (
     print_typed,
     require,
     split_mixed,
-    strings,
+    string_array,
     verify_mixed,
 )
 from .buffers import mixed_region, verify_region
 from .directives import Body, Box, Keyword
 
-AXIS_KINDS = ("spatial", "reduce", "scan", "opaque")
+BLOCK_AXIS_KINDS = ("spatial", "reduce", "scan", "opaque")
 """The kinds of block axes: the dependences between their iterations."""
 
 
@@ -105,7 +105,7 @@ class BlockOp(TirOp):
     body = region_def("single_block")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), HasTirCanonicalizationPatterns())
 
     def __init__(
         self,
@@ -120,13 +120,13 @@ class BlockOp(TirOp):
         if body is None:
             body = Region(Block(arg_types=[a.binding.type for a in axes]))
         for axis, arg in zip(axes, body.block.args, strict=True):
-            hint(arg, axis.name)
+            set_name_hint(arg, axis.name)
         super().__init__(
             operands=[[a.binding for a in axes], domains, predicate],
             properties={
                 "block_name": StringAttr(name),
-                "axis_names": strings(a.name for a in axes),
-                "axis_kinds": strings(a.kind for a in axes),
+                "axis_names": string_array(a.name for a in axes),
+                "axis_kinds": string_array(a.kind for a in axes),
                 "static_domains": static,
                 "annotations": annotations_attr(annotations),
             },
@@ -170,7 +170,7 @@ class BlockOp(TirOp):
                     isinstance(value, int) or value.type == variable.type,
                     f"(C2) axis {axis.name} has type {variable.type}, expected that of its binding and domain",
                 )
-            require(axis.kind in AXIS_KINDS, f"(C3) kind {axis.kind!r} of axis {axis.name}")
+            require(axis.kind in BLOCK_AXIS_KINDS, f"(C3) kind {axis.kind!r} of axis {axis.name}")
         inits = sum(isinstance(op, InitOp) for op in self.body.block.ops)
         require(inits <= 1, f"(C4) {inits} tir.init ops")
 
@@ -282,7 +282,7 @@ class AccessOp(TirOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     # A free effect: dead-code elimination keeps the op (it deletes ops with read effects only), and CSE merges loads
     # across the op (it does not across a write effect).
-    traits = traits_def(MemoryFreeEffect(), Canonicalizes())
+    traits = traits_def(MemoryFreeEffect(), HasTirCanonicalizationPatterns())
     custom_directives = (Box, Keyword)
     assembly_format = (
         "custom<Keyword>($kind) $buffer `` "

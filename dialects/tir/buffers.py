@@ -31,7 +31,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryAllocEffect
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from .base import (
     DYNAMIC,
     HandleType,
@@ -80,7 +80,7 @@ def row_major_strides(shape: Sequence[Mixed]) -> list[int]:
     return strides[: len(shape)]
 
 
-def dynamic(values: Sequence[Mixed] | None) -> list[SSAValue]:
+def dynamic_operands(values: Sequence[Mixed] | None) -> list[SSAValue]:
     """The SSA values among mixed values."""
     return [v for v in values or () if not isinstance(v, int)]
 
@@ -147,7 +147,7 @@ class BufferOp(TirOp):
 
 
 def _layout_operands(shape: Sequence[Mixed], strides: Sequence[Mixed] | None, offset: Mixed) -> list[list[SSAValue]]:
-    return [dynamic(shape), dynamic(strides), dynamic([offset])]
+    return [dynamic_operands(shape), dynamic_operands(strides), dynamic_operands([offset])]
 
 
 def _numbers(alignment: int | None, offset_factor: int | None) -> dict[str, Attribute | None]:
@@ -178,7 +178,7 @@ class _ViewOp(BufferOp):
             properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
             result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
         )
-        hint(self.buffer, name)
+        set_name_hint(self.buffer, name)
 
 
 @irdl_op_definition
@@ -276,9 +276,9 @@ class AllocBufferOp(BufferOp):
             properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
             result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
         )
-        hint(self.buffer, name)
+        set_name_hint(self.buffer, name)
 
-    def reshaped(self, shape: Sequence[Mixed], space: Attribute | None) -> AllocBufferOp:
+    def copy_with_shape(self, shape: Sequence[Mixed], space: Attribute | None) -> AllocBufferOp:
         """A row-major allocation of another shape and memory space, with the same name, element type and alignment,
         without discardable attributes."""
         number = None if self.alignment is None else self.alignment.value.data
@@ -373,7 +373,7 @@ class MatchRegionOp(BufferOp):
             },
             result_types=[type],
         )
-        hint(self.buffer, name)
+        set_name_hint(self.buffer, name)
 
     @property
     def region(self) -> list[tuple[Mixed, Mixed]]:

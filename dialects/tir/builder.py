@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core import dtypes
-from ...core.dtypes import DType, dtype_of, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type
 from .base import HandleType, Mixed
 from .blocks import Axis, BlockOp
 from .control import ForOp, YieldOp
@@ -62,7 +62,7 @@ def _as_float(value: int | float, dtype: DType) -> float:
 
 @lru_cache(maxsize=4096)  # the sign tells -0.0 from 0.0, which are equal keys
 def _constant_attr(value: int | float, _zero_sign: bool, dtype: DType) -> Attribute:
-    type = type_of(dtype)
+    type = mlir_type(dtype)
     if dtype.is_float:
         if dtypes.nearest_float(value, dtype) is None:
             raise ValueError(f"{value} does not fit {dtype}")
@@ -180,7 +180,7 @@ class TirBuilder:
         else:
             value = int(value)
         if dtype.kind == "uint":
-            return self._value(ConstOp(int(value), type_of(dtype)))
+            return self._value(ConstOp(int(value), mlir_type(dtype)))
         sign = str(value).startswith("-")
         return self._value(arith.ConstantOp(_constant_attr(value, sign, dtype)))  # pyright: ignore[reportArgumentType]
 
@@ -193,7 +193,7 @@ class TirBuilder:
             return operand
         return self.const(operand, dtypes.literal_dtype(operand, other, bitwise=bitwise))
 
-    def match(self, lhs: Operand, rhs: Operand, *, bitwise: bool = False) -> tuple[SSAValue, SSAValue]:
+    def promote_values(self, lhs: Operand, rhs: Operand, *, bitwise: bool = False) -> tuple[SSAValue, SSAValue]:
         """The two operands converted to their common type."""
         left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
         right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
@@ -216,17 +216,17 @@ class TirBuilder:
             if isinstance(value, float):
                 exact = dtype.is_float
             else:
-                exact = dtypes.holds_int(dtype, int(value)) and (
+                exact = dtypes.preserves_int(dtype, int(value)) and (
                     not dtype.is_bool or dtypes.int_fits(int(value), dtype)
                 )
             value = self.const(value, dtype.scalar) if exact else self.value(value)
         have = dtype_of(value.type)
         if have.scalar != dtype.scalar:
             known = constant_value(value)
-            if isinstance(known, int) and have.lanes == 1 and dtypes.holds_int(dtype, known):
+            if isinstance(known, int) and have.lanes == 1 and dtypes.preserves_int(dtype, known):
                 value = self.const(bool(known) if dtype.is_bool else known, dtype.scalar)
             else:
-                value = self._value(CastOp(value, type_of(dtype.with_lanes(have.lanes))))
+                value = self._value(CastOp(value, mlir_type(dtype.with_lanes(have.lanes))))
         if have.lanes != dtype.lanes:
             if have.lanes != 1:
                 raise ValueError(f"cannot cast {have} to {dtype}")
@@ -237,10 +237,10 @@ class TirBuilder:
         return self._value(ReinterpretOp(value, type))
 
     def broadcast(self, value: SSAValue, lanes: int) -> SSAValue:
-        return self._value(vector.BroadcastOp(value, type_of(dtype_of(value.type).with_lanes(lanes))))  # pyright: ignore[reportArgumentType]
+        return self._value(vector.BroadcastOp(value, mlir_type(dtype_of(value.type).with_lanes(lanes))))  # pyright: ignore[reportArgumentType]
 
     def ramp(self, base: Operand, stride: Operand, lanes: int) -> SSAValue:
-        a, b = self.match(base, stride)
+        a, b = self.promote_values(base, stride)
         return self._value(RampOp(a, b, lanes))
 
     # Operators
@@ -250,7 +250,7 @@ class TirBuilder:
 
         Arithmetic on bools is done in int32. Integer constants are folded.
         """
-        a, b = self.match(lhs, rhs, bitwise=name in BITWISE)
+        a, b = self.promote_values(lhs, rhs, bitwise=name in BITWISE)
         dtype = dtype_of(a.type)
         result = binary_dtype(name, dtype)
         if name in COMPARISONS:
@@ -310,15 +310,15 @@ class TirBuilder:
         if len(args) != arity:
             raise ValueError(f"{name} takes {arity} operands, got {len(args)}")
         if name in ("hypot", "nextafter", "fmod"):
-            values: Sequence[SSAValue] = self.match(*args)
+            values: Sequence[SSAValue] = self.promote_values(*args)
         else:
             values = [self.value(a) for a in args]
         return self._value(IntrinsicOp(name, values))
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> SSAValue:
         """The fused multiply-add `a * b + c`, rounded once."""
-        left, right = self.match(a, b)
-        addend, _ = self.match(c, left)
+        left, right = self.promote_values(a, b)
+        addend, _ = self.promote_values(c, left)
         return self._value(math.FmaOp(left, right, addend))
 
     def negate(self, value: Operand) -> SSAValue:
@@ -346,7 +346,7 @@ class TirBuilder:
 
     def select(self, condition: Operand, then: Operand, orelse: Operand) -> SSAValue:
         """`then` if the condition holds, else `orelse`; both values are computed."""
-        a, b = self.match(then, orelse)
+        a, b = self.promote_values(then, orelse)
         condition = self.value(condition)
         lanes = dtype_of(condition.type).lanes
         if dtype_of(a.type).lanes == 1 < lanes:

@@ -68,7 +68,7 @@ def _holds(outer: DType, inner: DType) -> bool:
         return False
     if outer.is_int and inner.is_int:
         return outer.bits >= inner.bits
-    return outer.is_float and inner.is_float and outer.format.holds(inner.format)
+    return outer.is_float and inner.is_float and outer.format.represents(inner.format)
 
 
 class TakeKnownBranch(RewritePattern):

@@ -21,9 +21,9 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from .base import (
-    Canonicalizes,
+    HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
     annotations_attr,
@@ -103,7 +103,7 @@ class ForOp(TirOp):
     bounds = var_operand_def(IntegerType)
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), HasTirCanonicalizationPatterns())
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class ForOp(TirOp):
         static, operands = split_mixed([low, extent, step])
         if body is None:
             body = Region(Block(arg_types=[type]))
-        hint(body.block.args[0], name)
+        set_name_hint(body.block.args[0], name)
         super().__init__(
             operands=[operands],
             properties={
@@ -232,7 +232,7 @@ class WhileOp(TirOp):
     condition = region_def("single_block")
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), HasTirCanonicalizationPatterns())
     custom_directives = (Body, YieldingBody)
     assembly_format = "attr-dict-with-keyword custom<YieldingBody>($condition) `do` custom<Body>($body)"
 
@@ -263,7 +263,7 @@ class IfOp(TirOp):
     then = region_def("single_block")
     orelse = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), HasTirCanonicalizationPatterns())
     custom_directives = (Body,)
     assembly_format = "$condition attr-dict-with-keyword custom<Body>($then) (`else` custom<Body>($orelse)^)?"
 
@@ -345,13 +345,13 @@ class LaunchThreadOp(TirOp):
     extent = var_operand_def(IntegerType)
     body = region_def("single_block")
 
-    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), Canonicalizes())
+    traits = traits_def(NoTerminator(), RecursiveMemoryEffect(), HasTirCanonicalizationPatterns())
 
     def __init__(self, name: str, thread: str, extent: Mixed, type: Attribute, body: Region | None = None):
         static, operands = split_mixed([extent])
         if body is None:
             body = Region(Block(arg_types=[type]))
-        hint(body.block.args[0], name)
+        set_name_hint(body.block.args[0], name)
         super().__init__(
             operands=[operands],
             properties={"var_name": StringAttr(name), "thread": StringAttr(thread), "static_extent": static},
@@ -414,7 +414,7 @@ class AssertOp(TirOp):
     kind = opt_prop_def(StringAttr)
     condition = operand_def(IntegerType(1))
 
-    traits = traits_def(Canonicalizes())
+    traits = traits_def(HasTirCanonicalizationPatterns())
     assembly_format = "$condition `,` $message (`kind` $kind^)? attr-dict"
 
     def __init__(self, condition: SSAValue, message: str, kind: str | None = None):

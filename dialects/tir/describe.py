@@ -18,7 +18,7 @@ _SIGNS = {
 }
 
 
-def describe(value: SSAValue, precedence: int = 0) -> str:
+def format_index(value: SSAValue, precedence: int = 0) -> str:
     """The expression of `value`, with the names of the user; `...` for unknown expressions."""
     known = constant_value(value)
     if known is not None:
@@ -30,7 +30,7 @@ def describe(value: SSAValue, precedence: int = 0) -> str:
         case SymbolOp() | LetOp():
             return owner.var_name.data
         case CastOp() | arith.IndexCastOp():
-            return describe(owner.operands[0], precedence)
+            return format_index(owner.operands[0], precedence)
         case Operation():
             return _operator(owner, precedence)
         case _:
@@ -40,11 +40,11 @@ def describe(value: SSAValue, precedence: int = 0) -> str:
 def _operator(op: Operation, precedence: int) -> str:
     name = BINARY_NAMES.get(type(op), "")
     if name in ("min", "max"):
-        return f"{name}({describe(op.operands[0])}, {describe(op.operands[1])})"
+        return f"{name}({format_index(op.operands[0])}, {format_index(op.operands[1])})"
     if name not in _SIGNS:
         return "..."
     sign, own = _SIGNS[name]
-    text = f"{describe(op.operands[0], own)} {sign} {describe(op.operands[1], own + 1)}"
+    text = f"{format_index(op.operands[0], own)} {sign} {format_index(op.operands[1], own + 1)}"
     return f"({text})" if own < precedence else text
 
 

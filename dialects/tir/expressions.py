@@ -34,11 +34,11 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.comparisons import predicate_of
-from ...core.dtypes import DType, dtype_of, type_of
-from ...core.xdsl_compat import hint
+from ...core.dtypes import DType, dtype_of, mlir_type
+from ...core.xdsl_compat import set_name_hint
 from .base import (
-    Canonicalizes,
     HandleType,
+    HasTirCanonicalizationPatterns,
     TirOp,
     parse_discardable,
     print_discardable,
@@ -125,7 +125,7 @@ class _BinaryOp(TirOp):
     rhs = operand_def()
     result = result_def()
 
-    traits = traits_def(Pure(), Canonicalizes())
+    traits = traits_def(Pure(), HasTirCanonicalizationPatterns())
     custom_directives = (SameType,)
     assembly_format = (
         "$lhs `,` $rhs attr-dict-with-keyword `:` type($result) "
@@ -223,7 +223,7 @@ class CastOp(TirOp):
     value = operand_def()
     result = result_def()
 
-    traits = traits_def(Pure(), Canonicalizes())
+    traits = traits_def(Pure(), HasTirCanonicalizationPatterns())
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def __init__(self, value: SSAValue, type: Attribute):
@@ -340,7 +340,7 @@ class ShuffleOp(TirOp):
         super().__init__(
             operands=[vectors],
             properties={"indices": DenseArrayBase.from_list(i64, indices)},
-            result_types=[type_of(dtype.with_lanes(len(indices)))],
+            result_types=[mlir_type(dtype.with_lanes(len(indices)))],
         )
 
     @property
@@ -381,7 +381,7 @@ class LetOp(TirOp):
 
     def __init__(self, name: str, value: SSAValue):
         super().__init__(operands=[value], properties={"var_name": StringAttr(name)}, result_types=[value.type])
-        hint(self.result, name)
+        set_name_hint(self.result, name)
 
     def verify_(self) -> None:
         require(self.value.type == self.result.type, "(C1) the value has another type than the name")
@@ -431,7 +431,7 @@ class IfThenElseOp(TirOp):
     orelse = region_def("single_block")
     result = result_def()
 
-    traits = traits_def(RecursiveMemoryEffect(), Canonicalizes())
+    traits = traits_def(RecursiveMemoryEffect(), HasTirCanonicalizationPatterns())
     custom_directives = (YieldingBody,)
     assembly_format = (
         "$condition attr-dict-with-keyword custom<YieldingBody>($then) `else` custom<YieldingBody>($orelse) "
@@ -517,7 +517,7 @@ def intrinsic_type(intrinsic: str, type: Attribute) -> Attribute:
     if INTRINSICS[intrinsic][1] == "same":
         return type
     lanes = 1 if isinstance(type, HandleType) else dtype_of(type).lanes
-    return type_of(DType("bool", 1, lanes))
+    return mlir_type(DType("bool", 1, lanes))
 
 
 # The ops of operators

@@ -20,7 +20,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from .base import (
     DYNAMIC,
     CallableByBody,
@@ -36,11 +36,11 @@ from .base import (
     print_params,
     print_quoted,
     require,
-    strings,
+    string_array,
 )
 
 
-class Callable(CallableByBody):
+class TirFuncCallable(CallableByBody):
     """Callable interface of `tir.func`: the result of a call is the operand of `tir.return`."""
 
     @classmethod
@@ -80,7 +80,7 @@ class FuncOp(TirOp):
     result_type = opt_prop_def(Attribute)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable(), NoTerminator())
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), TirFuncCallable(), NoTerminator())
 
     def __init__(
         self,
@@ -95,11 +95,11 @@ class FuncOp(TirOp):
         if body is None:
             body = Region(Block(arg_types=[t for _, t in params]))
             for (param, _), arg in zip(params, body.block.args, strict=True):
-                hint(arg, param)
+                set_name_hint(arg, param)
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
-                "param_names": strings(n for n, _ in params),
+                "param_names": string_array(n for n, _ in params),
                 "func_attrs": annotations_attr(attrs if isinstance(attrs, DictionaryAttr) else dict(attrs or {})),
                 "private": UnitAttr() if private else None,
                 "result_type": result_type,
@@ -179,7 +179,7 @@ class SymbolOp(TirOp):
 
     def __init__(self, name: str, type: Attribute):
         super().__init__(properties={"var_name": StringAttr(name)}, result_types=[type])
-        hint(self.result, name)
+        set_name_hint(self.result, name)
 
     def print(self, printer: Printer) -> None:
         print_quoted(printer, self.var_name)

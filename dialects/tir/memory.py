@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from .base import (
     HandleType,
     Mixed,
@@ -104,7 +104,7 @@ class AllocateOp(TirOp):
             },
             result_types=[type],
         )
-        hint(self.pointer, name)
+        set_name_hint(self.pointer, name)
 
     @property
     def mixed_extents(self) -> list[Mixed]:
@@ -152,7 +152,7 @@ class AllocateConstOp(TirOp):
             properties={"var_name": StringAttr(name), "value": value, "annotations": annotations_attr(annotations)},
             result_types=[type],
         )
-        hint(self.pointer, name)
+        set_name_hint(self.pointer, name)
 
 
 @irdl_op_definition

@@ -72,7 +72,7 @@ def is_pure_expression(op: Operation) -> bool:
     return len(op.results) == 1 and op.dialect_name() in _DIALECTS
 
 
-def is_expression(op: Operation) -> bool:
+def is_expression_op(op: Operation) -> bool:
     """Whether `op` computes a value for a statement. A call without result is a statement, and so is `tir.let`."""
     kind = type(op)
     if kind in _CALLS:
@@ -134,7 +134,7 @@ def _misplaced_ops(root: Operation) -> Iterator[Operation]:
     """The expression ops that do not directly precede their only consuming statement."""
     statements = _Statements()
     for op in reversed(list(root.walk())):
-        if not is_expression(op) or _is_in_expression(op):
+        if not is_expression_op(op) or _is_in_expression(op):
             continue
         users = list(statements.using(op))
         if len(users) != 1 or not _is_in_place(op, users[0], statements):
@@ -157,7 +157,7 @@ def treeify(op: Operation) -> None:
     """
     statements = _Statements()
     for expression in reversed(list(op.walk())):
-        if is_expression(expression) and not _is_in_expression(expression):
+        if is_expression_op(expression) and not _is_in_expression(expression):
             _place(expression, statements)
 
 
@@ -175,13 +175,13 @@ def _place(op: Operation, statements: _Statements) -> None:
 
 def _drop(op: Operation, statements: _Statements) -> None:
     if has_effect(op):
-        statements[op] = evaluate_unused(op)
+        statements[op] = insert_evaluate(op)
     else:
         op.detach()
         op.erase()
 
 
-def evaluate_unused(op: Operation) -> EvaluateOp:
+def insert_evaluate(op: Operation) -> EvaluateOp:
     """Inserts a `tir.evaluate` of an expression op that has an effect and an unused value."""
     return TirBuilder(InsertPoint.after(op), op.location).insert(EvaluateOp(op.results[0]))
 
@@ -222,7 +222,7 @@ def _may_move(op: Operation, statement: Operation) -> bool:
     between = op.next_op
     while between is not None and between is not statement:
         harmless = is_pure_expression(between) or isinstance(between, LetOp | AccessOp | AllocBufferOp)
-        if not harmless and (not is_expression(between) or has_effect(op) or has_effect(between)):
+        if not harmless and (not is_expression_op(between) or has_effect(op) or has_effect(between)):
             return False
         between = between.next_op
     return between is statement
@@ -246,22 +246,22 @@ def erase_if_dead(value: SSAValue) -> None:
         op = todo.pop().owner
         if isinstance(op, Block) or op.parent is None or any(r.first_use is not None for r in op.results):
             continue
-        if is_expression(op) and not has_effect(op):
-            todo += operands_from_outside(op)
+        if is_expression_op(op) and not has_effect(op):
+            todo += captured_operands(op)
             op.detach()
             op.erase()
 
 
 def erase_statement(op: Operation) -> None:
     """Erases a statement and the expression ops that compute its operands alone."""
-    values = operands_from_outside(op)
+    values = captured_operands(op)
     op.detach()
     op.erase()
     for value in values:
         erase_if_dead(value)
 
 
-def operands_from_outside(op: Operation) -> list[SSAValue]:
+def captured_operands(op: Operation) -> list[SSAValue]:
     """The values from outside that `op` and its nested ops use."""
     if not op.regions:
         return list(op.operands)
@@ -277,9 +277,9 @@ def following_ops(op: Operation) -> list[Operation]:
     return ops
 
 
-def start_of(op: Operation) -> InsertPoint:
+def insertion_point_before(op: Operation) -> InsertPoint:
     """The insertion point before a statement and the expressions computed for it."""
     first = op
-    while first.prev_op is not None and is_expression(first.prev_op):
+    while first.prev_op is not None and is_expression_op(first.prev_op):
         first = first.prev_op
     return InsertPoint.before(first)

@@ -13,12 +13,12 @@ from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import numpy_dtype
 from ...operators import operator_of
-from ...operators.attributes import checked_attributes
+from ...operators.attributes import normalize_attributes
 from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array
-from .symbols import Symbol, is_from, size, symbols, without_number
-from .values import Tensor, of_array, of_symbols, of_value, require_dtype
+from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constant_term, symbol_array
+from .values import OnnxTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
 
 MOST_FOLDED = 4096
 """The maximum number of elements of a tensor that the importer folds to a constant."""
@@ -35,7 +35,7 @@ class Builder:
         self.entry = entry
         self.fold = fold
         self.relay = RelayBuilder(entry, constants)
-        self.written: dict[Tensor, SSAValue] = {}
+        self.written: dict[OnnxTensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
         self.limits: dict[tuple[str, str], int] = {}
 
@@ -46,14 +46,14 @@ class Builder:
     def require_at_least(self, least: int, value: Any) -> None:
         """Adds the run-time check `value >= least` to the function; no check for values that provably satisfy it.
         Raises OnnxError for a constant less than `least`."""
-        if is_from(least, value):
+        if is_provably_at_least(least, value):
             return
         if not isinstance(value, Symbol):
             raise OnnxError(f"a size of {value}, expected at least {least}")
         self._limit(value, ">=", least, max)
 
     def _limit(self, value: Symbol, sign: str, number: int, stricter: Callable[[int, int], int]) -> None:
-        size, more = without_number(value)
+        size, more = split_constant_term(value)
         key = size.text, sign
         self.limits[key] = stricter(number - more, self.limits.get(key, number - more))
 
@@ -64,12 +64,12 @@ class Builder:
 
     # Insertion points
 
-    def say(self, name: str) -> None:
+    def set_location(self, name: str) -> None:
         """Sets the source location of the operators inserted from now on to the node `name`."""
         location: LocationAttr = NameLoc(StringAttr(name), UnknownLoc()) if name else UnknownLoc()
         self.relay.location = location
 
-    def inside(self, block: Block, write: Callable[[], Any]) -> Any:
+    def build_in_block(self, block: Block, write: Callable[[], Any]) -> Any:
         """Calls `write` with the insertion point at the end of `block`; returns its result."""
         point, carriers, written = self.relay.point, dict(self.carriers), dict(self.written)
         self.relay.point = InsertPoint.at_end(block)
@@ -81,7 +81,7 @@ class Builder:
 
     # Tensors
 
-    def value(self, tensor: Tensor) -> SSAValue:
+    def value(self, tensor: OnnxTensor) -> SSAValue:
         """The SSA value of a tensor; inserts a constant or the computation of sizes if required."""
         if tensor.value is not None:
             return tensor.value
@@ -89,7 +89,7 @@ class Builder:
             self.written[tensor] = self._constant(tensor) if tensor.array is not None else self._compute_sizes(tensor)
         return self.written[tensor]
 
-    def _constant(self, tensor: Tensor) -> SSAValue:
+    def _constant(self, tensor: OnnxTensor) -> SSAValue:
         assert tensor.array is not None
         require_dtype(tensor.dtype)
         point = self.relay.point
@@ -99,24 +99,24 @@ class Builder:
         self.relay.point = InsertPoint.at_end(point.block) if point.insert_before is None else point
         return constant
 
-    def computed(self, value: SSAValue) -> Tensor:
+    def tensor_of_value(self, value: SSAValue) -> OnnxTensor:
         """The tensor of an SSA value. Records its symbolic extents, from which other sizes can be computed."""
         for axis, extent in enumerate(shape_of(value)):
             if isinstance(extent, str):
                 self.carriers.setdefault(extent, (value, axis))
-        return of_value(value)
+        return tensor_of_ssa_value(value)
 
-    def number(self, value: float, dtype: str) -> Tensor:
+    def scalar_constant(self, value: float, dtype: str) -> OnnxTensor:
         """A constant scalar tensor."""
-        return of_array(np.asarray(value, numpy_dtype(require_dtype(dtype))))
+        return tensor_of_array(np.asarray(value, numpy_dtype(require_dtype(dtype))))
 
     # Operators
 
-    def op(self, name: str, *operands: Tensor, **attributes: object) -> Tensor:
+    def op(self, name: str, *operands: OnnxTensor, **attributes: object) -> OnnxTensor:
         """The first result of an operator. Raises TeError for incompatible operands or attributes."""
         return self.ops(name, *operands, **attributes)[0]
 
-    def ops(self, name: str, *operands: Tensor, **attributes: object) -> list[Tensor]:
+    def ops(self, name: str, *operands: OnnxTensor, **attributes: object) -> list[OnnxTensor]:
         """The results of an operator, folded if all operands are constants."""
         arrays = [operand.array for operand in operands]
         if self.fold and all(array is not None for array in arrays):
@@ -124,39 +124,39 @@ class Builder:
             if folded is not None:
                 return folded
         results = self.relay.operators(name, *map(self.value, operands), **attributes)
-        return [self.computed(result) for result in results]
+        return [self.tensor_of_value(result) for result in results]
 
-    def scalar(self, name: str, data: Tensor, value: float) -> Tensor:
+    def scalar(self, name: str, data: OnnxTensor, value: float) -> OnnxTensor:
         """The result of a binary operator on a tensor and a scalar of the same data type."""
-        return self.op(name, data, self.number(value, data.dtype))
+        return self.op(name, data, self.scalar_constant(value, data.dtype))
 
-    def cast(self, data: Tensor, dtype: str) -> Tensor:
+    def cast(self, data: OnnxTensor, dtype: str) -> OnnxTensor:
         """Converts a tensor to a data type."""
         return data if data.dtype == dtype else self.op("cast", data, dtype=require_dtype(dtype))
 
     # Sizes as tensors
 
-    def _compute_sizes(self, tensor: Tensor) -> SSAValue:
+    def _compute_sizes(self, tensor: OnnxTensor) -> SSAValue:
         """Computes a tensor of integers and symbols from the shapes of other tensors."""
         assert tensor.sizes is not None
         flat = [self.expand(self.size_value(each), [1]) for each in tensor.sizes.ravel()]
-        whole = self.op("concatenate", *flat, axis=0) if flat else of_array(np.zeros(0, "int64"))
-        return self.value(self.cast(self.reshape(whole, symbols(tensor.shape)), tensor.dtype))
+        whole = self.op("concatenate", *flat, axis=0) if flat else tensor_of_array(np.zeros(0, "int64"))
+        return self.value(self.cast(self.reshape(whole, symbol_array(tensor.shape)), tensor.dtype))
 
-    def size_value(self, value: Any) -> Tensor:
+    def size_value(self, value: Any) -> OnnxTensor:
         """An integer or symbol as an int64 scalar tensor."""
         if not isinstance(value, Symbol):
-            return self.number(int(value), "int64")
+            return self.scalar_constant(int(value), "int64")
         if value.text in self.carriers:
-            return self.op("sum", self.ones(value))
+            return self.op("sum", self.ones_vector(value))
         return self._evaluate(ast.parse(value.text, mode="eval").body)
 
-    def _evaluate(self, tree: ast.expr) -> Tensor:
+    def _evaluate(self, tree: ast.expr) -> OnnxTensor:
         match tree:
             case ast.Name(id=name):
                 return self.size_value(Symbol(name))
             case ast.Constant(value=int(number)):
-                return self.number(number, "int64")
+                return self.scalar_constant(number, "int64")
             case ast.UnaryOp(operand=operand):
                 return self.op("negative", self._evaluate(operand))
             case ast.BinOp(left=left, op=op, right=right):
@@ -166,38 +166,38 @@ class Builder:
             case _:
                 raise OnnxUnsupportedError(f"the size {ast.unparse(tree)} as a value")
 
-    def ones(self, extent: Any) -> Tensor:
+    def ones_vector(self, extent: Any) -> OnnxTensor:
         """An int64 vector of `extent` ones."""
         if not isinstance(extent, Symbol):
-            return of_array(np.ones(int(extent), "int64"))
+            return tensor_of_array(np.ones(int(extent), "int64"))
         if extent.text not in self.carriers:
             raise OnnxUnsupportedError(f"a tensor of extent {extent}, which no other tensor has")
         value, axis = self.carriers[extent.text]
-        vector = of_value(value)
+        vector = tensor_of_ssa_value(value)
         for other in reversed(range(vector.rank)):
             if other != axis:
-                vector = self.op("take", vector, self.number(0, "int64"), axis=other)
+                vector = self.op("take", vector, self.scalar_constant(0, "int64"), axis=other)
         return self.cast(self.op("ones_like", vector), "int64")
 
-    def places(self, extent: Any) -> Tensor:
+    def index_vector(self, extent: Any) -> OnnxTensor:
         """The int64 vector 0, 1, ..., extent - 1."""
         if not isinstance(extent, Symbol):
-            return of_array(np.arange(int(extent)))
-        return self.op("cumsum", self.ones(extent), axis=0, exclusive=True)
+            return tensor_of_array(np.arange(int(extent)))
+        return self.op("cumsum", self.ones_vector(extent), axis=0, exclusive=True)
 
     # Shapes
 
-    def reshape(self, data: Tensor, shape: Any) -> Tensor:
+    def reshape(self, data: OnnxTensor, shape: Any) -> OnnxTensor:
         """Reshapes a tensor. shape: integers and symbols. Raises OnnxUnsupportedError if the codes of `reshape` cannot
         express the shape."""
-        target = tuple(size(each) for each in shape)
+        target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
             return data
         numbers = [each for each in target if isinstance(each, int)]
         if data.array is not None and len(numbers) == len(target):
-            return of_array(data.array.reshape(numbers), data.name)
+            return tensor_of_array(data.array.reshape(numbers), data.name)
         if len(numbers) == len(target) and 0 in numbers:
-            return of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
+            return tensor_of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
         codes = _reshape_codes(data.shape, target)
         reshaped = None if codes is None else self.op("reshape", data, newshape=codes)
         if reshaped is None or reshaped.shape != target:
@@ -207,19 +207,19 @@ class Builder:
             )
         return reshaped
 
-    def expand(self, data: Tensor, shape: Any) -> Tensor:
+    def expand(self, data: OnnxTensor, shape: Any) -> OnnxTensor:
         """Broadcasts a tensor to a shape of integers and symbols."""
-        target = tuple(size(each) for each in shape)
+        target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
             return data
         if all(isinstance(each, int) for each in target):
             return self.op("broadcast_to", data, shape=target)
         front = len(target) - data.rank
-        condition: Tensor | None = None
+        condition: OnnxTensor | None = None
         for axis, extent in enumerate(target):
             if axis >= front and data.shape[axis - front] == extent:
                 continue
-            mask = self.op("greater", self.ones(shape[axis]), self.number(0, "int64"))
+            mask = self.op("greater", self.ones_vector(shape[axis]), self.scalar_constant(0, "int64"))
             if axis + 1 < len(target):
                 mask = self.op("expand_dims", mask, axis=1, num_newaxis=len(target) - axis - 1)
             condition = mask if condition is None else self.op("logical_and", condition, mask)
@@ -229,22 +229,22 @@ class Builder:
             raise OnnxUnsupportedError(f"an expansion of {list(data.shape)} to {list(target)}")
         return expanded
 
-    def full(self, shape: Any, value: Array) -> Tensor:
+    def full(self, shape: Any, value: Array) -> OnnxTensor:
         """A tensor with all elements equal to `value`. shape: integers and symbols."""
         if not any(isinstance(each, Symbol) for each in shape):
             extents = [int(each) for each in shape]
             if np.prod(extents, dtype=np.int64) <= MOST_FOLDED:
-                return of_array(np.full(extents, value))
-            return self.expand(of_array(np.asarray(value).reshape(())), extents)
-        return self.expand(of_array(np.asarray(value).reshape(())), shape)
+                return tensor_of_array(np.full(extents, value))
+            return self.expand(tensor_of_array(np.asarray(value).reshape(())), extents)
+        return self.expand(tensor_of_array(np.asarray(value).reshape(())), shape)
 
-    def constant(self, array: Any) -> Tensor:
+    def constant(self, array: Any) -> OnnxTensor:
         """A constant tensor."""
-        return of_array(array)
+        return tensor_of_array(array)
 
-    def symbols(self, values: Any) -> Tensor:
+    def symbols(self, values: Any) -> OnnxTensor:
         """A tensor of integers and symbols."""
-        return of_symbols(values)
+        return tensor_of_symbols(values)
 
 
 _ARITHMETIC: Mapping[type[ast.operator], str] = {
@@ -256,7 +256,7 @@ _ARITHMETIC: Mapping[type[ast.operator], str] = {
 }
 
 
-def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[Tensor] | None:
+def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[OnnxTensor] | None:
     """The results of an operator by its numpy reference; None if they are too large, or differ in type from the results
     of the operator."""
     try:
@@ -264,7 +264,7 @@ def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) 
     except OnnxUnsupportedError:
         return None
     operator = operator_of(name)
-    checked = checked_attributes(operator, attributes)
+    checked = normalize_attributes(operator, attributes)
     expected = result_types(name, tuple(types), tuple(checked.items()))
     shapes = [shape_of(type) for type in expected]
     if any(not all(isinstance(n, int) for n in shape) for shape in shapes):
@@ -278,7 +278,7 @@ def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) 
     got = [(array.shape, _name(array)) for array in results]
     if got != [(shape, dtype_of_tensor(type)) for shape, type in zip(shapes, expected, strict=True)]:
         return None
-    return [of_array(array) for array in results]
+    return [tensor_of_array(array) for array in results]
 
 
 def _name(array: Array) -> str:
@@ -298,7 +298,7 @@ def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] |
         elif rest and rest[0] == extent:
             codes.append(0)
             rest = rest[1:]
-        elif len(rest) > 1 and size(symbols(rest[:1])[0] * symbols(rest[1:2])[0]) == extent:
+        elif len(rest) > 1 and size_of_symbol(symbol_array(rest[:1])[0] * symbol_array(rest[1:2])[0]) == extent:
             codes.append(-3)
             rest = rest[2:]
         elif rest and n + 1 < len(target) and _is_product(rest[0], extent, target[n + 1]):
@@ -317,5 +317,5 @@ def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] |
 
 def _is_product(whole: Size, a: Size, b: Size) -> bool:
     """Whether `whole` is `a * b`, with one constant factor and one symbolic factor."""
-    both = symbols([a, b])
-    return isinstance(a, int) != isinstance(b, int) and size(both[0] * both[1]) == whole
+    both = symbol_array([a, b])
+    return isinstance(a, int) != isinstance(b, int) and size_of_symbol(both[0] * both[1]) == whole

@@ -12,10 +12,10 @@ from ...core.dtypes import parse_dtype
 from .building import Builder
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array, OnnxGraph, OnnxNode
-from .values import Item, Tensor, known_numbers, of_array, require_dtype
+from .values import Item, OnnxTensor, known_integers, require_dtype, tensor_of_array
 
 if TYPE_CHECKING:
-    from .importing import Scope
+    from .importing import GraphScope
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Call:
     node: OnnxNode
     inputs: Sequence[Item]
     builder: Builder
-    scope: Scope = field(repr=False)
+    scope: GraphScope = field(repr=False)
 
     @property
     def version(self) -> int:
@@ -45,14 +45,14 @@ class Call:
         """Whether the operand at `index` is present."""
         return index < len(self.node.inputs) and self.node.inputs[index] != ""
 
-    def optional(self, index: int) -> Tensor | None:
+    def optional(self, index: int) -> OnnxTensor | None:
         """The tensor operand at `index`; None if it is omitted. Raises OnnxError for a sequence."""
         operand = self.item(index)
         if isinstance(operand, list):
             raise OnnxError(f"operand {index} is a sequence, expected a tensor")
         return operand
 
-    def tensor(self, index: int = 0) -> Tensor:
+    def tensor(self, index: int = 0) -> OnnxTensor:
         """The tensor operand at `index`. Raises OnnxError for a missing operand or a sequence."""
         operand = self.optional(index)
         if operand is None:
@@ -60,7 +60,7 @@ class Call:
         return operand
 
     @property
-    def tensors(self) -> list[Tensor]:
+    def tensors(self) -> list[OnnxTensor]:
         """All operands, which must be tensors."""
         return [self.tensor(index) for index in range(len(self.inputs))]
 
@@ -71,24 +71,24 @@ class Call:
             raise OnnxError(f"operand {index} is no sequence")
         return operand
 
-    def known(self, index: int, what: str) -> Array | None:
+    def constant_elements(self, index: int, what: str) -> Array | None:
         """The elements of a constant operand, symbols among them; None if the operand is omitted. Raises
         OnnxUnsupportedError for an operand computed at run time. what: the name of the operand in the error."""
         operand = self.optional(index)
         if operand is None:
             return None
-        if operand.known is None:
+        if operand.known_elements is None:
             raise OnnxUnsupportedError(f"{what} of {self.op_type} is known only when the model runs")
-        return operand.known
+        return operand.known_elements
 
-    def numbers(self, index: int, what: str) -> tuple[int, ...] | None:
+    def constant_integers(self, index: int, what: str) -> tuple[int, ...] | None:
         """The elements of a constant operand as integers, without symbols; None if the operand is omitted."""
-        elements = self.known(index, what)
-        return None if elements is None else known_numbers(elements.ravel(), f"{what} of {self.op_type}")
+        elements = self.constant_elements(index, what)
+        return None if elements is None else known_integers(elements.ravel(), f"{what} of {self.op_type}")
 
-    def number(self, index: int, what: str, default: Any = None) -> Any:
+    def constant_scalar(self, index: int, what: str, default: Any = None) -> Any:
         """The single element of a constant operand; `default` if the operand is omitted."""
-        elements = self.known(index, what)
+        elements = self.constant_elements(index, what)
         if elements is None:
             return default
         if elements.size != 1:
@@ -122,7 +122,7 @@ class Call:
             raise OnnxError(f"attribute '{name}': expected {', '.join(words[:-1])} or {words[-1]}, got {word!r}")
         return word
 
-    def each(self, name: str, count: int, default: int, least: int) -> list[int]:
+    def integers_attribute(self, name: str, count: int, default: int, least: int) -> list[int]:
         """The attribute `name`, `count` integers; `default` for each if the attribute is absent. Raises OnnxError for
         another count, and for integers less than `least`."""
         integers = self.integers(name) or (default,) * count
@@ -136,53 +136,53 @@ class Call:
             raise OnnxError(f"attribute '{name}' is no graph")
         return graph
 
-    def refuse(self, condition: Any, what: str) -> None:
+    def raise_unsupported_if(self, condition: Any, what: str) -> None:
         """Raises OnnxUnsupportedError if `condition` is true. what: the unsupported feature."""
         if condition:
             raise OnnxUnsupportedError(f"{self.op_type}: {what} is not supported")
 
     @property
-    def asked(self) -> int:
+    def used_result_count(self) -> int:
         """The number of results up to and including the last used result."""
         return max((n + 1 for n, name in enumerate(self.node.outputs) if name), default=0)
 
     # Computing
 
-    def op(self, name: str, *operands: Tensor, **attributes: object) -> Tensor:
+    def op(self, name: str, *operands: OnnxTensor, **attributes: object) -> OnnxTensor:
         """The first result of a relay operator."""
         return self.builder.op(name, *operands, **attributes)
 
-    def ops(self, name: str, *operands: Tensor, **attributes: object) -> list[Tensor]:
+    def ops(self, name: str, *operands: OnnxTensor, **attributes: object) -> list[OnnxTensor]:
         """The results of a relay operator."""
         return self.builder.ops(name, *operands, **attributes)
 
-    def scalar(self, name: str, data: Tensor, value: float) -> Tensor:
+    def scalar(self, name: str, data: OnnxTensor, value: float) -> OnnxTensor:
         """The result of a binary relay operator on a tensor and a scalar."""
         return self.builder.scalar(name, data, value)
 
-    def cast(self, data: Tensor, dtype: str) -> Tensor:
+    def cast(self, data: OnnxTensor, dtype: str) -> OnnxTensor:
         return self.builder.cast(data, require_dtype(dtype))
 
-    def chain(self, data: Tensor, *names: str) -> Tensor:
+    def chain(self, data: OnnxTensor, *names: str) -> OnnxTensor:
         """Applies unary operators without attributes in sequence."""
         for name in names:
             data = self.op(name, data)
         return data
 
-    def constant(self, array: Any, dtype: str | None = None) -> Tensor:
+    def constant(self, array: Any, dtype: str | None = None) -> OnnxTensor:
         """A constant tensor."""
-        return of_array(np.asarray(array) if dtype is None else np.asarray(array).astype(dtype))
+        return tensor_of_array(np.asarray(array) if dtype is None else np.asarray(array).astype(dtype))
 
-    def widened(self, data: Tensor) -> Tensor:
+    def widen_small_floats(self, data: OnnxTensor) -> OnnxTensor:
         """Converts floats of at most 16 bits to float32; returns other tensors unchanged."""
         return self.cast(data, "float32") if parse_dtype(require_dtype(data.dtype)).is_small_float else data
 
-    def again(self, op_type: str, *inputs: Item, **attributes: Any) -> Any:
+    def apply_operator(self, op_type: str, *inputs: Item, **attributes: Any) -> Any:
         """The result of another ONNX operator of the same version."""
         return self.scope.apply(op_type, inputs, attributes, self.node)
 
 
-def axis_in(axis: Any, rank: int) -> int:
+def normalized_axis(axis: Any, rank: int) -> int:
     """An axis of a tensor of rank `rank` as an index from 0. Raises OnnxError for an axis out of range."""
     if not -rank <= axis < max(rank, 1):
         raise OnnxError(f"axis {axis} of {rank} dimensions")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from onnx import defs
 
-from .errors import OnnxError, located
+from .errors import OnnxError, error_location
 from .graph import (
     AttributeReference,
     AttributeValue,
@@ -28,7 +28,7 @@ from .graph import (
 from .reading import OLDEST_OPSET
 
 
-def checked(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGraph:
+def check_graph(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGraph:
     """Checks a graph and sorts its nodes topologically; keeps an order that is topological.
 
     around: the names of the enclosing graphs.  Raises OnnxError for an invalid graph.
@@ -38,19 +38,19 @@ def checked(graph: OnnxGraph, around: AbstractSet[str] = frozenset()) -> OnnxGra
     _check_unique([*inputs, *results])
     known = {*around, *inputs, *results}
     for node in graph.nodes:
-        with located(node.place):
+        with error_location(node.display_name):
             _check_signature(node)
             _check_references(node)
             _check_known(used_names(node), known)
     for value in graph.outputs:
-        with located(f"output '{value.name}'"):
+        with error_location(f"output '{value.name}'"):
             _check_known([value.name], known)
     return replace(graph, nodes=tuple(_check_subgraphs(node, known) for node in _topological_order(graph.nodes)))
 
 
 def _check_subgraphs(node: OnnxNode, around: AbstractSet[str]) -> OnnxNode:
-    with located(node.place):
-        return replace(node, attributes=node.map_subgraphs(lambda graph: checked(graph, around)))
+    with error_location(node.display_name):
+        return replace(node, attributes=node.map_subgraphs(lambda graph: check_graph(graph, around)))
 
 
 def _check_unique(names: Iterable[str]) -> None:

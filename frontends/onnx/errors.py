@@ -27,7 +27,7 @@ class OnnxUnsupportedError(OnnxError, UnsupportedError):
     """A valid model that uses a feature unsupported by Stepwell."""
 
 
-def text(name: str) -> str:
+def require_utf8(name: str) -> str:
     """Returns `name`. Raises OnnxError for bytes, which protobuf returns for a name that is not UTF-8."""
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OnnxError(f"expected a name in UTF-8, got {name!r}")
@@ -35,7 +35,7 @@ def text(name: str) -> str:
 
 
 @contextmanager
-def located(place: str) -> Generator[None, None, None]:
+def error_location(place: str) -> Generator[None, None, None]:
     """Prepends `place`, if not empty, to the location of errors raised inside the context."""
     try:
         yield

@@ -83,7 +83,7 @@ class OnnxNode:
     overload: str = ""
 
     @property
-    def place(self) -> str:
+    def display_name(self) -> str:
         """The name of the node in messages: `node 'conv1' (Conv)`."""
         op = f"{self.domain}.{self.op_type}" if self.domain else self.op_type
         if self.name:

@@ -14,21 +14,21 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
-from ...dialects.tir.base import strings
+from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
 from ...operators.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
 from . import importers as importers  # registers them
 from .building import Builder
 from .call import Call
-from .errors import OnnxError, OnnxUnsupportedError, located
+from .errors import OnnxError, OnnxUnsupportedError, error_location
 from .expand import expand_node
 from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
 from .model import load_model
 from .operand_types import check_operand_types
-from .registry import IMPORTERS, Results, unsupported
-from .symbols import NotKnownError
-from .values import Item, Tensor, of_array, require_dtype, type_of_item
+from .registry import IMPORTERS, Results, unsupported_operators
+from .symbols import UnknownSizeError
+from .values import Item, OnnxTensor, require_dtype, tensor_of_array, type_of_item
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -54,10 +54,10 @@ def from_onnx(
     lists all unsupported operators.
     """
     graph = model if isinstance(model, OnnxGraph) else load_model(model)
-    missing = unsupported(graph.nodes)
+    missing = unsupported_operators(graph.nodes)
     if missing:
         raise OnnxUnsupportedError(f"operators that are not supported: {', '.join(missing)}")
-    with located(graph.name):
+    with error_location(graph.name):
         return _import_graph(graph, dict(shapes or {}), fold, name)
 
 
@@ -69,19 +69,19 @@ def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: boo
     func = FuncOp(name, params)
     constants: dict[str, Array] = {}
     builder = Builder(func.body.block, constants, fold)
-    scope = Scope(builder, graph.opset)
+    scope = GraphScope(builder, graph.opset)
     for param, value in func.params:
-        scope.items[param] = builder.computed(value)
-    scope.run(graph)
-    builder.say("")
+        scope.items[param] = builder.tensor_of_value(value)
+    scope.import_graph(graph)
+    builder.set_location("")
     results: dict[str, SSAValue] = {}
     for output in graph.outputs:
         for value in _result_values(builder, scope.find(output.name), output.name):
             results[fresh_name(output.name, set(results))] = value
     builder.relay.insert(ReturnOp(list(results.values())))
-    attributes: dict[str, Attribute] = {RESULT_NAMES: strings(results)}
+    attributes: dict[str, Attribute] = {RESULT_NAMES: string_array(results)}
     if builder.limits:
-        attributes[SIZE_LIMITS] = strings(builder.size_limits)
+        attributes[SIZE_LIMITS] = string_array(builder.size_limits)
     func.func_attrs = DictionaryAttr(attributes)
     names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
     used = {name.data for name in names_of if name is not None}
@@ -104,7 +104,7 @@ def _result_values(builder: Builder, item: Item, name: str) -> list[SSAValue]:
 
 
 def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[str, str]) -> Any:
-    with located(f"input '{value.name}'"):
+    with error_location(f"input '{value.name}'"):
         if not isinstance(value.type, TensorType):
             raise OnnxUnsupportedError(f"inputs of type {value.type} are not supported")
         declared = value.type.shape
@@ -135,10 +135,10 @@ def _size_name(text: str, names: dict[str, str]) -> str:
 # Nodes
 
 
-class Scope:
+class GraphScope:
     """The values of a graph by name, with the values of the enclosing graphs."""
 
-    def __init__(self, builder: Builder, opset: Mapping[str, int], outer: Scope | None = None):
+    def __init__(self, builder: Builder, opset: Mapping[str, int], outer: GraphScope | None = None):
         self.builder = builder
         self.opset = opset
         self.outer = outer
@@ -154,26 +154,26 @@ class Scope:
             raise OnnxError(f"'{name}' is not known here")
         return self.outer.find(name)
 
-    def run(self, graph: OnnxGraph) -> None:
+    def import_graph(self, graph: OnnxGraph) -> None:
         """Imports the nodes of a graph."""
         for name, array in graph.initializers.items():
-            self.items[name] = of_array(array, name)
+            self.items[name] = tensor_of_array(array, name)
         for node in graph.nodes:
-            self.node(node)
+            self.import_node(node)
 
-    def inner(self, graph: OnnxGraph, given: Sequence[Item]) -> list[Item]:
+    def subgraph_outputs(self, graph: OnnxGraph, given: Sequence[Item]) -> list[Item]:
         """The outputs of a subgraph. given: its inputs."""
-        scope = Scope(self.builder, graph.opset, self)
+        scope = GraphScope(self.builder, graph.opset, self)
         if len(given) != len(graph.inputs):
             raise OnnxError(f"graph '{graph.name}' has {len(graph.inputs)} inputs, got {len(given)}")
         scope.items |= {value.name: item for value, item in zip(graph.inputs, given, strict=True)}
-        with located(graph.name):
-            scope.run(graph)
+        with error_location(graph.name):
+            scope.import_graph(graph)
             return [scope.find(output.name) for output in graph.outputs]
 
-    def node(self, node: OnnxNode) -> None:
+    def import_node(self, node: OnnxNode) -> None:
         """Imports a node and binds its results to their names."""
-        with located(node.place):
+        with error_location(node.display_name):
             operands = [self.find(name) for name in node.inputs]
             check_operand_types(node, operands)
             results = self._results(node, operands)
@@ -182,7 +182,7 @@ class Scope:
                 self.items[name] = item
         left = [name for name in node.outputs[len(results) :] if name]
         if left:
-            raise OnnxUnsupportedError(f"{node.place}: result '{left[0]}' is not supported")
+            raise OnnxUnsupportedError(f"{node.display_name}: result '{left[0]}' is not supported")
 
     def apply(self, op_type: str, inputs: Sequence[Item], attributes: Mapping[str, Any], node: OnnxNode) -> Any:
         """The result of an operator on values; a list if it has several results."""
@@ -192,14 +192,14 @@ class Scope:
 
     def _results(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
         imported = IMPORTERS.get((node.domain, node.op_type))
-        self.builder.say(node.name or next(filter(None, node.outputs), ""))
+        self.builder.set_location(node.name or next(filter(None, node.outputs), ""))
         if imported is None:
             return self._expand(node, inputs)
         try:
             results = imported(Call(node, inputs, self.builder, self))
         except OnnxError:
             raise
-        except NotKnownError as error:
+        except UnknownSizeError as error:
             raise OnnxUnsupportedError(
                 f"what {node.op_type} does hangs on sizes that are known when the model runs"
             ) from error
@@ -212,16 +212,16 @@ class Scope:
         nodes = expand_node(node, [type_of_item(item) for item in inputs], self.opset)
         if nodes is None:
             raise OnnxUnsupportedError(f"operator {node.op_type} is not supported for operands of these types")
-        missing = unsupported(nodes)
+        missing = unsupported_operators(nodes)
         if missing:
             raise OnnxUnsupportedError(f"operators that are not supported: {', '.join(missing)}")
-        scope = Scope(self.builder, self.opset, self)
+        scope = GraphScope(self.builder, self.opset, self)
         scope.items |= {name: item for name, item in zip(node.inputs, inputs, strict=True) if name}
         for each in nodes:
-            scope.node(each)
+            scope.import_node(each)
         return [scope.items.get(name) for name in node.outputs]
 
 
-def tensors_of(items: Sequence[Item]) -> list[Tensor]:
+def tensors_of(items: Sequence[Item]) -> list[OnnxTensor]:
     """The tensors among values, those in sequences included."""
     return [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item]) if each]

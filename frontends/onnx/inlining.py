@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
-from .errors import OnnxError, located
+from .errors import OnnxError, error_location
 from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
 
 Key: TypeAlias = tuple[str, str, str]
@@ -35,7 +35,7 @@ def _inline(nodes: Sequence[OnnxNode], functions: Functions, inside: tuple[Key, 
         if key not in functions:
             yield replace(node, attributes=node.map_subgraphs(lambda graph: inline_functions(graph, functions, inside)))
             continue
-        with located(node.place):
+        with error_location(node.display_name):
             if key in inside:
                 raise OnnxError("a function that calls itself")
             yield from _inline(instantiate(functions[key], node), functions, (*inside, key))

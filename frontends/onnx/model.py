@@ -9,8 +9,8 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from .checking import checked
-from .errors import OnnxError, located, text
+from .checking import check_graph
+from .errors import OnnxError, error_location, require_utf8
 from .graph import OnnxFunction, OnnxGraph
 from .inlining import Key, function_key, inline_functions
 from .reading import Source, read_function, read_graph, read_opset
@@ -26,12 +26,12 @@ def load_model(
     unsupported feature.
     """
     if isinstance(model, ModelProto):
-        with located(text(model.graph.name)):
+        with error_location(require_utf8(model.graph.name)):
             return _graph(model, None if folder is None else Path(folder))
     if isinstance(model, bytes):
         return load_model(_parse(model), folder)
     path = Path(model)
-    with located(str(path)):
+    with error_location(str(path)):
         return _graph(_parse(_read(path)), path.parent if folder is None else Path(folder))
 
 
@@ -56,7 +56,7 @@ def _graph(model: ModelProto, folder: Path | None) -> OnnxGraph:
     source = Source(read_opset(model.opset_import), folder)
     graph = inline_functions(read_graph(model.graph, source), _functions(model, source))
     _check_input_types(graph)
-    return checked(graph)
+    return check_graph(graph)
 
 
 def _check_version(model: ModelProto) -> None:

@@ -10,7 +10,7 @@ from onnx import TensorProto, defs, helper
 
 from .errors import OnnxError
 from .graph import OnnxNode, dtype_name
-from .values import Item, Tensor
+from .values import Item, OnnxTensor
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def check_operand_types(node: OnnxNode, operands: Sequence[Item]) -> None:
     known = _operands(node.op_type, node.version, node.domain)
     bound: dict[str, tuple[str, str]] = {}
     for index, value in enumerate(operands):
-        if not isinstance(value, Tensor) or not known:
+        if not isinstance(value, OnnxTensor) or not known:
             continue
         operand = known[min(index, len(known) - 1)]
         if value.dtype not in operand.dtypes:

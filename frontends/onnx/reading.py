@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TypeProto, ValueInfoProto
 
-from .errors import OnnxError, OnnxUnsupportedError, located, text
+from .errors import OnnxError, OnnxUnsupportedError, error_location, require_utf8
 from .graph import (
     Array,
     AttributeReference,
@@ -45,7 +45,7 @@ class Source:
 
 def _domain(name: str) -> str:
     """The normal form of a domain name; ONNX's own domain has two names."""
-    return "" if name == "ai.onnx" else text(name)
+    return "" if name == "ai.onnx" else require_utf8(name)
 
 
 def read_opset(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
@@ -73,13 +73,13 @@ def read_graph(proto: GraphProto, source: Source) -> OnnxGraph:
     for tensor in proto.initializer:
         if tensor.name in initializers:
             raise OnnxError(f"there are two initializers '{tensor.name}'")
-        with located("initializers"):
+        with error_location("initializers"):
             initializers[tensor.name] = read_tensor(tensor, source.folder)
     for value in (*proto.input, *proto.value_info):
         if value.name in initializers:
             _check_declaration(_value(value), initializers[value.name])
     return OnnxGraph(
-        name=text(proto.name),
+        name=require_utf8(proto.name),
         inputs=tuple(_value(value) for value in proto.input if value.name not in initializers),
         outputs=tuple(_value(value) for value in proto.output),
         nodes=tuple(read_node(node, source) for node in proto.node),
@@ -105,7 +105,7 @@ def _fits(got: TensorType, declared: ValueType) -> bool:
 
 
 def _value(proto: ValueInfoProto) -> OnnxValue:
-    with located(f"value '{text(proto.name)}'"):
+    with error_location(f"value '{require_utf8(proto.name)}'"):
         return OnnxValue(proto.name, read_type(proto.type, proto.name))
 
 
@@ -140,7 +140,7 @@ def _tensor_type(proto: TypeProto.Tensor, name: str) -> TensorType:
 def _dimension(dim: Any, name: str) -> Dimension:
     if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0:  # some exporters write -1 for an unknown extent
         return int(dim.dim_value)
-    return text(dim.dim_param) or name
+    return require_utf8(dim.dim_param) or name
 
 
 # Nodes
@@ -150,15 +150,15 @@ def read_node(proto: NodeProto, source: Source) -> OnnxNode:
     """A node. Raises OnnxError if the model imports no opset of its domain."""
     domain = _domain(proto.domain)
     node = OnnxNode(
-        op_type=text(proto.op_type),
-        inputs=tuple(map(text, proto.input)),
-        outputs=tuple(map(text, proto.output)),
-        name=text(proto.name),
+        op_type=require_utf8(proto.op_type),
+        inputs=tuple(map(require_utf8, proto.input)),
+        outputs=tuple(map(require_utf8, proto.output)),
+        name=require_utf8(proto.name),
         domain=domain,
-        overload=text(proto.overload),
+        overload=require_utf8(proto.overload),
         version=source.opset.get(domain, 0),
     )
-    with located(node.place):
+    with error_location(node.display_name):
         if domain not in source.opset:
             raise OnnxError(f"the model imports no opset of domain '{domain}' (imports: {_quote_names(source.opset)})")
         return replace(node, attributes=_read_attributes(proto.attribute, source))
@@ -167,9 +167,9 @@ def read_node(proto: NodeProto, source: Source) -> OnnxNode:
 def _read_attributes(protos: Iterable[AttributeProto], source: Source) -> dict[str, AttributeValue]:
     attributes: dict[str, AttributeValue] = {}
     for proto in protos:
-        if text(proto.name) in attributes:
+        if require_utf8(proto.name) in attributes:
             raise OnnxError(f"there are two attributes '{proto.name}'")
-        with located(f"attribute '{proto.name}'"):
+        with error_location(f"attribute '{proto.name}'"):
             attributes[proto.name] = read_attribute(proto, source)
     return attributes
 
@@ -181,7 +181,7 @@ def _quote_names(names: Iterable[str]) -> str:
 def read_attribute(proto: AttributeProto, source: Source) -> AttributeValue:
     """The value of an attribute."""
     if proto.ref_attr_name:
-        return AttributeReference(text(proto.ref_attr_name))
+        return AttributeReference(require_utf8(proto.ref_attr_name))
     kind = AttributeProto.AttributeType.Name(proto.type)
     if kind in _ATTRIBUTES:
         return _ATTRIBUTES[kind](proto, source)
@@ -224,13 +224,13 @@ def read_function(proto: FunctionProto, source: Source) -> OnnxFunction:
     """An operator defined by nodes, whose versions are those of the function's opset and, for other domains, of the
     source's."""
     inner = Source({**source.opset, **read_opset(proto.opset_import)}, source.folder)
-    with located(f"function '{text(proto.name)}'"):
+    with error_location(f"function '{require_utf8(proto.name)}'"):
         return OnnxFunction(
             name=proto.name,
             domain=_domain(proto.domain),
-            inputs=tuple(map(text, proto.input)),
-            outputs=tuple(map(text, proto.output)),
+            inputs=tuple(map(require_utf8, proto.input)),
+            outputs=tuple(map(require_utf8, proto.output)),
             nodes=tuple(read_node(node, inner) for node in proto.node),
             defaults=_read_attributes(proto.attribute_proto, inner),
-            overload=text(proto.overload),
+            overload=require_utf8(proto.overload),
         )

@@ -46,12 +46,12 @@ def has_definition(node: OnnxNode) -> bool:
     return bool(schema.has_function or schema.has_context_dependent_function)
 
 
-def unsupported(nodes: Sequence[OnnxNode]) -> list[str]:
+def unsupported_operators(nodes: Sequence[OnnxNode]) -> list[str]:
     """The names of operators in nodes and their subgraphs that have neither an importer nor a definition."""
     names: dict[str, None] = {}
     for node in nodes:
         for graph in node.subgraphs:
-            names |= dict.fromkeys(unsupported(graph.nodes))
+            names |= dict.fromkeys(unsupported_operators(graph.nodes))
         if (node.domain, node.op_type) not in IMPORTERS and not has_definition(node):
             names[f"{node.domain}.{node.op_type}" if node.domain else node.op_type] = None
     return sorted(names)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ...expressions.expr import SizeVar
-from ...expressions.sizes import Sum, normal_form, size_of
+from ...expressions.sizes import Sum, normal_form, parse_size
 from ...operators.relay import Size, normal_size
 from .graph import Array
 
 
-class NotKnownError(Exception):
+class UnknownSizeError(Exception):
     """The result of a query depends on the value of a symbol."""
 
 
@@ -85,30 +85,30 @@ class Symbol:
         return self != 0
 
 
-def symbol(size: Size) -> Any:
+def symbol_of_size(size: Size) -> Any:
     """Converts a size to an integer or a symbol."""
     return Symbol(size) if isinstance(size, str) else size
 
 
-def size(value: Any) -> Size:
+def size_of_symbol(value: Any) -> Size:
     """Converts an integer or a symbol to a size."""
     return value.text if isinstance(value, Symbol) else int(value)
 
 
-def symbols(sizes: Iterable[Size]) -> Array:
+def symbol_array(sizes: Iterable[Size]) -> Array:
     """Converts sizes to an array of integers and symbols."""
-    values = [symbol(each) for each in sizes]
+    values = [symbol_of_size(each) for each in sizes]
     array = np.empty(len(values), object)
     array[:] = values
     return array
 
 
-def least(a: Any, b: Any) -> Any:
+def symbol_minimum(a: Any, b: Any) -> Any:
     """The minimum of two integers or symbols."""
     return _choose("min", a, b)
 
 
-def greatest(a: Any, b: Any) -> Any:
+def symbol_maximum(a: Any, b: Any) -> Any:
     """The maximum of two integers or symbols."""
     return _choose("max", a, b)
 
@@ -123,14 +123,14 @@ def _is_size(value: Any) -> bool:
 
 def _combine(sign: str, a: Any, b: Any) -> Any:
     if not (_is_size(a) and _is_size(b)):
-        raise NotKnownError
-    return symbol(normal_size(f"({_text(a)}) {sign} ({_text(b)})"))
+        raise UnknownSizeError
+    return symbol_of_size(normal_size(f"({_text(a)}) {sign} ({_text(b)})"))
 
 
 def _divide(sign: str, a: Any, b: Any) -> Any:
     """A quotient or remainder. ONNX rounds towards zero, size expressions round down: equal for operands from 0 on."""
-    if not is_from(0, a) or not is_from(1, b):
-        raise NotKnownError
+    if not is_provably_at_least(0, a) or not is_provably_at_least(1, b):
+        raise UnknownSizeError
     return _combine(sign, a, b)
 
 
@@ -141,12 +141,12 @@ def _choose(name: str, a: Any, b: Any) -> Any:
         try:
             if less <= more:
                 return less if name == "min" else more
-        except NotKnownError:
+        except UnknownSizeError:
             pass
-    return symbol(normal_size(f"{name}({_text(a)}, {_text(b)})"))
+    return symbol_of_size(normal_size(f"{name}({_text(a)}, {_text(b)})"))
 
 
-def is_from(low: int, value: Any) -> bool:
+def is_provably_at_least(low: int, value: Any) -> bool:
     """Whether an integer or symbol is provably at least `low`: a sum of an integer and sizes, which are from 0 on."""
     if not isinstance(value, Symbol):
         return _is_size(value) and value >= low
@@ -154,7 +154,7 @@ def is_from(low: int, value: Any) -> bool:
     return all(count > 0 for product, count in form if product) and _number(form) >= low
 
 
-def without_number(value: Symbol) -> tuple[Symbol, int]:
+def split_constant_term(value: Symbol) -> tuple[Symbol, int]:
     """Splits a symbol into a symbol without a constant term, and the constant term."""
     number = _number(_form(value))
     return value - number, number
@@ -162,7 +162,7 @@ def without_number(value: Symbol) -> tuple[Symbol, int]:
 
 def _form(value: Symbol) -> Sum:
     names: dict[str, SizeVar] = {}
-    return normal_form(size_of(value.text, lambda name: names.setdefault(name, SizeVar(name))))
+    return normal_form(parse_size(value.text, lambda name: names.setdefault(name, SizeVar(name))))
 
 
 def _number(form: Sum) -> int:
@@ -175,8 +175,8 @@ def _compare(a: Any, b: Any, holds: Callable[[Any, Any], bool]) -> bool:
     if not isinstance(difference, Symbol):
         return holds(difference, 0)
     for sign, value in ((1, difference), (-1, b - a)):
-        if is_from(1, value):
+        if is_provably_at_least(1, value):
             return holds(sign, 0)
-        if is_from(0, value) and holds(0, 0) == holds(sign, 0):
+        if is_provably_at_least(0, value) and holds(0, 0) == holds(sign, 0):
             return holds(sign, 0)
-    raise NotKnownError
+    raise UnknownSizeError

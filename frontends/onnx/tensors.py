@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from .errors import OnnxError, OnnxUnsupportedError, located, text
+from .errors import OnnxError, OnnxUnsupportedError, error_location, require_utf8
 from .graph import Array, dtype_name
 
 # The size in bits of an element, for data types with several elements in a byte.
@@ -23,7 +23,7 @@ def read_tensor(tensor: TensorProto, folder: Path | None) -> Array:
 
     Raises OnnxError for missing data, and for data that does not match the shape.
     """
-    with located(f"tensor '{text(tensor.name)}'" if tensor.name else "tensor"):
+    with error_location(f"tensor '{require_utf8(tensor.name)}'" if tensor.name else "tensor"):
         array = _array(tensor, element_type(tensor.data_type), _shape(tensor), folder)
     array.flags.writeable = False
     return array
@@ -93,7 +93,7 @@ def _view_elements(data: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
 
 
 def _external_bytes(tensor: TensorProto, size: int, folder: Path | None) -> Array:
-    entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
+    entries = {require_utf8(entry.key): require_utf8(entry.value) for entry in tensor.external_data}
     if "location" not in entries:
         raise OnnxError("external data without a location")
     path = _external_path(entries["location"], folder)

@@ -12,11 +12,11 @@ from ...core.dtypes import SCALAR_DTYPES
 from ...operators.relay import Size, dtype_of_tensor, shape_of
 from .errors import OnnxUnsupportedError
 from .graph import Array, SequenceType, TensorType, ValueType, dtype_name
-from .symbols import Symbol, size, symbols
+from .symbols import Symbol, size_of_symbol, symbol_array
 
 
 @dataclass(frozen=True, eq=False)
-class Tensor:
+class OnnxTensor:
     """A tensor, with exactly one of `array`, `sizes` and `value`.
 
     array: the elements of a constant tensor, whose origin is `name`.  sizes: integers and symbols.
@@ -35,14 +35,14 @@ class Tensor:
         return len(self.shape)
 
     @property
-    def known(self) -> Array | None:
+    def known_elements(self) -> Array | None:
         """The elements, as numbers or as an object array of integers and symbols; None for a computed tensor."""
         return self.sizes if self.array is None else self.array
 
     @property
     def extents(self) -> Array:
         """The shape as integers and symbols."""
-        return symbols(self.shape)
+        return symbol_array(self.shape)
 
     @property
     def is_float(self) -> bool:
@@ -57,39 +57,39 @@ class Tensor:
         return all(isinstance(extent, int) for extent in self.shape)
 
     @property
-    def numbers(self) -> tuple[int, ...]:
+    def static_shape(self) -> tuple[int, ...]:
         """The shape as integers. Raises OnnxUnsupportedError for a symbolic extent."""
-        return known_numbers(self.shape, "extents")
+        return known_integers(self.shape, "extents")
 
 
-Item: TypeAlias = "Tensor | list[Item] | None"
+Item: TypeAlias = "OnnxTensor | list[Item] | None"
 """A value: a tensor, a sequence, or None for an absent optional value."""
 
 
-def of_array(array: Any, name: str = "constant") -> Tensor:
+def tensor_of_array(array: Any, name: str = "constant") -> OnnxTensor:
     """The constant tensor of an array."""
     array = np.asarray(array)
-    return Tensor(array.shape, dtype_name(array.dtype), array=array, name=name)
+    return OnnxTensor(array.shape, dtype_name(array.dtype), array=array, name=name)
 
 
-def of_symbols(values: Any, dtype: str = "int64") -> Tensor:
+def tensor_of_symbols(values: Any, dtype: str = "int64") -> OnnxTensor:
     """The tensor of an array of integers and symbols; a constant tensor if the array has no symbols."""
     array = np.asarray(values)
     if array.dtype != object:
-        return of_array(array.astype(dtype))
+        return tensor_of_array(array.astype(dtype))
     if not any(isinstance(each, Symbol) for each in array.ravel()):
-        return of_array(array.astype(dtype))
-    return Tensor(array.shape, dtype, sizes=array)
+        return tensor_of_array(array.astype(dtype))
+    return OnnxTensor(array.shape, dtype, sizes=array)
 
 
-def of_value(value: SSAValue) -> Tensor:
+def tensor_of_ssa_value(value: SSAValue) -> OnnxTensor:
     """The tensor of an SSA value."""
-    return Tensor(shape_of(value), dtype_of_tensor(value), value=value)
+    return OnnxTensor(shape_of(value), dtype_of_tensor(value), value=value)
 
 
-def known_numbers(sizes: Any, what: str) -> tuple[int, ...]:
+def known_integers(sizes: Any, what: str) -> tuple[int, ...]:
     """Sizes as integers. Raises OnnxUnsupportedError for symbols. what: the name of the sizes in the error."""
-    extents = [size(each) if isinstance(each, Symbol) else each for each in sizes]
+    extents = [size_of_symbol(each) if isinstance(each, Symbol) else each for each in sizes]
     if any(isinstance(each, str) for each in extents):
         raise OnnxUnsupportedError(f"{what} [{', '.join(map(str, extents))}], which are known only when the model runs")
     return tuple(int(each) for each in extents)

@@ -16,7 +16,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
-from ...operators.attributes import checked_attributes
+from ...operators.attributes import normalize_attributes
 from .types import TensorType, TupleType, Type
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -327,7 +327,7 @@ def as_expr(value: Any) -> Expr:
 def call(name: str, *args: Any, **attributes: object) -> Call:
     """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
-    return Call(operator, [as_expr(each) for each in args], checked_attributes(operator, attributes))
+    return Call(operator, [as_expr(each) for each in args], normalize_attributes(operator, attributes))
 
 
 def _number(value: Any) -> Expr:

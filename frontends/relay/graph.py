@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
-from ...core.xdsl_compat import hint
-from ...dialects.tir.base import strings
+from ...core.xdsl_compat import set_name_hint
+from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
 from ...operators.completion import missing_operands
@@ -100,9 +100,9 @@ class _Function:
         if unknown:
             raise OptionError(f"function @{self.name}: the types of {', '.join(unknown)} are not said by anything")
         self.result = body
-        self.builder.insert(ReturnOp(list(leaves(body))))
+        self.builder.insert(ReturnOp(list(flatten_value(body))))
         names = [name for param in self.function.params for name in _names(param.name_hint, self.params[param])]
-        self.func.param_names = strings(names)
+        self.func.param_names = string_array(names)
         self.is_written = True
 
     # Parameters
@@ -110,14 +110,14 @@ class _Function:
     def _declare(self, param: Var, type: Type) -> Value:
         """Inserts the function arguments of a parameter of type `type`, after those of the preceding parameters."""
         earlier = takewhile(lambda other: other is not param, self.params)
-        position = sum(len(list(leaves(value))) for each in earlier if (value := self.params[each]) is not None)
+        position = sum(len(list(flatten_value(value))) for each in earlier if (value := self.params[each]) is not None)
         return self._insert(param.name_hint, type, count(position))
 
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
-        hint(argument, name)
+        set_name_hint(argument, name)
         return argument
 
     # Expressions
@@ -191,7 +191,7 @@ class _Function:
             values.append(None if is_open else (yield arg))
         if None in values:
             self._complete(expr, values)
-        operands = [leaf for value in values if value is not None for leaf in leaves(value)]
+        operands = [leaf for value in values if value is not None for leaf in flatten_value(value)]
         results = self._operators(expr, operands)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -259,8 +259,8 @@ class _Function:
             self.callees[expr.var] = expr.value
             return (yield expr.body)
         value = yield expr.value
-        for leaf in leaves(value):
-            hint(leaf, expr.var.name_hint)
+        for leaf in flatten_value(value):
+            set_name_hint(leaf, expr.var.name_hint)
         self.values[expr.var] = value
         return (yield expr.body)
 
@@ -270,7 +270,7 @@ class _Function:
             raise OptionError(f"{expr!r}: a condition of several values")
         branches = [self._branch(each) for each in (expr.true_branch, expr.false_branch)]
         (then, value), (orelse, other) = branches
-        types = [[leaf.type for leaf in leaves(each)] for each in (value, other)]
+        types = [[leaf.type for leaf in flatten_value(each)] for each in (value, other)]
         if types[0] != types[1]:
             raise OptionError(f"{expr!r}: branches of types {types[0]} and {types[1]}")
         results = iter(self.builder.insert(IfOp(condition, types[0], then, orelse)).outputs)
@@ -282,7 +282,7 @@ class _Function:
         outside, self.values = self.values, self.values.new_child()
         builder, self.builder = self.builder, RelayBuilder(block, self.builder.constants)
         value = self._value(expr)
-        self.builder.insert(YieldOp(list(leaves(value))))
+        self.builder.insert(YieldOp(list(flatten_value(value))))
         self.values, self.builder = outside, builder
         return Region(block), value
 
@@ -306,7 +306,7 @@ class _Function:
         other = self.others(callee.name_hint)
         if not other.is_written:
             raise OptionError(f"function @{callee.name_hint} calls itself, which is not supported")
-        operands = [leaf for arg in args for leaf in leaves(arg)]
+        operands = [leaf for arg in args for leaf in flatten_value(arg)]
         expected: Sequence[Attribute] = list(other.func.body.block.arg_types)
         if [value.type for value in operands] != expected:
             got = ", ".join(str(value.type) for value in operands)
@@ -324,13 +324,13 @@ def _line(expr: Call) -> str:
             return ""
 
 
-def leaves(value: Value) -> Iterable[SSAValue]:
+def flatten_value(value: Value) -> Iterable[SSAValue]:
     """The tensors of a value, in order."""
     if isinstance(value, SSAValue):
         yield value
     else:
         for each in value:
-            yield from leaves(each)
+            yield from flatten_value(each)
 
 
 def _like(value: Value, tensors: Iterator[SSAValue]) -> Value:

@@ -7,16 +7,16 @@ from typing import Any
 
 from ...operators.windows import Window
 from .expr import Expr, call
-from .operators import function_of, named
+from .operators import operator_function, relay_function
 
-affine_grid = function_of("image.affine_grid")
-grid_sample = function_of("image.grid_sample")
+affine_grid = operator_function("image.affine_grid")
+grid_sample = operator_function("image.grid_sample")
 
 
 def _resize(rank: int, usual: str) -> Callable[..., Expr]:
     name = f"image.resize{rank}d"
 
-    @named(name)
+    @relay_function(name)
     def resize(
         data: Expr,
         size: Window,

@@ -11,43 +11,43 @@ from typing import Any
 from ...core.errors import UnsupportedError
 from ...operators.windows import SPATIAL, Window
 from .expr import Call, Expr, call
-from .operators import bind, function_of, named, number_of
+from .operators import bind_operator_arguments, constant_number, operator_function, relay_function
 
-batch_flatten = function_of("nn.batch_flatten")
-batch_norm: Callable[..., Any] = function_of("nn.batch_norm")
-bias_add = function_of("nn.bias_add")
-celu = function_of("nn.celu")
-conv1d = function_of("nn.conv1d")
-conv2d = function_of("nn.conv2d")
-conv3d = function_of("nn.conv3d")
-dense = function_of("nn.dense")
-depth_to_space = function_of("nn.depth_to_space")
-dropout = function_of("nn.dropout")
-elu = function_of("nn.elu")
-gelu = function_of("nn.gelu")
-group_norm = function_of("nn.group_norm")
-hard_sigmoid = function_of("nn.hard_sigmoid")
-hard_swish = function_of("nn.hard_swish")
-instance_norm = function_of("nn.instance_norm")
-l2_normalize = function_of("nn.l2_normalize")
-layer_norm = function_of("nn.layer_norm")
-log_softmax = function_of("nn.log_softmax")
-lrn = function_of("nn.lrn")
-mirror_pad = function_of("nn.mirror_pad")
-mish = function_of("nn.mish")
-prelu = function_of("nn.prelu")
-relu = function_of("nn.relu")
-rms_norm = function_of("nn.rms_norm")
-selu = function_of("nn.selu")
-silu = function_of("nn.silu")
-softmax = function_of("nn.softmax")
-softplus = function_of("nn.softplus")
-space_to_depth = function_of("nn.space_to_depth")
-upsampling = function_of("nn.upsampling")
-upsampling3d = function_of("nn.upsampling3d")
+batch_flatten = operator_function("nn.batch_flatten")
+batch_norm: Callable[..., Any] = operator_function("nn.batch_norm")
+bias_add = operator_function("nn.bias_add")
+celu = operator_function("nn.celu")
+conv1d = operator_function("nn.conv1d")
+conv2d = operator_function("nn.conv2d")
+conv3d = operator_function("nn.conv3d")
+dense = operator_function("nn.dense")
+depth_to_space = operator_function("nn.depth_to_space")
+dropout = operator_function("nn.dropout")
+elu = operator_function("nn.elu")
+gelu = operator_function("nn.gelu")
+group_norm = operator_function("nn.group_norm")
+hard_sigmoid = operator_function("nn.hard_sigmoid")
+hard_swish = operator_function("nn.hard_swish")
+instance_norm = operator_function("nn.instance_norm")
+l2_normalize = operator_function("nn.l2_normalize")
+layer_norm = operator_function("nn.layer_norm")
+log_softmax = operator_function("nn.log_softmax")
+lrn = operator_function("nn.lrn")
+mirror_pad = operator_function("nn.mirror_pad")
+mish = operator_function("nn.mish")
+prelu = operator_function("nn.prelu")
+relu = operator_function("nn.relu")
+rms_norm = operator_function("nn.rms_norm")
+selu = operator_function("nn.selu")
+silu = operator_function("nn.silu")
+softmax = operator_function("nn.softmax")
+softplus = operator_function("nn.softplus")
+space_to_depth = operator_function("nn.space_to_depth")
+upsampling = operator_function("nn.upsampling")
+upsampling3d = operator_function("nn.upsampling3d")
 
 
-@named("nn.matmul")
+@relay_function("nn.matmul")
 def matmul(
     tensor_a: Expr,
     tensor_b: Expr,
@@ -62,7 +62,7 @@ def matmul(
     )
 
 
-@named("nn.batch_matmul")
+@relay_function("nn.batch_matmul")
 def batch_matmul(
     tensor_a: Expr, tensor_b: Expr, out_dtype: str = "", transpose_a: bool = False, transpose_b: bool = True
 ) -> Expr:
@@ -71,14 +71,14 @@ def batch_matmul(
     return call("nn.batch_matmul", tensor_a, tensor_b, **attributes)
 
 
-@named("nn.pad")
+@relay_function("nn.pad")
 def pad(data: Expr, pad_width: Sequence[Sequence[int]], pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
     """Pads each dimension before and after its elements. pad_value: a number, or a constant."""
-    value = number_of(pad_value, "nn.pad: pad_value")
+    value = constant_number(pad_value, "nn.pad: pad_value")
     return call("nn.pad", data, pad_width=pad_width, pad_value=value, pad_mode=pad_mode)
 
 
-@named("nn.leaky_relu")
+@relay_function("nn.leaky_relu")
 def leaky_relu(data: Expr, alpha: float) -> Expr:
     """`x if x > 0 else alpha * x` for each element x."""
     return call("nn.leaky_relu", data, alpha=alpha)
@@ -89,7 +89,7 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
 
 def _pool(name: str) -> Callable[..., Call]:
     """The function of a pooling operator, which in Relay takes `out_layout` after `layout`."""
-    function = function_of(name)
+    function = operator_function(name)
     parameters: list[inspect.Parameter] = []
     for each in inspect.signature(function).parameters.values():
         parameters.append(each)
@@ -98,7 +98,10 @@ def _pool(name: str) -> Callable[..., Call]:
     signature = inspect.Signature(parameters)
 
     def pool(*args: Any, **kwargs: Any) -> Any:
-        attributes = {"layout": signature.parameters["layout"].default, **bind(name, signature, args, kwargs)}
+        attributes = {
+            "layout": signature.parameters["layout"].default,
+            **bind_operator_arguments(name, signature, args, kwargs),
+        }
         layout, out_layout = attributes["layout"], attributes.pop("out_layout", "")
         if out_layout not in ("", layout):
             raise UnsupportedError(f"{name}: out_layout {out_layout!r} of data in {layout!r} is not supported yet")
@@ -137,7 +140,7 @@ def _transposed_convolution(rank: int) -> Callable[..., Expr]:
     name, image = f"nn.conv{rank}d_transpose", SPATIAL[3 - rank :]
     usual = f"NC{image}"
 
-    @named(name)
+    @relay_function(name)
     def convolution(
         data: Expr,
         weight: Expr,
@@ -174,7 +177,7 @@ conv3d_transpose = _transposed_convolution(3)
 # Losses
 
 
-@named("nn.cross_entropy")
+@relay_function("nn.cross_entropy")
 def cross_entropy(predictions: Expr, targets: Expr) -> Expr:
     """The negated sum of `targets * log(predictions)` over all elements, divided by the number of rows; each row holds
     probabilities.
@@ -182,7 +185,7 @@ def cross_entropy(predictions: Expr, targets: Expr) -> Expr:
     return cross_entropy_with_logits(call("log", predictions), targets)
 
 
-@named("nn.cross_entropy_with_logits")
+@relay_function("nn.cross_entropy_with_logits")
 def cross_entropy_with_logits(predictions: Expr, targets: Expr) -> Expr:
     """The negated sum of `targets * predictions` over all elements, divided by the number of rows; rows hold
     log-probabilities.

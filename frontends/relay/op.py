@@ -13,7 +13,7 @@ from ...operators import Operator, operator_of
 from ...operators.axes import Axes
 from . import image, nn
 from .expr import Constant, Expr, Tuple, as_expr, call
-from .operators import function_of, make, named, number_of, numbers_of
+from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
 
 __all__ = [
     "abs",
@@ -134,99 +134,99 @@ __all__ = [
 ]
 """The names in `relay`."""
 
-abs = function_of("abs")
-acos = function_of("acos")
-acosh = function_of("acosh")
-add = function_of("add")
-all = function_of("all")
-any = function_of("any")
-argmax = function_of("argmax")
-argmin = function_of("argmin")
-asin = function_of("asin")
-asinh = function_of("asinh")
-atan = function_of("atan")
-atanh = function_of("atanh")
-bitwise_and = function_of("bitwise_and")
-bitwise_not = function_of("bitwise_not")
-bitwise_or = function_of("bitwise_or")
-bitwise_xor = function_of("bitwise_xor")
-broadcast_to = function_of("broadcast_to")
-cast = function_of("cast")
-ceil = function_of("ceil")
-concatenate = function_of("concatenate")
-copy = function_of("copy")
-cos = function_of("cos")
-cosh = function_of("cosh")
-divide = function_of("divide")
-einsum = function_of("einsum")
-equal = function_of("equal")
-erf = function_of("erf")
-exp = function_of("exp")
-exp2 = function_of("exp2")
-expand_dims = function_of("expand_dims")
-eye = function_of("eye")
-floor = function_of("floor")
-floor_divide = function_of("floor_divide")
-floor_mod = function_of("floor_mod")
-greater = function_of("greater")
-greater_equal = function_of("greater_equal")
-isfinite = function_of("isfinite")
-isinf = function_of("isinf")
-isnan = function_of("isnan")
-left_shift = function_of("left_shift")
-less = function_of("less")
-less_equal = function_of("less_equal")
-log = function_of("log")
-log10 = function_of("log10")
-log1p = function_of("log1p")
-log2 = function_of("log2")
-logical_and = function_of("logical_and")
-logical_not = function_of("logical_not")
-logical_or = function_of("logical_or")
-logical_xor = function_of("logical_xor")
-max = function_of("max")
-maximum = function_of("maximum")
-mean = function_of("mean")
-min = function_of("min")
-minimum = function_of("minimum")
-mod = function_of("mod")
-multiply = function_of("multiply")
-negative = function_of("negative")
-not_equal = function_of("not_equal")
-ones = function_of("ones")
-ones_like = function_of("ones_like")
-power = function_of("power")
-prod = function_of("prod")
-reinterpret = function_of("reinterpret")
-repeat = function_of("repeat")
-reverse = function_of("reverse")
-reverse_sequence = function_of("reverse_sequence")
-right_shift = function_of("right_shift")
-round = function_of("round")
-rsqrt = function_of("rsqrt")
-scatter_elements = function_of("scatter_elements")
-scatter_nd = function_of("scatter_nd")
-searchsorted = function_of("searchsorted")
-sequence_mask = function_of("sequence_mask")
-sigmoid = function_of("sigmoid")
-sign = function_of("sign")
-sin = function_of("sin")
-sinh = function_of("sinh")
-split: Callable[..., Any] = function_of("split")
-sqrt = function_of("sqrt")
-squeeze = function_of("squeeze")
-stack = function_of("stack")
-subtract = function_of("subtract")
-sum = function_of("sum")
-take = function_of("take")
-tan = function_of("tan")
-tanh = function_of("tanh")
-tile = function_of("tile")
-transpose = function_of("transpose")
-trunc = function_of("trunc")
-where = function_of("where")
-zeros = function_of("zeros")
-zeros_like = function_of("zeros_like")
+abs = operator_function("abs")
+acos = operator_function("acos")
+acosh = operator_function("acosh")
+add = operator_function("add")
+all = operator_function("all")
+any = operator_function("any")
+argmax = operator_function("argmax")
+argmin = operator_function("argmin")
+asin = operator_function("asin")
+asinh = operator_function("asinh")
+atan = operator_function("atan")
+atanh = operator_function("atanh")
+bitwise_and = operator_function("bitwise_and")
+bitwise_not = operator_function("bitwise_not")
+bitwise_or = operator_function("bitwise_or")
+bitwise_xor = operator_function("bitwise_xor")
+broadcast_to = operator_function("broadcast_to")
+cast = operator_function("cast")
+ceil = operator_function("ceil")
+concatenate = operator_function("concatenate")
+copy = operator_function("copy")
+cos = operator_function("cos")
+cosh = operator_function("cosh")
+divide = operator_function("divide")
+einsum = operator_function("einsum")
+equal = operator_function("equal")
+erf = operator_function("erf")
+exp = operator_function("exp")
+exp2 = operator_function("exp2")
+expand_dims = operator_function("expand_dims")
+eye = operator_function("eye")
+floor = operator_function("floor")
+floor_divide = operator_function("floor_divide")
+floor_mod = operator_function("floor_mod")
+greater = operator_function("greater")
+greater_equal = operator_function("greater_equal")
+isfinite = operator_function("isfinite")
+isinf = operator_function("isinf")
+isnan = operator_function("isnan")
+left_shift = operator_function("left_shift")
+less = operator_function("less")
+less_equal = operator_function("less_equal")
+log = operator_function("log")
+log10 = operator_function("log10")
+log1p = operator_function("log1p")
+log2 = operator_function("log2")
+logical_and = operator_function("logical_and")
+logical_not = operator_function("logical_not")
+logical_or = operator_function("logical_or")
+logical_xor = operator_function("logical_xor")
+max = operator_function("max")
+maximum = operator_function("maximum")
+mean = operator_function("mean")
+min = operator_function("min")
+minimum = operator_function("minimum")
+mod = operator_function("mod")
+multiply = operator_function("multiply")
+negative = operator_function("negative")
+not_equal = operator_function("not_equal")
+ones = operator_function("ones")
+ones_like = operator_function("ones_like")
+power = operator_function("power")
+prod = operator_function("prod")
+reinterpret = operator_function("reinterpret")
+repeat = operator_function("repeat")
+reverse = operator_function("reverse")
+reverse_sequence = operator_function("reverse_sequence")
+right_shift = operator_function("right_shift")
+round = operator_function("round")
+rsqrt = operator_function("rsqrt")
+scatter_elements = operator_function("scatter_elements")
+scatter_nd = operator_function("scatter_nd")
+searchsorted = operator_function("searchsorted")
+sequence_mask = operator_function("sequence_mask")
+sigmoid = operator_function("sigmoid")
+sign = operator_function("sign")
+sin = operator_function("sin")
+sinh = operator_function("sinh")
+split: Callable[..., Any] = operator_function("split")
+sqrt = operator_function("sqrt")
+squeeze = operator_function("squeeze")
+stack = operator_function("stack")
+subtract = operator_function("subtract")
+sum = operator_function("sum")
+take = operator_function("take")
+tan = operator_function("tan")
+tanh = operator_function("tanh")
+tile = operator_function("tile")
+transpose = operator_function("transpose")
+trunc = operator_function("trunc")
+where = operator_function("where")
+zeros = operator_function("zeros")
+zeros_like = operator_function("zeros_like")
 
 
 def get(op_name: str) -> Operator:
@@ -237,14 +237,14 @@ def get(op_name: str) -> Operator:
 # Numbers
 
 
-@named("arange")
+@relay_function("arange")
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Expr:
     """The numbers from `start` up to `stop`, exclusive; from 0 up to `start` if `stop` is missing."""
-    ends = [number_of(each, "arange") for each in (start, stop, step)]
+    ends = [constant_number(each, "arange") for each in (start, stop, step)]
     return call("arange", start=ends[0], stop=ends[1], step=ends[2], dtype=dtype)
 
 
-@named("full")
+@relay_function("full")
 def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     """A tensor filled with one number. dtype: by default the data type of the number."""
     value = as_expr(fill_value)
@@ -253,7 +253,7 @@ def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=shape)
 
 
-@named("full_like")
+@relay_function("full_like")
 def full_like(data: Expr, fill_value: Any) -> Expr:
     """A tensor of the shape and data type of `data`, filled with one number."""
     value = as_expr(fill_value)
@@ -262,38 +262,38 @@ def full_like(data: Expr, fill_value: Any) -> Expr:
     return call("add", call("zeros_like", data), value)
 
 
-@named("one_hot")
+@relay_function("one_hot")
 def one_hot(indices: Expr, on_value: Any, off_value: Any, depth: int, axis: int = -1, dtype: str = "float32") -> Expr:
     """One-hot encoding along a new axis: `on_value` at the position given by `indices`, `off_value` elsewhere."""
-    numbers = {"on_value": number_of(on_value, "one_hot"), "off_value": number_of(off_value, "one_hot")}
+    numbers = {"on_value": constant_number(on_value, "one_hot"), "off_value": constant_number(off_value, "one_hot")}
     return call("one_hot", indices, **numbers, depth=depth, axis=axis, dtype=dtype)
 
 
-@named("clip")
+@relay_function("clip")
 def clip(a: Expr, a_min: float, a_max: float) -> Expr:
     """Clips each element to the interval from `a_min` to `a_max`."""
     return call("clip", a, a_min=a_min, a_max=a_max)
 
 
-@named("trilu")
+@relay_function("trilu")
 def trilu(data: Expr, k: Any, upper: bool = True) -> Expr:
     """The upper or lower triangle of matrices, including the diagonal `k`; 0 elsewhere."""
-    return call("trilu", data, k=number_of(k, "trilu"), upper=upper)
+    return call("trilu", data, k=constant_number(k, "trilu"), upper=upper)
 
 
 # Shapes and parts
 
 
-@named("reshape")
+@relay_function("reshape")
 def reshape(data: Expr, newshape: Any, allowzero: bool = False) -> Expr:
     """The elements in row-major order in another shape. UnsupportedError for sizes of 0 with `allowzero`."""
-    sizes = numbers_of(newshape, "reshape")
+    sizes = constant_numbers(newshape, "reshape")
     if allowzero and 0 in sizes:
         raise UnsupportedError(f"reshape: newshape {sizes} with allowzero is not supported yet")
     return call("reshape", data, newshape=sizes)
 
 
-@named("strided_slice")
+@relay_function("strided_slice")
 def strided_slice(
     data: Expr, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
 ) -> Expr:
@@ -301,7 +301,7 @@ def strided_slice(
 
     slice_mode: "end", or "size" if `end` holds numbers of elements, -1 for all. TeError for any other mode.
     """
-    first, last, steps = (numbers_of(each, "strided_slice") for each in (begin, end, strides))
+    first, last, steps = (constant_numbers(each, "strided_slice") for each in (begin, end, strides))
     if slice_mode not in ("end", "size"):
         raise TeError(f"strided_slice: slice_mode {slice_mode!r}, expected 'end' or 'size'")
     if slice_mode == "size":
@@ -310,7 +310,7 @@ def strided_slice(
     return call("strided_slice", data, begin=first, end=last, strides=steps, axes=axes)
 
 
-@named("layout_transform")
+@relay_function("layout_transform")
 def layout_transform(data: Expr, src_layout: str, dst_layout: str) -> Expr:
     """Permutes the dimensions: `layout_transform(x, "NCHW", "NHWC")`.
 
@@ -323,13 +323,13 @@ def layout_transform(data: Expr, src_layout: str, dst_layout: str) -> Expr:
     return call("transpose", data, axes=[src_layout.index(letter) for letter in dst_layout])
 
 
-@named("gather")
+@relay_function("gather")
 def gather(data: Expr, axis: int, indices: Expr) -> Expr:
     """The elements of `data` at the positions `indices` along an axis, and at their own positions along the others."""
     return call("gather", data, indices, axis=axis)
 
 
-@named("gather_nd")
+@relay_function("gather_nd")
 def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
     """The elements, or slices, at the coordinates held by the columns of `indices`. index_rank: ignored."""
     return call("gather_nd", data, indices, batch_dims=batch_dims)
@@ -338,19 +338,19 @@ def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | 
 # Orders
 
 
-@named("sort")
+@relay_function("sort")
 def sort(data: Expr, axis: int = -1, is_ascend: bool | int = True) -> Expr:
     """The elements along an axis in ascending or descending order; NaN comes last in both."""
     return call("sort", data, axis=axis, is_ascend=bool(is_ascend))
 
 
-@named("argsort")
+@relay_function("argsort")
 def argsort(data: Expr, axis: int = -1, is_ascend: bool | int = True, dtype: str = "int32") -> Expr:
     """The indices that sort the elements along an axis."""
     return call("argsort", data, axis=axis, is_ascend=bool(is_ascend), dtype=dtype)
 
 
-@named("topk")
+@relay_function("topk")
 def topk(
     data: Expr,
     k: Any = 1,
@@ -360,26 +360,26 @@ def topk(
     dtype: str = "int32",
 ) -> Any:
     """The k greatest elements along an axis in descending order, and their indices; the k least with `is_ascend`."""
-    attributes = {"k": number_of(k, "topk"), "axis": axis, "ret_type": ret_type, "dtype": dtype}
-    return make("topk", data, is_ascend=bool(is_ascend), **attributes)
+    attributes = {"k": constant_number(k, "topk"), "axis": axis, "ret_type": ret_type, "dtype": dtype}
+    return call_operator("topk", data, is_ascend=bool(is_ascend), **attributes)
 
 
 # Reductions and sums
 
 
-@named("cumsum")
+@relay_function("cumsum")
 def cumsum(data: Expr, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Expr:
     """The cumulative sums along an axis, or of all elements in row-major order."""
     return call("cumsum", data, axis=axis, dtype=dtype or "", exclusive=bool(exclusive))
 
 
-@named("cumprod")
+@relay_function("cumprod")
 def cumprod(data: Expr, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Expr:
     """The cumulative products along an axis, or of all elements in row-major order."""
     return call("cumprod", data, axis=axis, dtype=dtype or "", exclusive=bool(exclusive))
 
 
-@named("variance")
+@relay_function("variance")
 def variance(
     data: Expr,
     axis: Axes = None,
@@ -392,13 +392,13 @@ def variance(
     return call("variance", data, axis=axis, keepdims=keepdims, exclude=exclude, unbiased=unbiased)
 
 
-@named("std")
+@relay_function("std")
 def std(data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False) -> Expr:
     """The standard deviation of the elements along axes."""
     return call("sqrt", variance(data, axis, keepdims, exclude, unbiased))
 
 
-@named("mean_variance")
+@relay_function("mean_variance")
 def mean_variance(
     data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
 ) -> Tuple:
@@ -407,7 +407,7 @@ def mean_variance(
     return Tuple([mean, variance(data, axis, keepdims, exclude, unbiased)])
 
 
-@named("logsumexp")
+@relay_function("logsumexp")
 def logsumexp(data: Expr, axis: Axes, keepdims: bool = False) -> Expr:
     """The logarithm of the sum of `e ** x` along axes."""
     greatest = call("max", data, axis=axis, keepdims=True)

@@ -32,14 +32,14 @@ _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
 """The number of results of each operator with several, given its attributes."""
 
 
-def make(name: str, *operands: Any, **attributes: Any) -> Any:
+def call_operator(name: str, *operands: Any, **attributes: Any) -> Any:
     """A call of the operator `name`; a `TupleWrapper` if the operator has several results. TeError as for `call`."""
     expr = call(name, *operands, **attributes)
     count = _COUNTS[name](attributes) if name in _COUNTS else 1
     return TupleWrapper(expr, count) if count > 1 else expr
 
 
-def function_of(name: str) -> Callable[..., Call]:
+def operator_function(name: str) -> Callable[..., Call]:
     """A function that builds calls of the operator `name` from its operands (a list for a variadic operand) and its
     attributes, in the order of its definition.
     """
@@ -51,12 +51,12 @@ def function_of(name: str) -> Callable[..., Call]:
     signature = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))
 
     def build(*args: Any, **kwargs: Any) -> Any:
-        bound = bind(name, signature, args, kwargs)
+        bound = bind_operator_arguments(name, signature, args, kwargs)
         operands: list[Expr] = []
         for operand in operator.operands:
             value = as_expr(bound.pop(operand))
             operands += value.fields if isinstance(value, Tuple) else [value]
-        return make(name, *operands, **bound)
+        return call_operator(name, *operands, **bound)
 
     build.__name__ = build.__qualname__ = name.rpartition(".")[2]
     build.__doc__ = inspect.getdoc(operator.formula)
@@ -64,7 +64,7 @@ def function_of(name: str) -> Callable[..., Call]:
     return build
 
 
-def named(name: str) -> Callable[[F], F]:
+def relay_function(name: str) -> Callable[[F], F]:
     """Decorates a function that builds expressions: unknown arguments are errors of the operator `name`."""
 
     def decorate(function: Any) -> Any:
@@ -72,7 +72,7 @@ def named(name: str) -> Callable[[F], F]:
 
         @wraps(function)
         def check(*args: Any, **kwargs: Any) -> Any:
-            bind(name, signature, args, kwargs)
+            bind_operator_arguments(name, signature, args, kwargs)
             return function(*args, **kwargs)
 
         return check
@@ -80,7 +80,9 @@ def named(name: str) -> Callable[[F], F]:
     return decorate
 
 
-def bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bind_operator_arguments(
+    name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
     """Arguments by name. TeError for an unknown or a missing argument."""
     known = signature.parameters
     try:
@@ -93,7 +95,7 @@ def bind(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: M
 # Values of arguments
 
 
-def number_of(value: Any, what: str) -> Any:
+def constant_number(value: Any, what: str) -> Any:
     """A number, also from a constant of rank 0. OptionError for any other expression."""
     if isinstance(value, Constant) and value.data.ndim == 0:
         return value.data.item()
@@ -102,11 +104,11 @@ def number_of(value: Any, what: str) -> Any:
     return value
 
 
-def numbers_of(value: Any, what: str) -> Any:
+def constant_numbers(value: Any, what: str) -> Any:
     """A list of numbers, also from one number or a constant of rank 1. OptionError for any other expression."""
     if isinstance(value, Constant) and value.data.ndim == 1:
         return value.data.tolist()
     if isinstance(value, list | tuple):
-        return [number_of(each, what) for each in value]  # pyright: ignore[reportUnknownVariableType]
-    number = number_of(value, what)
+        return [constant_number(each, what) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    number = constant_number(value, what)
     return number if number is None or hasattr(number, "__len__") else [number]

@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import dtype_of_numpy
 from ...core.errors import ArgumentError
-from ...dialects.tir.base import strings
+from ...dialects.tir.base import string_array
 from ...module import Module
 from ...operators.relay import FuncOp, RelayBuilder, tensor_type
 
@@ -36,5 +36,5 @@ def bind_parameters(mod: Module, arrays: Mapping[str, npt.NDArray[Any]], entry: 
             raise ArgumentError(f"parameter {name}: {type}, expected {value.type}")
         value.replace_all_uses_with(builder.constant(array, name))
         func.body.block.erase_arg(value)
-    func.param_names = strings(name for name in params if name not in arrays)
+    func.param_names = string_array(name for name in params if name not in arrays)
     return mod

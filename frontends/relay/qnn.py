@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from . import qnn as op
-from .operators import function_of
+from .operators import operator_function
 
 __all__ = ["dequantize", "op", "quantize"]
 
-dequantize = function_of("qnn.dequantize")
-quantize = function_of("qnn.quantize")
+dequantize = operator_function("qnn.dequantize")
+quantize = operator_function("qnn.quantize")

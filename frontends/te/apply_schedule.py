@@ -12,13 +12,13 @@ from xdsl.ir import SSAValue
 from ...analysis.names import buffer_name
 from ...analysis.scopes import depends_on, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, Var
 from ...expressions.scan import ScanOp
-from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, ordered
+from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
 from ...schedule import Schedule as TirSchedule
 from ...schedule.handles import BlockRV, LoopRV
 from .prim_func import create_prim_func
@@ -35,9 +35,13 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
     longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """
-    resolved = schedule.resolved()
+    resolved = schedule.resolved_operations()
     params = [_parameter(schedule[arg], resolved, arg) if isinstance(arg, Tensor) else arg for arg in args]
-    ops = [op for op in ordered([p for p in params if isinstance(p, Tensor)]) if not isinstance(op, PlaceholderOp)]
+    ops = [
+        op
+        for op in topological_order([p for p in params if isinstance(p, Tensor)])
+        if not isinstance(op, PlaceholderOp)
+    ]
     stage_of = {op: stage for stage, op in resolved.items()}
     for stage in schedule.stages:
         if stage.is_output and not isinstance(stage.op, PlaceholderOp) and resolved[stage] not in ops:
@@ -144,7 +148,7 @@ class _Application:
         buffer = self._written_buffer(block, index)
         if isinstance(buffer.owner, BufferOp):
             buffer.owner.buffer_name = StringAttr(name)
-            hint(buffer, name)
+            set_name_hint(buffer, name)
 
     def _name_all(self) -> None:
         """Renames all loops and buffers again: the rollback of a rejected primitive also rolls back names."""
@@ -261,7 +265,7 @@ class _Application:
         op = self._op(loop)
         name = name.replace(".", "_")
         op.loop_var = StringAttr(name)
-        hint(op.variable, name)
+        set_name_hint(op.variable, name)
 
     def _op(self, loop: LoopRV) -> ForOp:
         op = self.sch.get(loop)

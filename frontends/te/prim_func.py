@@ -12,7 +12,7 @@ from ...expressions.errors import TeError
 from ...expressions.expr import Var
 from ...expressions.index_dtype import with_index_dtype
 from ...expressions.tensor import Tensor
-from ...expressions.write import FunctionWriter
+from ...expressions.write import TeFuncEmitter
 from ...module import Module
 from ...transforms.pipelines import run_pipeline
 from ...transforms.te.to_tir import ConvertTeToTirPass
@@ -30,7 +30,7 @@ def create_te_func(
     params = _check_args(args)
     if index_dtype_override is not None:
         params = with_index_dtype(params, index_dtype_override)
-    func = FunctionWriter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
+    func = TeFuncEmitter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
     return Module(ModuleOp([func]))
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar, Range
 from ...expressions.errors import TeError
-from ...expressions.expr import IntImm, PrimExpr, Var, binary
-from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, ordered
+from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
+from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, topological_order
 from .stage import Fuse, Split, Stage
-from .staging import copy_of, factored, outputs, read_through, written_through
+from .staging import copy_operation, outputs, split_cache_write, split_reduction, substitute_inputs
 
-LATER = frozenset(("create_group", "normalize"))
+UNSUPPORTED_SCHEDULE_METHODS = frozenset(("create_group", "normalize"))
 """Methods of TVM's schedules that are not supported yet."""
 
 
@@ -41,7 +41,7 @@ class Schedule:
     """
 
     def __init__(self, outputs: Sequence[Operation]):
-        operations = ordered([op.output(0) for op in outputs])
+        operations = topological_order([op.output(0) for op in outputs])
         self.stages = [Stage(self, op, is_output=op in outputs) for op in operations]
         self._stage_of = dict(zip(operations, self.stages, strict=True))
         self._outputs = [self._stage_of[op] for op in dict.fromkeys(outputs)]
@@ -65,7 +65,7 @@ class Schedule:
         return (key.op if isinstance(key, Tensor) else key) in self._stage_of
 
     def __getattr__(self, name: str) -> Any:
-        if name in LATER:
+        if name in UNSUPPORTED_SCHEDULE_METHODS:
             raise UnsupportedError(f"{name} of a schedule is not supported yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -86,9 +86,9 @@ class Schedule:
         for stage in stages:
             if tensor not in map(self.current, stage.op.input_tensors):
                 raise TeError(f"cache_read: {stage.name} does not read {tensor.name}")
-        cached = copy_of(tensor, f"{tensor.name}.{scope}")
+        cached = copy_operation(tensor, f"{tensor.name}.{scope}")
         for stage in stages:
-            self._replace(stage, read_through(stage.op, lambda t: cached if self.current(t) == tensor else t))
+            self._replace(stage, substitute_inputs(stage.op, lambda t: cached if self.current(t) == tensor else t))
         self._add(cached.op, self.stages.index(source) + 1).set_scope(scope)
         return cached
 
@@ -103,7 +103,7 @@ class Schedule:
         stage, op = self._require_untransformed(group[0], "cache_write")
         if len({t.value_index for t in group if self[t] is stage}) != op.num_outputs or len(group) != op.num_outputs:
             raise TeError(f"cache_write: expected all {op.num_outputs} tensors of {op.name}, each once")
-        cache, copy = written_through(op, f"{op.name}.{scope}")
+        cache, copy = split_cache_write(op, f"{op.name}.{scope}")
         self._replace(stage, copy)
         stage.reset(copy)
         self._add(cache, self.stages.index(stage)).set_scope(scope)
@@ -135,12 +135,12 @@ class Schedule:
         if not 0 <= position <= rank:
             raise TeError(f"rfactor: dimension {factor_axis}, expected one from 0 to {rank}")
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
-        extents = extents_of(stage)
+        extents = axis_extents(stage)
         new_axes = {leaf: _reduce_axis(leaf, extents[leaf]) for leaf in leaves}
         values, conditions = _axis_values(stage, {leaf: new.var for leaf, new in new_axes.items()}, extents)
         variables: Mapping[Var, PrimExpr] = {old.var: values[old] for old in op.reduce_axis}
         rest = [new_axes[leaf] for leaf in leaves if leaf is not axis]
-        partial, final = factored(op, new_axes[axis], rest, variables, conditions, position)
+        partial, final = split_reduction(op, new_axes[axis], rest, variables, conditions, position)
         self._replace(stage, final)
         stage.reset(final)
         self._add(partial, self.stages.index(stage))
@@ -166,7 +166,7 @@ class Schedule:
         self._stage_of[op] = stage
         return stage
 
-    def resolved(self) -> dict[Stage, Operation]:
+    def resolved_operations(self) -> dict[Stage, Operation]:
         """The operation of each stage, with its inputs replaced by the current tensors of their stages."""
         operations: dict[Stage, Operation] = {}
 
@@ -174,14 +174,14 @@ class Schedule:
             return operations[self[tensor]].output(tensor.value_index)
 
         for stage in self.stages:
-            operations[stage] = read_through(stage.op, tensor_of)
+            operations[stage] = substitute_inputs(stage.op, tensor_of)
         return operations
 
 
 # Axes in terms of the loops derived from them
 
 
-def extents_of(stage: Stage) -> dict[IterVar, PrimExpr]:
+def axis_extents(stage: Stage) -> dict[IterVar, PrimExpr]:
     """The extents of all past and present axes of a stage, where the stage computes its whole operation."""
     op = stage.op
     assert isinstance(op, ComputeOp)
@@ -190,7 +190,7 @@ def extents_of(stage: Stage) -> dict[IterVar, PrimExpr]:
         match relation:
             case Split(parent, outer, inner, factor, nparts):
                 factor_extent = IntImm(parent.var.dtype, factor or nparts or 1)
-                other = binary("floordiv", extents[parent] + (factor_extent - 1), factor_extent)
+                other = binary_expr("floordiv", extents[parent] + (factor_extent - 1), factor_extent)
                 extents[outer], extents[inner] = (other, factor_extent) if nparts is None else (factor_extent, other)
             case Fuse(axes, fused):
                 product = extents[axes[0]]

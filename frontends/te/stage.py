@@ -16,7 +16,9 @@ from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-LATER = frozenset(("env_threads", "prefetch", "rolling_buffer", "set_store_predicate", "tensorize", "transform_layout"))
+UNSUPPORTED_STAGE_METHODS = frozenset(
+    ("env_threads", "prefetch", "rolling_buffer", "set_store_predicate", "tensorize", "transform_layout")
+)
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -83,7 +85,7 @@ class BlockStep:
     where: str
 
 
-def here() -> str:
+def user_line() -> str:
     """The user's line as `file:line`, for errors raised later; empty if unknown."""
     frame = user_frame()
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -119,7 +121,7 @@ class Stage:
         return f"stage({self.name}, {self.op})"
 
     def __getattr__(self, name: str) -> Any:
-        if name in LATER:
+        if name in UNSUPPORTED_STAGE_METHODS:
             raise UnsupportedError(f"{name} of a stage is not supported yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -139,7 +141,7 @@ class Stage:
             raise TeError(f"split of axis {parent.var.name}: expected either factor or nparts")
         outer, inner = (_derive_axis(f"{parent.var.name}.{part}", [parent]) for part in ("outer", "inner"))
         inside, outside = (None if size is None else _size(size, parent) for size in (factor, nparts))
-        self.relations.append(Split(parent, outer, inner, inside, outside, disable_predication, here()))
+        self.relations.append(Split(parent, outer, inner, inside, outside, disable_predication, user_line()))
         self.leaf_iter_vars[position : position + 1] = [outer, inner]
         return outer, inner
 
@@ -170,7 +172,7 @@ class Stage:
         if not others:
             return first
         fused = _derive_axis(f"{'.'.join(axis.var.name for axis in args)}.fused", args)
-        self.relations.append(Fuse(args, fused, here()))
+        self.relations.append(Fuse(args, fused, user_line()))
         self.leaf_iter_vars[position : position + len(args)] = [fused]
         return fused
 
@@ -182,7 +184,7 @@ class Stage:
                 raise TeError(f"reorder: axis {axis.var.name} is given twice")
         for position, axis in zip(positions, args, strict=True):
             self.leaf_iter_vars[position] = axis
-        self.relations.append(Reorder(args, here()))
+        self.relations.append(Reorder(args, user_line()))
 
     def vectorize(self, var: IterVar) -> None:
         """Vectorizes a loop."""
@@ -216,7 +218,7 @@ class Stage:
     def _attributes(self, axis: IterVar) -> LoopAttributes:
         self.position(axis)
         attributes = self.attributes.setdefault(axis, LoopAttributes())
-        attributes.where = here()
+        attributes.where = user_line()
         return attributes
 
     # Attachment
@@ -230,7 +232,7 @@ class Stage:
         self.require_computed("compute_at")
         if parent is self or parent.schedule is not self.schedule:
             raise TeError(f"compute_at: stage {parent.name}, expected another stage of the same schedule")
-        self.attachment = Attachment(parent, parent.loop(scope), here())
+        self.attachment = Attachment(parent, parent.loop(scope), user_line())
 
     def loop(self, scope: IterVar) -> IterVar:
         """The loop of `scope`: the loop bound to a thread axis, or the axis itself."""
@@ -245,7 +247,7 @@ class Stage:
         self.require_computed("compute_inline")
         if self.is_output:
             raise TeError(f"compute_inline: {self.name} is an output of the schedule, which nobody reads")
-        self.attachment = Attachment(None, None, here())
+        self.attachment = Attachment(None, None, user_line())
 
     def compute_root(self) -> None:
         """Computes the whole operation at the top level of the function, the default."""
@@ -256,7 +258,7 @@ class Stage:
     def set_scope(self, scope: str) -> None:
         """Stores the elements in memory of a scope: "global", "shared", "local", ..."""
         self.require_computed("set_scope")
-        self.steps += [BlockStep("set_scope", (n, scope), here()) for n in range(self.op.num_outputs)]
+        self.steps += [BlockStep("set_scope", (n, scope), user_line()) for n in range(self.op.num_outputs)]
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Aligns the stride of a dimension to `factor * n + offset` elements. axis: one of `op.axis`."""
@@ -265,13 +267,13 @@ class Stage:
             raise TeError(f"storage_align: axis {axis.var.name}, expected one of op.axis of stage {self.name}")
         dimension = axes.index(axis)
         self.steps += [
-            BlockStep("storage_align", (n, dimension, factor, offset), here()) for n in range(self.op.num_outputs)
+            BlockStep("storage_align", (n, dimension, factor, offset), user_line()) for n in range(self.op.num_outputs)
         ]
 
     def double_buffer(self) -> None:
         """Annotates the buffer for double buffering, in which writes to one copy overlap with reads of the other."""
         self.require_computed("double_buffer")
-        self.steps.append(BlockStep("annotate", ("double_buffer_scope", 0), here()))
+        self.steps.append(BlockStep("annotate", ("double_buffer_scope", 0), user_line()))
 
     def require_computed(self, action: str) -> None:
         """TeError unless the operation is a `te.compute`."""

@@ -18,7 +18,7 @@ def outputs(op: ComputeOp) -> list[Tensor]:
     return [op.output(n) for n in range(op.num_outputs)]
 
 
-def read_through(op: Operation, tensors: TensorMap) -> Operation:
+def substitute_inputs(op: Operation, tensors: TensorMap) -> Operation:
     """The operation with each tensor that it reads replaced by its image under `tensors`."""
     match op:
         case ComputeOp():
@@ -46,13 +46,13 @@ def _scan_through(op: ScanOp, tensors: TensorMap) -> ScanOp:
     return replace(op, init=tuple(map(tensors, op.init)), steps=tuple(steps.values()), rows=rows)
 
 
-def copy_of(tensor: Tensor, name: str) -> Tensor:
+def copy_operation(tensor: Tensor, name: str) -> Tensor:
     """A tensor with the elements of `tensor`, computed by an operation called `name`."""
     names = [f"ax{n}" for n in range(tensor.ndim)]
     return compute(tensor.shape, lambda *indices: tensor(*indices), name, varargs_names=names)
 
 
-def written_through(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
+def split_cache_write(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
     """An operation split in two: a cache called `name`, computed along axes called `i.c`, and a copy from the cache."""
     axes = tuple(IterVar(axis.dom, Var(f"{axis.var.name}.c", axis.var.dtype), axis.kind) for axis in op.axis)
     variables = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
@@ -62,7 +62,7 @@ def written_through(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
     return cache, copy
 
 
-def factored(
+def split_reduction(
     op: ComputeOp,
     factor: IterVar,
     rest: Sequence[IterVar],

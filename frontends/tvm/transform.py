@@ -107,13 +107,13 @@ class PassContext:
         for instrument in self.instruments:
             instrument.exit_pass_ctx()
 
-    def added(self, phase: int) -> list[Runnable]:
+    def added_passes(self, phase: int) -> list[Runnable]:
         """The passes that users have added after a phase; the last phase also takes the passes of later phases."""
         entries: list[tuple[int, Any]] = list(self.config.get("tir.add_lower_pass", ()))
         passes = [entry for at, entry in entries if min(at, PHASES - 1) == phase]
         return [run for entry in passes for run in as_passes(entry, "tir.add_lower_pass")]
 
-    def runs(self, mod: IRModule, info: PassInfo) -> bool:
+    def should_run_pass(self, mod: IRModule, info: PassInfo) -> bool:
         """Whether a pass runs in this context."""
         if info.name in self.disabled_pass:
             return False
@@ -137,7 +137,7 @@ class Pass:
     def __call__(self, mod: Module) -> IRModule:
         shaped = as_module(mod)
         ctx = PassContext.current()
-        if not ctx.runs(shaped, self.info):
+        if not ctx.should_run_pass(shaped, self.info):
             return shaped
         for name in self.info.required:
             shaped = run_passes(shaped, as_passes(name, f"pass {self.info.name}"))

@@ -12,32 +12,34 @@ from xdsl.ir import Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, dtype_of, numpy_dtype, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type, numpy_dtype
 from ...dialects.tir import AllocateConstOp, AllocateOp, AllocBufferOp, HandleType
 from .buffer_arguments import BufferArguments, read_shape, read_spec, takes
 from .buffers import layout_of, register
-from .context import Context
-from .values import Memory, Value, ValueFrame
+from .context import ElaborationContext
+from .values import PointerAllocation, Value, ValueFrame
 from .vocabulary import Reader, call_reader, word
 
 
 @word("alloc_buffer")
-def _alloc_buffer(context: Context, span: Span, *args: Value, **keywords: Value) -> Value:
+def _alloc_buffer(context: ElaborationContext, span: Span, *args: Value, **keywords: Value) -> Value:
     """`T.alloc_buffer`: up to v0.23 a buffer of the enclosing block; from v0.24 on the former `T.allocate`."""
-    if context.module.today:
+    if context.module.is_current_dialect:
         return call_reader(_allocate_today, "T.alloc_buffer", context, span, args, keywords)
     return call_reader(_alloc_block_buffer, "T.alloc_buffer", context, span, args, keywords)
 
 
 def _allocate_today(
-    context: Context, span: Span, shape: Value, dtype: Value = "float32", scope: Value = "global",
+    context: ElaborationContext, span: Span, shape: Value, dtype: Value = "float32", scope: Value = "global",
     annotations: Value = None,
 ) -> Value:  # fmt: skip
     return _allocate(context, span, shape, dtype, scope, annotations=annotations)
 
 
 def _allocate_in(scope: str) -> Reader:
-    def read(context: Context, span: Span, shape: Value, dtype: Value = "float32", annotations: Value = None) -> Value:
+    def read(
+        context: ElaborationContext, span: Span, shape: Value, dtype: Value = "float32", annotations: Value = None
+    ) -> Value:
         return _allocate(context, span, shape, dtype, scope, annotations=annotations)
 
     return read
@@ -49,7 +51,7 @@ word("alloc_shared")(_allocate_in("shared"))
 
 @word("sblock_alloc_buffer")
 @takes(BufferArguments)
-def _alloc_block_buffer(context: Context, span: Span, arguments: BufferArguments) -> Value:
+def _alloc_block_buffer(context: ElaborationContext, span: Span, arguments: BufferArguments) -> Value:
     if arguments.data is not None:
         raise span.error("T.alloc_buffer allocates its own memory, got data")
     if arguments.elem_offset is None and arguments.offset_factor in (0, 1):
@@ -60,7 +62,7 @@ def _alloc_block_buffer(context: Context, span: Span, arguments: BufferArguments
         return register(context, context.locate(span).insert(op), spec.scope)
 
 
-def _owner_point(context: Context) -> InsertPoint:
+def _owner_point(context: ElaborationContext) -> InsertPoint:
     """The insertion point for an allocation: in the innermost block, before the loops that enclose the declaration."""
     owner = context.blocks[-1].body if context.blocks else context.block
     block = context.builder.point.block
@@ -78,11 +80,11 @@ def _owner_point(context: Context) -> InsertPoint:
 
 @word("allocate")
 def _allocate(
-    context: Context, span: Span, extents: Value, dtype: Value, scope: Value = "global", condition: Value = None,
+    context: ElaborationContext, span: Span, extents: Value, dtype: Value, scope: Value = "global", condition: Value = None,
     annotations: Value = None,
 ) -> Value:  # fmt: skip
     shape = read_shape(context, extents, span)
-    element = type_of(context.dtype(dtype, span))
+    element = mlir_type(context.dtype(dtype, span))
     memory_scope = context.string(scope, span, "the scope")
     guard = None if condition is None or condition is True else context.condition(condition, span)
     notes = None if annotations is None else context.attributes(annotations, span)
@@ -90,7 +92,7 @@ def _allocate(
     def write(name: str) -> SSAValue:
         op = AllocateOp(name, shape, HandleType(element, memory_scope), condition=guard, annotations=notes)
         pointer = context.locate(span).insert(op).pointer
-        context.memories[pointer] = Memory(dtype_of(element), shape, memory_scope, cast(Block, op.parent))
+        context.memories[pointer] = PointerAllocation(dtype_of(element), shape, memory_scope, cast(Block, op.parent))
         return pointer
 
     return ValueFrame(span, write)
@@ -98,21 +100,21 @@ def _allocate(
 
 @word("allocate_const")
 def _allocate_const(
-    context: Context, span: Span, data: Value, dtype: Value, extents: Value, annotations: Value = None
+    context: ElaborationContext, span: Span, data: Value, dtype: Value, extents: Value, annotations: Value = None
 ) -> Value:
     shape = read_shape(context, extents, span)
     type = context.dtype(dtype, span)
     if not all(isinstance(extent, int) for extent in shape):
         raise span.error("T.allocate_const needs a known shape")
     numbers = _numbers(data, type, cast("tuple[int, ...]", shape), span)
-    tensor: Any = TensorType(cast(Any, type_of(type)), cast("tuple[int, ...]", shape))
+    tensor: Any = TensorType(cast(Any, mlir_type(type)), cast("tuple[int, ...]", shape))
     value = DenseIntOrFPElementsAttr.from_list(tensor, numbers)
     notes = None if annotations is None else context.attributes(annotations, span)
 
     def write(name: str) -> SSAValue:
-        op = AllocateConstOp(name, value, HandleType(type_of(type)), notes)
+        op = AllocateConstOp(name, value, HandleType(mlir_type(type)), notes)
         pointer = context.locate(span).insert(op).pointer
-        context.memories[pointer] = Memory(type, shape, "global", cast(Block, op.parent))
+        context.memories[pointer] = PointerAllocation(type, shape, "global", cast(Block, op.parent))
         return pointer
 
     return ValueFrame(span, write)

@@ -11,14 +11,14 @@ from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, literal_dtype, promote
 from ...dialects.tir import HandleType, Operand, constant_value
 from . import pytime
-from .context import Context
-from .values import Element, Quoted, Value, describe
+from .context import ElaborationContext
+from .values import Element, Quoted, Value, describe_value
 
 
-def binary(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
+def binary(context: ElaborationContext, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
     """The result of `lhs op rhs`; computed by Python if both operands are Python values."""
     if pytime.is_python(lhs) and pytime.is_python(rhs):
-        return pytime.binary(op, lhs, rhs, span)
+        return pytime.python_binary(op, lhs, rhs, span)
     if op in ("**", "@", "in", "not in", "is", "is not"):
         if op in ("is", "is not") and not (pytime.is_symbolic(lhs) or pytime.is_symbolic(rhs)):
             return (lhs is rhs) == (op == "is")
@@ -33,25 +33,25 @@ def binary(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Val
         raise span.error(str(error)) from None
 
 
-def _operand(context: Context, value: Value, op: str, span: Span) -> Operand:
+def _operand(context: ElaborationContext, value: Value, op: str, span: Span) -> Operand:
     if not isinstance(value, bool | int | float) and not pytime.is_symbolic(value):
-        raise span.error(f"operator {op!r} cannot take {describe(value)}")
+        raise span.error(f"operator {op!r} cannot take {describe_value(value)}")
     operand = context.operand(value, span)
     if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):
         raise span.error(f"operator {op!r} cannot take a pointer")
     return operand
 
 
-def _divide(context: Context, lhs: Operand, rhs: Operand, span: Span) -> SSAValue:
+def _divide(context: ElaborationContext, lhs: Operand, rhs: Operand, span: Span) -> SSAValue:
     dtypes = [dtype_of(x.type) for x in (lhs, rhs) if isinstance(x, SSAValue)]
     if not any(dtype.is_float for dtype in dtypes) and not isinstance(lhs, float) and not isinstance(rhs, float):
         raise span.error("'/' on integers: use // (rounds down) or T.truncdiv (rounds towards zero)")
     return context.locate(span).binary("div", lhs, rhs)
 
 
-def unary(context: Context, op: str, value: Value, span: Span) -> Value:
+def unary(context: ElaborationContext, op: str, value: Value, span: Span) -> Value:
     if pytime.is_python(value):
-        return pytime.unary(op, value, span)
+        return pytime.python_unary(op, value, span)
     operand = _operand(context, value, op, span)
     builder = context.locate(span)
     match op:
@@ -67,7 +67,7 @@ def unary(context: Context, op: str, value: Value, span: Span) -> Value:
             return builder.logical_not(context.condition(operand, span))
 
 
-def operate(context: Context, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
+def operate(context: ElaborationContext, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
     """The result of `lhs op rhs` for operands that are not literals. As in TVM, a neutral element is folded: `A[i + k]`
     with k = 0 is `A[i]`. Literals are kept, since printed programs contain them.
     """
@@ -102,7 +102,7 @@ def _dtype_of_value(value: Value) -> DType | None:
             return None
 
 
-def logical(context: Context, op: str, lhs: Value, rhs: Callable[[], Value], span: Span) -> Value:
+def logical(context: ElaborationContext, op: str, lhs: Value, rhs: Callable[[], Value], span: Span) -> Value:
     """The result of `and` or `or`; the right operand is evaluated only if the left one does not decide."""
     if pytime.is_python(lhs):
         if bool(lhs) == (op == "or"):
@@ -134,7 +134,7 @@ def common_dtype(lhs: Operand, rhs: Operand, span: Span) -> DType | None:
         raise span.error(str(error)) from None
 
 
-def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValue:
+def cast_to(context: ElaborationContext, value: Value, dtype: Value, span: Span) -> SSAValue:
     """The value of `T.Cast(dtype, value)`."""
     operand = _operand(context, value, "cast", span)
     try:
@@ -143,7 +143,7 @@ def cast_to(context: Context, value: Value, dtype: Value, span: Span) -> SSAValu
         raise span.error(str(error)) from None
 
 
-def index_of(context: Context, value: Value, span: Span) -> Operand:
+def index_of(context: ElaborationContext, value: Value, span: Span) -> Operand:
     operand = context.operand(value, span)
     if isinstance(operand, SSAValue):
         if isinstance(operand.type, HandleType):
@@ -163,8 +163,8 @@ def is_zero(operand: Operand) -> bool:
     return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
 
 
-def known(context: Context, operand: Operand, span: Span) -> Operand:
+def known(context: ElaborationContext, operand: Operand, span: Span) -> Operand:
     """A constant 32-bit integer as a Python integer; a constant of another type keeps its type."""
     if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
-        return context.mixed(operand, span)
+        return context.int_or_value(operand, span)
     return operand

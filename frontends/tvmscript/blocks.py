@@ -11,9 +11,9 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions.access_regions import infer_accesses
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, dtype_of, promote, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type, promote
 from ...core.errors import PassError
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import (
     AccessOp,
     Axis,
@@ -24,33 +24,33 @@ from ...dialects.tir import (
     Mixed,
     Operand,
 )
-from ...dialects.tir.tree import is_expression
+from ...dialects.tir.tree import is_expression_op
 from . import syntax
 from .arithmetic import binary
 from .buffers import region_of
-from .context import Context, location_of
+from .context import ElaborationContext, span_location
 from .dispatch import evaluate
 from .expressions import evaluate_all, extent_between, items_of
-from .quoting import copy, sweep_templates
+from .quoting import copy_quoted, sweep_templates
 from .values import (
     BlockAxis,
     BlockFrame,
     BlockState,
-    Buffer,
+    BufferValue,
     Element,
     InitFrame,
+    IntegerRange,
     Quoted,
-    Range,
     Value,
     Word,
-    describe,
+    describe_value,
 )
 from .vocabulary import bind_arguments, form, path_of, word
 
 _INT32 = DType("int", 32)
 
 
-def _current_block(context: Context, what: str, span: Span) -> BlockState:
+def _current_block(context: ElaborationContext, what: str, span: Span) -> BlockState:
     if not context.blocks:
         raise span.error(f"{what} belongs into a block (the root of a function has none of its own)")
     return context.blocks[-1]
@@ -66,7 +66,9 @@ def _check_first(state: BlockState, what: str, span: Span) -> None:
 
 
 @word("block", "sblock")
-def _block(context: Context, span: Span, *args: Value, name: Value = None, no_realize: Value = False) -> Value:
+def _block(
+    context: ElaborationContext, span: Span, *args: Value, name: Value = None, no_realize: Value = False
+) -> Value:
     """`T.block("name")`; in v0.8 the extents of the axes may precede the name."""
     rest = list(args)
     axes = None
@@ -84,7 +86,7 @@ def _block(context: Context, span: Span, *args: Value, name: Value = None, no_re
     return BlockFrame(span, text, axes)
 
 
-def _old_axis(context: Context, value: Value, span: Span) -> BlockAxis:
+def _old_axis(context: ElaborationContext, value: Value, span: Span) -> BlockAxis:
     if isinstance(value, BlockAxis):
         return value
     low, extent = _domain(context, value, span)
@@ -92,7 +94,7 @@ def _old_axis(context: Context, value: Value, span: Span) -> BlockAxis:
 
 
 def _old_axis_reader(kind: str) -> Callable[..., Value]:
-    def read(context: Context, span: Span, begin: Value, end: Value = None) -> Value:
+    def read(context: ElaborationContext, span: Span, begin: Value, end: Value = None) -> Value:
         low, extent = _domain(context, begin if end is None else (begin, end), span)
         return BlockAxis(kind, low, extent)
 
@@ -103,12 +105,14 @@ for _kind in ("reduce", "scan", "opaque"):
     word(f"{_kind}_axis")(_old_axis_reader(_kind))
 
 
-def run_block(context: Context, frame: BlockFrame, target: syntax.Expr | None, body: Callable[[], None]) -> None:
+def run_block(
+    context: ElaborationContext, frame: BlockFrame, target: syntax.Expr | None, body: Callable[[], None]
+) -> None:
     """Elaborates `with frame as target: body`."""
     state = BlockState(frame, Block(), context.scope, context.builder.point)
     context.blocks.append(state)
     try:
-        with context.nested(state.body):
+        with context.emit_into(state.body):
             _open_old_axes(context, state, target)
             body()
     finally:
@@ -117,7 +121,7 @@ def run_block(context: Context, frame: BlockFrame, target: syntax.Expr | None, b
     _finish(context, state)
 
 
-def _open_old_axes(context: Context, state: BlockState, target: syntax.Expr | None) -> None:
+def _open_old_axes(context: ElaborationContext, state: BlockState, target: syntax.Expr | None) -> None:
     axes, span = state.frame.axes, state.frame.span
     if axes is None:
         if target is not None:
@@ -137,7 +141,7 @@ def _open_old_axes(context: Context, state: BlockState, target: syntax.Expr | No
     for name, axis in zip(names, axes, strict=True):
         if not isinstance(name, syntax.Name):
             raise name.span.error("expected the name of an axis")
-        with context.outside(state):
+        with context.emit_before(state):
             dtype = _common_dtype([axis.low, axis.extent])
             low, extent = _cast(context, axis.low, dtype, span), _cast(context, axis.extent, dtype, span)
         variable = _add_axis(context, state, axis.kind, low, extent, None, dtype)
@@ -145,7 +149,7 @@ def _open_old_axes(context: Context, state: BlockState, target: syntax.Expr | No
         _bind_axis(context, name.id, variable, name.span)
 
 
-def _bind_axis(context: Context, name: str, variable: SSAValue, span: Span) -> None:
+def _bind_axis(context: ElaborationContext, name: str, variable: SSAValue, span: Span) -> None:
     try:
         context.name_value(variable, name)
     except ValueError as error:
@@ -153,7 +157,7 @@ def _bind_axis(context: Context, name: str, variable: SSAValue, span: Span) -> N
     context.scope.names[name] = variable
 
 
-def _finish(context: Context, state: BlockState) -> None:
+def _finish(context: ElaborationContext, state: BlockState) -> None:
     _bind_pending(context, state)
     for i in range(len(state.axes)):
         if not state.axes[i].name:
@@ -183,17 +187,23 @@ def _complete(op: BlockOp, state: BlockState) -> None:
 
 
 def _add_axis(
-    context: Context, state: BlockState, kind: str, low: Mixed, extent: Mixed, binding: SSAValue | None, dtype: DType
+    context: ElaborationContext,
+    state: BlockState,
+    kind: str,
+    low: Mixed,
+    extent: Mixed,
+    binding: SSAValue | None,
+    dtype: DType,
 ) -> SSAValue:
     position = len(state.axes)
-    variable = state.body.insert_arg(type_of(dtype), position)
+    variable = state.body.insert_arg(mlir_type(dtype), position)
     state.axes.append(Axis("", kind, low, extent, variable if binding is None else binding))
 
     def rename(name: str) -> None:
         if any(axis.name == name for axis in state.axes):
             raise ValueError(f"this block already has an axis {name!r}")
         state.axes[position] = replace(state.axes[position], name=name)
-        hint(variable, name)
+        set_name_hint(variable, name)
 
     context.namers[variable] = rename
     return variable
@@ -209,11 +219,11 @@ def _axis_parameters(context: Any, span: Any, dom: Any, binding: Any, dtype: Any
 
 
 @form(*(f"axis.{name}" for name in _AXIS_WORDS))
-def _axis(context: Context, node: syntax.Call) -> Value:
+def _axis(context: ElaborationContext, node: syntax.Call) -> Value:
     path = _path(context, node)
     state = _current_block(context, f"T.{path}", node.span)
     bound = bind_arguments(_axis_parameters, f"T.{path}", node.span, node.args, _keyword_nodes(node)).arguments
-    with context.outside(state):
+    with context.emit_before(state):
         value = context.index(evaluate(context, bound["binding"]), bound["binding"].span)
         low, extent = _written_domain(context, bound["dom"])
         dtype = context.dtype(evaluate(context, bound["dtype"]), node.span) if bound.get("dtype") else _INT32
@@ -223,7 +233,7 @@ def _axis(context: Context, node: syntax.Call) -> Value:
     return _add_axis(context, state, _AXIS_WORDS[path.removeprefix("axis.")], *bounds, binding, type)
 
 
-def _written_domain(context: Context, node: syntax.Expr) -> tuple[Operand, Operand]:
+def _written_domain(context: ElaborationContext, node: syntax.Expr) -> tuple[Operand, Operand]:
     """The domain (minimum, extent) of an axis; `(x, x + 4)` has extent 4 for any x."""
     if isinstance(node, syntax.Tuple) and len(node.items) == 2:
         begin, end = node.items
@@ -232,9 +242,9 @@ def _written_domain(context: Context, node: syntax.Expr) -> tuple[Operand, Opera
     return _domain(context, evaluate(context, node), node.span)
 
 
-def _domain(context: Context, value: Value, span: Span) -> tuple[Operand, Operand]:
+def _domain(context: ElaborationContext, value: Value, span: Span) -> tuple[Operand, Operand]:
     match value:
-        case Range():
+        case IntegerRange():
             return value.low, value.extent
         case (begin, end):
             low, high = context.index(begin, span), context.index(end, span)
@@ -257,12 +267,12 @@ def _common_dtype(operands: Sequence[Operand | DType]) -> DType:
     return next((x for x in operands if isinstance(x, DType)), _INT32)
 
 
-def _cast(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
-    number = context.mixed(operand, span)
+def _cast(context: ElaborationContext, operand: Operand, dtype: DType, span: Span) -> Mixed:
+    number = context.int_or_value(operand, span)
     return number if isinstance(number, int) else context.locate(span).cast(number, dtype)
 
 
-def _path(context: Context, node: syntax.Call) -> str:
+def _path(context: ElaborationContext, node: syntax.Call) -> str:
     return path_of(cast(Word, evaluate(context, node.func)))
 
 
@@ -277,12 +287,12 @@ def _remap_parameters(context: Any, span: Any, kinds: Any, bindings: Any, dtype:
 
 
 @form("axis.remap")
-def _remap(context: Context, node: syntax.Call) -> Value:
+def _remap(context: ElaborationContext, node: syntax.Call) -> Value:
     """`T.axis.remap("SR", [i, k])`: an axis for each loop, over the loop's range."""
     state = _current_block(context, "T.axis.remap", node.span)
     bound = bind_arguments(_remap_parameters, "T.axis.remap", node.span, node.args, _keyword_nodes(node)).arguments
     kinds = context.string(evaluate(context, bound["kinds"]), bound["kinds"].span, "the kinds of the axes")
-    with context.outside(state):
+    with context.emit_before(state):
         loops = items_of(context, evaluate(context, bound["bindings"]), bound["bindings"].span)
         if len(kinds) != len(loops):
             raise node.span.error(f"T.axis.remap: {len(kinds)} kinds for {len(loops)} loops")
@@ -303,7 +313,7 @@ def _check_distinct(loops: Sequence[SSAValue], span: Span) -> None:
         raise span.error("T.axis.remap: a loop is bound twice")
 
 
-def _loop_range(context: Context, value: Value, span: Span) -> tuple[Mixed, Mixed]:
+def _loop_range(context: ElaborationContext, value: Value, span: Span) -> tuple[Mixed, Mixed]:
     owner = value.owner.parent_op() if isinstance(value, BlockArgument) else None
     if isinstance(owner, ForOp):
         low, extent, step = owner.mixed_bounds
@@ -312,18 +322,18 @@ def _loop_range(context: Context, value: Value, span: Span) -> tuple[Mixed, Mixe
         return _copy(context, low, span), _copy(context, extent, span)
     if isinstance(owner, LaunchThreadOp):
         return 0, _copy(context, owner.mixed_extent, span)
-    raise span.error(f"T.axis.remap takes loop variables, got {describe(value)}")
+    raise span.error(f"T.axis.remap takes loop variables, got {describe_value(value)}")
 
 
-def _copy(context: Context, value: Mixed, span: Span) -> Mixed:
+def _copy(context: ElaborationContext, value: Mixed, span: Span) -> Mixed:
     """A copy of an expression, so that each statement owns its operands."""
-    if isinstance(value, int) or not isinstance(value.owner, Operation) or not is_expression(value.owner):
+    if isinstance(value, int) or not isinstance(value.owner, Operation) or not is_expression_op(value.owner):
         return value
-    return copy(context, Quoted(value), span)
+    return copy_quoted(context, Quoted(value), span)
 
 
 @word("bind")
-def _bind(context: Context, span: Span, variable: Value, value: Value = None) -> Value:
+def _bind(context: ElaborationContext, span: Span, variable: Value, value: Value = None) -> Value:
     """v0.8: the binding of a block axis. v0.24: `x = T.bind(e)` is a let."""
     if value is None:
         return context.expr(variable, span)
@@ -334,14 +344,14 @@ def _bind(context: Context, span: Span, variable: Value, value: Value = None) ->
     binding = context.number(value, span, dtype_of(variable.type))
     _hoist_binding(context, state, binding, span)
     if binding.type != variable.type:
-        with context.outside(state):
+        with context.emit_before(state):
             binding = context.locate(span).cast(binding, dtype_of(variable.type))
     state.axes[position] = replace(state.axes[position], binding=binding)
     state.pending.remove(variable)
     return None
 
 
-def _hoist_binding(context: Context, state: BlockState, value: SSAValue, span: Span) -> None:
+def _hoist_binding(context: ElaborationContext, state: BlockState, value: SSAValue, span: Span) -> None:
     """Moves an expression emitted in the block's body before the block."""
     op = value.owner
     if isinstance(op, Block):
@@ -353,13 +363,13 @@ def _hoist_binding(context: Context, state: BlockState, value: SSAValue, span: S
     for operand in op.operands:
         _hoist_binding(context, state, operand, span)
     op.detach()
-    with context.outside(state):
+    with context.emit_before(state):
         location = op.location
         context.builder.insert(op)
         op.location = location
 
 
-def _bind_pending(context: Context, state: BlockState) -> None:
+def _bind_pending(context: ElaborationContext, state: BlockState) -> None:
     """v0.8: binds axes without bindings to the enclosing loops, one to one; without enclosing loops, to new loops."""
     if not state.pending:
         return
@@ -373,13 +383,13 @@ def _bind_pending(context: Context, state: BlockState) -> None:
     if len(loops) != len(state.axes):
         raise span.error(f"{len(state.axes)} axes of this block for {len(loops)} loops around it")
     for i, loop in enumerate(loops):
-        with context.outside(state):
+        with context.emit_before(state):
             dtype = dtype_of(state.body.args[i].type)
             binding = context.locate(span).cast(loop.variable, dtype)
         state.axes[i] = replace(state.axes[i], binding=binding)
 
 
-def _loops_around(context: Context) -> list[ForOp]:
+def _loops_around(context: ElaborationContext) -> list[ForOp]:
     owner = context.blocks[-1].body if context.blocks else context.block
     loops: list[ForOp] = []
     block: Block | None = context.builder.point.block
@@ -391,7 +401,7 @@ def _loops_around(context: Context) -> list[ForOp]:
     return loops
 
 
-def _loops_for(context: Context, state: BlockState) -> list[ForOp]:
+def _loops_for(context: ElaborationContext, state: BlockState) -> list[ForOp]:
     loops: list[ForOp] = []
     for i, (axis, variable) in enumerate(zip(state.axes, state.body.args, strict=True)):
         op = ForOp(f"i{i}", axis.low, axis.extent, variable.type)
@@ -405,18 +415,18 @@ def _loops_for(context: Context, state: BlockState) -> list[ForOp]:
 
 
 @form("where")
-def _where(context: Context, node: syntax.Call) -> Value:
+def _where(context: ElaborationContext, node: syntax.Call) -> Value:
     state = _current_block(context, "T.where", node.span)
     _check_first(state, "T.where", node.span)
     if len(node.args) != 1 or node.keywords:
         raise node.span.error("T.where takes one condition")
-    with context.outside(state):
+    with context.emit_before(state):
         state.predicate = context.condition(evaluate(context, node.args[0]), node.args[0].span)
     return None
 
 
 @form("reads", "writes")
-def _accesses(context: Context, node: syntax.Call) -> Value:
+def _accesses(context: ElaborationContext, node: syntax.Call) -> Value:
     """`T.reads(A[i], B[0:4])`, `T.reads([A[i], B[0:4]])`."""
     kind = _path(context, node)
     state = _current_block(context, f"T.{kind}", node.span)
@@ -432,16 +442,16 @@ def _accesses(context: Context, node: syntax.Call) -> Value:
     return None
 
 
-def _access(context: Context, kind: str, value: Value, span: Span) -> None:
-    if not isinstance(value, Element | Buffer):
-        raise span.error(f"expected a region of a buffer, got {describe(value)}")
-    buffer = value if isinstance(value, Buffer) else value.buffer
+def _access(context: ElaborationContext, kind: str, value: Value, span: Span) -> None:
+    if not isinstance(value, Element | BufferValue):
+        raise span.error(f"expected a region of a buffer, got {describe_value(value)}")
+    buffer = value if isinstance(value, BufferValue) else value.buffer
     region = region_of(context, value)
     context.locate(span).insert(AccessOp(kind, buffer.value, region))
 
 
 @word("block_attr", "sblock_attr")
-def _block_attr(context: Context, span: Span, attrs: Value) -> None:
+def _block_attr(context: ElaborationContext, span: Span, attrs: Value) -> None:
     state = _current_block(context, "T.block_attr", span)
     entries: dict[str, Attribute] = dict(context.attributes(attrs, span).data)
     if repeated := state.annotations.keys() & entries.keys():
@@ -450,18 +460,18 @@ def _block_attr(context: Context, span: Span, attrs: Value) -> None:
 
 
 @word("init")
-def _init(context: Context, span: Span) -> Value:
+def _init(context: ElaborationContext, span: Span) -> Value:
     return InitFrame(span)
 
 
-def run_init(context: Context, frame: InitFrame, body: Callable[[], None]) -> None:
+def run_init(context: ElaborationContext, frame: InitFrame, body: Callable[[], None]) -> None:
     """Elaborates `with T.init(): body`."""
     state = _current_block(context, "T.init", frame.span)
     _check_first(state, "T.init", frame.span)
     if context.builder.point.block is not state.body:
         raise frame.span.error("T.init belongs directly into a block")
     op = InitOp()
-    op.location = location_of(frame.span)
+    op.location = span_location(frame.span)
     context.builder.insert(op)
-    with context.nested(op.body.block):
+    with context.emit_into(op.body.block):
         body()

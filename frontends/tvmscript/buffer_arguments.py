@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, type_of
+from ...core.dtypes import DType, mlir_type
 from ...dialects.tir import HandleType, Mixed
 from . import syntax
-from .context import Context
+from .context import ElaborationContext
 from .dispatch import evaluate
 from .reader import read_expression
-from .values import BufferSpec, Value, Variable, describe
+from .values import BufferSpec, Value, Variable, describe_value
 from .vocabulary import Reader
 
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM aligns its own allocations to 64 bytes
@@ -65,7 +65,7 @@ def takes(arguments: type[BufferArguments], without: tuple[str, ...] = ()) -> Ca
     return decorate
 
 
-def read_spec(context: Context, span: Span, arguments: BufferArguments) -> BufferSpec:
+def read_spec(context: ElaborationContext, span: Span, arguments: BufferArguments) -> BufferSpec:
     """The specification of a buffer from the arguments of its declaration."""
     is_plain = arguments.buffer_type in ("default", "") and arguments.layout in (None, "default")
     if not is_plain or arguments.axis_separators:
@@ -91,7 +91,7 @@ def read_spec(context: Context, span: Span, arguments: BufferArguments) -> Buffe
 
 
 def _compact_strides(
-    context: Context, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
+    context: ElaborationContext, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
 ) -> tuple[Mixed, ...] | None:
     """The strides of a compact buffer that its type does not imply: with an offset and symbolic extents; else None."""
     if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
@@ -102,45 +102,45 @@ def _compact_strides(
     return tuple(compact)
 
 
-def _product(context: Context, lhs: Mixed, rhs: Mixed, span: Span) -> Mixed:
+def _product(context: ElaborationContext, lhs: Mixed, rhs: Mixed, span: Span) -> Mixed:
     if isinstance(lhs, int) and isinstance(rhs, int):
         return lhs * rhs
     return rhs if lhs == 1 else context.locate(span).mul(lhs, rhs)
 
 
-def _offset(context: Context, value: Value, factor: int, span: Span) -> Mixed | None:
+def _offset(context: ElaborationContext, value: Value, factor: int, span: Span) -> Mixed | None:
     """The element offset; given only an offset_factor, a new variable bound to the argument's offset."""
     if value is not None:
         return dimension(context, value, span)
     if factor == 0:
         return None
-    return context.variable(Variable(type_of(DType("int", 32)), span, "elem_offset"))
+    return context.variable(Variable(mlir_type(DType("int", 32)), span, "elem_offset"))
 
 
-def read_shape(context: Context, value: Value, span: Span, what: str = "shape") -> tuple[Mixed, ...]:
+def read_shape(context: ElaborationContext, value: Value, span: Span, what: str = "shape") -> tuple[Mixed, ...]:
     """A tuple of extents; a single number is a tuple of one."""
     if isinstance(value, list | tuple):
         return tuple(dimension(context, item, span, what) for item in cast("list[Value]", value))
     if isinstance(value, dict | type(None)) or callable(value):
-        raise span.error(f"expected a {what}, got {describe(value)}")
+        raise span.error(f"expected a {what}, got {describe_value(value)}")
     return (dimension(context, value, span, what),)
 
 
-def dimension(context: Context, value: Value, span: Span, what: str = "shape") -> Mixed:
+def dimension(context: ElaborationContext, value: Value, span: Span, what: str = "shape") -> Mixed:
     """An extent from a number, an expression, or a string that holds one ("n", "n * 2")."""
     if isinstance(value, str):
         value = _from_string(context, value, span)
-    extent = context.mixed(value, span)
+    extent = context.int_or_value(value, span)
     if what == "shape" and isinstance(extent, int) and extent < 0:
         raise span.error(f"extent {extent} of a shape, expected 0 or more")
     return extent
 
 
-def _from_string(context: Context, text: str, span: Span) -> Value:
+def _from_string(context: ElaborationContext, text: str, span: Span) -> Value:
     node = read_expression(text, span)
     for name in _names(node):
         if context.scope.find(name.id) is None:
-            variable = Variable(type_of(DType("int", 32)), span, name.id)
+            variable = Variable(mlir_type(DType("int", 32)), span, name.id)
             context.root_scope.names[name.id] = variable
     return evaluate(context, node)
 

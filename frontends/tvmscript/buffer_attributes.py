@@ -9,20 +9,30 @@ from typing import cast
 from xdsl.ir import Operation, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
-from ...core.dtypes import dtype_of, type_of
+from ...core.dtypes import dtype_of, mlir_type
 from ...dialects.tir import AccessPtrOp, AddressOfOp, HandleType
 from .arithmetic import binary
-from .buffers import data_of, declare
-from .context import Context
+from .buffers import buffer_pointer, declare_buffer
+from .context import ElaborationContext
 from .pointers import known_product, predicate_of
-from .values import Box, Buffer, BufferSpec, Element, Method, TypeAnnotation, Value, ValueFrame, describe
+from .values import (
+    BufferSpec,
+    BufferValue,
+    Element,
+    Method,
+    SliceIndex,
+    TypeAnnotation,
+    Value,
+    ValueFrame,
+    describe_value,
+)
 from .vocabulary import word
 
-_Attribute = Callable[[Context, Buffer, Span], Value]
+_Attribute = Callable[[ElaborationContext, BufferValue, Span], Value]
 
 
 def _access_ptr(
-    context: Context, span: Span, buffer: Buffer, access_mask: Value, ptr_type: Value = None, content_lanes: Value = 1,
+    context: ElaborationContext, span: Span, buffer: BufferValue, access_mask: Value, ptr_type: Value = None, content_lanes: Value = 1,
     offset: Value = 0, extent: Value = None,
 ) -> Value:  # fmt: skip
     """`A.access_ptr("rw", offset=...)`."""
@@ -34,11 +44,11 @@ def _access_ptr(
         for side in buffer.shape:
             size = binary(context, "*", size, side, span)
         extent = binary(context, "-", size, offset, span) if offset != 0 else size
-    data = data_of(context, buffer, span)
+    data = buffer_pointer(context, buffer, span)
     return _pointer(context, span, data, start, extent, _mask(context, access_mask, span), cast(HandleType, data.type))
 
 
-def _mask(context: Context, mask: Value, span: Span) -> int:
+def _mask(context: ElaborationContext, mask: Value, span: Span) -> int:
     if isinstance(mask, str):
         if not mask or set(mask) - {"r", "w"}:
             raise span.error(f"access {mask!r}, expected 'r', 'w' or 'rw'")
@@ -50,7 +60,7 @@ def _mask(context: Context, mask: Value, span: Span) -> int:
 
 
 def _pointer(
-    context: Context, span: Span, data: SSAValue, offset: Value, extent: Value, access: int, type: HandleType
+    context: ElaborationContext, span: Span, data: SSAValue, offset: Value, extent: Value, access: int, type: HandleType
 ) -> SSAValue:
     builder = context.locate(span)
     start, length = builder.value(context.index(offset, span)), builder.value(context.index(extent, span))
@@ -59,7 +69,7 @@ def _pointer(
 
 @word("tvm_access_ptr")
 def _tvm_access_ptr(
-    context: Context, span: Span, ptype: Value, data: Value, offset: Value, extent: Value, rw_mask: Value
+    context: ElaborationContext, span: Span, ptype: Value, data: Value, offset: Value, extent: Value, rw_mask: Value
 ) -> Value:
     source = context.pointer(data, span)
     if not isinstance(ptype, TypeAnnotation):
@@ -69,11 +79,11 @@ def _tvm_access_ptr(
 
 
 @word("address_of")
-def _address_of(context: Context, span: Span, buffer_load: Value) -> Value:
-    if isinstance(buffer_load, Buffer):
-        return data_of(context, buffer_load, span)
+def _address_of(context: ElaborationContext, span: Span, buffer_load: Value) -> Value:
+    if isinstance(buffer_load, BufferValue):
+        return buffer_pointer(context, buffer_load, span)
     if not isinstance(buffer_load, Element):
-        raise span.error(f"expected an element of a buffer, got {describe(buffer_load)}")
+        raise span.error(f"expected an element of a buffer, got {describe_value(buffer_load)}")
     indices = context.vector_indices(buffer_load)
     if any(dtype_of(index.type).lanes != 1 for index in indices):
         indices = [*indices[:-1], cast(Operation, indices[-1].owner).operands[0]]  # the base of a ramp
@@ -81,19 +91,28 @@ def _address_of(context: Context, span: Span, buffer_load: Value) -> Value:
 
 
 def _vload(
-    context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value = None, predicate: Value = None
+    context: ElaborationContext,
+    span: Span,
+    buffer: BufferValue,
+    begin: Value,
+    dtype: Value = None,
+    predicate: Value = None,
 ) -> Value:
     element = _vector_element(context, span, buffer, begin, dtype)
     return context.load(element, predicate_of(context, predicate, span))
 
 
-def _vstore(context: Context, span: Span, buffer: Buffer, begin: Value, value: Value, predicate: Value = None) -> Value:
+def _vstore(
+    context: ElaborationContext, span: Span, buffer: BufferValue, begin: Value, value: Value, predicate: Value = None
+) -> Value:
     operand = context.number(value, span, buffer.dtype)
     element = _vector_element(context, span, buffer, begin, buffer.dtype.with_lanes(dtype_of(operand.type).lanes))
     context.store(element, operand, span, predicate_of(context, predicate, span))
 
 
-def _vector_element(context: Context, span: Span, buffer: Buffer, begin: Value, dtype: Value) -> Element:
+def _vector_element(
+    context: ElaborationContext, span: Span, buffer: BufferValue, begin: Value, dtype: Value
+) -> Element:
     """The `lanes` elements from `begin` on along the last dimension; a vector as last index selects the elements
     itself.
     """
@@ -102,15 +121,15 @@ def _vector_element(context: Context, span: Span, buffer: Buffer, begin: Value, 
     if type.scalar != buffer.dtype.scalar or not starts:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {type}")
     is_vector = isinstance(starts[-1], SSAValue) and dtype_of(starts[-1].type).lanes != 1
-    last = starts[-1] if type.lanes == 1 or is_vector else Box(starts[-1], type.lanes)
+    last = starts[-1] if type.lanes == 1 or is_vector else SliceIndex(starts[-1], type.lanes)
     return Element(buffer, (*starts[:-1], last), span)
 
 
-def _view_of(context: Context, span: Span, buffer: Buffer, *shape: Value) -> Value:
+def _view_of(context: ElaborationContext, span: Span, buffer: BufferValue, *shape: Value) -> Value:
     """`A.view(64)` of v0.24: the first elements in another shape, in which one extent may be -1 and is inferred."""
     if buffer.strides is not None or any(isinstance(extent, str) for extent in shape):
         raise span.error("a view of another type, or of a buffer with strides, is not supported")
-    extents = [context.mixed(extent, span) for extent in shape]
+    extents = [context.int_or_value(extent, span) for extent in shape]
     total = known_product(buffer.shape, span) if all(isinstance(x, int) for x in (*buffer.shape, *extents)) else None
     if -1 in extents:
         rest = known_product([x for x in extents if x != -1], span)
@@ -119,12 +138,14 @@ def _view_of(context: Context, span: Span, buffer: Buffer, *shape: Value) -> Val
         extents[extents.index(-1)] = total // rest
     if total is not None and known_product(extents, span) > total:
         raise span.error(f"a view of {known_product(extents, span)} elements of a buffer of {total}")
-    spec = BufferSpec(tuple(extents), type_of(buffer.dtype), data_of(context, buffer, span), scope=buffer.scope)
-    return ValueFrame(span, lambda name: declare(context, span, spec, name))
+    spec = BufferSpec(
+        tuple(extents), mlir_type(buffer.dtype), buffer_pointer(context, buffer, span), scope=buffer.scope
+    )
+    return ValueFrame(span, lambda name: declare_buffer(context, span, spec, name))
 
 
 _ATTRIBUTES: dict[str, _Attribute] = {
-    "data": data_of,
+    "data": buffer_pointer,
     "shape": lambda context, buffer, span: list(buffer.shape),
     "strides": lambda context, buffer, span: list(buffer.strides or ()),
     "elem_offset": lambda context, buffer, span: buffer.offset,
@@ -141,7 +162,7 @@ _METHODS: dict[str, Callable[..., Value]] = {
 }
 
 
-def attribute(context: Context, buffer: Buffer, name: str, span: Span) -> Value:
+def attribute(context: ElaborationContext, buffer: BufferValue, name: str, span: Span) -> Value:
     """The value of `buffer.name`."""
     if name in _ATTRIBUTES:
         return _ATTRIBUTES[name](context, buffer, span)

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
-from ...core.dtypes import dtype_of, type_of
-from ...core.xdsl_compat import hint
+from ...core.dtypes import dtype_of, mlir_type
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import (
     AllocateOp,
     BufferDataOp,
@@ -25,21 +25,21 @@ from ...dialects.tir import (
     memory_space,
 )
 from .buffer_arguments import BufferArguments, MatchArguments, read_spec, takes
-from .context import Context
-from .values import Box, Buffer, BufferSpec, Element, Value, ValueFrame, describe
+from .context import ElaborationContext
+from .values import BufferSpec, BufferValue, Element, SliceIndex, Value, ValueFrame, describe_value
 from .vocabulary import word
 
 
 @word("Buffer", "buffer_decl")
 @takes(BufferArguments)
-def _buffer(context: Context, span: Span, arguments: BufferArguments) -> Value:
+def _buffer(context: ElaborationContext, span: Span, arguments: BufferArguments) -> Value:
     return read_spec(context, span, arguments)
 
 
-def register(context: Context, op: BufferOp, scope: str) -> Buffer:
+def register(context: ElaborationContext, op: BufferOp, scope: str) -> BufferValue:
     """The record of a declared buffer, to be renamed after the first variable assigned from the record."""
     element = dtype_of(op.type.element_type)
-    buffer = Buffer(
+    buffer = BufferValue(
         op.buffer, op.buffer_name.data, element, op.mixed_shape, op.mixed_strides, op.mixed_offset, scope
     )  # fmt: skip
     context.buffers[op.buffer] = buffer
@@ -47,7 +47,7 @@ def register(context: Context, op: BufferOp, scope: str) -> Buffer:
     def rename(name: str) -> None:
         op.buffer_name = StringAttr(name)
         buffer.name = name
-        hint(op.buffer, name)
+        set_name_hint(op.buffer, name)
 
     context.namers[op.buffer] = rename
     return buffer
@@ -64,7 +64,7 @@ def layout_of(spec: BufferSpec) -> dict[str, Any]:
     }
 
 
-def declare(context: Context, span: Span, spec: BufferSpec, name: str = "buffer") -> Buffer:
+def declare_buffer(context: ElaborationContext, span: Span, spec: BufferSpec, name: str = "buffer") -> BufferValue:
     """Declares a buffer over the memory of `spec.data`."""
     if spec.data is None:
         raise span.error("T.Buffer in a body needs data=, the memory it looks at")
@@ -72,7 +72,9 @@ def declare(context: Context, span: Span, spec: BufferSpec, name: str = "buffer"
     return register(context, context.locate(span).insert(op), spec.scope)
 
 
-def match_param(context: Context, span: Span, source: SSAValue, spec: BufferSpec, name: str = "buffer") -> Buffer:
+def match_param(
+    context: ElaborationContext, span: Span, source: SSAValue, spec: BufferSpec, name: str = "buffer"
+) -> BufferValue:
     """Declares a buffer over a parameter of the function."""
     if source in context.matched:
         raise span.error(f"this parameter is already the buffer {context.matched[source].name!r}")
@@ -83,8 +85,8 @@ def match_param(context: Context, span: Span, source: SSAValue, spec: BufferSpec
 
 @word("match_buffer")
 @takes(MatchArguments)
-def _match_buffer(context: Context, span: Span, param: Value, arguments: MatchArguments) -> Value:
-    if isinstance(param, Element | Buffer):
+def _match_buffer(context: ElaborationContext, span: Span, param: Value, arguments: MatchArguments) -> Value:
+    if isinstance(param, Element | BufferValue):
         return _match_region(context, span, param, arguments)
     if arguments.shape is None:
         raise span.error("T.match_buffer: missing argument 'shape'")
@@ -94,34 +96,36 @@ def _match_buffer(context: Context, span: Span, param: Value, arguments: MatchAr
     return match_param(context, span, source, read_spec(context, span, arguments))
 
 
-def _parameter(context: Context, value: Value, span: Span) -> SSAValue:
+def _parameter(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
     if isinstance(value, SSAValue) and value in context.block.args:
         if not isinstance(value.type, HandleType):
             raise span.error(f"expected a parameter of type T.handle, got one of type {dtype_of(value.type)}")
         if context.builder.point.block is not context.block:
             raise span.error("T.match_buffer of a parameter belongs at the top of the function")
         return value
-    raise span.error(f"expected a parameter of the function or a part of a buffer, got {describe(value)}")
+    raise span.error(f"expected a parameter of the function or a part of a buffer, got {describe_value(value)}")
 
 
-def region_of(context: Context, value: Element | Buffer) -> list[tuple[Mixed, Mixed]]:
+def region_of(context: ElaborationContext, value: Element | BufferValue) -> list[tuple[Mixed, Mixed]]:
     """The (minimum, extent) of each dimension of a buffer region."""
-    if isinstance(value, Buffer):
+    if isinstance(value, BufferValue):
         return [(0, extent) for extent in value.shape]
     context.check_rank(value)
     return [_interval(context, index, value.span) for index in value.indices]
 
 
-def _interval(context: Context, index: Any, span: Span) -> tuple[Mixed, Mixed]:
-    if not isinstance(index, Box):
-        return context.mixed(index, span), 1
+def _interval(context: ElaborationContext, index: Any, span: Span) -> tuple[Mixed, Mixed]:
+    if not isinstance(index, SliceIndex):
+        return context.int_or_value(index, span), 1
     if index.step != 1:
         raise span.error("a region has no steps")
-    return context.mixed(index.low, span), context.mixed(index.extent, span)
+    return context.int_or_value(index.low, span), context.int_or_value(index.extent, span)
 
 
-def _match_region(context: Context, span: Span, source: Element | Buffer, arguments: MatchArguments) -> Buffer:
-    buffer = source if isinstance(source, Buffer) else source.buffer
+def _match_region(
+    context: ElaborationContext, span: Span, source: Element | BufferValue, arguments: MatchArguments
+) -> BufferValue:
+    buffer = source if isinstance(source, BufferValue) else source.buffer
     region = region_of(context, source)
     spec = read_spec(context, span, _arguments_of_region(buffer, region, arguments))
     if arguments.dtype is not None and dtype_of(spec.element) != buffer.dtype:
@@ -138,7 +142,7 @@ def _match_region(context: Context, span: Span, source: Element | Buffer, argume
 
 
 def _arguments_of_region(
-    buffer: Buffer, region: Sequence[tuple[Mixed, Mixed]], arguments: MatchArguments
+    buffer: BufferValue, region: Sequence[tuple[Mixed, Mixed]], arguments: MatchArguments
 ) -> BufferArguments:
     """The arguments of a buffer over a region; the buffer of the region determines its memory."""
     return BufferArguments(
@@ -163,22 +167,24 @@ def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: 
 
 @word("decl_buffer")
 @takes(BufferArguments)
-def _decl_buffer(context: Context, span: Span, arguments: BufferArguments) -> Value:
+def _decl_buffer(context: ElaborationContext, span: Span, arguments: BufferArguments) -> Value:
     spec = read_spec(context, span, arguments)
 
-    def write(name: str) -> Buffer:
+    def write(name: str) -> BufferValue:
         if spec.data is not None:
-            return declare(context, span, spec, name)
+            return declare_buffer(context, span, spec, name)
         allocated = AllocateOp(name, spec.shape, HandleType(spec.element, spec.scope))
         pointer = context.locate(span).insert(allocated).pointer
-        return declare(context, span, replace(spec, data=pointer), name)
+        return declare_buffer(context, span, replace(spec, data=pointer), name)
 
     return ValueFrame(span, write)
 
 
 @word("preflattened_buffer")
 @takes(BufferArguments, without=("layout",))
-def _preflattened_buffer(context: Context, span: Span, postflattened: Value, arguments: BufferArguments) -> Value:
+def _preflattened_buffer(
+    context: ElaborationContext, span: Span, postflattened: Value, arguments: BufferArguments
+) -> Value:
     """v0.9-0.10: declares the argument with this shape; the body accesses it through an earlier flat buffer."""
     flat = context.buffer(postflattened, span)
     unused = {"data": None, "offset_factor": 0, "buffer_type": "default", "axis_separators": None}
@@ -193,7 +199,7 @@ def _preflattened_buffer(context: Context, span: Span, postflattened: Value, arg
         builder = context.locate(span)
         whole = builder.insert(MatchBufferOp(flat.name, old.source, spec.element, spec.shape, **layout)).buffer
         pointer = builder.insert(BufferDataOp(whole)).pointer
-        view = DeclBufferOp(flat.name, pointer, type_of(flat.dtype), flat.shape, space=memory_space(flat.scope))
+        view = DeclBufferOp(flat.name, pointer, mlir_type(flat.dtype), flat.shape, space=memory_space(flat.scope))
         builder.insert(view)
     flat.value.replace_all_uses_with(view.buffer)
     del context.buffers[flat.value]
@@ -204,6 +210,6 @@ def _preflattened_buffer(context: Context, span: Span, postflattened: Value, arg
     return None
 
 
-def data_of(context: Context, buffer: Buffer, span: Span) -> SSAValue:
+def buffer_pointer(context: ElaborationContext, buffer: BufferValue, span: Span) -> SSAValue:
     """The pointer to the memory of a buffer."""
     return context.locate(span).insert(BufferDataOp(buffer.value)).pointer

@@ -14,7 +14,7 @@ from lark import Token, Transformer
 
 from ...core.diagnostics import Span
 from . import syntax
-from .layout import SOURCE, span_of
+from .layout import SOURCE, token_span
 from .literals import number_value, split_string, unescape
 from .syntax import Expr, Keyword, Node, Param, ParamKind, Stmt
 
@@ -38,7 +38,7 @@ def _first_span(items: Iterable[Item]) -> Span:
 
 def _span_of_item(item: Item) -> Span:
     if isinstance(item, Token):
-        return span_of(item)
+        return token_span(item)
     return item.span if isinstance(item, Node) else _first_span(item)
 
 
@@ -66,7 +66,7 @@ def _is_token(item: Item, text: str) -> bool:
     return isinstance(item, Token) and item.value == text
 
 
-class Builder(Transformer[Token, syntax.File]):
+class SyntaxTreeBuilder(Transformer[Token, syntax.File]):
     """Builds the syntax tree bottom-up. `read_fstring` parses the contents of f-strings, since they need the whole
     reader.
     """
@@ -120,7 +120,7 @@ class Builder(Transformer[Token, syntax.File]):
         return syntax.Assert(_span_over(items), items[1], items[3])
 
     def import_(self, items: list[Item]) -> Stmt:
-        return syntax.Import(span_of(items[0]), tuple(item for item in items if isinstance(item, tuple)))
+        return syntax.Import(token_span(items[0]), tuple(item for item in items if isinstance(item, tuple)))
 
     def from_import(self, items: list[Item]) -> Stmt:
         words = [item for item in items if item is not None]
@@ -179,7 +179,7 @@ class Builder(Transformer[Token, syntax.File]):
         return lambda decorators: syntax.FunctionDef(
             span=_span_over(items[:-1]),
             name=_name(name),
-            name_span=span_of(name),
+            name_span=token_span(name),
             type_params=type_params or (),
             params=params or (),
             returns=returns and _check_not_starred(returns),
@@ -190,7 +190,7 @@ class Builder(Transformer[Token, syntax.File]):
     def class_(self, items: list[Item]) -> Callable[[tuple[Expr, ...]], Stmt]:
         _, name, _, bases, *_, body = items
         return lambda decorators: syntax.ClassDef(
-            _span_over(items[:-1]), _name(name), span_of(name), _nodes(bases or ()), body, decorators
+            _span_over(items[:-1]), _name(name), token_span(name), _nodes(bases or ()), body, decorators
         )
 
     def type_params(self, items: list[Item]) -> tuple[str, ...]:
@@ -259,10 +259,10 @@ class Builder(Transformer[Token, syntax.File]):
         return operands[0]
 
     def binary(self, items: list[Item]) -> Expr:
-        return syntax.Binary(_span_over(items), str(items[1]), items[0], items[2], span_of(items[1]))
+        return syntax.Binary(_span_over(items), str(items[1]), items[0], items[2], token_span(items[1]))
 
     def attribute(self, items: list[Item]) -> Expr:
-        return syntax.Attribute(_span_over(items), items[0], _name(items[2]), span_of(items[2]))
+        return syntax.Attribute(_span_over(items), items[0], _name(items[2]), token_span(items[2]))
 
     def call(self, items: list[Item]) -> Expr:
         arguments = _nodes(items[2] or ())
@@ -313,7 +313,7 @@ class Builder(Transformer[Token, syntax.File]):
         return syntax.FString(span, tuple(texts))
 
     def _string(self, token: Token) -> Sequence[Any]:
-        span = span_of(token)
+        span = token_span(token)
         prefix, text, start = split_string(token, span)
         if "f" in prefix:
             return self._read_fstring(text, "r" in prefix, _text_span(span, token[:start])) or [""]
@@ -366,7 +366,7 @@ def _text_span(span: Span, opening: str) -> Span:
 
 def _reduce(operands: list[Expr], operators: list[Token]) -> None:
     rhs, lhs, operator = operands.pop(), operands.pop(), operators.pop()
-    operands.append(syntax.Binary(_span_over([lhs, rhs]), str(operator), lhs, rhs, span_of(operator)))
+    operands.append(syntax.Binary(_span_over([lhs, rhs]), str(operator), lhs, rhs, token_span(operator)))
 
 
 def _check_not_starred(expr: Expr) -> Expr:

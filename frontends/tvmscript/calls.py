@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
-from ...core.dtypes import type_of
+from ...core.dtypes import mlir_type
 from ...dialects.tir import (
     CallExternOp,
     CallIntrinOp,
@@ -19,33 +19,35 @@ from ...dialects.tir import (
 )
 from . import pytime
 from .annotations import read_result_type
-from .buffers import data_of
-from .context import Context, spell_type
+from .buffers import buffer_pointer
+from .context import ElaborationContext, spell_type
 from .dispatch import apply, calls
 from .statements import write_return, write_value
-from .values import Buffer, FunctionRef, PendingCall, TypeAnnotation, Value, Word
+from .values import BufferValue, FunctionRef, PendingCall, TypeAnnotation, Value, Word
 from .vocabulary import WORDS, word
 
 
-def argument(context: Context, value: Value, span: Span) -> SSAValue:
+def call_operand(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
     """The operand for an argument of a call: a value, a buffer, or a string."""
     if isinstance(value, str):
         return context.locate(span).insert(ConstOp(value)).result
-    if isinstance(value, Buffer):
+    if isinstance(value, BufferValue):
         return value.value
     return context.expr(value, span)
 
 
-def _data_of(context: Context, value: Value, span: Span) -> SSAValue:
+def _data_of(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
     """The operand for an argument of a C function, which receives a buffer as a pointer."""
-    return data_of(context, value, span) if isinstance(value, Buffer) else argument(context, value, span)
+    return (
+        buffer_pointer(context, value, span) if isinstance(value, BufferValue) else call_operand(context, value, span)
+    )
 
 
-def _arguments(context: Context, values: Sequence[Value], span: Span) -> list[SSAValue]:
-    return [argument(context, value, span) for value in values]
+def _arguments(context: ElaborationContext, values: Sequence[Value], span: Span) -> list[SSAValue]:
+    return [call_operand(context, value, span) for value in values]
 
 
-def _result_type(context: Context, dtype: Value, span: Span) -> Attribute | None:
+def _result_type(context: ElaborationContext, dtype: Value, span: Span) -> Attribute | None:
     return None if dtype in ("void", "") else context.type(dtype, span)
 
 
@@ -54,7 +56,7 @@ def _result_type(context: Context, dtype: Value, span: Span) -> Attribute | None
 
 @calls(FunctionRef)
 def _call_function(
-    context: Context, function: FunctionRef, span: Span, args: list[Value], keywords: dict[str, Value]
+    context: ElaborationContext, function: FunctionRef, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """A call of a function of the module: `cls.f(A.data, n)`."""
     if keywords:
@@ -72,7 +74,7 @@ def _call_function(
     return PendingCall(insert, span)
 
 
-def _type_of_result(context: Context, name: str, wanted: bool, span: Span) -> Attribute | None:
+def _type_of_result(context: ElaborationContext, name: str, wanted: bool, span: Span) -> Attribute | None:
     finished: FuncOp | None = context.module.finished.get(name)
     if finished is not None:
         return finished.result_type
@@ -88,12 +90,12 @@ def _type_of_result(context: Context, name: str, wanted: bool, span: Span) -> At
 
 
 @word("call_extern")
-def _call_extern(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+def _call_extern(context: ElaborationContext, span: Span, *args: Value, dtype: Value = None) -> Value:
     return _extern(context, span, args, dtype, pure=False)
 
 
 @word("call_pure_extern")
-def _call_pure_extern(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+def _call_pure_extern(context: ElaborationContext, span: Span, *args: Value, dtype: Value = None) -> Value:
     return _extern(context, span, args, dtype, pure=True)
 
 
@@ -104,7 +106,7 @@ def _split_dtype(args: Sequence[Value], dtype: Value, what: str, span: Span) -> 
     return (args[0], args[1], args[2:]) if dtype is None else (dtype, args[0], args[1:])
 
 
-def _extern(context: Context, span: Span, args: Sequence[Value], dtype: Value, pure: bool) -> Value:
+def _extern(context: ElaborationContext, span: Span, args: Sequence[Value], dtype: Value, pure: bool) -> Value:
     dtype, func_name, args = _split_dtype(args, dtype, "T.call_extern", span)
     name = context.string(func_name, span, "the name of the function")
     operands = [_data_of(context, arg, span) for arg in args]
@@ -112,21 +114,21 @@ def _extern(context: Context, span: Span, args: Sequence[Value], dtype: Value, p
     return _insert(context, span, op)
 
 
-def _insert(context: Context, span: Span, op: CallExternOp | CallIntrinOp) -> Value:
+def _insert(context: ElaborationContext, span: Span, op: CallExternOp | CallIntrinOp) -> Value:
     """Inserts an op; returns its result, None for a call without one."""
     context.locate(span).insert(op)
     return op.results[0] if op.results else None
 
 
 @word("call_packed", "tvm_call_packed")
-def _call_packed(context: Context, span: Span, *args: Value) -> Value:
+def _call_packed(context: ElaborationContext, span: Span, *args: Value) -> Value:
     """A call of a packed function; its result, if used, is an int32."""
     if not args or not isinstance(args[0], str):
         raise span.error("T.call_packed: expected the name of the function")
     name, operands = args[0], _arguments(context, args[1:], span)
 
     def insert(wanted: bool) -> SSAValue | None:
-        type = type_of("int32") if wanted else None
+        type = mlir_type("int32") if wanted else None
         return _result_of(context.locate(span).insert(CallPackedOp(name, operands, type)))
 
     return PendingCall(insert, span)
@@ -161,18 +163,18 @@ _BUILTINS: dict[str, str | None] = {
 
 
 def _builtin_reader(name: str, dtype: str | None) -> Callable[..., Value]:
-    def read(context: Context, span: Span, *args: Value) -> Value:
+    def read(context: ElaborationContext, span: Span, *args: Value) -> Value:
         type = None if dtype is None else context.type(dtype, span)
         return _insert(context, span, CallIntrinOp(name, _builtin_arguments(context, args, span), type))
 
     return read
 
 
-def _builtin_arguments(context: Context, args: Sequence[Value], span: Span) -> list[SSAValue]:
+def _builtin_arguments(context: ElaborationContext, args: Sequence[Value], span: Span) -> list[SSAValue]:
     return [_builtin_argument(context, value, span) for value in args]
 
 
-def _builtin_argument(context: Context, value: Value, span: Span) -> SSAValue:
+def _builtin_argument(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
     if isinstance(value, Word | TypeAnnotation):
         raise span.error("a type cannot be an argument of this call")
     return _data_of(context, value, span)
@@ -183,7 +185,7 @@ for _name, _dtype in _BUILTINS.items():
 
 
 def _first_operand_builtin(name: str, position: int) -> Callable[..., Value]:
-    def read(context: Context, span: Span, *args: Value) -> Value:
+    def read(context: ElaborationContext, span: Span, *args: Value) -> Value:
         if len(args) <= position:
             raise span.error(f"T.{name}: missing arguments")
         operands = _builtin_arguments(context, args, span)
@@ -197,19 +199,21 @@ for _name in ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"
 
 
 @word("tvm_stack_alloca")
-def _tvm_stack_alloca(context: Context, span: Span, dtype_str: Value, num: Value) -> Value:
+def _tvm_stack_alloca(context: ElaborationContext, span: Span, dtype_str: Value, num: Value) -> Value:
     operands = _builtin_arguments(context, (dtype_str, num), span)
     return _insert(context, span, CallIntrinOp("tvm_stack_alloca", operands, HandleType()))
 
 
 @word("tvm_struct_get")
-def _tvm_struct_get(context: Context, span: Span, arr: Value, index: Value, field: Value, dtype: Value) -> Value:
+def _tvm_struct_get(
+    context: ElaborationContext, span: Span, arr: Value, index: Value, field: Value, dtype: Value
+) -> Value:
     operands = _builtin_arguments(context, (arr, index, field), span)
     return _insert(context, span, CallIntrinOp("tvm_struct_get", operands, context.type(dtype, span)))
 
 
 @word("call_intrin")
-def _call_intrin(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+def _call_intrin(context: ElaborationContext, span: Span, *args: Value, dtype: Value = None) -> Value:
     """A call of an operator by name: `T.call_intrin("float32", "tir.exp", x)`."""
     dtype, func_name, operands = _split_dtype(args, dtype, "T.call_intrin", span)
     name = context.string(func_name, span, "the name of the builtin").removeprefix("tirx.").removeprefix("tir.")
@@ -240,15 +244,15 @@ _INTERNAL = frozenset(["<dtype>", "call_intrin"])
 
 
 @word("evaluate")
-def _evaluate(context: Context, span: Span, value: Value) -> Value:
-    if isinstance(value, Word | str | Buffer):
+def _evaluate(context: ElaborationContext, span: Span, value: Value) -> Value:
+    if isinstance(value, Word | str | BufferValue):
         context.operand(value, span)
     write_value(context, value, span)
     return None
 
 
 @word("ret")
-def _ret(context: Context, span: Span, value: Value = None) -> Value:
+def _ret(context: ElaborationContext, span: Span, value: Value = None) -> Value:
     write_return(context, span, value)
     return None
 
@@ -257,7 +261,7 @@ def _ret(context: Context, span: Span, value: Value = None) -> Value:
 
 
 @word("func_attr")
-def _func_attr(context: Context, span: Span, attrs: Value) -> Value:
+def _func_attr(context: ElaborationContext, span: Span, attrs: Value) -> Value:
     if context.blocks or context.builder.point.block is not context.block:
         raise span.error("T.func_attr belongs at the top of a function")
     if context.function_attrs is not None:
@@ -267,5 +271,5 @@ def _func_attr(context: Context, span: Span, attrs: Value) -> Value:
 
 
 @word("func_name", "func_ret")
-def _func_name(context: Context, span: Span, value: Value) -> Value:
+def _func_name(context: ElaborationContext, span: Span, value: Value) -> Value:
     raise span.error("the builder form of functions is not supported, write def name(...) -> type")

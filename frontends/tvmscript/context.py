@@ -28,31 +28,31 @@ from xdsl.rewriter import InsertPoint
 
 from ...core import dtypes
 from ...core.diagnostics import SourceFile, Span, did_you_mean
-from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...core.errors import ParseError
 from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import constant_value
 from . import syntax
 from .dispatch import evaluate
-from .quoting import copy
+from .quoting import copy_quoted
 from .values import (
     BlockState,
-    Box,
-    Buffer,
+    BufferValue,
     Deferred,
     Element,
     Lazy,
     Macro,
-    Memory,
+    NameScope,
     PendingCall,
+    PointerAllocation,
     Quoted,
-    Scope,
+    SliceIndex,
     TypeAnnotation,
     Value,
     Variable,
     Word,
-    describe,
+    describe_value,
 )
 from .vocabulary import is_dtype, path_of
 
@@ -74,7 +74,7 @@ class ModuleState:
     definition.  expansions, copies: the numbers of calls expanded and of ops copied for quoted expressions so far.
     """
 
-    today: bool = False
+    is_current_dialect: bool = False
     macros: dict[str, Macro] = field(default_factory=dict)
     sources: dict[SourceFile, None] = field(default_factory=dict)
     calls: Counter[int] = field(default_factory=Counter)
@@ -89,11 +89,11 @@ def _location(file: str, line: int, column: int) -> LocationAttr:
     return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(column))
 
 
-def location_of(span: Span) -> LocationAttr:
+def span_location(span: Span) -> LocationAttr:
     return _location(span.source.name, span.file_line, span.file_column)
 
 
-class Context:
+class ElaborationContext:
     """The state of the elaboration of one function.
 
     block: the function's body.  builder: emits at the current insertion point.  scope: the visible names.  blocks: the
@@ -102,22 +102,22 @@ class Context:
     under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
     """
 
-    def __init__(self, module: ModuleState, scope: Scope, node: syntax.FunctionDef | None):
+    def __init__(self, module: ModuleState, scope: NameScope, node: syntax.FunctionDef | None):
         self.module = module
         self.node = node
-        self.root_scope = self.scope = Scope(scope)
+        self.root_scope = self.scope = NameScope(scope)
         self.block = Block()
         self.param_names: list[str] = []
-        self.builder = TirBuilder(self.block, None if node is None else location_of(node.span))
+        self.builder = TirBuilder(self.block, None if node is None else span_location(node.span))
         self.blocks: list[BlockState] = []
         self.branches: list[Any] = []
         self.function_attrs: dict[str, Attribute] | None = None
-        self.memories: dict[SSAValue, Memory] = {}
-        self.views: dict[tuple[SSAValue, DType], Buffer] = {}
-        self.buffers: dict[SSAValue, Buffer] = {}
+        self.memories: dict[SSAValue, PointerAllocation] = {}
+        self.views: dict[tuple[SSAValue, DType], BufferValue] = {}
+        self.buffers: dict[SSAValue, BufferValue] = {}
         self.namers: dict[SSAValue, Callable[[str], None]] = {}
         self.symbols: list[tuple[SymbolOp, Variable]] = []
-        self.matched: dict[SSAValue, Buffer] = {}
+        self.matched: dict[SSAValue, BufferValue] = {}
         self.result_type: Attribute | None = None
         self.returns_nothing = False
         self.resolving: set[str] = set()
@@ -131,28 +131,28 @@ class Context:
 
     def locate(self, span: Span) -> TirBuilder:
         """The builder, with its source location set to `span`."""
-        location = location_of(span)
+        location = span_location(span)
         self.builder.location = location if self.called_from is None else CallSiteLoc(location, self.called_from)
         return self.builder
 
     @contextmanager
-    def nested(self, block: Block | None = None, scope: Scope | None = None) -> Generator[None]:
+    def emit_into(self, block: Block | None = None, scope: NameScope | None = None) -> Generator[None]:
         """Emits at the end of `block` (by default at the current insertion point), in a name scope of its own."""
-        with self.scoped(scope), self.builder.at(self.builder.point if block is None else block):
+        with self.open_scope(scope), self.builder.at(self.builder.point if block is None else block):
             yield
 
     @contextmanager
-    def scoped(self, scope: Scope | None = None, parameters: bool = False) -> Generator[None]:
+    def open_scope(self, scope: NameScope | None = None, parameters: bool = False) -> Generator[None]:
         """Opens a name scope in `scope` (by default in the current scope); frames opened inside stay open."""
         saved = self.scope
-        self.scope = Scope(self.scope if scope is None else scope, parameters=parameters)
+        self.scope = NameScope(self.scope if scope is None else scope, parameters=parameters)
         try:
             yield
         finally:
             self.scope = saved
 
     @contextmanager
-    def outside(self, state: BlockState) -> Generator[None]:
+    def emit_before(self, state: BlockState) -> Generator[None]:
         """Emits before an open block, with the names visible there."""
         saved, point = self.scope, self.builder.point
         self.scope, self.builder.point = self._names_outside(state), state.point
@@ -161,17 +161,17 @@ class Context:
         finally:
             self.scope, self.builder.point = saved, point
 
-    def _names_outside(self, state: BlockState) -> Scope:
+    def _names_outside(self, state: BlockState) -> NameScope:
         """The names visible before a block, and the arguments of macros called inside the block."""
         arguments: dict[str, Value] = {}
-        scope: Scope | None = self.scope
+        scope: NameScope | None = self.scope
         while scope is not None and scope is not state.outside:
             if scope.parameters:
                 arguments = {**scope.names, **arguments}
             scope = scope.parent
         if scope is None:
             return self.scope  # in a hygienic macro, where the block's names are not visible
-        return Scope(state.outside, arguments) if arguments else state.outside
+        return NameScope(state.outside, arguments) if arguments else state.outside
 
     @contextmanager
     def expansion(self, what: str, span: Span) -> Generator[None]:
@@ -182,7 +182,7 @@ class Context:
         if self.module.expansions > MAX_EXPANSIONS:
             raise span.error(f"macros and lambdas are called more than {MAX_EXPANSIONS} times")
         saved = self.called_from
-        here = location_of(span)
+        here = span_location(span)
         self.calls.append((what, span))
         self.called_from = here if saved is None else CallSiteLoc(here, saved)
         try:
@@ -199,7 +199,7 @@ class Context:
         """The error with notes for the calls that led to its location, innermost first."""
         if error is self.explained:
             return error
-        self.explained = error.with_notes(notes_of(self.calls[::-1]))
+        self.explained = error.with_notes(call_notes(self.calls[::-1]))
         return self.explained
 
     def lookup(self, name: str, span: Span) -> Value:
@@ -261,13 +261,13 @@ class Context:
             case Variable():
                 return self.variable(value)
             case Quoted():
-                return copy(self, value, span)
+                return copy_quoted(self, value, span)
             case PendingCall():
                 return self._result(value)
             case np.generic():
                 return value.item()
             case _:
-                raise span.error(f"expected an expression, got {describe(value)}")
+                raise span.error(f"expected an expression, got {describe_value(value)}")
 
     def expr(self, value: Value, span: Span, dtype: DType | None = None) -> SSAValue:
         """An SSA value; a literal gets the data type `dtype`, by default the default type of the literal."""
@@ -304,7 +304,7 @@ class Context:
             return operand
         return int(operand)
 
-    def mixed(self, value: Value, span: Span) -> Mixed:
+    def int_or_value(self, value: Value, span: Span) -> Mixed:
         """An integer: a Python integer if constant, else an SSA value."""
         operand = self.index(value, span)
         if isinstance(operand, SSAValue):
@@ -316,7 +316,7 @@ class Context:
 
     def integer(self, value: Value, span: Span, what: str) -> int:
         """A constant integer."""
-        number = self.mixed(value, span)
+        number = self.int_or_value(value, span)
         if isinstance(number, SSAValue):
             raise span.error(f"expected a known integer for {what}")
         return number
@@ -329,13 +329,13 @@ class Context:
 
     def string(self, value: Value, span: Span, what: str) -> str:
         if not isinstance(value, str):
-            raise span.error(f"expected a string for {what}, got {describe(value)}")
+            raise span.error(f"expected a string for {what}, got {describe_value(value)}")
         return value
 
-    def buffer(self, value: Value, span: Span, what: str = "a buffer") -> Buffer:
-        if isinstance(value, Buffer):
+    def buffer(self, value: Value, span: Span, what: str = "a buffer") -> BufferValue:
+        if isinstance(value, BufferValue):
             return value
-        raise span.error(f"expected {what}, got {describe(value)}")
+        raise span.error(f"expected {what}, got {describe_value(value)}")
 
     def pointer(self, value: Value, span: Span) -> SSAValue:
         result = self.expr(value, span)
@@ -375,7 +375,7 @@ class Context:
             case TypeAnnotation():
                 return value.type
             case DType():
-                return type_of(value)
+                return mlir_type(value)
             case str():
                 name = value
             case Word() if is_dtype(path_of(value)):
@@ -383,7 +383,7 @@ class Context:
             case _:
                 name = _numpy_name(value)
         if name is None:
-            raise span.error(f"expected a data type, got {describe(value)}")
+            raise span.error(f"expected a data type, got {describe_value(value)}")
         if name == "handle":
             return HandleType()
         try:
@@ -392,7 +392,7 @@ class Context:
             raise span.error(str(error)) from None
         if dtype.lanes > MAX_LANES:
             raise span.error(f"{dtype.lanes} lanes, expected 1 to {MAX_LANES}")
-        return type_of(dtype)
+        return mlir_type(dtype)
 
     def dtype(self, value: Value, span: Span) -> DType:
         type = self.type(value, span)
@@ -423,7 +423,7 @@ class Context:
         last = len(element.indices) - 1
         result: list[SSAValue] = []
         for i, index in enumerate(element.indices):
-            if isinstance(index, Box):
+            if isinstance(index, SliceIndex):
                 index = self._ramp(index, element.span) if i == last else self._only_element(index, element.span)
             value = self.builder.value(self.operand(index, element.span))
             if dtype_of(value.type).lanes != 1 and i != last:
@@ -437,12 +437,12 @@ class Context:
             plural = "index" if count == 1 else "indices"
             raise element.span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got {count} {plural}")
 
-    def _only_element(self, box: Box, span: Span) -> Operand:
+    def _only_element(self, box: SliceIndex, span: Span) -> Operand:
         if box.extent != 1:
             raise span.error("only the last index of a load or store can be a slice")
         return self.operand(box.low, span)
 
-    def _ramp(self, box: Box, span: Span) -> Operand:
+    def _ramp(self, box: SliceIndex, span: Span) -> Operand:
         start, size = self.operand(box.low, span), self.operand(box.extent, span)
         extent = constant_value(size) if isinstance(size, SSAValue) else size
         if extent is None:
@@ -452,7 +452,7 @@ class Context:
             return start
         if not 1 <= lanes <= MAX_LANES:
             raise span.error(f"a slice of {lanes} elements, expected 1 to {MAX_LANES}")
-        low, step = self.locate(span).match(start, box.step)
+        low, step = self.locate(span).promote_values(start, box.step)
         return self.builder.insert(RampOp(low, step, lanes)).result
 
     # ---- attributes
@@ -482,12 +482,12 @@ class Context:
             case np.generic():
                 return self.attribute(value.item(), span)
             case _:
-                raise span.error(f"expected a constant, got {describe(value)}")
+                raise span.error(f"expected a constant, got {describe_value(value)}")
 
     def attributes(self, value: Value, span: Span) -> DictionaryAttr:
         """A dictionary attribute; keys of TVM v0.24 are mapped to their former names."""
         if not isinstance(value, dict):
-            raise span.error(f"expected a dictionary, got {describe(value)}")
+            raise span.error(f"expected a dictionary, got {describe_value(value)}")
         entries = cast("dict[Value, Value]", value)
         return DictionaryAttr(
             {annotation_key(self.string(k, span, "a key")): self.attribute(v, span) for k, v in entries.items()}
@@ -501,7 +501,7 @@ class Context:
         return FloatAttr(known, type) if isinstance(known, float) else IntegerAttr(known, type)
 
 
-def notes_of(calls: Sequence[tuple[str, Span]]) -> list[str]:
+def call_notes(calls: Sequence[tuple[str, Span]]) -> list[str]:
     """Notes of an error for the enclosing calls, innermost first; abridged if they are many."""
     notes = [span.render(f"in this call of {what}", "note") for what, span in calls]
     if len(notes) > _MAX_NOTES:

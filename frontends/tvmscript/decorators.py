@@ -24,12 +24,12 @@ from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.errors import OptionError, ParseError
 from ...module import Module
 from . import syntax
-from .context import Context
+from .context import ElaborationContext
 from .dispatch import apply
 from .elaborate import captured_scope, elaborate
-from .host import Proxy, present_reading
+from .host import Proxy, current_host_call
 from .macros import define_macro
-from .pytime import captured
+from .pytime import to_script_value
 from .reader import read_module
 from .values import Deferred, Macro, Value, Word
 from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype
@@ -59,12 +59,12 @@ class _Word:
         if self._deferred is not None:
             raise TypeError(f"the value of {self._word} cannot be called")
 
-        def run(context: Context, span: Span) -> Value:
+        def run(context: ElaborationContext, span: Span) -> Value:
             values = [Proxy.unwrap(arg, context, span) for arg in args]
             named = {name: Proxy.unwrap(value, context, span) for name, value in keywords.items()}
             return apply(context, self._word, span, values, named)
 
-        reading = present_reading()
+        reading = current_host_call()
         return _Word(self._word, Deferred(run)) if reading is None else Proxy.wrap(run(*reading), *reading)
 
     def __getitem__(self, items: object) -> _Word:
@@ -184,7 +184,7 @@ def _read_macro(function: types.FunctionType, hygienic: bool) -> Macro:
             raise ParseError(f"cannot find the definition of {function.__qualname__} in its source")
 
     def later() -> dict[str, Value]:
-        return {name: captured(value) for name, value in _captured_names(function).items()}
+        return {name: to_script_value(value) for name, value in _captured_names(function).items()}
 
     return replace(define_macro(node, scope, hygienic), later=later)
 

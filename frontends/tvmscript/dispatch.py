@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...core.diagnostics import Span
 from . import syntax
-from .values import Value, describe
+from .values import Value, describe_value
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import ElaborationContext
 
-Evaluator = Callable[["Context", Any], Value]
-Runner = Callable[["Context", Any], None]
-Caller = Callable[["Context", Any, Span, list[Value], dict[str, Value]], Value]
+Evaluator = Callable[["ElaborationContext", Any], Value]
+Runner = Callable[["ElaborationContext", Any], None]
+Caller = Callable[["ElaborationContext", Any, Span, list[Value], dict[str, Value]], Value]
 EvaluatorT = TypeVar("EvaluatorT", bound=Evaluator)
 RunnerT = TypeVar("RunnerT", bound=Runner)
 CallerT = TypeVar("CallerT", bound=Caller)
@@ -58,20 +58,22 @@ def calls(kind: type) -> Callable[[CallerT], CallerT]:
     return register
 
 
-def evaluate(context: Context, node: syntax.Expr) -> Value:
+def evaluate(context: ElaborationContext, node: syntax.Expr) -> Value:
     """The value of an expression; emits the ops that it needs at the current insertion point."""
     return _EVALUATORS[type(node)](context, node)
 
 
-def run_statements(context: Context, statements: syntax.Body) -> None:
+def run_statements(context: ElaborationContext, statements: syntax.Body) -> None:
     """Emits the statements at the current insertion point."""
     for statement in statements:
         _RUNNERS[type(statement)](context, statement)
 
 
-def apply(context: Context, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+def apply(
+    context: ElaborationContext, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
     """The result of a call."""
     kind = type(function) if type(function) in _CALLERS else object
     if kind is object and not callable(function):
-        raise span.error(f"{describe(function)} cannot be called")
+        raise span.error(f"{describe_value(function)} cannot be called")
     return _CALLERS[kind](context, function, span, args, keywords)

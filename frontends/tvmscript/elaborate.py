@@ -13,20 +13,31 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...core.diagnostics import SourceFile, Span
 from ...core.dominance import check_dominance
-from ...core.dtypes import type_of
+from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
 from .annotations import annotated_type, evaluate_annotation, read_result_type
-from .context import Context, ModuleState, location_of, notes_of
+from .context import ElaborationContext, ModuleState, call_notes, span_location
 from .dispatch import evaluate, run_statements
 from .macros import read_macro
 from .quoting import sweep_templates
 from .reader import read_module
 from .statements import range_loops
-from .values import BufferSpec, FunctionRef, Functions, Lazy, Macro, Scope, TypeVariable, Value, Variable, Word
+from .values import (
+    BufferSpec,
+    FunctionNamespace,
+    FunctionRef,
+    Lazy,
+    Macro,
+    NameScope,
+    TypeVariable,
+    Value,
+    Variable,
+    Word,
+)
 from .vocabulary import is_dtype, path_of, unknown_word, word
 
 _READERS = (allocations, blocks, buffers, calls, host, operators)  # their import registers words and calls
@@ -49,44 +60,46 @@ def parse_tvmscript(
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
     """The module of a syntax tree; `names` are values visible to the text."""
-    reader = _ModuleReader(Scope(captured_scope(names)), tree.span.source)
+    reader = _ModuleReader(NameScope(captured_scope(names)), tree.span.source)
     try:
         return reader.read_file(tree)
     except RecursionError:  # the remaining stack depth depends on the caller
         raise tree.span.error("nested too deeply") from None
 
 
-def captured_scope(names: Mapping[str, Value]) -> Scope:
+def captured_scope(names: Mapping[str, Value]) -> NameScope:
     """The outermost scope: the vocabularies, and the caller's values."""
-    return Scope(_builtin_scope(), {name: pytime.captured(value) for name, value in names.items()})
+    return NameScope(_builtin_scope(), {name: pytime.to_script_value(value) for name, value in names.items()})
 
 
-def _builtin_scope() -> Scope:
-    return Scope(None, {**{name: Word(space) for name, space in _NAMESPACES.items()}, "range": Word("python", "range")})
+def _builtin_scope() -> NameScope:
+    return NameScope(
+        None, {**{name: Word(space) for name, space in _NAMESPACES.items()}, "range": Word("python", "range")}
+    )
 
 
 @word("range")
-def _range(context: Context, span: Span, *bounds: Value) -> Value:
+def _range(context: ElaborationContext, span: Span, *bounds: Value) -> Value:
     return range_loops(context, span, *bounds)
 
 
 class _ModuleReader:
     """Elaborates the definitions of a file."""
 
-    def __init__(self, scope: Scope, source: SourceFile):
+    def __init__(self, scope: NameScope, source: SourceFile):
         self.scope = scope
         self.source = source
         self.state = ModuleState()
         self.private: dict[str, bool] = {}
         self.macros: dict[str, Macro] = {}
 
-    def context(self, node: syntax.FunctionDef | None = None) -> Context:
-        return Context(self.state, self.scope, node)
+    def context(self, node: syntax.FunctionDef | None = None) -> ElaborationContext:
+        return ElaborationContext(self.state, self.scope, node)
 
     # ---- files and classes
 
     def read_file(self, tree: syntax.File) -> Module:
-        self.state.today = _is_current_dialect(tree)
+        self.state.is_current_dialect = _is_current_dialect(tree)
         functions: list[syntax.FunctionDef] = []
         classes: list[syntax.ClassDef] = []
         for statement in tree.body:
@@ -115,7 +128,7 @@ class _ModuleReader:
             raise other.name_span.error(f"expected one module, got {node.name!r} and {other.name!r}")
         if node.bases:
             raise node.bases[0].span.error("a module has no bases")
-        self.scope.names.update({node.name: Functions(node.name), "cls": Functions("cls")})
+        self.scope.names.update({node.name: FunctionNamespace(node.name), "cls": FunctionNamespace("cls")})
         methods: list[syntax.FunctionDef] = []
         self.macros = self.state.macros
         for statement in node.body:
@@ -216,7 +229,7 @@ class _ModuleReader:
         """Records a macro, whose scope has the names at its definition with their current values, and names defined
         later.
         """
-        macro = read_macro(self.context(), node, Scope(self.scope, dict(self.scope.names)))
+        macro = read_macro(self.context(), node, NameScope(self.scope, dict(self.scope.names)))
         if macro is not None:
             self.scope.names[node.name] = self.macros[node.name] = macro
 
@@ -254,7 +267,7 @@ def _is_private(arguments: dict[str, Value], span: Span) -> bool:
 class _FunctionReader:
     """Elaborates one function into a `tir.func`."""
 
-    def __init__(self, context: Context, node: syntax.FunctionDef, private: bool):
+    def __init__(self, context: ElaborationContext, node: syntax.FunctionDef, private: bool):
         self.context = context
         self.node = node
         self.private = private
@@ -280,10 +293,10 @@ class _FunctionReader:
         while scope is not None:
             for name, value in scope.names.items():
                 if isinstance(value, TypeVariable):
-                    names.setdefault(name, Variable(type_of("int64"), self.node.name_span, name))
+                    names.setdefault(name, Variable(mlir_type("int64"), self.node.name_span, name))
             scope = scope.parent
         for name in self.node.type_params:
-            names[name] = Variable(type_of("int32"), self.node.name_span, name)
+            names[name] = Variable(mlir_type("int32"), self.node.name_span, name)
         for statement in self.node.body:
             match statement:
                 case syntax.Assign(
@@ -314,7 +327,7 @@ class _FunctionReader:
 
     def _add_parameter(self, name: str, type: Attribute) -> BlockArgument:
         arg = self.context.block.insert_arg(type, len(self.context.block.args))
-        hint(arg, name)
+        set_name_hint(arg, name)
         self.context.param_names.append(name)
         return arg
 
@@ -397,14 +410,14 @@ class _FunctionReader:
             result_type=context.result_type,
             body=Region(context.block),
         )
-        op.location = location_of(node.name_span)
+        op.location = span_location(node.name_span)
         return op
 
 
-def _replace_param(context: Context, index: int, type: Any) -> BlockArgument:
+def _replace_param(context: ElaborationContext, index: int, type: Any) -> BlockArgument:
     """Inserts a new parameter before parameter `index`, with the same name; the caller removes the old parameter."""
     new = context.block.insert_arg(type, index)
-    hint(new, context.param_names[index])
+    set_name_hint(new, context.param_names[index])
     return new
 
 
@@ -444,7 +457,7 @@ def _error_at(op: Operation, sources: Sequence[SourceFile], message: str) -> Par
     while where is not None and not isinstance(where.location, FileLineColLoc | CallSiteLoc):
         where = where.parent_op()
     first, *calls = _spans_of(where.location, sources) if where is not None else [Span(sources[0], 1, 1, 1, 1)]
-    return first.error(message).with_notes(notes_of([("a macro", call) for call in calls]))
+    return first.error(message).with_notes(call_notes([("a macro", call) for call in calls]))
 
 
 def _spans_of(location: Attribute, sources: Sequence[SourceFile]) -> list[Span]:
@@ -453,7 +466,7 @@ def _spans_of(location: Attribute, sources: Sequence[SourceFile]) -> list[Span]:
         case CallSiteLoc(callee=callee, caller=caller):
             return [*_spans_of(callee, sources), *_spans_of(caller, sources)]
         case FileLineColLoc(filename=file, line=at, column=column):
-            source = next((s for s in sources if s.name == file.data and s.has(at.data)), sources[0])
+            source = next((s for s in sources if s.name == file.data and s.contains_line(at.data)), sources[0])
             line = at.data - source.first_line + 1
             start = max(1, column.data - source.indent)
             return [Span(source, line, start, line, start + 1)]

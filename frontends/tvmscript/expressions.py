@@ -8,39 +8,39 @@ from typing import cast
 from xdsl.ir import Block, Region, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
-from ...core.dtypes import dtype_of, type_of
+from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import ParseError
 from ...dialects.text import expression_text
 from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
 from . import pytime, syntax
 from .arithmetic import binary, cast_to, common_dtype, index_of, is_zero, known, logical, operate, unary
 from .buffer_attributes import attribute
-from .context import Context, spell_type
+from .context import ElaborationContext, spell_type
 from .dispatch import apply, calls, evaluate, evaluates
 from .pointers import buffer_of_pointer
 from .quoting import quote
 from .values import (
-    Box,
-    Buffer,
+    BufferValue,
     Element,
+    FunctionNamespace,
     FunctionRef,
-    Functions,
     Loops,
     Method,
     PendingCall,
     Quoted,
+    SliceIndex,
     TypeAnnotation,
     Value,
     Variable,
     Word,
-    describe,
+    describe_value,
 )
 from .vocabulary import CONSTANTS, FORMS, WORDS, call_reader, is_dtype, is_prefix, path_of, takes_dtype, unknown_word
 
 MAX_FORMAT = 64
 
 
-def evaluate_all(context: Context, nodes: tuple[syntax.Expr, ...]) -> list[Value]:
+def evaluate_all(context: ElaborationContext, nodes: tuple[syntax.Expr, ...]) -> list[Value]:
     """The values of the items of a list; starred items are spread."""
     values: list[Value] = []
     for node in nodes:
@@ -51,7 +51,7 @@ def evaluate_all(context: Context, nodes: tuple[syntax.Expr, ...]) -> list[Value
     return values
 
 
-def items_of(context: Context, value: Value, span: Span) -> list[Value]:
+def items_of(context: ElaborationContext, value: Value, span: Span) -> list[Value]:
     """The items of a list, tuple or range."""
     return pytime.iterate(as_range(value, span), span)
 
@@ -73,36 +73,36 @@ def as_range(value: Value, span: Span) -> Value:
 
 
 @evaluates(syntax.Name)
-def _name(context: Context, node: syntax.Name) -> Value:
+def _name(context: ElaborationContext, node: syntax.Name) -> Value:
     if context.scope.find(node.id) is None and node.id in pytime.BUILTINS:
         return pytime.BUILTINS[node.id]
     return context.lookup(node.id, node.span)
 
 
 @evaluates(syntax.Constant)
-def _constant(context: Context, node: syntax.Constant) -> Value:
+def _constant(context: ElaborationContext, node: syntax.Constant) -> Value:
     if isinstance(node.value, bytes) or node.value is ...:
         raise node.span.error("bytes and ... have no meaning in TVMScript")
     return node.value
 
 
-@evaluates(syntax.Held)
-def _held_value(context: Context, node: syntax.Held) -> Value:
+@evaluates(syntax.EvaluatedExpr)
+def _held_value(context: ElaborationContext, node: syntax.EvaluatedExpr) -> Value:
     return node.value
 
 
 @evaluates(syntax.Tuple)
-def _tuple(context: Context, node: syntax.Tuple) -> Value:
+def _tuple(context: ElaborationContext, node: syntax.Tuple) -> Value:
     return tuple(evaluate_all(context, node.items))
 
 
 @evaluates(syntax.List, syntax.Set)
-def _list(context: Context, node: syntax.List | syntax.Set) -> Value:
+def _list(context: ElaborationContext, node: syntax.List | syntax.Set) -> Value:
     return evaluate_all(context, node.items)
 
 
 @evaluates(syntax.Dict)
-def _dict(context: Context, node: syntax.Dict) -> Value:
+def _dict(context: ElaborationContext, node: syntax.Dict) -> Value:
     result: dict[Value, Value] = {}
     for item in node.items:
         value = evaluate(context, item.value)
@@ -111,29 +111,29 @@ def _dict(context: Context, node: syntax.Dict) -> Value:
         elif isinstance(value, dict):
             result.update(cast("dict[Value, Value]", value))
         else:
-            raise item.span.error(f"expected a dictionary after **, got {describe(value)}")
+            raise item.span.error(f"expected a dictionary after **, got {describe_value(value)}")
     return result
 
 
 def _key(value: Value, span: Span) -> Value:
     if not isinstance(value, str | int | float | bool | tuple) or not pytime.is_python(value):
-        raise span.error(f"{describe(value)} cannot be a key")
+        raise span.error(f"{describe_value(value)} cannot be a key")
     try:
         hash(value)  # pyright: ignore[reportUnknownArgumentType]
     except TypeError:
-        raise span.error(f"{describe(value)} cannot be a key") from None
+        raise span.error(f"{describe_value(value)} cannot be a key") from None
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
 @evaluates(syntax.FString)
-def _fstring(context: Context, node: syntax.FString) -> Value:
+def _fstring(context: ElaborationContext, node: syntax.FString) -> Value:
     parts: list[str] = []
     for part in node.parts:
         parts.append(part.value if isinstance(part, syntax.Text) else _interpolate(context, part))
     return "".join(parts)
 
 
-def _interpolate(context: Context, part: syntax.Interpolation) -> str:
+def _interpolate(context: ElaborationContext, part: syntax.Interpolation) -> str:
     value = evaluate(context, part.value)
     if not pytime.is_python(value):
         value = _spell(context, value, part)
@@ -148,12 +148,12 @@ def _interpolate(context: Context, part: syntax.Interpolation) -> str:
         raise part.span.error(str(error)) from None
 
 
-def _spell(context: Context, value: Value, part: syntax.Interpolation) -> str:
+def _spell(context: ElaborationContext, value: Value, part: syntax.Interpolation) -> str:
     """The text of a program value in an f-string: a buffer by its name, an expression as printed."""
     if part.format is not None or part.conversion == "r":
-        raise part.span.error(f"{describe(value)} is written as it stands, without format or !r")
+        raise part.span.error(f"{describe_value(value)} is written as it stands, without format or !r")
     match value:
-        case Buffer():
+        case BufferValue():
             return value.name
         case Variable() if value.value is None:
             return value.name
@@ -162,7 +162,7 @@ def _spell(context: Context, value: Value, part: syntax.Interpolation) -> str:
             quote(context, result)  # its ops are templates: only the printed text is used
             return expression_text(result, names=context.names_of_values())
         case _:
-            raise part.value.span.error(f"expected something with a text, got {describe(value)}")
+            raise part.value.span.error(f"expected something with a text, got {describe_value(value)}")
 
 
 def _digit_runs(text: str) -> list[str]:
@@ -170,10 +170,10 @@ def _digit_runs(text: str) -> list[str]:
 
 
 @evaluates(syntax.Comprehension)
-def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
+def _comprehension(context: ElaborationContext, node: syntax.Comprehension) -> Value:
     """The items of a comprehension, evaluated eagerly. Its names share one scope, as in Python."""
     first = evaluate(context, node.generators[0].iterable)
-    with context.scoped():
+    with context.open_scope():
         pairs = list(_generate(context, node, node.generators, first))
     match node.kind:
         case "dict":
@@ -185,7 +185,7 @@ def _comprehension(context: Context, node: syntax.Comprehension) -> Value:
 
 
 def _generate(
-    context: Context, node: syntax.Comprehension, generators: tuple[syntax.Generator, ...], iterable: Value
+    context: ElaborationContext, node: syntax.Comprehension, generators: tuple[syntax.Generator, ...], iterable: Value
 ) -> Iterator[tuple[Value, Value]]:
     first, rest = generators[0], generators[1:]
     for item in items_of(context, iterable, first.iterable.span):
@@ -199,14 +199,14 @@ def _generate(
             yield key, evaluate(context, node.element)
 
 
-def _truth(context: Context, node: syntax.Expr) -> bool:
+def _truth(context: ElaborationContext, node: syntax.Expr) -> bool:
     value = evaluate(context, node)
     if not pytime.is_python(value):
         raise node.span.error("this condition must be known while the program is read")
     return bool(value)
 
 
-def bind_pattern(context: Context, target: syntax.Expr, value: Value) -> None:
+def bind_pattern(context: ElaborationContext, target: syntax.Expr, value: Value) -> None:
     """Binds a target pattern to a parse-time value and its items."""
     match target:
         case syntax.Name():
@@ -218,7 +218,9 @@ def bind_pattern(context: Context, target: syntax.Expr, value: Value) -> None:
             raise target.span.error("expected a name to bind")
 
 
-def split_items(context: Context, target: syntax.Tuple | syntax.List, value: Value) -> list[tuple[syntax.Expr, Value]]:
+def split_items(
+    context: ElaborationContext, target: syntax.Tuple | syntax.List, value: Value
+) -> list[tuple[syntax.Expr, Value]]:
     """The targets of `a, *b, c = value`, each with its part of the value."""
     values = items_of(context, value, target.span)
     stars = [i for i, item in enumerate(target.items) if isinstance(item, syntax.Starred)]
@@ -242,23 +244,23 @@ def split_items(context: Context, target: syntax.Tuple | syntax.List, value: Val
 
 
 @evaluates(syntax.Attribute)
-def _attribute(context: Context, node: syntax.Attribute) -> Value:
+def _attribute(context: ElaborationContext, node: syntax.Attribute) -> Value:
     return attribute_of(context, evaluate(context, node.value), node.attr, node.span, node.attr_span)
 
 
-def attribute_of(context: Context, value: Value, name: str, span: Span, name_span: Span) -> Value:
+def attribute_of(context: ElaborationContext, value: Value, name: str, span: Span, name_span: Span) -> Value:
     """The value of `value.name`."""
     match value:
         case Word():
             return _longer_word(Word(value.namespace, f"{value.path}.{name}".lstrip(".")), span)
-        case Functions():
+        case FunctionNamespace():
             if name in context.module.macros:
                 return context.module.macros[name]
             if name not in context.module.nodes:
                 hint = did_you_mean(name, (*context.module.nodes, *context.module.macros))
                 raise name_span.error(f"{value.name} has no function {name!r}{hint}")
             return FunctionRef(name)
-        case Buffer():
+        case BufferValue():
             return attribute(context, value, name, span)
         case _ if pytime.is_symbolic(value):
             return _expression_attribute(context, value, name, span, name_span)
@@ -279,7 +281,7 @@ def _is_decorator(path: str) -> bool:
     return path in ("prim_func", "ir_module", "macro", "inline", "let", "function")
 
 
-def _expression_attribute(context: Context, value: Value, name: str, span: Span, name_span: Span) -> Value:
+def _expression_attribute(context: ElaborationContext, value: Value, name: str, span: Span, name_span: Span) -> Value:
     if name == "dtype":
         operand = value.value if isinstance(value, Quoted) else context.expr(value, span)
         return "handle" if isinstance(operand.type, HandleType) else dtype_of(operand.type).name
@@ -294,10 +296,10 @@ def _expression_attribute(context: Context, value: Value, name: str, span: Span,
 
 
 @evaluates(syntax.Subscript)
-def _subscript(context: Context, node: syntax.Subscript) -> Value:
+def _subscript(context: ElaborationContext, node: syntax.Subscript) -> Value:
     value = evaluate(context, node.value)
     match value:
-        case Buffer():
+        case BufferValue():
             return Element(value, _indices(context, value, node.index), node.span)
         case Word():
             return _word_subscript(context, value, node)
@@ -310,7 +312,7 @@ def _subscript(context: Context, node: syntax.Subscript) -> Value:
             return pytime.subscript(value, _python_index(context, node.index), node.span)
 
 
-def _word_subscript(context: Context, word: Word, node: syntax.Subscript) -> Value:
+def _word_subscript(context: ElaborationContext, word: Word, node: syntax.Subscript) -> Value:
     """`T.Buffer[(8, 8), "float32"]` of v0.9-0.11, `T.Ptr[T.float32]`, `T.let[T.int32]`."""
     items = node.index.items if isinstance(node.index, syntax.Tuple) else (node.index,)
     arguments = evaluate_all(context, items)
@@ -330,16 +332,16 @@ def _is_flat_shape(arguments: list[Value]) -> bool:
     return len(arguments) > 1 and all(isinstance(a, int) for a in arguments)
 
 
-def _python_index(context: Context, node: syntax.Expr) -> Value:
+def _python_index(context: ElaborationContext, node: syntax.Expr) -> Value:
     if isinstance(node, syntax.Slice):
         bounds = [None if part is None else evaluate(context, part) for part in (node.lower, node.upper, node.step)]
         return slice(*bounds)
     return evaluate(context, node)
 
 
-def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Operand | Box, ...]:
+def _indices(context: ElaborationContext, buffer: BufferValue, node: syntax.Expr) -> tuple[Operand | SliceIndex, ...]:
     nodes = node.items if isinstance(node, syntax.Tuple) else (node,)
-    indices: list[Operand | Box] = []
+    indices: list[Operand | SliceIndex] = []
     for part in nodes:
         if isinstance(part, syntax.Slice):
             indices.append(_box(context, buffer, len(indices), part))
@@ -351,7 +353,7 @@ def _indices(context: Context, buffer: Buffer, node: syntax.Expr) -> tuple[Opera
     return tuple(indices)
 
 
-def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -> Box:
+def _box(context: ElaborationContext, buffer: BufferValue, dimension: int, node: syntax.Slice) -> SliceIndex:
     step = (
         1 if node.step is None else context.integer(evaluate(context, node.step), node.step.span, "the step of a slice")
     )
@@ -359,17 +361,19 @@ def _box(context: Context, buffer: Buffer, dimension: int, node: syntax.Slice) -
         raise node.span.error(f"step {step} of a slice, expected a positive one")
     low = 0 if node.lower is None else index_of(context, evaluate(context, node.lower), node.lower.span)
     if node.upper is not None:
-        return Box(low, extent_between(context, low, node.lower, node.upper), step)
+        return SliceIndex(low, extent_between(context, low, node.lower, node.upper), step)
     if dimension >= len(buffer.shape):
         raise node.span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got more indices")
     extent = buffer.shape[dimension]
-    return Box(low, extent if low == 0 else binary(context, "-", extent, low, node.span), step)
+    return SliceIndex(low, extent if low == 0 else binary(context, "-", extent, low, node.span), step)
 
 
-def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None, high_node: syntax.Expr) -> Operand:
+def extent_between(
+    context: ElaborationContext, low: Operand, low_node: syntax.Expr | None, high_node: syntax.Expr
+) -> Operand:
     """The number of integers from `low` up to the upper bound. `x:x + 4` has extent 4 by its syntax, for any x."""
     match high_node:
-        case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.same(lhs, low_node):
+        case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.equal_syntax(lhs, low_node):
             return known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
         case _:
             high = known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
@@ -381,7 +385,7 @@ def extent_between(context: Context, low: Operand, low_node: syntax.Expr | None,
 
 
 @evaluates(syntax.Binary)
-def _binary(context: Context, node: syntax.Binary) -> Value:
+def _binary(context: ElaborationContext, node: syntax.Binary) -> Value:
     lhs = evaluate(context, node.lhs)
     if isinstance(lhs, Element):  # loaded before the right operand is evaluated
         lhs = context.load(lhs)
@@ -392,12 +396,12 @@ def _binary(context: Context, node: syntax.Binary) -> Value:
 
 
 @evaluates(syntax.Unary)
-def _unary(context: Context, node: syntax.Unary) -> Value:
+def _unary(context: ElaborationContext, node: syntax.Unary) -> Value:
     return unary(context, node.op, evaluate(context, node.operand), node.span)
 
 
 @evaluates(syntax.Compare)
-def _compare(context: Context, node: syntax.Compare) -> Value:
+def _compare(context: ElaborationContext, node: syntax.Compare) -> Value:
     """A chain of comparisons: `a < b < c` is `a < b and b < c`, with b evaluated once."""
     result: Value = None
     lhs = evaluate(context, node.first)
@@ -416,7 +420,7 @@ def _thunk(value: Value) -> Callable[[], Value]:
 
 
 @evaluates(syntax.BoolOp)
-def _bool_op(context: Context, node: syntax.BoolOp) -> Value:
+def _bool_op(context: ElaborationContext, node: syntax.BoolOp) -> Value:
     result = evaluate(context, node.values[0])
     for part in node.values[1:]:
         result = logical(context, node.op, result, lambda part=part: evaluate(context, part), part.span)
@@ -424,15 +428,17 @@ def _bool_op(context: Context, node: syntax.BoolOp) -> Value:
 
 
 @evaluates(syntax.IfExp)
-def _if_exp(context: Context, node: syntax.IfExp) -> Value:
+def _if_exp(context: ElaborationContext, node: syntax.IfExp) -> Value:
     test = evaluate(context, node.test)
     if pytime.is_python(test):
         return evaluate(context, node.body if test else node.orelse)
     condition = context.condition(test, node.test.span)
-    return if_then_else(context, condition, node.body, node.orelse, node.span)
+    return conditional_expression(context, condition, node.body, node.orelse, node.span)
 
 
-def if_then_else(context: Context, condition: SSAValue, then: syntax.Expr, orelse: syntax.Expr, span: Span) -> SSAValue:
+def conditional_expression(
+    context: ElaborationContext, condition: SSAValue, then: syntax.Expr, orelse: syntax.Expr, span: Span
+) -> SSAValue:
     """A conditional expression, each branch evaluated only if taken."""
     if dtype_of(condition.type).lanes != 1:
         raise span.error("the condition of if_then_else is a scalar, T.Select takes a vector")
@@ -443,12 +449,12 @@ def if_then_else(context: Context, condition: SSAValue, then: syntax.Expr, orels
         with context.builder.at(block):
             result = value if dtype is None else context.locate(span).cast(value, dtype)
             context.builder.insert(YieldOp(cast(SSAValue, result)))
-    type = cast(SSAValue, values[0]).type if dtype is None else type_of(dtype)
+    type = cast(SSAValue, values[0]).type if dtype is None else mlir_type(dtype)
     return context.locate(span).insert(IfThenElseOp(condition, type, Region(blocks[0]), Region(blocks[1]))).result
 
 
-def _in_block(context: Context, block: Block, node: syntax.Expr) -> Operand:
-    with context.nested(block):
+def _in_block(context: ElaborationContext, block: Block, node: syntax.Expr) -> Operand:
+    with context.emit_into(block):
         return context.operand(evaluate(context, node), node.span)
 
 
@@ -456,7 +462,7 @@ def _in_block(context: Context, block: Block, node: syntax.Expr) -> Operand:
 
 
 @evaluates(syntax.Call)
-def _call(context: Context, node: syntax.Call) -> Value:
+def _call(context: ElaborationContext, node: syntax.Call) -> Value:
     function = evaluate(context, node.func)
     if isinstance(function, Word) and (form := FORMS.get(path_of(function))) is not None:
         return _locate_errors(lambda: form(context, node), node.span)
@@ -475,7 +481,7 @@ def _locate_errors(run: Callable[[], Value], span: Span) -> Value:
         raise span.error(str(error)) from None
 
 
-def _keywords(context: Context, node: syntax.Call) -> dict[str, Value]:
+def _keywords(context: ElaborationContext, node: syntax.Call) -> dict[str, Value]:
     result: dict[str, Value] = {}
     for keyword in node.keywords:
         value = evaluate(context, keyword.value)
@@ -484,12 +490,14 @@ def _keywords(context: Context, node: syntax.Call) -> dict[str, Value]:
         elif isinstance(value, dict) and all(isinstance(k, str) for k in cast("dict[Value, Value]", value)):
             result.update(cast("dict[str, Value]", value))
         else:
-            raise keyword.span.error(f"expected a dictionary of arguments after **, got {describe(value)}")
+            raise keyword.span.error(f"expected a dictionary of arguments after **, got {describe_value(value)}")
     return result
 
 
 @calls(Word)
-def call_word(context: Context, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+def call_word(
+    context: ElaborationContext, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
     path = path_of(word)
     if (reader := WORDS.get(path)) is not None:
         if "dtype" in keywords and not takes_dtype(reader):
@@ -498,20 +506,22 @@ def call_word(context: Context, word: Word, span: Span, args: list[Value], keywo
             return check_dtype(context, call_reader(reader, str(word), context, span, args, keywords), dtype, span)
         return call_reader(reader, str(word), context, span, args, keywords)
     if (form := FORMS.get(path)) is not None:
-        held = tuple(syntax.Held(span, arg) for arg in args)
-        named = tuple(syntax.Keyword(span, name, syntax.Held(span, value)) for name, value in keywords.items())
-        return form(context, syntax.Call(span, syntax.Held(span, word), held, named))
+        held = tuple(syntax.EvaluatedExpr(span, arg) for arg in args)
+        named = tuple(syntax.Keyword(span, name, syntax.EvaluatedExpr(span, value)) for name, value in keywords.items())
+        return form(context, syntax.Call(span, syntax.EvaluatedExpr(span, word), held, named))
     if is_dtype(path):
         return call_reader(WORDS["<dtype>"], str(word), context, span, [path, *args], keywords)
     raise unknown_word(word, span)
 
 
 @calls(Method)
-def _call_method(context: Context, method: Method, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+def _call_method(
+    context: ElaborationContext, method: Method, span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
     return method.run(*args, **keywords)
 
 
-def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Value:
+def check_dtype(context: ElaborationContext, value: Value, dtype: Value, span: Span) -> Value:
     """The value of `T.exp(x, dtype="float32")` of v0.8-0.11; the type must equal the type inferred without `dtype`."""
     if not pytime.is_symbolic(value) or isinstance(value, PendingCall) or dtype in ("", "void"):
         return value
@@ -522,8 +532,8 @@ def check_dtype(context: Context, value: Value, dtype: Value, span: Span) -> Val
     return operand
 
 
-def _reject(what: str) -> Callable[[Context, syntax.Expr], Value]:
-    def refuse(context: Context, node: syntax.Expr) -> Value:
+def _reject(what: str) -> Callable[[ElaborationContext, syntax.Expr], Value]:
+    def refuse(context: ElaborationContext, node: syntax.Expr) -> Value:
         raise node.span.error(f"{what} has no place here")
 
     return refuse

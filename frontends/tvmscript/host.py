@@ -13,26 +13,38 @@ from ...core.errors import ParseError
 from ...dialects.tir import HandleType, Operand
 from . import pytime
 from .arithmetic import binary, index_of, is_zero, known, operate, unary
-from .context import Context
+from .context import ElaborationContext
 from .dispatch import apply, calls
 from .expressions import as_range, attribute_of
 from .pointers import buffer_of_pointer
-from .pytime import captured, is_symbolic
+from .pytime import is_symbolic, to_script_value
 from .quoting import quote
-from .values import Box, Buffer, Closure, Deferred, Element, FunctionRef, Macro, Method, Quoted, Value, describe
+from .values import (
+    BufferValue,
+    Closure,
+    Deferred,
+    Element,
+    FunctionRef,
+    Macro,
+    Method,
+    Quoted,
+    SliceIndex,
+    Value,
+    describe_value,
+)
 
 Reading = tuple["Context", Span]
 _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 
-def present_reading() -> Reading | None:
+def current_host_call() -> Reading | None:
     """The context and call site for which a host function currently runs; None outside of such a call."""
     return _READING.get()
 
 
 @calls(object)
 def _call_python(
-    context: Context, function: Callable[..., Any], span: Span, args: list[Value], keywords: dict[str, Value]
+    context: ElaborationContext, function: Callable[..., Any], span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """The result of a call of a Python function: a builtin, or a host function."""
     name = next((n for n, f in pytime.BUILTINS.items() if f is function), None)
@@ -44,7 +56,7 @@ def _call_python(
     return pytime.call_builtin(name, args, keywords, span)
 
 
-def _sum(context: Context, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
+def _sum(context: ElaborationContext, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
     """The value of `sum(...)` over numbers and expressions."""
     if rest:
         raise span.error(f"sum takes at most 2 arguments, got {len(rest) + 2}")
@@ -56,7 +68,7 @@ def _sum(context: Context, span: Span, items: Value = (), start: Value = 0, *res
 
 
 def _call_host(
-    context: Context, function: Callable[..., Any], span: Span, args: list[Value], keywords: dict[str, Value]
+    context: ElaborationContext, function: Callable[..., Any], span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Calls a host function; it receives expressions and buffers as proxies with Python's operators."""
     wrapped = [Proxy.wrap(arg, context, span) for arg in args]
@@ -79,26 +91,26 @@ class Proxy:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
     __iter__ = None
 
-    def __init__(self, value: Value, context: Context, span: Span):
+    def __init__(self, value: Value, context: ElaborationContext, span: Span):
         self._value = value
         self._context = context
         self._span = span
 
     @staticmethod
-    def wrap(value: Value, context: Context, span: Span) -> Any:
+    def wrap(value: Value, context: ElaborationContext, span: Span) -> Any:
         value = quote(context, value)
         match value:
             case tuple() | list():
                 return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             case Method() | Closure() | Macro() | FunctionRef():
                 return Proxy(value, context, span)
-            case _ if is_symbolic(value) or isinstance(value, Buffer):
+            case _ if is_symbolic(value) or isinstance(value, BufferValue):
                 return Proxy(value, context, span)
             case _:
                 return value
 
     @staticmethod
-    def unwrap(value: Any, context: Context, span: Span) -> Value:
+    def unwrap(value: Any, context: ElaborationContext, span: Span) -> Value:
         if isinstance(value, Proxy):
             return value._value
         if isinstance(value, tuple | list):
@@ -106,7 +118,7 @@ class Proxy:
         if isinstance(value, dict):
             items = cast("dict[Any, Any]", value).items()
             return {key: Proxy.unwrap(item, context, span) for key, item in items}
-        value = captured(value)
+        value = to_script_value(value)
         return value.run(context, span) if isinstance(value, Deferred) else value
 
     def _wrap(self, value: Value) -> Any:
@@ -150,13 +162,13 @@ def _unwrap_index(proxy: Proxy, index: Any) -> Value:
     return unwrap(index)
 
 
-def _item_of(context: Context, value: Value, indices: tuple[Value, ...], span: Span) -> Value:
+def _item_of(context: ElaborationContext, value: Value, indices: tuple[Value, ...], span: Span) -> Value:
     """The element `value[indices]` for a host function."""
     if isinstance(value, SSAValue) and isinstance(value.type, HandleType):
         value = buffer_of_pointer(context, value, span)
-    if not isinstance(value, Buffer):
-        raise span.error(f"only buffers and Python's lists have items, got {describe(value)}")
-    subscripts: list[Operand | Quoted | Box] = []
+    if not isinstance(value, BufferValue):
+        raise span.error(f"only buffers and Python's lists have items, got {describe_value(value)}")
+    subscripts: list[Operand | Quoted | SliceIndex] = []
     for index in indices:
         if isinstance(index, slice):
             subscripts.append(_box_of(context, value, len(subscripts), index, span))
@@ -165,7 +177,7 @@ def _item_of(context: Context, value: Value, indices: tuple[Value, ...], span: S
     return Element(value, tuple(subscripts), span)
 
 
-def _box_of(context: Context, buffer: Buffer, dimension: int, index: slice, span: Span) -> Box:
+def _box_of(context: ElaborationContext, buffer: BufferValue, dimension: int, index: slice, span: Span) -> SliceIndex:
     if dimension >= len(buffer.shape):
         raise span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got more indices")
     low = 0 if index.start is None else index_of(context, index.start, span)
@@ -173,7 +185,7 @@ def _box_of(context: Context, buffer: Buffer, dimension: int, index: slice, span
     step = 1 if index.step is None else context.integer(index.step, span, "the step of a slice")
     if step < 1:
         raise span.error(f"step {step} of a slice, expected a positive one")
-    return Box(low, high if is_zero(low) else binary(context, "-", high, low, span), step)
+    return SliceIndex(low, high if is_zero(low) else binary(context, "-", high, low, span), step)
 
 
 def _operator(op: str, swapped: bool = False) -> Callable[[Proxy, Any], Any]:

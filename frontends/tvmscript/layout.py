@@ -22,13 +22,13 @@ _UNSUPPORTED_KEYWORDS = frozenset(
 )
 
 
-def span_of(token: Token, last: Token | None = None) -> Span:
+def token_span(token: Token, last: Token | None = None) -> Span:
     """The span from the start of a token to its end, or to the end of `last`."""
     last = token if last is None else last
     return Span(SOURCE.get(), token.line or 1, token.column or 1, last.end_line or last.line or 1, last.end_column or 1)
 
 
-class Layout:
+class IndentationFilter:
     """The post-lexer for lark: drops leading newlines and newlines inside brackets, and inserts _INDENT and _DEDENT.
 
     The text as a whole may be indented. Brackets are checked here, since the message can name both of a pair.
@@ -68,17 +68,17 @@ def _check_brackets(tokens: list[Token], complete: bool) -> None:
         elif (opener := _OPENER_OF.get(token.value)) is not None:
             _check_closer(token, opened.pop() if opened else None, opener)
         elif token.type == "NAME" and token.value in _UNSUPPORTED_KEYWORDS:
-            raise span_of(token).error(f"{token.value!r} is not part of TVMScript")
+            raise token_span(token).error(f"{token.value!r} is not part of TVMScript")
     if complete and opened:
-        raise span_of(opened[-1]).error(f"{opened[-1].value!r} was never closed")
+        raise token_span(opened[-1]).error(f"{opened[-1].value!r} was never closed")
 
 
 def _check_closer(closer: Token, opened: Token | None, opener: str) -> None:
     if opened is None:
-        raise span_of(closer).error(f"unmatched {closer.value!r}")
+        raise token_span(closer).error(f"unmatched {closer.value!r}")
     if opened.value != opener:
         where = f" on line {opened.line}" if opened.line != closer.line else ""
-        raise span_of(closer).error(
+        raise token_span(closer).error(
             f"expected {_CLOSERS[opened.value]!r} to close {opened.value!r}{where}, got {closer.value!r}"
         )
 
@@ -123,7 +123,7 @@ def _change_of_level(levels: list[int], newline: Token, token: Token) -> Iterato
     while width < levels[-1]:
         levels.pop()
         if not levels or width > levels[-1]:
-            raise span_of(token).error("this line's indentation matches no enclosing block")
+            raise token_span(token).error("this line's indentation matches no enclosing block")
         yield _synthetic_token("_DEDENT", token)
 
 

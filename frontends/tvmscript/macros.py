@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from ...core.diagnostics import Span, did_you_mean
 from . import syntax
-from .context import Context
+from .context import ElaborationContext
 from .dispatch import calls, evaluate, evaluates, run_statements
 from .quoting import quote
 from .syntax import ParamKind
-from .values import Closure, Expanded, Lazy, Macro, Scope, Value, Word, describe
+from .values import Closure, Lazy, Macro, MacroResult, NameScope, Value, Word, describe_value
 from .vocabulary import path_of
 
 # ---- definitions
 
 
-def read_macro(context: Context, node: syntax.FunctionDef, scope: Scope) -> Macro | None:
+def read_macro(context: ElaborationContext, node: syntax.FunctionDef, scope: NameScope) -> Macro | None:
     """The macro of a function with `@T.macro`, `@T.macro(hygienic=False)` or `@T.inline`; None without such a
     decorator.
 
@@ -35,7 +35,7 @@ def read_macro(context: Context, node: syntax.FunctionDef, scope: Scope) -> Macr
     return define_macro(node, scope, hygienic)
 
 
-def define_macro(node: syntax.FunctionDef, scope: Scope, hygienic: bool) -> Macro:
+def define_macro(node: syntax.FunctionDef, scope: NameScope, hygienic: bool) -> Macro:
     """The macro of a function; the defaults of its parameters are evaluated lazily."""
     if node.type_params:
         raise node.name_span.error(f"the macro {node.name!r} has type parameters, which only a prim_func can have")
@@ -43,7 +43,7 @@ def define_macro(node: syntax.FunctionDef, scope: Scope, hygienic: bool) -> Macr
     return Macro(node, scope, hygienic, defaults)
 
 
-def _read_hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool:
+def _read_hygienic(context: ElaborationContext, word: Word, decorator: syntax.Call) -> bool:
     if decorator.args:
         raise decorator.args[0].span.error(f"{word} takes no positional arguments")
     hygienic: Value = True
@@ -52,12 +52,12 @@ def _read_hygienic(context: Context, word: Word, decorator: syntax.Call) -> bool
             raise keyword.span.error(f"{word} has no parameter {keyword.name!r}")
         hygienic = evaluate(context, keyword.value)
     if not isinstance(hygienic, bool):
-        raise decorator.span.error(f"expected True or False for hygienic, got {describe(hygienic)}")
+        raise decorator.span.error(f"expected True or False for hygienic, got {describe_value(hygienic)}")
     return hygienic
 
 
 @evaluates(syntax.Lambda)
-def _close_over(context: Context, node: syntax.Lambda) -> Closure:
+def _close_over(context: ElaborationContext, node: syntax.Lambda) -> Closure:
     """The closure of a lambda: defaults are evaluated now, names are resolved at each call."""
     defaults = {param.name: evaluate(context, param.default) for param in node.params if param.default is not None}
     return Closure(node, context.scope, defaults)
@@ -67,7 +67,9 @@ def _close_over(context: Context, node: syntax.Lambda) -> Closure:
 
 
 @calls(Macro)
-def _expand_macro(context: Context, macro: Macro, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
+def _expand_macro(
+    context: ElaborationContext, macro: Macro, span: Span, args: list[Value], keywords: dict[str, Value]
+) -> Value:
     """Emits the statements of a macro at its call.
 
     Frames that the macro opens as statements (`T.attr(...)`, `T.launch_thread(...)`) stay open after the call. From the
@@ -83,28 +85,28 @@ def _expand_macro(context: Context, macro: Macro, span: Span, args: list[Value],
     context.module.calls[id(macro.node)] += 1
     saved, context.block_suffix = context.block_suffix, f"_{count}" if count else ""
     try:
-        with context.expansion(repr(name), span), context.scoped(macro.scope if macro.hygienic else None, True):
+        with context.expansion(repr(name), span), context.open_scope(macro.scope if macro.hygienic else None, True):
             context.scope.names.update(arguments)
-            with context.scoped():
+            with context.open_scope():
                 run_statements(context, macro.node.body)
     finally:
         context.block_suffix = saved
-    return Expanded(name)
+    return MacroResult(name)
 
 
 @calls(Closure)
 def _call_closure(
-    context: Context, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
+    context: ElaborationContext, closure: Closure, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """The value of a lambda's body for the given arguments."""
     arguments = _bind(context, "the lambda", closure.node.params, span, args, keywords, closure.defaults)
-    with context.expansion("the lambda", span), context.scoped(closure.scope, True):
+    with context.expansion("the lambda", span), context.open_scope(closure.scope, True):
         context.scope.names.update(arguments)
         return evaluate(context, closure.node.body)
 
 
 def _bind(
-    context: Context, what: str, params: tuple[syntax.Param, ...], span: Span, args: list[Value],
+    context: ElaborationContext, what: str, params: tuple[syntax.Param, ...], span: Span, args: list[Value],
     keywords: dict[str, Value], defaults: Mapping[str, Value],
 ) -> dict[str, Value]:  # fmt: skip
     """The value of each parameter in a call, by Python's rules."""
@@ -123,7 +125,7 @@ def _bind(
 
 
 def _argument(
-    context: Context, what: str, param: syntax.Param, span: Span, rest: Iterator[Value], named: dict[str, Value],
+    context: ElaborationContext, what: str, param: syntax.Param, span: Span, rest: Iterator[Value], named: dict[str, Value],
     defaults: Mapping[str, Value],
 ) -> Value:  # fmt: skip
     """The value of the next parameter, removed from the remaining arguments."""

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from ...core import dtypes
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...dialects.tir import (
     FLOAT_UNARY,
     INT_UNARY,
@@ -22,12 +22,12 @@ from ...dialects.tir import (
 )
 from . import pytime, syntax
 from .arithmetic import binary, cast_to, common_dtype, logical
-from .context import Context
+from .context import ElaborationContext
 from .dispatch import evaluate
-from .expressions import check_dtype, if_then_else
+from .expressions import check_dtype, conditional_expression
 from .quoting import quote
 from .statements import let_frame
-from .values import Meta, Range, TypeAnnotation, Value, Variable, Word
+from .values import IntegerRange, Meta, TypeAnnotation, Value, Variable, Word
 from .vocabulary import bind_arguments, call_reader, form, path_of, word
 
 # ---- types
@@ -35,7 +35,7 @@ from .vocabulary import bind_arguments, call_reader, form, path_of, word
 
 @word("<dtype>")
 def _dtype(
-    context: Context, span: Span, name: str, value: Value = None, scope: Value = None, **keywords: Value
+    context: ElaborationContext, span: Span, name: str, value: Value = None, scope: Value = None, **keywords: Value
 ) -> Value:
     """A data type as a function: `T.float32(x)` converts, `T.int32()` creates a variable, `T.handle("float32",
     "shared")` a pointer.
@@ -49,7 +49,7 @@ def _dtype(
         raise span.error(f"T.{name} takes at most 1 argument, got 2")
     dtype = parse_dtype(name)
     if value is None:
-        return Variable(type_of(dtype), span)
+        return Variable(mlir_type(dtype), span)
     if isinstance(value, str):
         return _float_from_text(context, span, dtype, value)
     return cast_to(context, _fit_literal(value, dtype, span), dtype, span)
@@ -70,7 +70,7 @@ def _fit_literal(value: Value, dtype: DType, span: Span) -> Value:
     return value
 
 
-def _float_from_text(context: Context, span: Span, dtype: DType, text: str) -> SSAValue:
+def _float_from_text(context: ElaborationContext, span: Span, dtype: DType, text: str) -> SSAValue:
     """The constant of `T.float32("inf")`, `T.float32("nan")`."""
     try:
         return context.locate(span).const(float(text), dtype)
@@ -79,51 +79,55 @@ def _float_from_text(context: Context, span: Span, dtype: DType, text: str) -> S
 
 
 def _handle(
-    context: Context, span: Span, dtype: Value = None, storage_scope: Value = "global", is_size_var: Value = False
+    context: ElaborationContext,
+    span: Span,
+    dtype: Value = None,
+    storage_scope: Value = "global",
+    is_size_var: Value = False,
 ) -> Value:
     memory_scope = context.string(storage_scope, span, "the scope")
     if pytime.is_symbolic(dtype):
         return dtype
-    element = None if dtype is None or dtype in ("void", "handle") else type_of(context.dtype(dtype, span))
+    element = None if dtype is None or dtype in ("void", "handle") else mlir_type(context.dtype(dtype, span))
     return Variable(HandleType(element, memory_scope), span)
 
 
 @word("var")
-def _var(context: Context, span: Span, dtype: Value = "int32", name: Value = "") -> Value:
+def _var(context: ElaborationContext, span: Span, dtype: Value = "int32", name: Value = "") -> Value:
     """A variable: `T.var("int32")` of v0.8-0.11."""
     return Variable(context.type(dtype, span), span)
 
 
 @word("type_annotation")
-def _type_annotation(context: Context, span: Span, dtype: Value) -> Value:
+def _type_annotation(context: ElaborationContext, span: Span, dtype: Value) -> Value:
     return TypeAnnotation(context.type(dtype, span))
 
 
 @word("Ptr")
-def _ptr(context: Context, span: Span, dtype: Value, scope: Value = "global") -> Value:
+def _ptr(context: ElaborationContext, span: Span, dtype: Value, scope: Value = "global") -> Value:
     """A pointer type: `T.Ptr[T.float32]` of v0.9-0.11."""
-    return TypeAnnotation(HandleType(type_of(context.dtype(dtype, span)), context.string(scope, span, "the scope")))
+    return TypeAnnotation(HandleType(mlir_type(context.dtype(dtype, span)), context.string(scope, span, "the scope")))
 
 
 @word("const")
-def _const(context: Context, span: Span, value: Value, dtype: Value = None) -> Value:
+def _const(context: ElaborationContext, span: Span, value: Value, dtype: Value = None) -> Value:
     return context.expr(value, span) if dtype is None else cast_to(context, value, dtype, span)
 
 
 @word("Cast")
-def _cast_dtype_first(context: Context, span: Span, dtype: Value, value: Value) -> Value:
+def _cast_dtype_first(context: ElaborationContext, span: Span, dtype: Value, value: Value) -> Value:
     return cast_to(context, value, dtype, span)
 
 
 @word("cast")
-def _cast(context: Context, span: Span, value: Value, dtype: Value) -> Value:
+def _cast(context: ElaborationContext, span: Span, value: Value, dtype: Value) -> Value:
     if isinstance(value, str) and not isinstance(dtype, str):  # in the argument order of T.Cast
         value, dtype = dtype, value
     return cast_to(context, value, dtype, span)
 
 
 @word("reinterpret")
-def _reinterpret(context: Context, span: Span, *args: Value, dtype: Value = None) -> Value:
+def _reinterpret(context: ElaborationContext, span: Span, *args: Value, dtype: Value = None) -> Value:
     """`T.reinterpret("int32", x)`, and `T.reinterpret(x, dtype="int32")` of v0.8-0.11."""
     if len(args) != (2 if dtype is None else 1):
         raise span.error("T.reinterpret takes a type and a value")
@@ -136,7 +140,7 @@ def _reinterpret(context: Context, span: Span, *args: Value, dtype: Value = None
 
 
 @word("target")
-def _target(context: Context, span: Span, config: Value, host: Value = None) -> Value:
+def _target(context: ElaborationContext, span: Span, config: Value, host: Value = None) -> Value:
     if host is not None:
         raise span.error("T.target with a host is not supported")
     if isinstance(config, str):
@@ -148,17 +152,17 @@ def _target(context: Context, span: Span, config: Value, host: Value = None) -> 
 
 
 @word("meta_var")
-def _meta_var(context: Context, span: Span, value: Value) -> Value:
+def _meta_var(context: ElaborationContext, span: Span, value: Value) -> Value:
     """A marker that binds a name to the value itself: a Python value, or an expression recomputed at each use."""
     return Meta(quote(context, value))
 
 
 @word("Range")
-def _range(context: Context, span: Span, low: Value, high: Value = None) -> Value:
+def _range(context: ElaborationContext, span: Span, low: Value, high: Value = None) -> Value:
     if high is None:
-        return Range(0, context.index(low, span))
+        return IntegerRange(0, context.index(low, span))
     first, last = context.index(low, span), context.index(high, span)
-    return Range(first, last if first == 0 else cast(Operand, binary(context, "-", last, first, span)))
+    return IntegerRange(first, last if first == 0 else cast(Operand, binary(context, "-", last, first, span)))
 
 
 # ---- operators
@@ -187,14 +191,14 @@ def _register_operators() -> None:
 
 
 def _operator_reader(op: str) -> Callable[..., Value]:
-    def read(context: Context, span: Span, a: Value, b: Value) -> Value:
+    def read(context: ElaborationContext, span: Span, a: Value, b: Value) -> Value:
         return binary(context, op, a, b, span)
 
     return read
 
 
 def _binary_reader(function: str) -> Callable[..., Value]:
-    def read(context: Context, span: Span, a: Value, b: Value, *rest: Value) -> Value:
+    def read(context: ElaborationContext, span: Span, a: Value, b: Value, *rest: Value) -> Value:
         if rest and function not in ("min", "max"):
             raise span.error("expected two operands")
         result: Operand = _number(context, a, span)
@@ -215,7 +219,7 @@ def _promote_literals(function: str, lhs: Operand, rhs: Operand) -> tuple[Operan
     return lhs, rhs
 
 
-def _number(context: Context, value: Value, span: Span) -> Operand:
+def _number(context: ElaborationContext, value: Value, span: Span) -> Operand:
     operand = context.operand(value, span)
     if isinstance(operand, SSAValue) and isinstance(operand.type, HandleType):
         raise span.error("expected a number, got a pointer")
@@ -223,7 +227,7 @@ def _number(context: Context, value: Value, span: Span) -> Operand:
 
 
 def _unary_reader(function: str) -> Callable[..., Value]:
-    def read(context: Context, span: Span, x: Value) -> Value:
+    def read(context: ElaborationContext, span: Span, x: Value) -> Value:
         return context.locate(span).unary(function, _number(context, x, span))
 
     return read
@@ -232,7 +236,7 @@ def _unary_reader(function: str) -> Callable[..., Value]:
 def _intrinsic_reader(name: str) -> Callable[..., Value]:
     arity, _ = INTRINSICS[name]
 
-    def read(context: Context, span: Span, *args: Value) -> Value:
+    def read(context: ElaborationContext, span: Span, *args: Value) -> Value:
         if len(args) != arity:
             raise span.error(f"T.{name} takes {arity} arguments, got {len(args)}")
         operands = [context.operand(arg, span) for arg in args]
@@ -241,7 +245,9 @@ def _intrinsic_reader(name: str) -> Callable[..., Value]:
     return read
 
 
-def _intrinsic_operands(context: Context, name: str, operands: Sequence[Operand], span: Span) -> Sequence[Operand]:
+def _intrinsic_operands(
+    context: ElaborationContext, name: str, operands: Sequence[Operand], span: Span
+) -> Sequence[Operand]:
     """The operands of an intrinsic after promotion: sigmoid and exp10 take floats; hypot and similar functions take two
     operands of one type.
     """
@@ -266,12 +272,12 @@ _register_operators()
 
 
 @word("fma")
-def _fma(context: Context, span: Span, a: Value, b: Value, c: Value) -> Value:
+def _fma(context: ElaborationContext, span: Span, a: Value, b: Value, c: Value) -> Value:
     return context.locate(span).fma(*(_number(context, x, span) for x in (a, b, c)))
 
 
 @word("Div", "div")
-def _div(context: Context, span: Span, a: Value, b: Value) -> Value:
+def _div(context: ElaborationContext, span: Span, a: Value, b: Value) -> Value:
     """TIR's Div: the quotient of floats, or the integer quotient rounded towards zero."""
     left, right = _number(context, a, span), _number(context, b, span)
     floats = [isinstance(x, float) or (isinstance(x, SSAValue) and dtype_of(x.type).is_float) for x in (left, right)]
@@ -279,17 +285,17 @@ def _div(context: Context, span: Span, a: Value, b: Value) -> Value:
 
 
 @word("ceildiv")
-def _ceildiv(context: Context, span: Span, a: Value, b: Value) -> Value:
+def _ceildiv(context: ElaborationContext, span: Span, a: Value, b: Value) -> Value:
     return binary(context, "//", binary(context, "+", a, binary(context, "-", b, 1, span), span), b, span)
 
 
 @word("Not")
-def _not(context: Context, span: Span, a: Value) -> Value:
+def _not(context: ElaborationContext, span: Span, a: Value) -> Value:
     return context.locate(span).logical_not(context.condition(a, span))
 
 
 @word("bitwise_not")
-def _bitwise_not(context: Context, span: Span, x: Value) -> Value:
+def _bitwise_not(context: ElaborationContext, span: Span, x: Value) -> Value:
     operand = context.number(x, span)
     if dtype_of(operand.type).is_float:
         raise span.error("T.bitwise_not needs an integer")
@@ -297,7 +303,7 @@ def _bitwise_not(context: Context, span: Span, x: Value) -> Value:
 
 
 @form("And", "Or")
-def _and_or(context: Context, node: syntax.Call) -> Value:
+def _and_or(context: ElaborationContext, node: syntax.Call) -> Value:
     """`T.And(a, b)`: evaluates b only if a does not decide, as `and` does."""
     name = _word_of(context, node)
     if len(node.args) < 2 or node.keywords:
@@ -310,12 +316,12 @@ def _and_or(context: Context, node: syntax.Call) -> Value:
     return result
 
 
-def _word_of(context: Context, node: syntax.Call) -> str:
+def _word_of(context: ElaborationContext, node: syntax.Call) -> str:
     return path_of(cast(Word, evaluate(context, node.func)))
 
 
 @word("Select")
-def _select(context: Context, span: Span, condition: Value, true_value: Value, false_value: Value) -> Value:
+def _select(context: ElaborationContext, span: Span, condition: Value, true_value: Value, false_value: Value) -> Value:
     test = context.condition(condition, span)
     then, orelse = context.operand(true_value, span), context.operand(false_value, span)
     if common_dtype(then, orelse, span) is None:
@@ -324,11 +330,11 @@ def _select(context: Context, span: Span, condition: Value, true_value: Value, f
 
 
 @form("if_then_else")
-def _if_then_else(context: Context, node: syntax.Call) -> Value:
+def _if_then_else(context: ElaborationContext, node: syntax.Call) -> Value:
     bound = bind_arguments(_if_then_else_parameters, "T.if_then_else", node.span, node.args, _nodes(node))
     condition, then, orelse = bound.args[:3]
     test = evaluate(context, condition)
-    result = if_then_else(context, context.condition(test, condition.span), then, orelse, node.span)
+    result = conditional_expression(context, context.condition(test, condition.span), then, orelse, node.span)
     if "dtype" in bound.arguments:
         return check_dtype(context, result, evaluate(context, bound.arguments["dtype"]), node.span)
     return result
@@ -345,7 +351,7 @@ def _nodes(node: syntax.Call) -> dict[str, syntax.Expr]:
 
 
 @form("Let", "let")
-def _let(context: Context, node: syntax.Call) -> Value:
+def _let(context: ElaborationContext, node: syntax.Call) -> Value:
     """`T.Let(x + 1, where={x: 3})`, and v0.8's `T.let(x, 3, x + 1)`; with two arguments the statement `T.let(x, 3)`."""
     keywords = _nodes(node)
     if "where" in keywords:
@@ -362,9 +368,12 @@ def _let(context: Context, node: syntax.Call) -> Value:
 
 
 def _let_in(
-    context: Context, node: syntax.Call, pairs: Sequence[tuple[syntax.Expr | None, syntax.Expr]], body: syntax.Expr
+    context: ElaborationContext,
+    node: syntax.Call,
+    pairs: Sequence[tuple[syntax.Expr | None, syntax.Expr]],
+    body: syntax.Expr,
 ) -> Value:
-    with context.nested():
+    with context.emit_into():
         for key, value in pairs:
             if not isinstance(key, syntax.Name):
                 raise node.span.error("expected the name of a variable in T.Let")
@@ -377,13 +386,13 @@ def _let_in(
 
 
 @word("Ramp", "ramp")
-def _ramp(context: Context, span: Span, base: Value, stride: Value, lanes: Value) -> Value:
+def _ramp(context: ElaborationContext, span: Span, base: Value, stride: Value, lanes: Value) -> Value:
     low, step = context.index(base, span), context.index(stride, span)
     return context.locate(span).ramp(low, step, context.lanes(lanes, span))
 
 
 @word("Broadcast", "broadcast")
-def _broadcast(context: Context, span: Span, value: Value, lanes: Value) -> Value:
+def _broadcast(context: ElaborationContext, span: Span, value: Value, lanes: Value) -> Value:
     scalar = context.number(value, span)
     if dtype_of(scalar.type).lanes != 1:
         raise span.error("T.Broadcast takes a scalar")
@@ -391,7 +400,7 @@ def _broadcast(context: Context, span: Span, value: Value, lanes: Value) -> Valu
 
 
 @word("Shuffle")
-def _shuffle(context: Context, span: Span, vectors: Value, indices: Value) -> Value:
+def _shuffle(context: ElaborationContext, span: Span, vectors: Value, indices: Value) -> Value:
     if not isinstance(vectors, list | tuple) or not isinstance(indices, list | tuple) or not vectors or not indices:
         raise span.error("T.Shuffle takes a list of vectors and a list of lanes")
     parts = [context.number(vector, span) for vector in cast("list[Value]", vectors)]
@@ -408,19 +417,19 @@ def _shuffle(context: Context, span: Span, vectors: Value, indices: Value) -> Va
 
 
 @word("min_value")
-def _min_value(context: Context, span: Span, dtype: Value) -> Value:
+def _min_value(context: ElaborationContext, span: Span, dtype: Value) -> Value:
     type = context.dtype(dtype, span)
     return context.locate(span).const(dtypes.min_value(type.scalar), type)
 
 
 @word("max_value")
-def _max_value(context: Context, span: Span, dtype: Value) -> Value:
+def _max_value(context: ElaborationContext, span: Span, dtype: Value) -> Value:
     type = context.dtype(dtype, span)
     return context.locate(span).const(dtypes.max_value(type.scalar), type)
 
 
 @word("infinity")
-def _infinity(context: Context, span: Span, dtype: Value) -> Value:
+def _infinity(context: ElaborationContext, span: Span, dtype: Value) -> Value:
     type = context.dtype(dtype, span)
     if not type.is_float:
         raise span.error(f"there is no infinity of type {type}")

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, dtype_of, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type
 from ...dialects.tir import (
     AllocateConstOp,
     AllocateOp,
@@ -25,12 +25,12 @@ from ...dialects.tir import (
 )
 from .buffer_arguments import read_shape
 from .buffers import register
-from .context import Context
-from .values import Buffer, Element, Value
+from .context import ElaborationContext
+from .values import BufferValue, Element, Value
 from .vocabulary import word
 
 
-def buffer_of_pointer(context: Context, pointer: SSAValue, span: Span) -> Buffer:
+def buffer_of_pointer(context: ElaborationContext, pointer: SSAValue, span: Span) -> BufferValue:
     """The buffer of `p[i]` in v0.9-0.11: a pointer from `T.allocate` is indexed like a buffer of its shape."""
     memory = context.memories.get(pointer)
     if memory is None:
@@ -39,8 +39,14 @@ def buffer_of_pointer(context: Context, pointer: SSAValue, span: Span) -> Buffer
 
 
 def _view(
-    context: Context, key: SSAValue, element: DType, shape: Sequence[Mixed], source: SSAValue, span: Span, scope: str
-) -> Buffer:
+    context: ElaborationContext,
+    key: SSAValue,
+    element: DType,
+    shape: Sequence[Mixed],
+    source: SSAValue,
+    span: Span,
+    scope: str,
+) -> BufferValue:
     """A buffer over the memory of `source` (a pointer or a buffer), declared once, right after it."""
     view = context.views.get((key, element))
     if view is not None and view.shape == list(shape):
@@ -49,14 +55,14 @@ def _view(
         builder = context.locate(span)
         pointer = source if isinstance(source.type, HandleType) else builder.insert(BufferDataOp(source)).pointer
         name = _name_of(context, source)
-        op = builder.insert(DeclBufferOp(name, pointer, type_of(element), shape, space=memory_space(scope)))
+        op = builder.insert(DeclBufferOp(name, pointer, mlir_type(element), shape, space=memory_space(scope)))
     buffer = register(context, op, scope)
     del context.namers[op.buffer]
     context.views[key, element] = buffer
     return buffer
 
 
-def _point_after(context: Context, value: SSAValue) -> InsertPoint:
+def _point_after(context: ElaborationContext, value: SSAValue) -> InsertPoint:
     if isinstance(value.owner, Operation):
         return InsertPoint.after(value.owner)
     if context.symbols:
@@ -64,7 +70,7 @@ def _point_after(context: Context, value: SSAValue) -> InsertPoint:
     return InsertPoint.at_start(value.owner)
 
 
-def _name_of(context: Context, value: SSAValue) -> str:
+def _name_of(context: ElaborationContext, value: SSAValue) -> str:
     match value.owner:
         case AllocateOp(var_name=name) | AllocateConstOp(var_name=name):
             return name.data
@@ -72,7 +78,7 @@ def _name_of(context: Context, value: SSAValue) -> str:
             return context.buffers[value].name if value in context.buffers else "buffer"
 
 
-def _flat(context: Context, pointer: SSAValue, dtype: DType, span: Span) -> Buffer:
+def _flat(context: ElaborationContext, pointer: SSAValue, dtype: DType, span: Span) -> BufferValue:
     """The memory behind a pointer as a one-dimensional buffer of scalars of `dtype`."""
     element = dtype.scalar
     if isinstance(pointer.owner, BufferDataOp):
@@ -89,7 +95,7 @@ def _flat(context: Context, pointer: SSAValue, dtype: DType, span: Span) -> Buff
     return _view(context, pointer, element, [size], pointer, span, memory.scope)
 
 
-def _span_of_buffer(buffer: Buffer, element: DType, span: Span) -> Mixed:
+def _span_of_buffer(buffer: BufferValue, element: DType, span: Span) -> Mixed:
     """The number of elements that a buffer spans, gaps included, in units of `element`."""
     if buffer.strides is None and buffer.offset == 0 and len(buffer.shape) == 1 and buffer.dtype == element:
         return buffer.shape[0]
@@ -115,7 +121,9 @@ def _rescale(count: int, have: DType, want: DType) -> int:
 
 
 @word("load")
-def _load(context: Context, span: Span, dtype: Value, var: Value, index: Value, predicate: Value = True) -> Value:
+def _load(
+    context: ElaborationContext, span: Span, dtype: Value, var: Value, index: Value, predicate: Value = True
+) -> Value:
     type = context.dtype(dtype, span)
     buffer = _flat(context, context.pointer(var, span), type, span)
     position = _vector_index(context, index, type, span)
@@ -123,7 +131,9 @@ def _load(context: Context, span: Span, dtype: Value, var: Value, index: Value, 
 
 
 @word("store")
-def _store(context: Context, span: Span, var: Value, index: Value, value: Value, predicate: Value = True) -> Value:
+def _store(
+    context: ElaborationContext, span: Span, var: Value, index: Value, value: Value, predicate: Value = True
+) -> Value:
     pointer = context.pointer(var, span)
     position = context.number(index, span)
     if not dtype_of(position.type).is_int:
@@ -145,14 +155,14 @@ def _pointee(pointer: SSAValue, span: Span) -> DType:
         raise span.error("expected a pointer to a known type") from None
 
 
-def _vector_index(context: Context, index: Value, dtype: DType, span: Span) -> SSAValue:
+def _vector_index(context: ElaborationContext, index: Value, dtype: DType, span: Span) -> SSAValue:
     position = context.number(index, span)
     if dtype_of(position.type).lanes != dtype.lanes or not dtype_of(position.type).is_int:
         raise span.error(f"an index of type {dtype_of(position.type)} for a value of type {dtype}")
     return position
 
 
-def predicate_of(context: Context, value: Value, span: Span) -> SSAValue | None:
+def predicate_of(context: ElaborationContext, value: Value, span: Span) -> SSAValue | None:
     """The predicate of an access; None if it is constantly true in all lanes."""
     if value is True or value is None:
         return None
@@ -162,7 +172,7 @@ def predicate_of(context: Context, value: Value, span: Span) -> SSAValue | None:
 
 @word("buffer_store")
 def _buffer_store(
-    context: Context, span: Span, buffer: Value, value: Value, indices: Value, predicate: Value = None
+    context: ElaborationContext, span: Span, buffer: Value, value: Value, indices: Value, predicate: Value = None
 ) -> Value:
     target = context.buffer(buffer, span)
     subscripts = tuple(context.index(i, span) for i in (indices if isinstance(indices, list | tuple) else [indices]))
@@ -175,26 +185,35 @@ def _buffer_store(
 
 
 @word("tvm_stack_make_shape")
-def _make_shape(context: Context, span: Span, *extents: Value) -> Value:
+def _make_shape(context: ElaborationContext, span: Span, *extents: Value) -> Value:
     return read_shape(context, list(extents), span)
 
 
 @word("tvm_stack_make_array")
 def _make_array(
-    context: Context, span: Span, data: Value, shape: Value, strides: Value, ndim: Value, dtype: Value, offset: Value
+    context: ElaborationContext,
+    span: Span,
+    data: Value,
+    shape: Value,
+    strides: Value,
+    ndim: Value,
+    dtype: Value,
+    offset: Value,
 ) -> Value:
     """An array over a pointer: the buffer itself if the array covers all of it, else a newly declared buffer."""
     pointer = context.pointer(data, span)
     extents = read_shape(context, shape, span)
     steps = read_shape(context, strides, span, "strides") if isinstance(strides, list | tuple) else None
-    start = context.mixed(offset, span)
+    start = context.int_or_value(offset, span)
     match pointer.owner:
         case BufferDataOp(buffer=buffer) if steps is None and start == 0 and _is_whole(buffer, extents):
-            return Buffer(buffer, "array", _element_of(pointer, span), list(extents))
+            return BufferValue(buffer, "array", _element_of(pointer, span), list(extents))
         case _:
-            element = type_of(_element_of(pointer, span))
+            element = mlir_type(_element_of(pointer, span))
             op = DeclBufferOp("array", pointer, element, extents, strides=steps, offset=start)
-            return Buffer(context.locate(span).insert(op).buffer, "array", _element_of(pointer, span), list(extents))
+            return BufferValue(
+                context.locate(span).insert(op).buffer, "array", _element_of(pointer, span), list(extents)
+            )
 
 
 def _is_whole(buffer: SSAValue, extents: tuple[Mixed, ...]) -> bool:

@@ -24,7 +24,7 @@ from .values import (
     Value,
     Variable,
     Word,
-    describe,
+    describe_value,
 )
 
 MAX_BITS = 4096
@@ -93,7 +93,7 @@ def is_python(value: Value) -> bool:
     return isinstance(value, PYTHON_TYPES)
 
 
-def plain(value: Value) -> Value:
+def to_python_number(value: Value) -> Value:
     """A caller's value as the front end represents it: numpy numbers as Python numbers."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -103,7 +103,7 @@ def is_symbolic(value: Value) -> bool:
     return isinstance(value, SSAValue | Element | Variable | PendingCall | Quoted)
 
 
-def binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
+def python_binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
     """The result of an operator on two Python values."""
     if op == "%" and isinstance(lhs, str | bytes):  # its results can be arbitrarily long
         raise span.error("formatting by % is not supported, write an f-string")
@@ -116,11 +116,11 @@ def binary(op: str, lhs: Any, rhs: Any, span: Span) -> Value:
         raise span.error(f"cannot compute {_spell(lhs)} {op} {_spell(rhs)}: {error}") from None
 
 
-def unary(op: str, value: Any, span: Span) -> Value:
+def python_unary(op: str, value: Any, span: Span) -> Value:
     try:
         return _UNARY[op](value)
     except TypeError:
-        raise span.error(f"cannot compute {op} of {describe(value)}") from None
+        raise span.error(f"cannot compute {op} of {describe_value(value)}") from None
 
 
 def _check_size(op: str, lhs: Any, rhs: Any, span: Span) -> None:
@@ -144,8 +144,8 @@ def _length(lhs: Any, rhs: Any) -> int:
 
 
 def _spell(value: Any) -> str:
-    text = repr(value) if isinstance(value, bool | int | float | str) else describe(value)
-    return text if len(text) < 40 else describe(value)
+    text = repr(value) if isinstance(value, bool | int | float | str) else describe_value(value)
+    return text if len(text) < 40 else describe_value(value)
 
 
 def getattr_of(value: Any, name: str, span: Span) -> Value:
@@ -154,10 +154,10 @@ def getattr_of(value: Any, name: str, span: Span) -> Value:
         return Method(partial(_call_method, span, value, name))
     if isinstance(value, PYTHON_TYPES) and not isinstance(value, np.generic):
         hint = ", write an f-string" if isinstance(value, str) and name == "format" else ""
-        raise span.error(f"{describe(value)} has no attribute {name!r} here{hint}")
+        raise span.error(f"{describe_value(value)} has no attribute {name!r} here{hint}")
     if name.startswith("_") or not hasattr(value, name):
-        raise span.error(f"{describe(value)} has no attribute {name!r}")
-    return plain(getattr(value, name))
+        raise span.error(f"{describe_value(value)} has no attribute {name!r}")
+    return to_python_number(getattr(value, name))
 
 
 METHODS: dict[type, tuple[str, ...]] = {
@@ -195,11 +195,11 @@ def _call_method(span: Span, value: Any, name: str, *args: Value, **keywords: Va
 
 def subscript(value: Any, index: Any, span: Span) -> Value:
     if not hasattr(value, "__getitem__") or isinstance(value, type):
-        raise span.error(f"{describe(value)} has no items")
+        raise span.error(f"{describe_value(value)} has no items")
     try:
-        return plain(value[index])
+        return to_python_number(value[index])
     except (TypeError, IndexError, KeyError, ValueError) as error:
-        raise span.error(f"cannot take item {_spell(index)} of {describe(value)}: {error}") from None
+        raise span.error(f"cannot take item {_spell(index)} of {describe_value(value)}: {error}") from None
 
 
 def iterate(value: Any, span: Span) -> list[Value]:
@@ -208,7 +208,7 @@ def iterate(value: Any, span: Span) -> list[Value]:
         if len(value) > MAX_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
             raise span.error(f"more than {MAX_ITEMS} items")
         return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    raise span.error(f"expected something to iterate over, got {describe(value)}")
+    raise span.error(f"expected something to iterate over, got {describe_value(value)}")
 
 
 # ---- builtins
@@ -269,7 +269,7 @@ def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value]
     return result
 
 
-def captured(value: Any) -> Value:
+def to_script_value(value: Any) -> Value:
     """A caller's value as the front end represents it: words for vocabulary members, Python numbers for numpy's."""
     if value is range:
         return Word("python", "range")
@@ -278,4 +278,4 @@ def captured(value: Any) -> Value:
     meaning = getattr(value, "__tvmscript__", None)
     if isinstance(meaning, Word | Deferred):
         return meaning
-    return plain(value)
+    return to_python_number(value)

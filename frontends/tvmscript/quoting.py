@@ -13,17 +13,17 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.diagnostics import Span
 from ...dialects.tir import HandleType, constant_value
-from ...dialects.tir.tree import is_expression, is_pure_expression
-from .values import Box, Element, Quoted, Value
+from ...dialects.tir.tree import is_expression_op, is_pure_expression
+from .values import Element, Quoted, SliceIndex, Value
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import ElaborationContext
 
 MAX_COPIES = 100_000
 """The maximum number of ops copied for expressions in a module."""
 
 
-def quote(context: Context, value: Value) -> Value:
+def quote(context: ElaborationContext, value: Value) -> Value:
     """A value in the form bound to a Python name; recurses into tuples, lists and dictionaries."""
     match value:
         case SSAValue():
@@ -39,7 +39,7 @@ def quote(context: Context, value: Value) -> Value:
             return value
 
 
-def _quote_value(context: Context, value: SSAValue) -> Value:
+def _quote_value(context: ElaborationContext, value: SSAValue) -> Value:
     if isinstance(value.type, HandleType) or constant_value(value) is not None:
         return value
     tree = _tree(value)
@@ -49,7 +49,7 @@ def _quote_value(context: Context, value: SSAValue) -> Value:
     return Quoted(value)
 
 
-def _quote_element(context: Context, element: Element) -> Element:
+def _quote_element(context: ElaborationContext, element: Element) -> Element:
     """An element with quoted indices; only an index that reads memory needs quoting."""
 
     def part(operand: Any) -> Any:
@@ -58,13 +58,13 @@ def _quote_element(context: Context, element: Element) -> Element:
         return operand
 
     indices = tuple(
-        Box(part(index.low), part(index.extent), index.step) if isinstance(index, Box) else part(index)
+        SliceIndex(part(index.low), part(index.extent), index.step) if isinstance(index, SliceIndex) else part(index)
         for index in element.indices
     )
     return Element(element.buffer, indices, element.span)
 
 
-def copy(context: Context, quoted: Quoted, span: Span | None = None) -> SSAValue:
+def copy_quoted(context: ElaborationContext, quoted: Quoted, span: Span | None = None) -> SSAValue:
     """Emits a copy of a quoted expression at the current insertion point; returns its value."""
     tree = _tree(quoted.value)
     context.module.copies += len(tree)
@@ -90,7 +90,7 @@ def _tree(value: SSAValue) -> list[Operation]:
     pending = [(value.owner, False)]
     while pending:
         op, ready = pending.pop()
-        if not isinstance(op, Operation) or op in done or not is_expression(op):
+        if not isinstance(op, Operation) or op in done or not is_expression_op(op):
             continue
         if ready:
             done[op] = None
@@ -107,7 +107,7 @@ def _operands(op: Operation) -> Iterator[SSAValue]:
         yield from (operand for operand in reversed(inner.operands) if operand.owner not in inside)
 
 
-def sweep_templates(context: Context, block: Block) -> None:
+def sweep_templates(context: ElaborationContext, block: Block) -> None:
     """Removes the templates in a finished block: only copies are used, and no name refers to the templates any more."""
     for op in list(reversed(context.templates)):
         if not _is_inside(op, block):

@@ -14,9 +14,9 @@ from lark.lexer import PatternStr
 from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.errors import ParseError
 from . import syntax
-from .builder import Builder
+from .builder import SyntaxTreeBuilder
 from .fstrings import fstring_parts
-from .layout import NEWLINE, SOURCE, Layout, span_of
+from .layout import NEWLINE, SOURCE, IndentationFilter, token_span
 
 MAX_NESTING = 600
 """The maximum nesting of statements and expressions, in Python stack frames needed to elaborate them."""
@@ -53,8 +53,8 @@ def _lark() -> Lark:
         start="file",
         parser="lalr",
         lexer="basic",
-        postlex=Layout(),
-        transformer=Builder(lambda text, raw, span: fstring_parts(text, raw, span, _read_embedded)),
+        postlex=IndentationFilter(),
+        transformer=SyntaxTreeBuilder(lambda text, raw, span: fstring_parts(text, raw, span, _read_embedded)),
         keep_all_tokens=True,
         maybe_placeholders=True,
     )
@@ -119,7 +119,7 @@ def _unexpected_token(error: UnexpectedToken) -> ParseError:
     previous: object = parser.parser_state.value_stack[-1] if parser.parser_state.value_stack else None
     # the LALR table alone would include terminals that the parser does not accept here
     expectation = _expectation(parser.accepts())
-    return span_of(token).error(f"expected {expectation}, got {_describe(token)}{_keyword_hint(previous, token)}")
+    return token_span(token).error(f"expected {expectation}, got {_describe(token)}{_keyword_hint(previous, token)}")
 
 
 def _describe(token: Token) -> str:

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, dtype_of, int_fits, promote, type_of
+from ...core.dtypes import DType, dtype_of, int_fits, mlir_type, promote
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -28,7 +28,7 @@ from ...dialects.tir import (
 from ...dialects.tir.annotations import annotation_key
 from . import blocks, buffers, pytime, syntax
 from .arithmetic import binary, is_zero
-from .context import Context, spell_type
+from .context import ElaborationContext, spell_type
 from .dispatch import evaluate, run_statements, runs
 from .expressions import bind_pattern, call_word, split_items
 from .macros import read_macro
@@ -37,25 +37,25 @@ from .values import (
     AttrFrame,
     BlockFrame,
     BranchFrame,
-    Buffer,
     BufferSpec,
+    BufferValue,
     Element,
-    Expanded,
     Frame,
     InitFrame,
     LaunchFrame,
     LetFrame,
     Loop,
     Loops,
+    MacroResult,
     Meta,
     PendingCall,
     TypeAnnotation,
-    Until,
+    UpperBound,
     Value,
     ValueFrame,
     Variable,
     Word,
-    describe,
+    describe_value,
 )
 from .vocabulary import form, path_of, word
 
@@ -67,7 +67,12 @@ _INT32 = DType("int", 32)
 
 def _loop_reader(kind: str) -> Callable[..., Value]:
     def read(
-        context: Context, span: Span, start: Value, stop: Value = None, annotations: Value = None, step: Value = 1
+        context: ElaborationContext,
+        span: Span,
+        start: Value,
+        stop: Value = None,
+        annotations: Value = None,
+        step: Value = 1,
     ) -> Value:
         return Loops((_loop(context, span, start, stop, kind, step, annotations=annotations),))
 
@@ -75,15 +80,15 @@ def _loop_reader(kind: str) -> Callable[..., Value]:
 
 
 def _loop(
-    context: Context, span: Span, start: Value, stop: Value, kind: str, step: Value = 1, thread: str | None = None,
+    context: ElaborationContext, span: Span, start: Value, stop: Value, kind: str, step: Value = 1, thread: str | None = None,
     annotations: Value = None,
 ) -> Loop:  # fmt: skip
     if annotations is not None and not isinstance(annotations, dict):
-        raise span.error(f"expected a dictionary of annotations, got {describe(annotations)}")
+        raise span.error(f"expected a dictionary of annotations, got {describe_value(annotations)}")
     stride = context.index(1 if step is None else step, span)
     if not isinstance(stride, SSAValue) and stride <= 0:
         raise span.error(f"step {stride} of a loop, expected a positive one")
-    if isinstance(stop, Until):
+    if isinstance(stop, UpperBound):
         return Loop(context.index(start, span), stop.extent, kind, stride, thread, annotations)
     if stop is None:
         return Loop(0, context.index(start, span), kind, stride, thread, annotations)
@@ -101,7 +106,12 @@ for _word, _kind in {
 
 @word("thread_binding")
 def _thread_binding(
-    context: Context, span: Span, start: Value, stop: Value = None, thread: Value = None, annotations: Value = None
+    context: ElaborationContext,
+    span: Span,
+    start: Value,
+    stop: Value = None,
+    thread: Value = None,
+    annotations: Value = None,
 ) -> Value:
     if isinstance(stop, str) and thread is None:
         stop, thread = None, stop
@@ -112,19 +122,19 @@ def _thread_binding(
 
 
 @word("grid")
-def _grid(context: Context, span: Span, *extents: Value) -> Value:
+def _grid(context: ElaborationContext, span: Span, *extents: Value) -> Value:
     if not extents:
         raise span.error("T.grid: expected an extent")
     return Loops(tuple(_grid_loop(context, extent, span) for extent in extents), grid=True)
 
 
-def _grid_loop(context: Context, extent: Value, span: Span) -> Loop:
+def _grid_loop(context: ElaborationContext, extent: Value, span: Span) -> Loop:
     if isinstance(extent, tuple | list) and len(extent) == 2:
         return _loop(context, span, extent[0], extent[1], "serial")
     return Loop(0, context.index(extent, span))
 
 
-def range_loops(context: Context, span: Span, *bounds: Value) -> Loops:
+def range_loops(context: ElaborationContext, span: Span, *bounds: Value) -> Loops:
     """The loop of `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
     if not 1 <= len(bounds) <= 3:
         raise span.error(f"range takes 1 to 3 arguments, got {len(bounds)}")
@@ -133,12 +143,12 @@ def range_loops(context: Context, span: Span, *bounds: Value) -> Loops:
 
 
 @runs(syntax.For)
-def _for(context: Context, node: syntax.For) -> None:
+def _for(context: ElaborationContext, node: syntax.For) -> None:
     value = _iterable(context, node.iterable)
     if not isinstance(value, Loops):
-        raise node.iterable.span.error(f"expected loops (range, T.serial, T.grid, ...), got {describe(value)}")
+        raise node.iterable.span.error(f"expected loops (range, T.serial, T.grid, ...), got {describe_value(value)}")
     names = _loop_names(node.target, len(value.loops))
-    with context.nested():
+    with context.emit_into():
         variables = [_open_loop(context, *part, node.span) for part in zip(value.loops, names, strict=True)]
         bind_pattern(context, node.target, variables[0] if _is_one_loop(node.target, variables) else variables)
         run_statements(context, node.body)
@@ -148,17 +158,17 @@ def _is_one_loop(target: syntax.Expr, variables: list[SSAValue]) -> bool:
     return isinstance(target, syntax.Name) and len(variables) == 1
 
 
-def _iterable(context: Context, node: syntax.Expr) -> Value:
+def _iterable(context: ElaborationContext, node: syntax.Expr) -> Value:
     """The iterable of a `for`; `range(x, x + 4)` and `T.serial(x, x + 4)` have extent 4 by their syntax, for any x."""
     match node:
-        case syntax.Call(args=(low, syntax.Binary(op="+", lhs=lhs, rhs=rhs), *rest)) if syntax.same(low, lhs):
+        case syntax.Call(args=(low, syntax.Binary(op="+", lhs=lhs, rhs=rhs), *rest)) if syntax.equal_syntax(low, lhs):
             function = evaluate(context, node.func)
         case _:
             return evaluate(context, node)
     if not isinstance(function, Word) or path_of(function) not in _COUNTING:
         return evaluate(context, node)
     start = evaluate(context, low)
-    stop = Until(context.index(evaluate(context, rhs), rhs.span))
+    stop = UpperBound(context.index(evaluate(context, rhs), rhs.span))
     arguments = [start, stop, *(evaluate(context, item) for item in rest)]
     keywords = {keyword.name or "": evaluate(context, keyword.value) for keyword in node.keywords}
     return call_word(context, function, node.span, arguments, keywords)
@@ -187,13 +197,13 @@ def _loop_names(target: syntax.Expr, count: int) -> list[str]:
     return names
 
 
-def _open_loop(context: Context, loop: Loop, name: str, span: Span) -> SSAValue:
+def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -> SSAValue:
     """Emits a loop and moves the insertion point into it; returns the loop variable."""
     dtype = _loop_dtype(loop, span)
     low, extent, step = (_cast_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
     op = ForOp(
-        name, low, extent, type_of(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
+        name, low, extent, mlir_type(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
     )  # fmt: skip
     context.locate(span).insert(op)
     context.builder.point = InsertPoint.at_end(op.body.block)
@@ -217,24 +227,24 @@ def _loop_dtype(loop: Loop, span: Span) -> DType:
     return DType("int", 64)
 
 
-def _cast_bound(context: Context, operand: Operand, dtype: DType, span: Span) -> Mixed:
-    number = context.mixed(operand, span)
+def _cast_bound(context: ElaborationContext, operand: Operand, dtype: DType, span: Span) -> Mixed:
+    number = context.int_or_value(operand, span)
     return number if isinstance(number, int) else context.locate(span).cast(number, dtype)
 
 
 @runs(syntax.While)
-def _while(context: Context, node: syntax.While) -> None:
+def _while(context: ElaborationContext, node: syntax.While) -> None:
     _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
 
 
-def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
+def _open_while(context: ElaborationContext, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
     condition, inner = Block(), Block()
-    with context.nested(condition):
+    with context.emit_into(condition):
         value = context.condition(evaluate(context, test), test.span)
         context.locate(span).insert(YieldOp(value))
     op = WhileOp(Region(condition), Region(inner))
     context.locate(span).insert(op)
-    with context.nested(inner):
+    with context.emit_into(inner):
         body()
 
 
@@ -242,7 +252,7 @@ def _open_while(context: Context, test: syntax.Expr, span: Span, body: Callable[
 
 
 @runs(syntax.If)
-def _if(context: Context, node: syntax.If) -> None:
+def _if(context: ElaborationContext, node: syntax.If) -> None:
     """A condition known at parse time selects statements, emitted in place and in the enclosing name scope; any other
     condition becomes a branch of the program.
     """
@@ -253,18 +263,18 @@ def _if(context: Context, node: syntax.If) -> None:
     op = IfOp(context.condition(test, node.test.span))
     context.locate(node.span).insert(op)
     for region, statements in ((op.then, node.body), (op.orelse, node.orelse)):
-        with context.nested(region.block):
+        with context.emit_into(region.block):
             run_statements(context, statements)
 
 
 @runs(syntax.Assert)
-def _assert(context: Context, node: syntax.Assert) -> None:
+def _assert(context: ElaborationContext, node: syntax.Assert) -> None:
     message = "" if node.message is None else evaluate(context, node.message)
     test = evaluate(context, node.test)
     _write_assert(context, node.span, test, message)
 
 
-def _write_assert(context: Context, span: Span, test: Value, message: Value) -> None:
+def _write_assert(context: ElaborationContext, span: Span, test: Value, message: Value) -> None:
     condition = context.condition(test, span)
     kind = None
     if isinstance(message, tuple):  # ("RuntimeError", ["part", ...]) of v0.24
@@ -279,12 +289,12 @@ def _write_assert(context: Context, span: Span, test: Value, message: Value) -> 
 
 
 @runs(syntax.Return)
-def _return(context: Context, node: syntax.Return) -> None:
+def _return(context: ElaborationContext, node: syntax.Return) -> None:
     value = None if node.value is None else evaluate(context, node.value)
     write_return(context, node.span, value)
 
 
-def write_return(context: Context, span: Span, value: Value) -> None:
+def write_return(context: ElaborationContext, span: Span, value: Value) -> None:
     """Emits `return value` or `T.ret(value)`."""
     if value is None:
         if context.result_type is not None:
@@ -307,13 +317,13 @@ def write_return(context: Context, span: Span, value: Value) -> None:
 
 
 @runs(syntax.Assign)
-def _assign(context: Context, node: syntax.Assign) -> None:
+def _assign(context: ElaborationContext, node: syntax.Assign) -> None:
     value = evaluate(context, node.value)
     for target in node.targets:
         assign(context, target, value, node.value.span)
 
 
-def assign(context: Context, target: syntax.Expr, value: Value, span: Span) -> None:
+def assign(context: ElaborationContext, target: syntax.Expr, value: Value, span: Span) -> None:
     """Emits `target = value`."""
     if isinstance(value, Meta):
         bind_pattern(context, target, value.value)
@@ -335,24 +345,24 @@ def assign(context: Context, target: syntax.Expr, value: Value, span: Span) -> N
             raise target.span.error("expected a name or an element of a buffer")
 
 
-def bind_name(context: Context, name: str, value: Value, span: Span, target: Span) -> None:
+def bind_name(context: ElaborationContext, name: str, value: Value, span: Span, target: Span) -> None:
     """Emits `name = value`: an unnamed value takes the name, an expression becomes a let."""
     match value:
         case Frame():
             context.scope.names[name] = _open_named(context, value, name, span)
             return
         case BufferSpec():
-            value = buffers.declare(context, span, value, name)
+            value = buffers.declare_buffer(context, span, value, name)
         case Loops():
             raise span.error("loops have their place in a for statement")
-        case Expanded():
-            raise span.error(f"expected a value, got {describe(value)}")
+        case MacroResult():
+            raise span.error(f"expected a value, got {describe_value(value)}")
         case list() | tuple():
             value = _name_items(context, name, cast("list[Value] | tuple[Value, ...]", value), span)
         case _:
             pass
     match value:
-        case Buffer():
+        case BufferValue():
             _name(context, value.value, name, target)
         case Variable():
             value = _declare_variable(context, name, value)
@@ -365,37 +375,37 @@ def bind_name(context: Context, name: str, value: Value, span: Span, target: Spa
     context.scope.names[name] = value
 
 
-def _name_items(context: Context, name: str, items: list[Value] | tuple[Value, ...], span: Span) -> Value:
+def _name_items(context: ElaborationContext, name: str, items: list[Value] | tuple[Value, ...], span: Span) -> Value:
     """Several values bound to one name: unnamed items take the name with an index appended."""
     named: list[Value] = []
     for i, item in enumerate(items):
         if isinstance(item, BufferSpec):
-            item = buffers.declare(context, span, item, f"{name}_{i}")
-        value = item.value if isinstance(item, Buffer) else item
+            item = buffers.declare_buffer(context, span, item, f"{name}_{i}")
+        value = item.value if isinstance(item, BufferValue) else item
         if isinstance(value, SSAValue) and value in context.namers:
             _name(context, value, f"{name}_{i}", span)
         named.append(quote(context, item))
     return type(items)(named)
 
 
-def _open_named(context: Context, frame: Frame, name: str, span: Span) -> Value:
+def _open_named(context: ElaborationContext, frame: Frame, name: str, span: Span) -> Value:
     """Opens a frame; returns the declared value, named `name`."""
     value = _open(context, frame, name)
     if value is None:
         raise span.error("there is nothing to bind here")
-    if isinstance(value, Buffer):
+    if isinstance(value, BufferValue):
         _name(context, value.value, name, span)
     return value
 
 
-def _name(context: Context, value: SSAValue, name: str, span: Span) -> None:
+def _name(context: ElaborationContext, value: SSAValue, name: str, span: Span) -> None:
     try:
         context.name_value(value, name)
     except ValueError as error:
         raise span.error(str(error)) from None
 
 
-def _declare_variable(context: Context, name: str, variable: Variable) -> Variable:
+def _declare_variable(context: ElaborationContext, name: str, variable: Variable) -> Variable:
     """Names a variable; returns the variable already declared under the name if the signature uses it."""
     known = context.root_scope.names.get(name)
     if isinstance(known, Variable) and known.thread is None and known.type == variable.type and not variable.name:
@@ -405,7 +415,7 @@ def _declare_variable(context: Context, name: str, variable: Variable) -> Variab
     return variable
 
 
-def _let(context: Context, name: str, value: Value, span: Span) -> SSAValue:
+def _let(context: ElaborationContext, name: str, value: Value, span: Span) -> SSAValue:
     source = context.expr(value, span)
     result = context.locate(span).let(name, source)
     if source in context.memories:
@@ -414,7 +424,7 @@ def _let(context: Context, name: str, value: Value, span: Span) -> SSAValue:
 
 
 @runs(syntax.AnnAssign)
-def _ann_assign(context: Context, node: syntax.AnnAssign) -> None:
+def _ann_assign(context: ElaborationContext, node: syntax.AnnAssign) -> None:
     if not isinstance(node.target, syntax.Name):
         raise node.target.span.error("only a name can have an annotation")
     type = _annotation(context, node.annotation)
@@ -444,7 +454,7 @@ def _same_type(have: Attribute, want: Attribute) -> bool:
     return have == want or (isinstance(have, HandleType) and isinstance(want, HandleType) and want == HandleType())
 
 
-def _annotation(context: Context, node: syntax.Expr) -> Attribute | None:
+def _annotation(context: ElaborationContext, node: syntax.Expr) -> Attribute | None:
     """The type of a let: `T.int32`, `T.let[T.int32]`, `T.handle("float32")`; None for `T.let`."""
     value = evaluate(context, node)
     match value:
@@ -455,11 +465,11 @@ def _annotation(context: Context, node: syntax.Expr) -> Attribute | None:
         case Word() | TypeAnnotation() | str():
             return context.type(value, node.span)
         case _:
-            raise node.span.error(f"expected a data type, got {describe(value)}")
+            raise node.span.error(f"expected a data type, got {describe_value(value)}")
 
 
 @runs(syntax.AugAssign)
-def _aug_assign(context: Context, node: syntax.AugAssign) -> None:
+def _aug_assign(context: ElaborationContext, node: syntax.AugAssign) -> None:
     target = evaluate(context, node.target)
     current = context.load(target) if isinstance(target, Element) else target
     value = binary(context, node.op, current, evaluate(context, node.value), node.span)
@@ -473,11 +483,11 @@ def _aug_assign(context: Context, node: syntax.AugAssign) -> None:
 
 
 @runs(syntax.With)
-def _with(context: Context, node: syntax.With) -> None:
+def _with(context: ElaborationContext, node: syntax.With) -> None:
     _enter_items(context, node.items, lambda: run_statements(context, node.body))
 
 
-def _enter_items(context: Context, items: Sequence[syntax.WithItem], body: Callable[[], None]) -> None:
+def _enter_items(context: ElaborationContext, items: Sequence[syntax.WithItem], body: Callable[[], None]) -> None:
     if not items:
         body()
         return
@@ -486,7 +496,7 @@ def _enter_items(context: Context, items: Sequence[syntax.WithItem], body: Calla
     _enter(context, value, first, lambda: _enter_items(context, rest, body))
 
 
-def _enter(context: Context, value: Value, item: syntax.WithItem, body: Callable[[], None]) -> None:
+def _enter(context: ElaborationContext, value: Value, item: syntax.WithItem, body: Callable[[], None]) -> None:
     match value:
         case BlockFrame():
             blocks.run_block(context, value, item.target, body)
@@ -497,11 +507,11 @@ def _enter(context: Context, value: Value, item: syntax.WithItem, body: Callable
             _reject_target(item)
             _BRANCHES[value.part](context, value, body)
         case Frame():
-            with context.nested():
+            with context.emit_into():
                 _open_as(context, value, item)
                 body()
         case _:
-            raise item.context.span.error(f"expected a block or another frame, got {describe(value)}")
+            raise item.context.span.error(f"expected a block or another frame, got {describe_value(value)}")
 
 
 def _reject_target(item: syntax.WithItem) -> None:
@@ -509,7 +519,7 @@ def _reject_target(item: syntax.WithItem) -> None:
         raise item.target.span.error("there is nothing to bind here")
 
 
-def _open_as(context: Context, frame: Frame, item: syntax.WithItem) -> None:
+def _open_as(context: ElaborationContext, frame: Frame, item: syntax.WithItem) -> None:
     match item.target:
         case None:
             _open(context, frame, "")
@@ -519,7 +529,7 @@ def _open_as(context: Context, frame: Frame, item: syntax.WithItem) -> None:
             raise target.span.error("expected one name to bind")
 
 
-def _open(context: Context, frame: Frame, name: str) -> Value:
+def _open(context: ElaborationContext, frame: Frame, name: str) -> Value:
     """Opens a frame around the following statements; returns the declared value, or None."""
     match frame:
         case ValueFrame():
@@ -534,10 +544,10 @@ def _open(context: Context, frame: Frame, name: str) -> Value:
             _write_assert(context, frame.span, *frame.arguments)
             return None
         case _:
-            raise frame.span.error(f"{describe(frame)} has its place in a with statement")
+            raise frame.span.error(f"{describe_value(frame)} has its place in a with statement")
 
 
-def _open_attr(context: Context, frame: AttrFrame) -> Value:
+def _open_attr(context: ElaborationContext, frame: AttrFrame) -> Value:
     for key, value in frame.entries:
         node, operand = (_attr_operand(context, part, frame.span) for part in (frame.node, value))
         op = AttrOp(annotation_key(key), node, operand)
@@ -546,29 +556,29 @@ def _open_attr(context: Context, frame: AttrFrame) -> Value:
     return None
 
 
-def _attr_operand(context: Context, value: Value, span: Span) -> SSAValue | Attribute:
+def _attr_operand(context: ElaborationContext, value: Value, span: Span) -> SSAValue | Attribute:
     """The operand of an attribute: an attribute for a constant, else a value."""
-    if isinstance(value, Buffer):
-        return buffers.data_of(context, value, span)
+    if isinstance(value, BufferValue):
+        return buffers.buffer_pointer(context, value, span)
     if pytime.is_symbolic(value):
         operand = context.expr(value, span)
         return operand if constant_value(operand) is None else context.attribute(operand, span)
     return context.attribute(value, span)
 
 
-def _open_launch(context: Context, frame: LaunchFrame, name: str) -> Value:
+def _open_launch(context: ElaborationContext, frame: LaunchFrame, name: str) -> Value:
     variable = frame.variable
     loop = Loop(0, frame.extent)
     dtype = _loop_dtype(loop, frame.span)
     extent = _cast_bound(context, frame.extent, dtype, frame.span)
-    op = LaunchThreadOp(variable.name or name or "tx", variable.thread or "", extent, type_of(dtype))
+    op = LaunchThreadOp(variable.name or name or "tx", variable.thread or "", extent, mlir_type(dtype))
     context.locate(frame.span).insert(op)
     context.builder.point = InsertPoint.at_end(op.body.block)
     variable.value = op.variable
     return op.variable
 
 
-def _open_let(context: Context, frame: LetFrame, name: str) -> Value:
+def _open_let(context: ElaborationContext, frame: LetFrame, name: str) -> Value:
     variable = frame.variable
     if variable is None:
         return _let(context, name or "v", frame.value, frame.span)
@@ -582,7 +592,7 @@ def _open_let(context: Context, frame: LetFrame, name: str) -> Value:
     return variable.value
 
 
-def let_frame(context: Context, span: Span, variable: syntax.Expr, value: syntax.Expr) -> Value:
+def let_frame(context: ElaborationContext, span: Span, variable: syntax.Expr, value: syntax.Expr) -> Value:
     """The frame of `with T.let(x, value):` of v0.8-0.11."""
     bound = evaluate(context, value)
     if isinstance(variable, syntax.Name):
@@ -597,9 +607,11 @@ def let_frame(context: Context, span: Span, variable: syntax.Expr, value: syntax
 
 
 @word("LetStmt", "Bind")
-def _let_stmt(context: Context, span: Span, value: Value, type_annotation: Value = None, var: Value = None) -> Value:
+def _let_stmt(
+    context: ElaborationContext, span: Span, value: Value, type_annotation: Value = None, var: Value = None
+) -> Value:
     if var is not None and not isinstance(var, Variable):
-        raise span.error(f"expected a variable for var=, got {describe(var)}")
+        raise span.error(f"expected a variable for var=, got {describe_value(var)}")
     if type_annotation is not None and var is None:
         type = type_annotation.type if isinstance(type_annotation, Variable) else context.type(type_annotation, span)
         var = Variable(type, span)
@@ -607,7 +619,7 @@ def _let_stmt(context: Context, span: Span, value: Value, type_annotation: Value
 
 
 @word("attr")
-def _attr(context: Context, span: Span, node: Value, attr_key: Value = None, value: Value = None) -> Value:
+def _attr(context: ElaborationContext, span: Span, node: Value, attr_key: Value = None, value: Value = None) -> Value:
     """The frame of `T.attr(node, key, value)`, or of `T.attr({key: value})` without a node, for which other versions
     print 0.
     """
@@ -623,27 +635,29 @@ def _attr(context: Context, span: Span, node: Value, attr_key: Value = None, val
 
 
 @word("env_thread")
-def _env_thread(context: Context, span: Span, thread_tag: Value, dtype: Value = "int32") -> Value:
+def _env_thread(context: ElaborationContext, span: Span, thread_tag: Value, dtype: Value = "int32") -> Value:
     tag = context.string(thread_tag, span, "the thread axis")
     return Variable(context.type(dtype, span), span, thread=tag)
 
 
 @word("launch_thread")
-def _launch_thread(context: Context, span: Span, thread: Value, extent: Value) -> Value:
+def _launch_thread(context: ElaborationContext, span: Span, thread: Value, extent: Value) -> Value:
     if isinstance(thread, str):
-        thread = Variable(type_of(_INT32), span, thread=thread)
+        thread = Variable(mlir_type(_INT32), span, thread=thread)
     if not isinstance(thread, Variable) or thread.thread is None:
-        raise span.error(f"expected a thread axis, got {describe(thread)}")
+        raise span.error(f"expected a thread axis, got {describe_value(thread)}")
     if thread.value is not None:
         raise span.error(f"thread axis {thread.name!r} is already launched")
     return LaunchFrame(span, thread, context.index(extent, span))
 
 
 @word("iter_var")
-def _iter_var(context: Context, span: Span, var: Value, dom: Value, iter_type: Value, thread_tag: Value) -> Value:
+def _iter_var(
+    context: ElaborationContext, span: Span, var: Value, dom: Value, iter_type: Value, thread_tag: Value
+) -> Value:
     """`T.iter_var(tx, T.Range(0, 32), "ThreadIndex", "threadIdx.x")`, the node of a thread_extent."""
     if not isinstance(var, Variable):
-        raise span.error(f"expected a variable, got {describe(var)}")
+        raise span.error(f"expected a variable, got {describe_value(var)}")
     var.thread = context.string(thread_tag, span, "the thread axis")
     return var
 
@@ -652,67 +666,67 @@ def _iter_var(context: Context, span: Span, var: Value, dom: Value, iter_type: V
 
 
 @word("If")
-def _if_frame(context: Context, span: Span, condition: Value) -> Value:
+def _if_frame(context: ElaborationContext, span: Span, condition: Value) -> Value:
     return BranchFrame(span, "if", (condition,))
 
 
 @word("Then")
-def _then_frame(context: Context, span: Span) -> Value:
+def _then_frame(context: ElaborationContext, span: Span) -> Value:
     return BranchFrame(span, "then")
 
 
 @word("Else")
-def _else_frame(context: Context, span: Span) -> Value:
+def _else_frame(context: ElaborationContext, span: Span) -> Value:
     return BranchFrame(span, "else")
 
 
 @word("Assert")
-def _assert_frame(context: Context, span: Span, condition: Value, message: Value = "") -> Value:
+def _assert_frame(context: ElaborationContext, span: Span, condition: Value, message: Value = "") -> Value:
     return BranchFrame(span, "assert", (condition, message))
 
 
 @form("While")
-def _while_frame(context: Context, node: syntax.Call) -> Value:
+def _while_frame(context: ElaborationContext, node: syntax.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
         raise node.span.error("T.While takes one condition")
     return BranchFrame(node.span, "while", (node.args[0],))
 
 
-def _run_if(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+def _run_if(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
     op = IfOp(context.condition(frame.arguments[0], frame.span))
     context.locate(frame.span).insert(op)
     context.branches.append(op)
     try:
-        with context.nested():
+        with context.emit_into():
             body()
     finally:
         context.branches.pop()
 
 
-def _run_branch(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+def _run_branch(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
     if not context.branches:
         raise frame.span.error("T.Then and T.Else have their place in a T.If")
     op = cast(IfOp, context.branches[-1])
     block = (op.then if frame.part == "then" else op.orelse).block
     saved, context.branches = context.branches, []
     try:
-        with context.nested(block):
+        with context.emit_into(block):
             body()
     finally:
         context.branches = saved
 
 
-def _run_while(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+def _run_while(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
     _open_while(context, cast(syntax.Expr, frame.arguments[0]), frame.span, body)
 
 
-def _run_assert(context: Context, frame: BranchFrame, body: Callable[[], None]) -> None:
+def _run_assert(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
     _write_assert(context, frame.span, *frame.arguments)
-    with context.nested():
+    with context.emit_into():
         body()
 
 
-_BRANCHES: dict[str, Callable[[Context, BranchFrame, Callable[[], None]], None]] = {
+_BRANCHES: dict[str, Callable[[ElaborationContext, BranchFrame, Callable[[], None]], None]] = {
     "if": _run_if,
     "then": _run_branch,
     "else": _run_branch,
@@ -725,37 +739,37 @@ _BRANCHES: dict[str, Callable[[Context, BranchFrame, Callable[[], None]], None]]
 
 
 @runs(syntax.ExprStmt)
-def _expression(context: Context, node: syntax.ExprStmt) -> None:
+def _expression(context: ElaborationContext, node: syntax.ExprStmt) -> None:
     if isinstance(node.value, syntax.Constant) and (isinstance(node.value.value, str) or node.value.value is ...):
         return  # a docstring
     write_value(context, evaluate(context, node.value), node.span)
 
 
-def write_value(context: Context, value: Value, span: Span) -> None:
+def write_value(context: ElaborationContext, value: Value, span: Span) -> None:
     """Emits a value as a statement, evaluated for its side effects."""
     match value:
-        case None | Expanded():
+        case None | MacroResult():
             return
         case PendingCall():
             value = value.insert(False)
             if value is None:
                 return
         case BlockFrame() | InitFrame():
-            raise span.error(f"{describe(value)} has its place in a with statement")
+            raise span.error(f"{describe_value(value)} has its place in a with statement")
         case Frame():
             _open(context, value, "")
             return
-        case Buffer():
+        case BufferValue():
             return
         case _ if not pytime.is_symbolic(value) and not isinstance(value, bool | int | float):
-            raise span.error(f"{describe(value)} is not a statement")
+            raise span.error(f"{describe_value(value)} is not a statement")
         case _:
             pass
     context.locate(span).insert(EvaluateOp(context.expr(value, span)))
 
 
 @runs(syntax.FunctionDef)
-def _function(context: Context, node: syntax.FunctionDef) -> None:
+def _function(context: ElaborationContext, node: syntax.FunctionDef) -> None:
     macro = read_macro(context, node, context.scope)
     if macro is None:
         raise node.name_span.error("a function inside a function must be a @T.macro or a @T.inline")
@@ -764,12 +778,12 @@ def _function(context: Context, node: syntax.FunctionDef) -> None:
 
 
 @runs(syntax.Pass)
-def _pass(context: Context, node: syntax.Stmt) -> None:
+def _pass(context: ElaborationContext, node: syntax.Stmt) -> None:
     """Elaborates `pass`, which emits no ops."""
 
 
-def _refuse(what: str) -> Callable[[Context, syntax.Stmt], None]:
-    def refuse(context: Context, node: syntax.Stmt) -> None:
+def _refuse(what: str) -> Callable[[ElaborationContext, syntax.Stmt], None]:
+    def refuse(context: ElaborationContext, node: syntax.Stmt) -> None:
         raise node.span.error(what)
 
     return refuse

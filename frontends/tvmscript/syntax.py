@@ -34,15 +34,15 @@ def _nodes_in(value: object) -> Iterator[Node]:
             yield from _nodes_in(item)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def same(lhs: object, rhs: object) -> bool:
+def equal_syntax(lhs: object, rhs: object) -> bool:
     """Whether two nodes are equal apart from their spans."""
     if isinstance(lhs, Node):
         names = [field.name for field in fields(lhs) if field.type != "Span"]
-        return type(lhs) is type(rhs) and all(same(getattr(lhs, name), getattr(rhs, name)) for name in names)
+        return type(lhs) is type(rhs) and all(equal_syntax(getattr(lhs, name), getattr(rhs, name)) for name in names)
     if isinstance(lhs, tuple):
         items = cast("tuple[object, ...]", lhs)
         others = cast("tuple[object, ...]", rhs)
-        return type(rhs) is tuple and len(items) == len(others) and all(map(same, items, others))
+        return type(rhs) is tuple and len(items) == len(others) and all(map(equal_syntax, items, others))
     return type(lhs) is type(rhs) and lhs == rhs
 
 
@@ -67,7 +67,7 @@ class Constant(Expr):
 
 
 @dataclass(frozen=True, slots=True)
-class Held(Expr):
+class EvaluatedExpr(Expr):
     """A value in place of an expression: an argument computed by a host function. Never produced by the parser."""
 
     value: object

@@ -19,7 +19,7 @@ from ...dialects.tir import Axis, HandleType, Mixed, Operand
 from . import syntax
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import ElaborationContext
 
 Value = Any
 """An instance of a class below, a Python value, or an `SSAValue`."""
@@ -81,7 +81,7 @@ class Meta:
 class Deferred:
     """A call of a word in the caller's Python code, `ONE = T.float32(1)`, evaluated where the name is used."""
 
-    run: Callable[[Context, Span], Value]
+    run: Callable[[ElaborationContext, Span], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Lazy:
     """An assignment beside the functions, `N = 128`, evaluated where the name is used."""
 
     node: syntax.Expr
-    scope: Scope
+    scope: NameScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Closure:
     """A lambda, its enclosing scope, and the values of its parameters' defaults."""
 
     node: syntax.Lambda
-    scope: Scope
+    scope: NameScope
     defaults: Mapping[str, Value]
 
 
@@ -115,7 +115,7 @@ class Macro:
     """
 
     node: syntax.FunctionDef
-    scope: Scope
+    scope: NameScope
     hygienic: bool
     defaults: Mapping[str, Value]
     bound: tuple[Value, ...] = ()
@@ -126,7 +126,7 @@ class Macro:
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class MacroResult:
     """The result of a macro call: no value, since its statements are already emitted."""
 
     name: str
@@ -140,7 +140,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Functions:
+class FunctionNamespace:
     """The namespace of the module's functions: `cls`, or the name of the module."""
 
     name: str
@@ -154,7 +154,7 @@ class FunctionRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class IntegerRange:
     """A range of integers, `T.Range(low, high)` or `range(low, high)`: `extent` integers from `low` on."""
 
     low: Operand
@@ -162,7 +162,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class UpperBound:
     """The upper bound of a range, as the distance from its lower bound."""
 
     extent: Operand
@@ -186,7 +186,7 @@ class BufferSpec:
 
 
 @dataclass(eq=False, slots=True)
-class Buffer:
+class BufferValue:
     """A buffer and its properties. value: the memref."""
 
     value: SSAValue
@@ -199,7 +199,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class SliceIndex:
     """A slice `low:low + extent:step` among the indices of a buffer; the extent counts elements before the step is
     applied.
     """
@@ -213,13 +213,13 @@ class Box:
 class Element:
     """A subscript `A[i, 0:4]`: an element, a vector, or a region of a buffer, depending on the context."""
 
-    buffer: Buffer
-    indices: tuple[Operand | Quoted | Box, ...]
+    buffer: BufferValue
+    indices: tuple[Operand | Quoted | SliceIndex, ...]
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class PointerAllocation:
     """The allocation that a pointer refers to: the data type and number of its elements."""
 
     element: DType
@@ -323,23 +323,23 @@ class BranchFrame(Frame):
 
 
 @dataclass(slots=True)
-class Scope:
+class NameScope:
     """A name scope: names with their values, and a parent scope. parameters: the names are a macro's parameters."""
 
-    parent: Scope | None = None
+    parent: NameScope | None = None
     names: dict[str, Value] = field(default_factory=dict)
     parameters: bool = False
 
-    def find(self, name: str) -> Scope | None:
+    def find(self, name: str) -> NameScope | None:
         """The innermost scope that defines a name; None if the name is undefined."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None and name not in scope.names:
             scope = scope.parent
         return scope
 
     def all_names(self) -> list[str]:
         known: dict[str, None] = {}
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope is not None:
             known.update(dict.fromkeys(scope.names))
             scope = scope.parent
@@ -357,7 +357,7 @@ class BlockState:
 
     frame: BlockFrame
     body: Block
-    outside: Scope
+    outside: NameScope
     point: InsertPoint
     axes: list[Axis] = field(default_factory=list)
     pending: list[SSAValue] = field(default_factory=list)
@@ -366,22 +366,22 @@ class BlockState:
     signature: set[str] = field(default_factory=set)
 
 
-def describe(value: Value) -> str:
+def describe_value(value: Value) -> str:
     """The description of a value in messages."""
     match value:
         case Quoted():
-            return describe(value.value)
-        case Expanded():
+            return describe_value(value.value)
+        case MacroResult():
             return f"the macro {value.name!r}, which has no value"
         case Meta():
             return "T.meta_var(...), which has its place in an assignment"
         case SSAValue():
             return f"a pointer of type {value.type}" if isinstance(value.type, HandleType) else "an expression"
-        case Buffer():
+        case BufferValue():
             return f"the buffer {value.name!r}"
         case Element():
             return f"elements of the buffer {value.buffer.name!r}"
-        case Word() | Functions() | FunctionRef():
+        case Word() | FunctionNamespace() | FunctionRef():
             return repr(str(value)) if isinstance(value, Word) else f"{value.name!r}"
         case Loops():
             return "loops"
@@ -406,7 +406,7 @@ _TYPES: dict[type, str] = {
     list: "a list",
     dict: "a dictionary",
     Variable: "a variable",
-    Range: "a range",
+    IntegerRange: "a range",
     PendingCall: "a call",
     TypeAnnotation: "a type",
 }

@@ -19,7 +19,6 @@ from .values import Value, Word
 
 if TYPE_CHECKING:
     from . import syntax
-    from .context import Context
 
 Reader = Callable[..., Value]
 ReaderT = TypeVar("ReaderT", bound=Reader)

@@ -13,7 +13,7 @@ from ...expressions.tensor import Tensor, compute
 from ..definition import Pattern, operator
 from ..extents import Extent, known_extent
 from ..requirements import require_one_of
-from ..windows import order_of
+from ..windows import layout_axes
 
 Array = Any
 
@@ -24,7 +24,7 @@ def _block_axes(name: str, shape: Sequence[Extent], block_size: int, layout: str
         raise TeError(f"{name}: data of {len(shape)} dimensions, expected 4")
     if block_size < 1:
         raise TeError(f"{name}: block_size {block_size}, expected a number from 1 on")
-    return order_of(layout, "NCHW", name)
+    return layout_axes(layout, "NCHW", name)
 
 
 def _require_blocks(name: str, extent: Extent, size: int, what: str) -> None:
@@ -35,7 +35,7 @@ def _require_blocks(name: str, extent: Extent, size: int, what: str) -> None:
 
 
 def _depth_to_space_reference(data: Array, block_size: int, layout: str, mode: str) -> Array:
-    order = order_of(layout, "NCHW", "nn.depth_to_space")
+    order = layout_axes(layout, "NCHW", "nn.depth_to_space")
     n, c, h, w = (data.shape[d] for d in order)
     rest, size = c // block_size**2, block_size
     x = data.transpose(order).reshape(n, *((size, size, rest) if mode == "DCR" else (rest, size, size)), h, w)
@@ -68,7 +68,7 @@ def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: st
 
 
 def _space_to_depth_reference(data: Array, block_size: int, layout: str) -> Array:
-    order = order_of(layout, "NCHW", "nn.space_to_depth")
+    order = layout_axes(layout, "NCHW", "nn.space_to_depth")
     n, c, h, w = (data.shape[d] for d in order)
     x = data.transpose(order).reshape(n, c, h // block_size, block_size, w // block_size, block_size)
     x = x.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * block_size**2, h // block_size, w // block_size)

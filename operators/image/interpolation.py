@@ -9,7 +9,7 @@ from ...core.dtypes import parse_dtype
 from ...expressions import functions as scalar
 from ...expressions.expr import PrimExpr, Select, cast, const
 from ...expressions.tensor import Tensor, compute
-from ..rounding import fitting
+from ..rounding import saturating_cast
 from .positions import Dimension, index_of, keeps_position, position_of, round_position
 
 
@@ -111,7 +111,7 @@ def resize(data: Tensor, dimensions: dict[int, Dimension], how: Interpolation, d
         if how.is_nearest:
             at |= {d: index_of(round_position(x, how.rounded), data.shape[d]) for d, x in positions.items()}
         element = interpolated(*at.values())
-        element = cast(dtype, element) if interpolated is data else fitting(element, dtype)
+        element = cast(dtype, element) if interpolated is data else saturating_cast(element, dtype)
         if how.mode != "tf_crop_and_resize" or not positions:
             return element
         outside = [is_outside for d, x in positions.items() for is_outside in _bounds(x, data.shape[d])]

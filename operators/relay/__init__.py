@@ -7,7 +7,7 @@ from xdsl.ir import Dialect
 from .builder import RelayBuilder
 from .constants import constant_array
 from .functions import RESULT_NAMES, SIZE_LIMITS, CallOp, ConstantOp, FuncOp, IfOp, ReturnOp, SizeLimit, YieldOp
-from .inference import Sizes, free_sizes, operand_names, result_types, type_of_tensor
+from .inference import SizeScope, free_sizes, operand_names, result_types, type_of_tensor
 from .operators import OPERATIONS, OperatorOp
 from .types import Size, SizesAttr, dtype_of_tensor, normal_size, shape_of, tensor_type
 
@@ -25,7 +25,7 @@ __all__ = [
     "ReturnOp",
     "Size",
     "SizeLimit",
-    "Sizes",
+    "SizeScope",
     "SizesAttr",
     "YieldOp",
     "constant_array",

@@ -53,7 +53,7 @@ def as_python(attribute: Attribute) -> Any:
             raise VerifyException(f"{attribute} is no value of an attribute")
 
 
-def print_value(printer: Printer, value: Any) -> None:
+def print_attribute_value(printer: Printer, value: Any) -> None:
     """Prints a value: `true`, `3`, `0.5`, `"NCHW"`, `[1, 1]`."""
     match value:
         case None:
@@ -68,7 +68,7 @@ def print_value(printer: Printer, value: Any) -> None:
             printer.print_string(_digits(value))
         case _:
             with printer.in_square_brackets():
-                printer.print_list(value, lambda each: print_value(printer, each))
+                printer.print_list(value, lambda each: print_attribute_value(printer, each))
 
 
 def _digits(value: float) -> str:
@@ -77,14 +77,14 @@ def _digits(value: float) -> str:
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")
 
 
-def parse_value(parser: Parser) -> Any:
-    """Parses a value in the syntax of `print_value`."""
+def parse_attribute_value(parser: Parser) -> Any:
+    """Parses a value in the syntax of `print_attribute_value`."""
     if parser.parse_optional_keyword("none"):
         return None
     for parse in _parsers(parser):
         if (value := parse()) is not None:
             return value
-    items = parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, lambda: parse_value(parser))
+    items = parser.parse_optional_comma_separated_list(Parser.Delimiter.SQUARE, lambda: parse_attribute_value(parser))
     if items is None:
         parser.raise_error("expected a bool, a number, a string or a list of them")
     return tuple(items)

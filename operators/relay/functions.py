@@ -48,7 +48,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.dtypes import parse_dtype, wrap_int
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir.base import (
     CallableByBody,
     TirOp,
@@ -62,10 +62,10 @@ from ...dialects.tir.base import (
     print_optional_dict,
     print_params,
     require,
-    strings,
+    string_array,
 )
 from ...dialects.tir.directives import TypedValues, YieldingBody
-from .attributes import as_python, parse_value, print_value
+from .attributes import as_python, parse_attribute_value, print_attribute_value
 from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
 
 SIZE_LIMITS = "size_limits"
@@ -95,16 +95,16 @@ class SizeLimit:
         return f"{self.size} {self.sign} {self.number}"
 
     @property
-    def words(self) -> str:
+    def requirement(self) -> str:
         """The condition on the size in words: `at most 64`, `at least 1`."""
         return f"at {'most' if self.sign == '<=' else 'least'} {self.number}"
 
-    def holds(self, number: int) -> bool:
+    def admits(self, number: int) -> bool:
         """Whether `number` is within the limit."""
         return number <= self.number if self.sign == "<=" else number >= self.number
 
 
-class Callable(CallableByBody):
+class RelayFuncCallable(CallableByBody):
     """Callable interface of `relay.func`: the results of a call are the returned tensors."""
 
     @classmethod
@@ -144,7 +144,7 @@ class FuncOp(TirOp):
     func_attrs = opt_prop_def(DictionaryAttr)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), Callable())
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface(), RelayFuncCallable())
 
     def __init__(
         self,
@@ -159,11 +159,11 @@ class FuncOp(TirOp):
         if body is None:
             body = Region(Block(arg_types=[type for _, type in params]))
             for (param, _), argument in zip(params, body.block.args, strict=True):
-                hint(argument, param)
+                set_name_hint(argument, param)
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
-                "param_names": strings(param for param, _ in params),
+                "param_names": string_array(param for param, _ in params),
                 "primitive": UnitAttr() if primitive else None,
                 "compiler": None if compiler is None else StringAttr(compiler),
                 "func_attrs": annotations_attr(attrs),
@@ -177,7 +177,7 @@ class FuncOp(TirOp):
         return [(name.data, value) for name, value in zip(self.param_names.data, self.body.block.args, strict=True)]
 
     @property
-    def returned(self) -> Sequence[SSAValue]:
+    def return_values(self) -> Sequence[SSAValue]:
         """The tensors that the function returns."""
         last = self.body.block.last_op
         assert isinstance(last, ReturnOp)
@@ -186,13 +186,13 @@ class FuncOp(TirOp):
     @property
     def result_types_(self) -> list[Attribute]:
         """The types of the returned tensors."""
-        return [value.type for value in self.returned]
+        return [value.type for value in self.return_values]
 
     @property
     def results_(self) -> list[tuple[str, SSAValue]]:
         """The name and value of each returned tensor; the default names are `output0`, `output1`, ..."""
-        names = self._texts(RESULT_NAMES) or [f"output{n}" for n in range(len(self.returned))]
-        return list(zip(names, self.returned, strict=True))
+        names = self._texts(RESULT_NAMES) or [f"output{n}" for n in range(len(self.return_values))]
+        return list(zip(names, self.return_values, strict=True))
 
     @property
     def size_limits(self) -> list[SizeLimit]:
@@ -212,7 +212,7 @@ class FuncOp(TirOp):
         require(isinstance(self.body.block.last_op, ReturnOp), "(C2) the body does not end in relay.return")
         self._verify_limits()
         named = self._texts(RESULT_NAMES)
-        count = len(self.returned)
+        count = len(self.return_values)
         require(len(named) in (0, count), f"(C4) {len(named)} result names for {count} results")
         require(len(set(named)) == len(named), f"(C4) results of one name: {', '.join(named)}")
 
@@ -438,14 +438,14 @@ class ConstantOp(TirOp):
         if self.array_name is not None:
             printer.print_string_literal(self.array_name.data)
         else:
-            print_value(printer, self.number)
+            print_attribute_value(printer, self.number)
         print_discardable(printer, self)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        value = parse_value(parser)
+        value = parse_attribute_value(parser)
         if not isinstance(value, int | float | str):
             parser.raise_error("expected a number or the name of an array")
         attributes = parse_discardable(parser)

@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...expressions.expr import SizeVar
-from ...expressions.sizes import size_of, size_text
+from ...expressions.sizes import parse_size, size_text
 from ...expressions.tensor import Tensor, placeholder
 from .. import operator_of
 from .types import Size, dtype_of_tensor, shape_of, tensor_type
 
 
-class Sizes:
+class SizeScope:
     """A scope of size variables, and conversion of sizes to expressions of these variables."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Sizes:
 
     def __call__(self, size: Size) -> Any:
         """A size as an expression."""
-        return size if isinstance(size, int) else size_of(size, self.variable)
+        return size if isinstance(size, int) else parse_size(size, self.variable)
 
     def variable(self, name: str) -> SizeVar:
         """The variable called `name`, created on first use."""
@@ -46,10 +46,10 @@ def result_types(
 ) -> tuple[TensorType[Attribute], ...]:
     """The result types of an operator: the types of the tensors that its formula returns for placeholders.
 
-    operands: tensor types.  attributes: as returned by `checked_attributes`. The result types depend on these arguments
+    operands: tensor types.  attributes: as returned by `normalize_attributes`. The result types depend on these arguments
     only and are cached. TeError for operands and attributes that do not match.
     """
-    sizes, operator = Sizes(), operator_of(name)
+    sizes, operator = SizeScope(), operator_of(name)
     names = operand_names(name, len(operands))
     placeholders = [sizes.placeholder(type, each) for type, each in zip(operands, names, strict=True)]
     return tuple(type_of_tensor(tensor) for tensor in operator.tensors(placeholders, dict(attributes)))
@@ -65,7 +65,7 @@ def operand_names(name: str, count: int) -> Sequence[str]:
 def free_sizes(given: Iterable[Attribute], made: Iterable[Attribute] = ()) -> list[str]:
     """The names in the sizes of the tensor types `given` and `made` that are not by themselves a size of a type in
     `given`, in order of appearance."""
-    given, sizes = list(given), Sizes()
+    given, sizes = list(given), SizeScope()
     texts = [size for type in (*given, *made) for size in shape_of(type) if isinstance(size, str)]
     for text in texts:
         sizes(text)

@@ -18,8 +18,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.tir.base import TirOp, parse_discardable, print_discardable, require
 from ...expressions.errors import TeError
 from .. import OPERATORS, Operator, operator_of
-from ..attributes import checked_attributes
-from .attributes import as_attribute, as_python, parse_value, print_value
+from ..attributes import normalize_attributes
+from .attributes import as_attribute, as_python, parse_attribute_value, print_attribute_value
 from .inference import result_types
 from .types import verify_tensor
 
@@ -52,7 +52,7 @@ class OperatorOp(TirOp, ABC):
         types: Sequence[Attribute] | None = None,
     ):
         """types: of the results; inferred if missing. TeError for operands and attributes that do not match."""
-        checked = checked_attributes(self.operator, attributes or {})
+        checked = normalize_attributes(self.operator, attributes or {})
         super().__init__(
             operands=[args],
             properties={name: as_attribute(value) for name, value in checked.items()},
@@ -65,7 +65,7 @@ class OperatorOp(TirOp, ABC):
         return operator_of(self.name.removeprefix("relay."))
 
     @property
-    def values(self) -> dict[str, Any]:
+    def explicit_attributes(self) -> dict[str, Any]:
         """The values of the attributes that differ from their defaults, by name."""
         return {
             each.name: as_python(self.properties[each.name])
@@ -73,7 +73,7 @@ class OperatorOp(TirOp, ABC):
             if each.name in self.properties
         }
 
-    def value(self, name: str) -> Any:
+    def attribute_value(self, name: str) -> Any:
         """The value of an attribute, explicit or default."""
         default = next(attribute.default for attribute in self.operator.attributes if attribute.name == name)
         return as_python(self.properties[name]) if name in self.properties else default
@@ -88,14 +88,14 @@ class OperatorOp(TirOp, ABC):
 
     def infer(self) -> Sequence[Attribute]:
         """The result types inferred from the operand types. TeError if the operand types do not match."""
-        return self._infer([arg.type for arg in self.args], self.values)
+        return self._infer([arg.type for arg in self.args], self.explicit_attributes)
 
     def verify_(self) -> None:
         for value in (*self.args, *self.outputs):
             verify_tensor(value.type, "(C1)")
         try:
-            if (checked := checked_attributes(self.operator, self.values)) != self.values:
-                raise VerifyException(f"(C2) attributes {self.values}, expected {checked}")
+            if (checked := normalize_attributes(self.operator, self.explicit_attributes)) != self.explicit_attributes:
+                raise VerifyException(f"(C2) attributes {self.explicit_attributes}, expected {checked}")
             inferred = self.infer()
         except TeError as error:
             raise VerifyException(f"(C2) {error.what}") from error
@@ -106,10 +106,10 @@ class OperatorOp(TirOp, ABC):
     def print(self, printer: Printer) -> None:
         with printer.in_parens():
             printer.print_list(self.args, printer.print_ssa_value)
-        if self.values:
+        if self.explicit_attributes:
             printer.print_string(" ")
             with printer.in_braces():
-                printer.print_list(self.values.items(), lambda item: _print_item(printer, *item))
+                printer.print_list(self.explicit_attributes.items(), lambda item: _print_item(printer, *item))
         print_discardable(printer, self)
         print_signature(printer, self.args, self.outputs)
 
@@ -130,13 +130,13 @@ class OperatorOp(TirOp, ABC):
 
 def _print_item(printer: Printer, name: str, value: Any) -> None:
     printer.print_string(f"{name} = ")
-    print_value(printer, value)
+    print_attribute_value(printer, value)
 
 
 def _parse_item(parser: Parser) -> tuple[str, Any]:
     name = parser.parse_identifier()
     parser.parse_punctuation("=")
-    return name, parse_value(parser)
+    return name, parse_attribute_value(parser)
 
 
 def print_signature(printer: Printer, operands: Sequence[SSAValue], results: Sequence[SSAValue]) -> None:

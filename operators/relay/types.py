@@ -12,11 +12,11 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...core.dtypes import DType, dtype_of, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type
 from ...dialects.tir import DYNAMIC
-from ...dialects.tir.base import strings
+from ...dialects.tir.base import string_array
 from ...expressions.expr import SizeVar
-from ...expressions.sizes import size_of, size_text
+from ...expressions.sizes import parse_size, size_text
 
 Size: TypeAlias = int | str
 """A static size, or a symbolic size as an expression of names: `n`, `2 * n + 1`."""
@@ -50,7 +50,7 @@ class SizesAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        return (strings(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parser.parse_str_literal)),)
+        return (string_array(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, parser.parse_str_literal)),)
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -62,13 +62,13 @@ def normal_size(size: Size) -> Size:
     if isinstance(size, int):
         return size
     names: dict[str, SizeVar] = {}
-    return size_text(size_of(size, lambda name: names.setdefault(name, SizeVar(name))))
+    return size_text(parse_size(size, lambda name: names.setdefault(name, SizeVar(name))))
 
 
 def names_of(size: str) -> list[str]:
     """The names in a size, in order of appearance. ValueError for invalid text."""
     names: dict[str, SizeVar] = {}
-    size_of(size, lambda name: names.setdefault(name, SizeVar(name)))
+    parse_size(size, lambda name: names.setdefault(name, SizeVar(name)))
     return list(names)
 
 
@@ -76,8 +76,8 @@ def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribu
     """The tensor type of a shape and a data type. ValueError for an invalid size or data type."""
     sizes = [normal_size(size) for size in shape]
     names = [size for size in sizes if isinstance(size, str)]
-    encoding = SizesAttr(strings(names)) if names else NoneAttr()
-    return TensorType(type_of(dtype), [size if isinstance(size, int) else DYNAMIC for size in sizes], encoding)
+    encoding = SizesAttr(string_array(names)) if names else NoneAttr()
+    return TensorType(mlir_type(dtype), [size if isinstance(size, int) else DYNAMIC for size in sizes], encoding)
 
 
 def shape_of(tensor: SSAValue | Attribute) -> tuple[Size, ...]:

@@ -15,7 +15,7 @@ THREADS = 256
 """The default number of threads of a block."""
 
 
-def fused(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
+def fuse_loops(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
     """Fuses a chain of nested loops into one."""
     return loops[0] if len(loops) == 1 else sch.fuse(*loops)
 
@@ -38,9 +38,9 @@ def bind_grid(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
     """
     for loop in loops:
         decline_unless(is_independent(sch, loop), f"the iterations of loop {loop.name} depend on each other")
-    with sch.unchecked():
+    with sch.without_checks():
         if all(extent_of(sch, loop) is not None for loop in loops[1:]):
-            block, thread = _blocks_and_threads(sch, fused(sch, loops))
+            block, thread = _blocks_and_threads(sch, fuse_loops(sch, loops))
             sch.bind(block, "blockIdx.x")
         else:
             block, thread = _blocks_and_threads(sch, loops[-1])

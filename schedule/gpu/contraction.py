@@ -16,9 +16,9 @@ from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from .binding import extent_of, fused
-from .kernel import Access, Kernel, block_of, element_bytes
-from .neighbours import is_epilogue, producer_of
+from .binding import extent_of, fuse_loops
+from .kernel import AffineAccess, Kernel, block_of, element_bytes
+from .neighbours import is_epilogue_of, producer_of
 
 UNROLLED = 2
 """The unroll factor of the reduction loop, so that loads of a step overlap with sums of another."""
@@ -81,8 +81,8 @@ def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...
     other buffers (`operands` in `gemm.py`); checking them takes seconds for a convolution, so they are not checked.
     """
     users, stored = consumers(kernel.block), writes_of(kernel.block)
-    epilogue = users[0] if len(users) == 1 and is_epilogue(kernel, users[0]) else None
-    with sch.unchecked():
+    epilogue = users[0] if len(users) == 1 and is_epilogue_of(kernel, users[0]) else None
+    with sch.without_checks():
         kernel, plan = _pad(sch, kernel, plan)
         is_padded = writes_of(kernel.block) != stored
         follows = _consumer(sch, kernel.rv, epilogue) if epilogue is not None or is_padded else None
@@ -114,7 +114,7 @@ def _pad(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, Cont
 
 def _summed_buffers(kernel: Kernel) -> list[SSAValue]:
     """The buffers that are read along a reduction axis."""
-    return [read.buffer for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
+    return [read.buffer for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduction_axes)]
 
 
 def _consumer(sch: Schedule, block: BlockRV, epilogue: BlockOp | None) -> BlockRV:
@@ -128,7 +128,7 @@ def _consumer(sch: Schedule, block: BlockRV, epilogue: BlockOp | None) -> BlockR
 
 def _contract(sch: Schedule, kernel: Kernel, plan: Contraction, follows: BlockRV | None) -> None:
     tiled = [tile.axis for tile in plan.tiles]
-    grid, outer, inner, (summed,), spatial = kernel.groups_of_loops(
+    grid, outer, inner, (summed,), spatial = kernel.loop_handle_groups(
         sch, plan.grid, plan.outer, plan.inner, [plan.summed], tiled
     )
     blocks, threads, registers = list[LoopRV](), list[LoopRV](), list[LoopRV]()
@@ -140,7 +140,7 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction, follows: BlockRV
         registers += [*parts, register]
     depth_outer, depth_inner = sch.split(summed, [None, plan.depth])
     sch.reorder(*grid, *blocks, *threads, *outer, depth_outer, depth_inner, *inner, *registers)
-    sch.bind(fused(sch, [*grid, *blocks]), "blockIdx.x")
+    sch.bind(fuse_loops(sch, [*grid, *blocks]), "blockIdx.x")
     for tile, loop in zip(plan.tiles, threads, strict=True):
         if tile.thread is not None:
             sch.bind(loop, tile.thread)
@@ -241,7 +241,7 @@ def _copy_to_shared(
     shared = [tile for tile in tiles if tile.thread is not None]
     loops = sch.get_loops(copy)[around:]
     lanes = _lanes(buffer, extent_of(sch, loops[-1])) if vectors and producer is None else 1
-    whole, threads = fused(sch, loops), [tile.threads for tile in shared]
+    whole, threads = fuse_loops(sch, loops), [tile.threads for tile in shared]
     lanes = math.gcd(lanes, (extent_of(sch, whole) or 1) // math.prod(threads))
     parts = sch.split(whole, [None, *threads, lanes] if lanes > 1 else [None, *threads])
     for loop, tile in zip(parts[1:], shared, strict=False):
@@ -251,7 +251,7 @@ def _copy_to_shared(
         sch.vectorize(_through_registers(sch, copy, parts[-2]) if transposed else parts[-1])
 
 
-def _transpose(sch: Schedule, copy: BlockRV, read: Access, tiles: Sequence[Tile]) -> bool:
+def _transpose(sch: Schedule, copy: BlockRV, read: AffineAccess, tiles: Sequence[Tile]) -> bool:
     """Transposes a copy in shared memory so that elements along a tile are contiguous; False if they are already.
 
     Such elements are read at once. Rows are padded, as a thread copies a column of them.

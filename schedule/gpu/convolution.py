@@ -13,8 +13,8 @@ from ...analysis.index import Lin
 from ...core.gpu import STATIC_SHARED_BYTES
 from .. import Schedule
 from .contraction import VECTOR_BYTES, Contraction, Tile, contract
-from .gemm import THREADS, longest, operands, require_tile, side
-from .kernel import Access, Kernel
+from .gemm import THREADS, longest_axis, operands, require_tile, tile_of_axis
+from .kernel import AffineAccess, Kernel
 from .results import decline_unless
 
 DEPTH = 8
@@ -34,34 +34,34 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     moved = _window_axes(kernel, image)
     decline_unless(moved, "no window moves over what it reads")
     decline_unless(weights.is_plain(), "it has no weights at its axes")
-    window = [axis for axis in kernel.reduced if any(axis in index.terms for index in _sums(kernel, image))]
-    channels = [axis for axis in kernel.reduced if axis not in window and axis in weights.axes()]
+    window = [axis for axis in kernel.reduction_axes if any(axis in index.terms for index in _sums(kernel, image))]
+    channels = [axis for axis in kernel.reduction_axes if axis not in window and axis in weights.axes()]
     decline_unless(channels, "it sums over nothing but the window")
-    filters = [axis for axis in kernel.spatial if axis in weights.axes() and axis not in image.axes()]
+    filters = [axis for axis in kernel.spatial_axes if axis in weights.axes() and axis not in image.axes()]
     decline_unless(filters, "each channel of the result has its own image")
-    channel, filter, column = longest(kernel, channels), longest(kernel, filters), longest(kernel, moved)
+    channel, filter, column = longest_axis(kernel, channels), longest_axis(kernel, filters), longest_axis(kernel, moved)
     require_tile(kernel, filter, column, channel)
     slow, fast = (column, filter) if kernel.writes[0].fastest() is filter else (filter, column)
-    tiles = [whole_side(kernel, slow, "threadIdx.y"), whole_side(kernel, fast, "threadIdx.x")]
+    tiles = [whole_tile(kernel, slow, "threadIdx.y"), whole_tile(kernel, fast, "threadIdx.x")]
     plan = Contraction(
-        grid=[axis for axis in kernel.spatial if axis not in (column, filter)],
+        grid=[axis for axis in kernel.spatial_axes if axis not in (column, filter)],
         tiles=tiles,
         summed=channel,
         depth=_depth(kernel, tiles, channel, window, (image, weights)),
-        outer=[axis for axis in kernel.reduced if axis is not channel and axis not in window],
+        outer=[axis for axis in kernel.reduction_axes if axis is not channel and axis not in window],
         inner=window,
         shared=[image.buffer, weights.buffer],
     )
     return contract(sch, kernel, plan)
 
 
-def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
+def whole_tile(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
     """The `side` with a size that divides the extent of the axis, if such a size exists with at least half of the
     threads.
 
     Columns of images are often 7 times a power of two, and sums of a partial tile are guarded at each step.
     """
-    tile, extent = side(kernel, axis, thread), kernel.size([axis]) or 1
+    tile, extent = tile_of_axis(kernel, axis, thread), kernel.size([axis]) or 1
     sizes = product(range(THREADS // 2, THREADS + 1), (1, 2, 4))
     whole = [(threads * each, threads, each) for threads, each in sizes if extent % (threads * each) == 0]
     if not whole:
@@ -71,7 +71,7 @@ def whole_side(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
 
 
 def _depth(
-    kernel: Kernel, tiles: Sequence[Tile], channel: SSAValue, window: Sequence[SSAValue], reads: Sequence[Access]
+    kernel: Kernel, tiles: Sequence[Tile], channel: SSAValue, window: Sequence[SSAValue], reads: Sequence[AffineAccess]
 ) -> int:
     """The number of channels that fit into shared memory, at most `DEPTH`. Raises DeclineError if a single one does not
     fit.
@@ -86,7 +86,7 @@ def _depth(
     return depth
 
 
-def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:
+def _bytes(read: AffineAccess, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:
     """The size in bytes of the accessed box, for axes of `sizes` (default 1), with rows along a tile padded."""
     extents, rows = list[int](), list[int]()
     for index in read.indices:
@@ -97,12 +97,12 @@ def _bytes(read: Access, sizes: Mapping[SSAValue, int], tiled: Container[SSAValu
     return math.prod(extents) * read.element_bytes() + math.prod(rows) * VECTOR_BYTES
 
 
-def _window_axes(kernel: Kernel, image: Access) -> list[SSAValue]:
+def _window_axes(kernel: Kernel, image: AffineAccess) -> list[SSAValue]:
     """The axes of the result along which a window moves."""
-    return [axis for axis in kernel.spatial if any(axis in index.terms for index in _sums(kernel, image))]
+    return [axis for axis in kernel.spatial_axes if any(axis in index.terms for index in _sums(kernel, image))]
 
 
-def _sums(kernel: Kernel, image: Access) -> list[Lin]:
+def _sums(kernel: Kernel, image: AffineAccess) -> list[Lin]:
     """The indices that are sums of an axis of the result and a reduction axis."""
     kinds = [{kernel.kinds.get(axis) for axis in index.terms if isinstance(axis, SSAValue)} for index in image.indices]
     return [

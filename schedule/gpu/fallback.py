@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ...analysis.dependence import carried_dependence
 from ...analysis.scopes import depends_on, only_child
-from ...analysis.threads.axes import axis_of
+from ...analysis.threads.axes import thread_axis_of
 from ...dialects.tir import BlockOp, ForOp
 from .. import Schedule
 from ..handles import LoopRV
@@ -52,7 +52,7 @@ def outer_loops(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
 def one_thread(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Lets one thread execute a loop nest, as far as none of its loops is bound."""
     handles = sch.get_loops(kernel.rv)
-    free = [n for n, loop in enumerate(kernel.loops) if not any(axis_of(op) is not None for op in loop.walk())]
+    free = [n for n, loop in enumerate(kernel.loops) if not any(thread_axis_of(op) is not None for op in loop.walk())]
     unit = sch.add_unit_loop(handles[free[0]] if free else kernel.rv)
     sch.bind(unit, "threadIdx.x")
     return _others(sch, kernel, unit)
@@ -68,7 +68,7 @@ def _first_parallel(loops: Sequence[ForOp]) -> int:
 def _is_parallel(loop: ForOp) -> bool:
     """Whether the iterations of a loop can be threads."""
     is_plain = loop.thread is None and loop.annotations is None and loop.mixed_bounds[2] == 1
-    inside = any(axis_of(op) is not None for op in loop.walk())
+    inside = any(thread_axis_of(op) is not None for op in loop.walk())
     return is_plain and not inside and carried_dependence(loop) is None
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from .. import Schedule
 from .contraction import VECTOR_BYTES, Contraction, Tile, contract
-from .kernel import Access, Kernel
+from .kernel import AffineAccess, Kernel
 from .results import decline_unless
 
 THREADS = 16
@@ -22,7 +22,7 @@ LEAST = 4
 """The minimum extent of the sides of a tile."""
 
 
-def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Tiles the result, up to 128 x 128 for a block and 8 x 8 for a thread, with the inputs in shared memory.
 
     Tiles of the largest size require a result of at least 128 tiles; else tiles are half as large. Where tiles are
@@ -34,41 +34,43 @@ def gemm(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
     (write,) = kernel.writes
-    rows = [axis for axis in kernel.spatial if axis in left.axes() and axis not in right.axes()]
-    columns = [axis for axis in kernel.spatial if axis in right.axes() and axis not in left.axes()]
-    summed = [axis for axis in kernel.reduced if axis in left.axes() and axis in right.axes()]
+    rows = [axis for axis in kernel.spatial_axes if axis in left.axes() and axis not in right.axes()]
+    columns = [axis for axis in kernel.spatial_axes if axis in right.axes() and axis not in left.axes()]
+    summed = [axis for axis in kernel.reduction_axes if axis in left.axes() and axis in right.axes()]
     decline_unless(rows and columns, "one of the two it reads has no axis of the result for itself")
     decline_unless(summed, "no axis is summed over for both")
-    row, column, depth = (longest(kernel, axes) for axes in (rows, columns, summed))
+    row, column, depth = (longest_axis(kernel, axes) for axes in (rows, columns, summed))
     if write.fastest() is row:
         row, column = column, row
     require_tile(kernel, row, column, depth)
     tiled = (row, column, depth)
-    most = 8 if (kernel.size(kernel.spatial) or 0) >= BLOCKS * (8 * THREADS) ** 2 else 4
+    most = 8 if (kernel.size(kernel.spatial_axes) or 0) >= BLOCKS * (8 * THREADS) ** 2 else 4
     plan = Contraction(
-        grid=[axis for axis in kernel.spatial if axis not in tiled],
+        grid=[axis for axis in kernel.spatial_axes if axis not in tiled],
         tiles=[
-            in_runs(side(kernel, axis, thread, most), next(read for read in (left, right) if axis in read.axes()))
+            split_into_runs(
+                tile_of_axis(kernel, axis, thread, most), next(read for read in (left, right) if axis in read.axes())
+            )
             for axis, thread in ((row, "threadIdx.y"), (column, "threadIdx.x"))
         ],
         summed=depth,
         depth=min(DEPTH, kernel.size([depth]) or DEPTH),
-        outer=[axis for axis in kernel.reduced if axis not in tiled],
+        outer=[axis for axis in kernel.reduction_axes if axis not in tiled],
         inner=[],
         shared=[left.buffer, right.buffer],
     )
     return contract(sch, kernel, plan)
 
 
-def operands(kernel: Kernel) -> tuple[Access, Access]:
+def operands(kernel: Kernel) -> tuple[AffineAccess, AffineAccess]:
     """The two accesses whose products are summed. Raises DeclineError for blocks other than sums of products."""
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
-    decline_unless(kernel.init is not None and kernel.reduced, "it is no reduction")
-    decline_unless(len(kernel.spatial) + len(kernel.reduced) == len(kernel.axes), "it has other axes")
+    decline_unless(kernel.init is not None and kernel.reduction_axes, "it is no reduction")
+    decline_unless(len(kernel.spatial_axes) + len(kernel.reduction_axes) == len(kernel.axes), "it has other axes")
     decline_unless(len(kernel.writes) == 1 and kernel.writes[0].is_plain(), "it does not write one element at its axes")
-    decline_unless(kernel.spatial, "it has one result")
-    decline_unless(all(axis in kernel.loop_of for axis in kernel.reduced), "it is summed over one value")
-    reads = [read for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduced)]
+    decline_unless(kernel.spatial_axes, "it has one result")
+    decline_unless(all(axis in kernel.loop_of for axis in kernel.reduction_axes), "it is summed over one value")
+    reads = [read for read in kernel.reads if any(axis in read.axes() for axis in kernel.reduction_axes)]
     decline_unless(len(reads) == 2, f"it reads {len(reads)} elements for each step, expected two")
     left, right = reads
     (write,) = kernel.writes
@@ -85,14 +87,14 @@ def require_tile(kernel: Kernel, row: SSAValue, column: SSAValue, depth: SSAValu
         decline_unless((kernel.size([axis]) or 0) >= LEAST, f"a side has less than {LEAST}")
 
 
-def side(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
+def tile_of_axis(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
     """The tile of an axis: up to `most` elements, a power of two, for each of up to `THREADS` threads."""
     extent = kernel.size([axis]) or 1
     count = min(THREADS, extent)
     return Tile(axis, count, min(most, 2 ** int(math.log2(extent // count))), thread)
 
 
-def in_runs(tile: Tile, read: Access) -> Tile:
+def split_into_runs(tile: Tile, read: AffineAccess) -> Tile:
     """A tile split into runs of 16 bytes of the buffer read along it; neighbouring threads have neighbouring runs.
 
     So the elements that a warp reads at once are contiguous.
@@ -100,6 +102,6 @@ def in_runs(tile: Tile, read: Access) -> Tile:
     return replace(tile, parts=max(tile.each * read.element_bytes() // VECTOR_BYTES, 1))
 
 
-def longest(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:
+def longest_axis(kernel: Kernel, axes: list[SSAValue]) -> SSAValue:
     """The axis with the greatest extent, the last of several; a dynamic extent counts as the greatest."""
     return max(reversed(axes), key=lambda axis: kernel.extents[axis] or 2**31)

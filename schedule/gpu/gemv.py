@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from .. import Schedule
-from .binding import extent_of, fused
+from .binding import extent_of, fuse_loops
 from .gemm import operands
 from .kernel import Kernel
-from .reduction import require_reduction, share_steps, steps_inside
+from .reduction import reorder_reduction_loops, require_reduction, share_steps
 from .results import decline_unless
 
 ROWS = 4
@@ -23,14 +23,14 @@ def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
-    own = [(a, b) for a, b in ((left, right), (right, left)) if not (b.axes() - a.axes()) & set(kernel.spatial)]
+    own = [(a, b) for a, b in ((left, right), (right, left)) if not (b.axes() - a.axes()) & set(kernel.spatial_axes)]
     decline_unless(own, "both have an axis of the result for themselves")
     matrix = own[0][0]
-    decline_unless(matrix.fastest() in kernel.reduced, "neighbours in memory belong to different results")
+    decline_unless(matrix.fastest() in kernel.reduction_axes, "neighbours in memory belong to different results")
     require_reduction(kernel)
-    spatial, _, steps = steps_inside(sch, kernel)
+    spatial, _, steps = reorder_reduction_loops(sch, kernel)
     decline_unless(spatial, "it has one result")
-    rows = fused(sch, spatial)
+    rows = fuse_loops(sch, spatial)
     block, row = sch.split(rows, [None, min(ROWS, extent_of(sch, rows) or ROWS)])
     sch.bind(block, "blockIdx.x")
     sch.bind(row, "threadIdx.y")

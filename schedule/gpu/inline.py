@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from ...analysis.scopes import Scope, writes_of
+from ...analysis.scopes import BlockScope, writes_of
 from ...core.errors import ScheduleError
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp
 from .. import Schedule
@@ -38,7 +38,7 @@ def inline_producers(sch: Schedule, function: str) -> Schedule:
 def _next(sch: Schedule, function: str, done: set[str]) -> BlockOp | None:
     """The first block that should be inlined and has not been tried."""
     func = sch.mod.functions[function]
-    scope = Scope(func)  # pyright: ignore[reportArgumentType]
+    scope = BlockScope(func)  # pyright: ignore[reportArgumentType]
     for block in scope.blocks:
         if block.block_name.data not in done and _is_injective(block) and _pays(block, scope):
             return block
@@ -57,7 +57,7 @@ def _is_injective(block: BlockOp) -> bool:
     )
 
 
-def _pays(block: BlockOp, scope: Scope) -> bool:
+def _pays(block: BlockOp, scope: BlockScope) -> bool:
     (buffer,) = writes_of(block)
     consumers = scope.consumers(block)
     if not consumers:
@@ -80,13 +80,13 @@ _DEAR = (arith.DivfOp,)
 def _is_product(consumer: BlockOp) -> bool:
     """Whether a reduction reads two elements at each step: its operands go to shared memory."""
     kernel = Kernel(BlockRV(""), consumer)
-    return len([read for read in kernel.reads if read.axes() & set(kernel.reduced)]) > 1
+    return len([read for read in kernel.reads if read.axes() & set(kernel.reduction_axes)]) > 1
 
 
 def _reads_once(consumer: BlockOp, buffer: SSAValue) -> bool:
     """Whether a block reads each element of a buffer in few of its instances."""
     kernel = Kernel(BlockRV(""), consumer)
-    if not kernel.reduced:
+    if not kernel.reduction_axes:
         return True
     several = {axis for axis in kernel.axes if kernel.extents[axis] != 1}
     return all(several <= read.axes() for read in kernel.reads if read.buffer is buffer)

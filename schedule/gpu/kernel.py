@@ -11,15 +11,15 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.scopes import ancestors, child_blocks, loops_around, only_child, reads_of, statements
-from ...analysis.threads.axes import axis_of
-from ...core.dtypes import byte_size
+from ...analysis.threads.axes import thread_axis_of
+from ...core.dtypes import element_byte_size
 from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 
 
 @dataclass(frozen=True)
-class Access:
+class AffineAccess:
     """An access of a block: a buffer, and its indices as linear combinations of axes."""
 
     buffer: SSAValue
@@ -47,7 +47,7 @@ class Access:
 def element_bytes(buffer: SSAValue) -> int:
     """The size of an element of a buffer in bytes."""
     assert isinstance(buffer.type, MemRefType)
-    return byte_size(buffer.type.element_type)
+    return element_byte_size(buffer.type.element_type)
 
 
 def _only_axis(index: Lin) -> SSAValue | None:
@@ -87,12 +87,12 @@ class Kernel:
         return {axis: of.extent if isinstance(of.extent, int) else None for axis, of in pairs}
 
     @cached_property
-    def spatial(self) -> list[SSAValue]:
+    def spatial_axes(self) -> list[SSAValue]:
         """The spatial axes."""
         return [axis for axis in self.axes if self.kinds[axis] == "spatial"]
 
     @cached_property
-    def reduced(self) -> list[SSAValue]:
+    def reduction_axes(self) -> list[SSAValue]:
         """The reduction axes."""
         return [axis for axis in self.axes if self.kinds[axis] == "reduce"]
 
@@ -133,12 +133,12 @@ class Kernel:
     # Accesses
 
     @cached_property
-    def writes(self) -> list[Access]:
+    def writes(self) -> list[AffineAccess]:
         """The stores of the block, apart from its init."""
         return list(self._accesses(StoreOp))
 
     @cached_property
-    def reads(self) -> list[Access]:
+    def reads(self) -> list[AffineAccess]:
         """The loads of the block, apart from loads of its accumulators."""
         written = {access.buffer for access in self.writes}
         return [access for access in self._accesses(LoadOp) if self.init is None or access.buffer not in written]
@@ -148,15 +148,15 @@ class Kernel:
         """The init of a reduction."""
         return self.block.init
 
-    def _accesses(self, kind: type[LoadOp | StoreOp]) -> Iterator[Access]:
+    def _accesses(self, kind: type[LoadOp | StoreOp]) -> Iterator[AffineAccess]:
         analyzer = Analyzer()
         for op in self.block.body.block.walk():
             if isinstance(op, kind) and not (self.block.init is not None and self.block.init.is_ancestor(op)):
-                yield Access(op.buffer, tuple(_sum(analyzer, index) for index in op.indices))
+                yield AffineAccess(op.buffer, tuple(_sum(analyzer, index) for index in op.indices))
 
-    def read_buffers(self) -> list[Access]:
+    def read_buffers(self) -> list[AffineAccess]:
         """The first load from each buffer that the block declares to read, in that order."""
-        first: dict[SSAValue, Access] = {}
+        first: dict[SSAValue, AffineAccess] = {}
         for read in self.reads:
             first.setdefault(read.buffer, read)
         return [first[buffer] for buffer in reads_of(self.block) if buffer in first]
@@ -165,9 +165,9 @@ class Kernel:
 
     def loop_handles(self, sch: Schedule, axes: Sequence[SSAValue]) -> list[LoopRV]:
         """The loops of `axes`, in their order, without axes that have no loop."""
-        return self.groups_of_loops(sch, axes)[0]
+        return self.loop_handle_groups(sch, axes)[0]
 
-    def groups_of_loops(self, sch: Schedule, *groups: Sequence[SSAValue]) -> list[list[LoopRV]]:
+    def loop_handle_groups(self, sch: Schedule, *groups: Sequence[SSAValue]) -> list[list[LoopRV]]:
         """The `loop_handles` of several groups of axes."""
         handles = sch.get_loops(self.rv)
         return [[handles[self.loop_of[axis]] for axis in axes if axis in self.loop_of] for axes in groups]
@@ -212,7 +212,7 @@ def kernel_around(block: BlockOp) -> ForOp:
 
 def is_in_kernel(block: BlockOp) -> bool:
     """Whether a block is nested in a loop bound to blocks or threads."""
-    return any(axis_of(op) is not None for op in ancestors(block))
+    return any(thread_axis_of(op) is not None for op in ancestors(block))
 
 
 def _depends_on_loop(loop: ForOp) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
-from ...analysis.scopes import comes_before, consumers, producers, reads_of, root_buffer, scope_of, writes_of
+from ...analysis.scopes import consumers, enclosing_scope, precedes_in_text, producers, reads_of, root_buffer, writes_of
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from .. import Schedule
 from ..handles import BlockRV
 from .kernel import Kernel, block_of, is_in_kernel
 
 
-def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
+def is_epilogue_of(kernel: Kernel, user: BlockOp) -> bool:
     """Whether `user` consumes the results of a block element by element, and may do so as soon as each is computed.
 
     The conditions: `user` is the only consumer of the results, and has a loop for each of their dimensions; no other
@@ -28,7 +28,7 @@ def is_epilogue(kernel: Kernel, user: BlockOp) -> bool:
         and bool(reads)
         and all(read.is_plain() and results <= read.axes() for read in reads)
         and all(write.is_plain() for write in other.writes)
-        and other.size(other.spatial) == kernel.size(kernel.spatial)
+        and other.size(other.spatial_axes) == kernel.size(kernel.spatial_axes)
         and all(_is_touched_by(written, user) for written in writes_of(user))
         and all(_is_complete(read, kernel.block) for read in reads_of(user) if read is not buffer)
     )
@@ -64,7 +64,7 @@ def _is_elementwise(kernel: Kernel) -> bool:
     written = {write.buffer for write in kernel.writes}
     return (
         kernel.has_plain_loops()
-        and len(kernel.spatial) == len(kernel.axes)
+        and len(kernel.spatial_axes) == len(kernel.axes)
         and kernel.is_one_store()
         and not any(read.buffer in written for read in kernel.reads)
         and not is_in_kernel(kernel.block)
@@ -78,17 +78,17 @@ def _is_touched_by(buffer: SSAValue, block: BlockOp) -> bool:
 
 def _is_complete(buffer: SSAValue, block: BlockOp) -> bool:
     """Whether all stores to a buffer precede a block."""
-    return all(comes_before(op, block) for op in _accesses(block, buffer) if isinstance(op, StoreOp))
+    return all(precedes_in_text(op, block) for op in _accesses(block, buffer) if isinstance(op, StoreOp))
 
 
 def _is_written_between(buffer: SSAValue, a: BlockOp, b: BlockOp) -> bool:
     """Whether a store to a buffer may run between two blocks: it neither precedes `a` nor follows `b`."""
     stores = [op for op in _accesses(a, buffer) if isinstance(op, StoreOp)]
-    return not all(comes_before(op, a) or comes_before(b, op) for op in stores)
+    return not all(precedes_in_text(op, a) or precedes_in_text(b, op) for op in stores)
 
 
 def _accesses(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
     """The loads and stores of the memory of a buffer, in the function that contains a block."""
     memory = root_buffer(buffer)
-    every = (op for op in scope_of(block).walk() if isinstance(op, LoadOp | StoreOp))
+    every = (op for op in enclosing_scope(block).walk() if isinstance(op, LoadOp | StoreOp))
     return [op for op in every if root_buffer(op.buffer) is memory]

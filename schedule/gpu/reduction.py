@@ -10,7 +10,7 @@ from ...analysis.threads.reductions import ThreadReductionError, thread_reductio
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rewriting.init_nests import plan_result
-from .binding import THREADS, extent_of, fused
+from .binding import THREADS, extent_of, fuse_loops
 from .kernel import Kernel, block_of
 from .results import DeclineError, decline_unless
 
@@ -28,7 +28,7 @@ PARTS = 4
 """The minimum number of parts of a result, so that a second kernel is worthwhile."""
 
 
-def reduction(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
+def reduction_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Assigns a block of threads to each result; each thread reduces a part of the steps.
 
     Where neighbours in memory belong to different results, a block computes 32 results, with 8 threads for each.
@@ -37,12 +37,12 @@ def reduction(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """
     require_reduction(kernel)
     column = column_of(kernel)
-    results = kernel.size(kernel.spatial)
+    results = kernel.size(kernel.spatial_axes)
     if column is not None:
         decline_unless(results is not None and results < BLOCKS * THREADS, "a thread for each result is as good")
     elif not _is_along_steps(kernel):
         decline_unless(results is not None and results < MANY, "neighbours in memory are not known, of many results")
-    _distribute(sch, kernel.rv, *steps_inside(sch, kernel, column))
+    _distribute(sch, kernel.rv, *reorder_reduction_loops(sch, kernel, column))
     return ()
 
 
@@ -53,10 +53,10 @@ def reduction_by_blocks(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     Declines: reductions with steps for less than 4 blocks per result, or with results for 512 / 4 blocks.
     """
     require_reduction(kernel)
-    parts = parts_of(kernel)
+    parts = parts_per_result(kernel)
     decline_unless(parts >= PARTS, "its steps are too few, or its results too many, for several blocks for each result")
-    _, column_loops, steps = steps_inside(sch, kernel, column_of(kernel))
-    part, _ = sch.split(fused(sch, steps), [parts, None])
+    _, column_loops, steps = reorder_reduction_loops(sch, kernel, column_of(kernel))
+    part, _ = sch.split(fuse_loops(sch, steps), [parts, None])
     partial = sch.rfactor(part, 0)
     *grid, part, inner = sch.get_loops(partial)
     columns = [grid.pop() for _ in column_loops]
@@ -74,12 +74,12 @@ def column_of(kernel: Kernel) -> SSAValue | None:
     """
     fastest = _fastest(kernel)
     axis = next(iter(fastest), None)
-    return axis if len(fastest) == 1 and axis in kernel.spatial and axis in kernel.loop_of else None
+    return axis if len(fastest) == 1 and axis in kernel.spatial_axes and axis in kernel.loop_of else None
 
 
 def _is_along_steps(kernel: Kernel) -> bool:
     """Whether reads of the buffers with the most axes are contiguous along a reduction axis."""
-    return any(axis in kernel.reduced for axis in _fastest(kernel))
+    return any(axis in kernel.reduction_axes for axis in _fastest(kernel))
 
 
 def _fastest(kernel: Kernel) -> set[SSAValue | None]:
@@ -87,15 +87,15 @@ def _fastest(kernel: Kernel) -> set[SSAValue | None]:
     return {read.fastest() for read in kernel.reads if len(read.axes()) == most}
 
 
-def steps_inside(
+def reorder_reduction_loops(
     sch: Schedule, kernel: Kernel, column: SSAValue | None = None
 ) -> tuple[list[LoopRV], list[LoopRV], list[LoopRV]]:
     """The loops of a reduction, reordered: the loops over results, the loop over the column, and the loops over steps.
 
     The second list is empty without a column.
     """
-    others = [axis for axis in kernel.spatial if axis is not column]
-    groups = kernel.groups_of_loops(sch, others, [] if column is None else [column], kernel.reduced)
+    others = [axis for axis in kernel.spatial_axes if axis is not column]
+    groups = kernel.loop_handle_groups(sch, others, [] if column is None else [column], kernel.reduction_axes)
     sch.reorder(*(loop for group in groups for loop in group))
     return groups[0], groups[1], groups[2]
 
@@ -108,7 +108,7 @@ def _distribute(
     for column in columns:
         outer, _, most = share_columns(sch, column)
         grid, thread = [*grid, outer], "threadIdx.y"
-    sch.bind(fused(sch, grid) if grid else sch.add_unit_loop(sch.get_loops(block)[0]), "blockIdx.x")
+    sch.bind(fuse_loops(sch, grid) if grid else sch.add_unit_loop(sch.get_loops(block)[0]), "blockIdx.x")
     share_steps(sch, block, steps, most, thread)
 
 
@@ -128,9 +128,9 @@ def _columns_together(extent: int | None) -> int:
     return COLUMNS if extent is None else max(min(COLUMNS, extent), 1)
 
 
-def parts_of(kernel: Kernel) -> int:
+def parts_per_result(kernel: Kernel) -> int:
     """The number of blocks that can share each result of a reduction, a power of two; 0 for dynamic sizes."""
-    results, steps = kernel.size(kernel.spatial), kernel.size(kernel.reduced)
+    results, steps = kernel.size(kernel.spatial_axes), kernel.size(kernel.reduction_axes)
     if results is None or steps is None:
         return 0
     column = column_of(kernel)
@@ -140,11 +140,11 @@ def parts_of(kernel: Kernel) -> int:
 
 def require_reduction(kernel: Kernel) -> None:
     """Raises DeclineError unless a block is a reduction that is worth distributing over threads."""
-    decline_unless(kernel.init is not None and kernel.reduced, "it is no reduction")
+    decline_unless(kernel.init is not None and kernel.reduction_axes, "it is no reduction")
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
-    decline_unless(len(kernel.spatial) + len(kernel.reduced) == len(kernel.axes), "it has other axes")
+    decline_unless(len(kernel.spatial_axes) + len(kernel.reduction_axes) == len(kernel.axes), "it has other axes")
     decline_unless(all(write.is_plain() for write in kernel.writes), "it writes at computed indices")
-    steps = kernel.size(kernel.reduced)
+    steps = kernel.size(kernel.reduction_axes)
     decline_unless(steps is None or steps >= LEAST, f"it has {steps} steps, less than {LEAST}")
 
 
@@ -155,7 +155,7 @@ def share_steps(
 
     Raises DeclineError where threads cannot reduce together.
     """
-    loop = fused(sch, steps)
+    loop = fuse_loops(sch, steps)
     _, thread = sch.split(loop, [None, threads_for(extent_of(sch, loop), most)])
     sch.bind(thread, axis)
     try:

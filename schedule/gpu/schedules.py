@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.scopes import child_blocks
-from ...analysis.threads.axes import axis_of
+from ...analysis.threads.axes import thread_axis_of
 from ...core.errors import ScheduleError
-from ...dialects.attributes import HOST, is_true
+from ...dialects.attributes import HOST_FUNCTION, is_true
 from ...dialects.schedule import TraceOp
 from ...dialects.tir import FuncOp
 from ...module import Module
@@ -18,28 +18,28 @@ from .. import Schedule
 from ..handles import BlockRV
 from ..trace import Trace
 from .convolution import convolution
-from .elementwise import elementwise
+from .elementwise import elementwise_rule
 from .fallback import one_thread, outer_loops, parallel_loops
-from .gemm import gemm
+from .gemm import gemm_rule
 from .gemv import gemv
 from .inline import inline_producers
 from .kernel import Kernel, block_of, handle_of, is_in_kernel, kernel_around
 from .normalization import normalization
-from .reduction import reduction, reduction_by_blocks
+from .reduction import reduction_by_blocks, reduction_rule
 from .results import Applied, Declined, DeclineError, Rule, decline_unless
 from .scopes import share_between_kernels
 from .single_thread import host_reads_memory, names_loaded_values, run_by_one_thread
-from .transpose import transpose
+from .transpose import transpose_rule
 
 RULES: Mapping[str, Rule] = {
-    "gemm": gemm,
+    "gemm": gemm_rule,
     "convolution": convolution,
     "gemv": gemv,
     "normalization": normalization,
     "reduction by blocks": reduction_by_blocks,
-    "reduction": reduction,
-    "transpose": transpose,
-    "elementwise": elementwise,
+    "reduction": reduction_rule,
+    "transpose": transpose_rule,
+    "elementwise": elementwise_rule,
     "parallel loops": parallel_loops,
     "outer loops": outer_loops,
     "one thread": one_thread,
@@ -125,7 +125,7 @@ def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
     """
     schedules: dict[str, FunctionSchedule] = {}
     for func in [op for op in module.body.block.ops if isinstance(op, FuncOp)]:
-        if not is_true(func.attr(HOST)) and not any(axis_of(op) is not None for op in func.walk()):
+        if not is_true(func.attr(HOST_FUNCTION)) and not any(thread_axis_of(op) is not None for op in func.walk()):
             scheduled, schedule = _schedule_function(func)
             module.body.block.insert_op_before(scheduled, func)
             func.detach()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import NoneAttr
 
 from ...analysis.scopes import child_blocks
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, outermost
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, outermost_bound_loops
 from ...analysis.threads.memories import LOCAL
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp
 from .. import Schedule
@@ -29,7 +29,7 @@ def keep_to_threads(sch: Schedule, thread: LoopRV) -> None:
 def share_between_kernels(sch: Schedule, function: str) -> None:
     """Moves temporaries with users in several kernels from memory of a block or thread to global memory."""
     func = sch.mod.functions[function]
-    kernels = list(outermost(func, (*BLOCK_AXES, *THREAD_AXES)))
+    kernels = list(outermost_bound_loops(func, (*BLOCK_AXES, *THREAD_AXES)))
     for block in child_blocks(func):
         for n, allocation in list(_temporaries(block)):
             if allocation.type.memory_space != NoneAttr():

@@ -9,9 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.scopes import ancestors
-from ...analysis.threads.axes import axis_of
+from ...analysis.threads.axes import thread_axis_of
 from ...dialects.tir import ForOp, FuncOp, LoadOp, StoreOp, WhileOp
-from ...dialects.tir.tree import following_ops, is_expression
+from ...dialects.tir.tree import following_ops, is_expression_op
 
 
 def run_by_one_thread(func: FuncOp) -> int:
@@ -31,7 +31,7 @@ def host_reads_memory(op: Operation) -> bool:
 def names_loaded_values(func: FuncOp) -> bool:
     """Whether a function names values that it loads, which the host would have to know."""
     return any(
-        op.results and not is_expression(op) and any(isinstance(value, LoadOp) for value in _computed_for(op))
+        op.results and not is_expression_op(op) and any(isinstance(value, LoadOp) for value in _computed_for(op))
         for op in func.body.block.ops
     )
 
@@ -53,7 +53,7 @@ def _wrap_statements(block: Block) -> int:
     count, pending = 0, list[Operation]()
     for op in list(block.ops):
         pending.append(op)
-        if is_expression(op):
+        if is_expression_op(op):
             continue
         ops, pending = pending, []
         if not _touches_memory(ops):
@@ -61,8 +61,8 @@ def _wrap_statements(block: Block) -> int:
         if op.results:
             _wrap([*ops, *following_ops(op)])
             return count + 1
-        if any(axis_of(inner) is not None for inner in op.walk()):
-            if axis_of(op) is None:
+        if any(thread_axis_of(inner) is not None for inner in op.walk()):
+            if thread_axis_of(op) is None:
                 count += sum(_wrap_statements(region.block) for region in op.regions if region.blocks)
         else:
             _wrap(ops)

@@ -13,7 +13,7 @@ from ...analysis.names import buffer_name, fresh_buffer_name
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import int_fits, literal_dtype
 from ...core.errors import ScheduleError
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.schedule import AnnotateOp, SetScopeOp, StorageAlignOp, UnannotateOp
 from ...dialects.tir import (
     AccessOp,
@@ -33,8 +33,8 @@ from ...dialects.tir import (
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ..handles import BlockLike, ExprRV, LoopRV
 from ..recorder import Recorder
-from ..rewriting.nest import annotate as set_annotation
 from ..rewriting.nest import function_of
+from ..rewriting.nest import set_annotation as set_annotation
 from ..rewriting.root import unwrap_root, wrap_root
 from ..state import State, applies
 
@@ -244,7 +244,7 @@ def set_scope(state: State, block: BlockOp, buffer_index: int, storage_scope: st
     with state.changing(check=False):
         name = fresh_buffer_name(function_of(allocation), name)
         allocation.buffer_name = StringAttr(name)
-        hint(move_to_memory(allocation.buffer, storage_scope), name)
+        set_name_hint(move_to_memory(allocation.buffer, storage_scope), name)
 
 
 def require_memory(scope: str, *marks: Operation) -> None:

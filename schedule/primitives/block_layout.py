@@ -21,13 +21,13 @@ from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import require_block
 from ..rewriting.index_maps import IndexMap, index_map_attr
-from ..rewriting.layout_padding import invert_layout, padding_conditions, write_none
+from ..rewriting.layout_padding import emit_negated_conjunction, invert_layout, padding_conditions
 from ..rewriting.nest import (
     builder_before,
+    export_mixed,
     make_loop,
     move_before,
     move_to_end,
-    number,
     renew_accesses,
     replace_by_sum,
     set_axes,
@@ -175,7 +175,7 @@ def _make_loops(analyzer: Analyzer, builder: TirBuilder, layout: Layout, type: A
     """Build the new loops, each nested in the one before."""
     loops: list[ForOp] = []
     for n, extent in enumerate(layout.new):
-        loops.append(builder.insert(make_loop(f"ax{n}", 0, number(analyzer, extent, builder, type), type)))
+        loops.append(builder.insert(make_loop(f"ax{n}", 0, export_mixed(analyzer, extent, builder, type), type)))
         builder.point = InsertPoint.at_end(loops[-1].body.block)
     return loops
 
@@ -194,7 +194,7 @@ def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[F
     conditions = padding_conditions(analyzer, layout, values, by_digits=False) if padded else []
     builder = builder_before(block)
     set_operands(block, [bound, block.domains, []])
-    set_predicate(block, [write_none(analyzer, builder, group, _type(loops)) for group in conditions])
+    set_predicate(block, [emit_negated_conjunction(analyzer, builder, group, _type(loops)) for group in conditions])
     for value in gone:
         erase_if_dead(value)
 
@@ -213,7 +213,7 @@ def _replace_axes(
     added = [body.insert_arg(loop.variable.type, n) for n, loop in enumerate(loops)]
     analyzer, builder = Analyzer(through_lets=False), builder_before(block)
     axes = [
-        Axis(f"v{n}", kind, 0, number(analyzer, extent, builder, loop.variable.type), loop.variable)
+        Axis(f"v{n}", kind, 0, export_mixed(analyzer, extent, builder, loop.variable.type), loop.variable)
         for n, (kind, extent, loop) in enumerate(zip(kinds, layout.new, loops, strict=True))
     ]
     set_axes(block, [*axes, *old_axes])

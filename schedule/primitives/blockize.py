@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ...analysis.names import block_name, fresh_block_name, loop_name
-from ...analysis.scopes import child_blocks, child_towards, lowest_common_ancestor, scope_of, statements
+from ...analysis.scopes import child_blocks, child_towards, enclosing_scope, lowest_common_ancestor, statements
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BlockizeOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp, IfOp
 from ..handles import BlockLike, BlockRV, LoopRV
 from ..legality import Change
 from ..recorder import Recorder
-from ..rewriting.init_nests import TakenInit, plan_init, take_out_init
+from ..rewriting.init_nests import InitNest, build_init_nest, plan_init
 from ..rewriting.nest import all_in_blocks, function_of
-from ..rewriting.subspaces import OuterBlock, Part, divide_block
-from ..state import Place, State, applies
+from ..rewriting.subspaces import InnerBlock, OuterBlock, divide_block
+from ..state import ComputeLocation, State, applies
 
 
 class BlockizePrimitives(Recorder):
@@ -55,7 +55,9 @@ class BlockizePrimitives(Recorder):
 
 
 @applies(BlockizeOp)
-def blockize(state: State, target: list[ForOp | BlockOp | FuncOp | Place], preserve_unit_iters: bool) -> BlockOp:
+def blockize(
+    state: State, target: list[ForOp | BlockOp | FuncOp | ComputeLocation], preserve_unit_iters: bool
+) -> BlockOp:
     roots, blocks = _roots(target)
     for root in roots:
         if isinstance(root, ForOp | IfOp) and not all(all_in_blocks(region.block) for region in root.regions):
@@ -66,16 +68,16 @@ def blockize(state: State, target: list[ForOp | BlockOp | FuncOp | Place], prese
     func = function_of(blocks[0])
     name = _name(blocks if isinstance(target[0], ForOp) else [op for op in target if isinstance(op, BlockOp)])
 
-    def take_out(change: Change) -> list[TakenInit]:
-        init_blocks: list[TakenInit] = []
+    def take_out(change: Change) -> list[InitNest]:
+        init_blocks: list[InitNest] = []
         for plan in inits:
             init_name = fresh_block_name(func, f"{block_name(plan.block)}_init")
-            init = take_out_init(plan, init_name, further=outer.write_is_first)
-            change.renamed[init.block] = plan.block
+            init = build_init_nest(plan, init_name, further=outer.emit_init_conditions)
+            change.counterparts[init.block] = plan.block
             init_blocks.append(init)
         return init_blocks
 
-    init_blocks: list[TakenInit] = []
+    init_blocks: list[InitNest] = []
     if inits:
         with state.changing(_roots_to_check(roots, parts)) as change:
             init_blocks = take_out(change)
@@ -84,7 +86,7 @@ def blockize(state: State, target: list[ForOp | BlockOp | FuncOp | Place], prese
         return outer.build(fresh_block_name(func, name), by_block)
 
 
-def _roots_to_check(roots: Sequence[Operation], parts: Sequence[Part]) -> Sequence[Operation]:
+def _roots_to_check(roots: Sequence[Operation], parts: Sequence[InnerBlock]) -> Sequence[Operation]:
     """The statements that the check regards as moved: `roots`, or the outermost loop around them if an enclosing loop
     has dynamic bounds, as these may determine whether the init runs."""
     loops = parts[0].outer_loops
@@ -96,7 +98,7 @@ def _name(blocks: Sequence[BlockOp]) -> str:
     return f"{names[0]}_o" if len(names) == 1 else f"outer_{'_'.join(names)}_"
 
 
-def _roots(target: Sequence[Operation | Place]) -> tuple[list[Operation], list[BlockOp]]:
+def _roots(target: Sequence[Operation | ComputeLocation]) -> tuple[list[Operation], list[BlockOp]]:
     """The statements that the new block will contain, and their blocks, in program order."""
     if len(target) == 1 and isinstance(loop := target[0], ForOp):
         blocks = child_blocks(loop)
@@ -110,7 +112,7 @@ def _roots(target: Sequence[Operation | Place]) -> tuple[list[Operation], list[B
         raise ScheduleError("a block is given twice", targets)
     if len(targets) == 1:
         return [targets[0]], targets
-    if any(scope_of(block) is not scope_of(targets[0]) for block in targets):
+    if any(enclosing_scope(block) is not enclosing_scope(targets[0]) for block in targets):
         raise ScheduleError("the blocks are not in the same scope", targets)
     common = lowest_common_ancestor(targets)
     roots = list(dict.fromkeys(child_towards(common, block) for block in targets))

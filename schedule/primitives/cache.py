@@ -9,9 +9,17 @@ from xdsl.ir import SSAValue
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
-from ...analysis.regions import Box, Side, access_box, required_region, shape_sides, why_not_covered, written_box
+from ...analysis.regions import (
+    AccessBox,
+    IndexRange,
+    access_box,
+    required_region,
+    shape_sides,
+    why_not_covered,
+    written_box,
+)
 from ...analysis.regions.access_regions import buffer_shape
-from ...analysis.scopes import Scope, comes_before, reads_of, root_buffer, scope_of, writes_of
+from ...analysis.scopes import BlockScope, enclosing_scope, precedes_in_text, reads_of, root_buffer, writes_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import CacheReadOp, CacheWriteOp
 from ...dialects.tir import BlockOp, FuncOp
@@ -24,7 +32,7 @@ from ..rewriting.copies import (
     Indices,
     Redirection,
     access_at,
-    allocate,
+    allocate_copy,
     buffer_index,
     copy_block,
     find_accesses,
@@ -33,7 +41,7 @@ from ..rewriting.copies import (
     require_block,
     side_accesses,
 )
-from ..rewriting.gaps import Gap, before_first, deepest_common, scope_start
+from ..rewriting.gaps import Gap, gap_before_first, innermost_common, scope_start
 from ..rewriting.nest import function_of
 from ..state import State, applies
 
@@ -129,7 +137,7 @@ class _Cache:
     buffer: SSAValue
     scope: FuncOp | BlockOp
     gap: Gap
-    region: Sequence[Side]
+    region: Sequence[IndexRange]
     is_whole: bool
 
     def shape(self, analyzer: Analyzer) -> list[Lin]:
@@ -162,7 +170,7 @@ class _Cache:
         func = function_of(self.gap.outer) if not isinstance(self.scope, FuncOp) else self.scope
         name = fresh_buffer_name(func, f"{buffer_name(self.buffer)}_{storage_scope}".replace(".", "_"))
         space = memory_space(storage_scope)
-        return allocate(analyzer, self.scope, name, self.buffer, self.shape(analyzer), space)
+        return allocate_copy(analyzer, self.scope, name, self.buffer, self.shape(analyzer), space)
 
     def copy(self, analyzer: Analyzer, copy: SSAValue, storage_scope: str, block: BlockOp, *, into: bool) -> BlockOp:
         """Build the block that copies the buffer to the copy (`into`), or the copy to the buffer."""
@@ -181,9 +189,9 @@ def cache_read(
 ) -> BlockOp:
     buffer = access_at(block, "read", read_buffer_index).buffer
     block = require_block(block)
-    scope = Scope(scope_of(block))
+    scope = BlockScope(enclosing_scope(block))
     _require_one_name(scope, buffer)
-    writers = [w for w in scope.writers.get(root_buffer(buffer), ()) if comes_before(w, block)]
+    writers = [w for w in scope.writers.get(root_buffer(buffer), ()) if precedes_in_text(w, block)]
     readers = list(dict.fromkeys(consumer_blocks)) or _readers(scope, block, buffer, writers)
     for reader in readers:
         _require_reader(scope, reader, buffer)
@@ -199,7 +207,7 @@ def cache_read(
     return new
 
 
-def _require_one_name(scope: Scope, buffer: SSAValue) -> None:
+def _require_one_name(scope: BlockScope, buffer: SSAValue) -> None:
     """Raise ScheduleError if a block of the scope accesses the memory of a buffer by another name."""
     root = root_buffer(buffer)
     for block in scope.blocks:
@@ -212,10 +220,10 @@ def _require_one_name(scope: Scope, buffer: SSAValue) -> None:
                 )
 
 
-def _readers(scope: Scope, block: BlockOp, buffer: SSAValue, writers: Sequence[BlockOp]) -> list[BlockOp]:
+def _readers(scope: BlockScope, block: BlockOp, buffer: SSAValue, writers: Sequence[BlockOp]) -> list[BlockOp]:
     """The blocks that can read the same copy as `block`: the readers that do not write the buffer, between the last
     writer before `block` and the next one after it."""
-    if block in writes_of_blocks(scope, buffer):
+    if block in writer_blocks(scope, buffer):
         return [block]
     last = writers[-1] if writers else None
     others = [w for w in scope.writers.get(root_buffer(buffer), ()) if w not in writers]
@@ -223,17 +231,17 @@ def _readers(scope: Scope, block: BlockOp, buffer: SSAValue, writers: Sequence[B
         reader
         for reader in scope.readers[root_buffer(buffer)]
         if root_buffer(buffer) not in writes_of(reader)
-        and (last is None or comes_before(last, reader))
-        and not any(comes_before(w, reader) for w in others)
+        and (last is None or precedes_in_text(last, reader))
+        and not any(precedes_in_text(w, reader) for w in others)
     ]
 
 
-def writes_of_blocks(scope: Scope, buffer: SSAValue) -> list[BlockOp]:
+def writer_blocks(scope: BlockScope, buffer: SSAValue) -> list[BlockOp]:
     """The blocks of a scope that write a buffer."""
     return scope.writers.get(root_buffer(buffer), [])
 
 
-def _require_reader(scope: Scope, reader: BlockOp | FuncOp, buffer: SSAValue) -> None:
+def _require_reader(scope: BlockScope, reader: BlockOp | FuncOp, buffer: SSAValue) -> None:
     reader = require_block(reader)
     if reader not in scope.blocks:
         raise ScheduleError(f"consumer block {block_name(reader)} is in another scope", [reader])
@@ -247,13 +255,13 @@ def _reads_in(reader: BlockOp, buffer: SSAValue, *, moves: bool) -> Redirection:
 
 
 def _find_read(
-    analyzer: Analyzer, scope: Scope, buffer: SSAValue, writers: Sequence[BlockOp], readers: Sequence[BlockOp]
+    analyzer: Analyzer, scope: BlockScope, buffer: SSAValue, writers: Sequence[BlockOp], readers: Sequence[BlockOp]
 ) -> _Cache:
     if not writers:
         return _input(analyzer, scope.op, buffer)
     last = writers[-1]
-    outer = deepest_common(last, readers, around=writers)
-    gap = before_first(outer, last, readers)
+    outer = innermost_common(last, readers, around=writers)
+    gap = gap_before_first(outer, last, readers)
     return _region(analyzer, scope.op, buffer, gap, writers)
 
 
@@ -268,7 +276,7 @@ def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Ca
     if isinstance(region, str):
         region = whole
     return _Cache(
-        buffer, scope, gap, [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)], is_whole=not boxes
+        buffer, scope, gap, [s.intersect(analyzer, w) for s, w in zip(region, whole, strict=True)], is_whole=not boxes
     )
 
 
@@ -282,7 +290,7 @@ def _region(
     boxes = [access_box(analyzer, access, gap.outer) for access in accesses]
     region = required_region(analyzer, boxes, gap.is_fixed, whole)
     assert not isinstance(region, str), "a shape is given, so there is a region"
-    region = [s.within(analyzer, w) for s, w in zip(region, whole, strict=True)]
+    region = [s.intersect(analyzer, w) for s, w in zip(region, whole, strict=True)]
     reason = why_not_covered(analyzer, boxes, [_box(region)], gap.is_fixed, whole)
     if reason is not None and all(box.is_exact for box in boxes) and "as far as is known" not in reason:
         names = ", ".join(block_name(writer) for writer in writers)
@@ -294,8 +302,8 @@ def _region(
     return _Cache(buffer, scope, gap, region, is_whole)
 
 
-def _box(region: Sequence[Side]) -> Box:
-    return Box(tuple((side.low, side.extent) for side in region))
+def _box(region: Sequence[IndexRange]) -> AccessBox:
+    return AccessBox(tuple((side.low, side.extent) for side in region))
 
 
 # cache_write
@@ -307,7 +315,7 @@ def cache_write(
 ) -> BlockOp:
     buffer = access_at(block, "write", write_buffer_index).buffer
     block = require_block(block)
-    scope = Scope(scope_of(block))
+    scope = BlockScope(enclosing_scope(block))
     _require_one_name(scope, buffer)
     readers = list(dict.fromkeys(consumer_blocks))
     for reader in readers:
@@ -328,13 +336,13 @@ def cache_write(
 
 
 def _find_write(
-    analyzer: Analyzer, scope: Scope, buffer: SSAValue, block: BlockOp, readers: Sequence[BlockOp]
+    analyzer: Analyzer, scope: BlockScope, buffer: SSAValue, block: BlockOp, readers: Sequence[BlockOp]
 ) -> _Cache:
     root = root_buffer(buffer)
     users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
-    behind = [user for user in users if user not in readers and comes_before(block, user)]
+    behind = [user for user in users if user not in readers and precedes_in_text(block, user)]
     if behind:
-        gap = before_first(deepest_common(block, behind), block, behind)
+        gap = gap_before_first(innermost_common(block, behind), block, behind)
     else:
         gap = Gap(scope.op, scope.op.body.block, None)
     return _region(analyzer, scope.op, buffer, gap, [block])

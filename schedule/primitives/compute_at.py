@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 from ...analysis.index import Analyzer
 from ...analysis.names import block_name, loop_name
 from ...analysis.regions import (
-    Box,
-    Demand,
+    AccessBox,
+    BoxDemand,
+    IndexRange,
     IsFixed,
-    Side,
     access_box,
     axes_region,
     finishing_region,
@@ -27,11 +27,11 @@ from ...analysis.scopes import (
     ancestors,
     child_blocks,
     child_towards,
-    comes_before,
+    enclosing_scope,
     loops_around,
+    precedes_in_text,
     reads_of,
     root_buffer,
-    scope_of,
     statements,
     writes_of,
 )
@@ -43,7 +43,7 @@ from ..handles import BlockLike, LoopRV
 from ..recorder import Recorder
 from ..rewriting.gaps import Gap
 from ..rewriting.moving import move_block
-from ..state import INLINE, PRIMITIVES, Place, State, applies
+from ..state import INLINE, PRIMITIVES, ComputeLocation, State, applies
 
 _LAST, _FIRST = -1, -2
 """Values of `index`: the last and the first possible position among the statements of the loop."""
@@ -105,9 +105,9 @@ class ComputeAtPrimitives(Recorder):
 
 @applies(ComputeAtOp)
 def compute_at(
-    state: State, block: BlockOp | FuncOp, loop: ForOp | Place, preserve_unit_loops: bool, index: int
+    state: State, block: BlockOp | FuncOp, loop: ForOp | ComputeLocation, preserve_unit_loops: bool, index: int
 ) -> None:
-    if isinstance(loop, Place):
+    if isinstance(loop, ComputeLocation):
         return PRIMITIVES[ComputeInlineOp](state, block=block) if loop is INLINE else None
     block = _require_movable(block, loop)
     written = set(writes_of(block))
@@ -125,9 +125,9 @@ def compute_at(
 
 @applies(ReverseComputeAtOp)
 def reverse_compute_at(
-    state: State, block: BlockOp | FuncOp, loop: ForOp | Place, preserve_unit_loops: bool, index: int
+    state: State, block: BlockOp | FuncOp, loop: ForOp | ComputeLocation, preserve_unit_loops: bool, index: int
 ) -> None:
-    if isinstance(loop, Place):
+    if isinstance(loop, ComputeLocation):
         return PRIMITIVES[ReverseComputeInlineOp](state, block=block) if loop is INLINE else None
     block = _require_movable(block, loop)
     read = set(reads_of(block))
@@ -143,8 +143,8 @@ def _require_movable(block: BlockOp | FuncOp, loop: ForOp) -> BlockOp:
     """Raise ScheduleError unless a block can be moved into the loop; returns the block."""
     if isinstance(block, FuncOp):
         raise ScheduleError("the root block cannot be moved into a loop")
-    scope = scope_of(block)
-    if scope_of(loop) is not scope:
+    scope = enclosing_scope(block)
+    if enclosing_scope(loop) is not scope:
         raise ScheduleError(
             f"block {block_name(block)} and loop {loop_name(loop)} are not in the same scope: one is inside of a block "
             "that the other is outside of",
@@ -176,7 +176,7 @@ def _gap(loop: ForOp, block: BlockOp, index: int) -> Gap:
     positions = {op: n for n, op in enumerate(inside)}
     others = [positions[child_towards(loop, other)] for other in child_blocks(loop) if _conflict(block, other)]
     least, most = 0, len(inside)
-    if comes_before(loop, block):
+    if precedes_in_text(loop, block):
         least = max((n + 1 for n in others), default=least)
     else:
         most = min(others, default=most)
@@ -201,10 +201,10 @@ def _conflict(a: BlockOp, b: BlockOp) -> bool:
 
 def _demands(
     analyzer: Analyzer, block: BlockOp, others: Sequence[BlockOp], loop: ForOp, *, reads: bool
-) -> list[Demand]:
+) -> list[BoxDemand]:
     """The elements that other blocks write of each buffer that the block reads (`reads`), or read of each buffer that
     it writes, in one iteration of the loop."""
-    result: list[Demand] = []
+    result: list[BoxDemand] = []
     for access in block.accesses:
         if access.is_write is reads:
             continue
@@ -217,18 +217,18 @@ def _demands(
         ]
         if boxes:
             result.append(
-                Demand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed_during(loop, buffer)))
+                BoxDemand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed_during(loop, buffer)))
             )
     return result
 
 
-def _region(analyzer: Analyzer, access: AccessOp, boxes: Sequence[Box], is_fixed: IsFixed) -> list[Side]:
+def _region(analyzer: Analyzer, access: AccessOp, boxes: Sequence[AccessBox], is_fixed: IsFixed) -> list[IndexRange]:
     region = required_region(analyzer, boxes, is_fixed, shape_sides(analyzer, buffer_shape(access.buffer)))
     assert not isinstance(region, str)  # a dimension without known bounds spans the whole buffer
     return region
 
 
-def _goes_down(demands: Sequence[Demand], loop: ForOp) -> bool:
+def _goes_down(demands: Sequence[BoxDemand], loop: ForOp) -> bool:
     """Whether the demanded elements move to lower indices from each iteration of a loop to the next."""
     coefficients = [side.low.terms.get(loop.variable, 0) for demand in demands for side in demand.box]
     return min(coefficients, default=0) < 0 and max(coefficients, default=0) <= 0

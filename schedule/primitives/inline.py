@@ -8,23 +8,23 @@ from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name, buffer_name
-from ...analysis.scopes import between, child_towards, scope_of
+from ...analysis.scopes import child_towards, enclosing_scope, ops_between
 from ...core.errors import ScheduleError
 from ...dialects.schedule import ComputeInlineOp
 from ...dialects.tir import BlockOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.tree import erase_if_dead
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copying import Copier, require_lasting
+from ..rewriting.copying import Copier, require_invariant_values
 from ..rewriting.elementwise import (
     blocks_using,
     element_stores,
     element_text,
     erase_block,
     erase_buffer,
+    require_allocation,
     require_loads,
-    require_temporary,
-    solve,
+    solve_axes,
 )
 from ..rewriting.nest import builder_before, erase_accesses, renew_accesses, simplify_accesses
 from ..state import State, applies
@@ -65,9 +65,9 @@ def compute_inline(state: State, block: BlockOp) -> None:
         )
     loads: list[LoadOp] = []
     for store in stores:
-        alloc = require_temporary(block, store.buffer)
+        alloc = require_allocation(block, store.buffer)
         loads += require_loads(block, store.buffer)
-        require_lasting(block, alloc)
+        require_invariant_values(block, alloc)
         _inverse(Analyzer(), block, store, [Lin() for _ in store.indices])
     readers = dict.fromkeys(_reader(block, load) for load in loads)
     with state.changing([block, *readers]) as change:
@@ -77,8 +77,8 @@ def compute_inline(state: State, block: BlockOp) -> None:
 
 def _reader(block: BlockOp, load: LoadOp) -> Operation:
     """The statement that contains a load, in the scope of `block`: a block, or else a loop or branch."""
-    scope = scope_of(block)
-    path = [*between(load, scope), load]
+    scope = enclosing_scope(block)
+    path = [*ops_between(load, scope), load]
     return next((op for op in path if isinstance(op, BlockOp)), child_towards(scope, load))
 
 
@@ -114,7 +114,7 @@ def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequen
     """The values of the axes that a store and its operands depend on when it stores to `element`. ScheduleError if the
     element does not determine them."""
     indices = [analyzer.exact(index) for index in store.indices]
-    axes = solve(analyzer, block, _axes_of(block, store), indices, element)
+    axes = solve_axes(analyzer, block, _axes_of(block, store), indices, element)
     if isinstance(axes, str):
         raise ScheduleError(
             f"block {block_name(block)} stores to {element_text(store)}, which does not tell its axes: {axes}",

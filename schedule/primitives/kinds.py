@@ -21,7 +21,7 @@ from ..legality import scope_of_team
 from ..recorder import Recorder
 from ..state import State, applies
 
-BOUND_TO = (*BLOCK_AXES, *THREAD_AXES, "vthread", "vthread.x", "vthread.y", "vthread.z")
+BINDABLE_AXES = (*BLOCK_AXES, *THREAD_AXES, "vthread", "vthread.x", "vthread.y", "vthread.z")
 """The axes that a loop can be bound to: blocks of a grid, threads of a block, and virtual threads of one thread."""
 
 
@@ -98,9 +98,9 @@ def unroll(state: State, loop: ForOp) -> None:
 
 @applies(BindOp)
 def bind(state: State, loop: ForOp, thread_axis: str) -> None:
-    if thread_axis not in BOUND_TO:
-        hint = did_you_mean(str(thread_axis), BOUND_TO)
-        raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BOUND_TO)})", [loop])
+    if thread_axis not in BINDABLE_AXES:
+        hint = did_you_mean(str(thread_axis), BINDABLE_AXES)
+        raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BINDABLE_AXES)})", [loop])
     _check_axis(loop, thread_axis)
     shares = any(
         other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound_loops(_kernel(loop), thread_axis)

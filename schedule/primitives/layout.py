@@ -12,7 +12,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from ...analysis.index import Analyzer, Lin, type_range
-from ...analysis.iter_map import Domain, IterVar, lin_text, why_not_injective, why_not_onto
+from ...analysis.iter_map import Domain, DomainVar, lin_text, why_not_injective, why_not_onto
 from ...analysis.names import buffer_name
 from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.regions.relax import Relaxer
@@ -26,9 +26,9 @@ from ...dialects.tir.tree import erase_if_dead, treeify
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import access_at, require_block, set_indices, sum_type
-from ..rewriting.index_maps import IndexMap, apply_map, index_map_attr, map_bounds, pad_number
+from ..rewriting.index_maps import IndexMap, apply_map, index_map_attr, map_bounds, padding_value
 from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
-from ..rewriting.nest import builder_before, function_of, make_loop, number, renew_accesses
+from ..rewriting.nest import builder_before, export_mixed, function_of, make_loop, renew_accesses
 from ..state import State, applies
 from .reindex import SidedBuffer, buffer_side
 
@@ -78,7 +78,7 @@ class LayoutPrimitives(Recorder):
             buffer_side=side,
             buffer_index=index,
             index_map=index_map_attr(index_map, rank),
-            pad_value=pad_number(pad_value, rank),
+            pad_value=padding_value(pad_value, rank),
             assume_injective_transform=assume_injective_transform,
         )
 
@@ -105,7 +105,7 @@ class Layout:
 
 def index_domain(indices: Sequence[BlockArgument], shape: Sequence[Lin]) -> Domain:
     """The domain of the indices of a shape."""
-    return Domain(tuple(IterVar(index, Lin(), extent) for index, extent in zip(indices, shape, strict=True)))
+    return Domain(tuple(DomainVar(index, Lin(), extent) for index, extent in zip(indices, shape, strict=True)))
 
 
 def new_layout(
@@ -296,7 +296,7 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
         )
     assert isinstance(owner, AllocBufferOp | MatchBufferOp)
     builder = builder_before(owner)
-    mixed = [number(analyzer, extent, builder, sum_type(extent)) for extent in shape]
+    mixed = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
     head = [[owner.source]] if isinstance(owner, MatchBufferOp) else []
     dims, old_dims = [d for d in mixed if isinstance(d, SSAValue)], list(owner.dims)
     set_operands(owner, [*head, dims, owner.strides, owner.offset])

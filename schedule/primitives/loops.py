@@ -17,17 +17,17 @@ from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import INFERRED, FuseOp, ReorderOp, SplitOp
 from ...dialects.tir import ForOp, TirBuilder
-from ...dialects.tir.tree import erase_if_dead, erase_statement, is_expression, is_pure_expression, treeify
+from ...dialects.tir.tree import erase_if_dead, erase_statement, is_expression_op, is_pure_expression, treeify
 from ..concurrency import require_concurrent_loops
 from ..handles import ExprRV, LoopRV
-from ..legality import keeps_any_order
+from ..legality import allows_any_order
 from ..recorder import Recorder
 from ..rewriting.nest import (
     builder_before,
+    export_mixed,
     guard,
     make_loop,
     move_body,
-    number,
     replace_by_sum,
     simplify_blocks,
     with_expressions,
@@ -117,7 +117,7 @@ def require_plain(loop: ForOp, action: str) -> None:
         raise ScheduleError(f"loop {loop_name(loop)} has a step other than 1", [loop])
 
 
-def require_once(loops: Sequence[ForOp]) -> None:
+def require_distinct(loops: Sequence[ForOp]) -> None:
     """Raise ScheduleError if a loop occurs twice in a list."""
     for loop in loops:
         if loops.count(loop) > 1:
@@ -202,13 +202,13 @@ def _split(
     type = loop.variable.type
     builder = builder_before(loop)
     loops = [
-        make_loop(f"{loop_name(loop)}_{i}", 0, number(analyzer, size, builder, type), type)
+        make_loop(f"{loop_name(loop)}_{i}", 0, export_mixed(analyzer, size, builder, type), type)
         for i, size in enumerate(sizes)
     ]
     index = Lin()
     for new, size in zip(loops, sizes, strict=True):
         index = index.times(size) + Lin.of(new.variable)
-    outer = place_nest(loops, loop)
+    outer = insert_nest(loops, loop)
     replace_by_sum(analyzer, loop.variable, low + index)
     move_body(loop.body.block, loops[-1].body.block)
     erase_statement(loop)
@@ -219,7 +219,7 @@ def _split(
     return loops
 
 
-def place_nest(loops: Sequence[ForOp], place: Operation) -> ForOp:
+def insert_nest(loops: Sequence[ForOp], place: Operation) -> ForOp:
     """Nest loops in each other, outermost first, and insert them before a statement, after its expressions; returns the
     outermost loop."""
     block = place.parent
@@ -240,7 +240,7 @@ def _unshare(loop: ForOp, sums: Sequence[Lin]) -> None:
     copied."""
     owners = (leaf.owner for lin in sums for leaf in lin.leaves())
     parent = loop.parent_op()
-    if parent is not None and any(isinstance(owner, Operation) and is_expression(owner) for owner in owners):
+    if parent is not None and any(isinstance(owner, Operation) and is_expression_op(owner) for owner in owners):
         treeify(parent)
 
 
@@ -251,7 +251,7 @@ def _unshare(loop: ForOp, sums: Sequence[Lin]) -> None:
 def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
     if not loops:
         raise ScheduleError("expected one or more loops")
-    require_once(loops)
+    require_distinct(loops)
     for loop in loops:
         require_plain(loop, "fuse it")
     for outer, inner in pairwise(loops):
@@ -304,7 +304,7 @@ def _fuse(analyzer: Analyzer, loops: Sequence[ForOp], extents: Sequence[Lin], to
             op.detach()
             block.insert_op_before(op, outermost)
     name = "_".join(loop_name(loop) for loop in loops) + "_fused"
-    fused = make_loop(name, 0, number(analyzer, total, builder_before(outermost), type), type)
+    fused = make_loop(name, 0, export_mixed(analyzer, total, builder_before(outermost), type), type)
     block.insert_op_before(fused, outermost)
     for loop, index in zip(loops, _digits(analyzer, fused, extents), strict=True):
         replace_by_sum(analyzer, loop.variable, index + lows[loops.index(loop)])
@@ -338,7 +338,7 @@ def _digits(analyzer: Analyzer, fused: ForOp, extents: Sequence[Lin]) -> list[Li
 
 @applies(ReorderOp)
 def reorder(state: State, ordered_loops: list[ForOp]) -> None:
-    require_once(ordered_loops)
+    require_distinct(ordered_loops)
     if len(ordered_loops) < 2:
         return
     nest = _nest(ordered_loops)
@@ -346,7 +346,7 @@ def reorder(state: State, ordered_loops: list[ForOp]) -> None:
     chosen = set(ordered_loops)
     order = [next(moved) if loop in chosen else loop for loop in nest]
     _check_bounds(order)
-    with state.changing([nest[0]], check=not keeps_any_order(nest[0])):
+    with state.changing([nest[0]], check=not allows_any_order(nest[0])):
         _rearrange(nest, order)
         if state.checked:
             require_concurrent_loops(order)

@@ -17,13 +17,13 @@ from ...analysis.index import Analyzer, Lin, export
 from ...analysis.iter_map import iteration_domain, why_not_onto
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from ...analysis.scopes import (
-    between,
     binding_sums,
     depends_on,
+    enclosing_scope,
     loops_around,
     only_child,
+    ops_between,
     root_buffer,
-    scope_of,
     statements,
 )
 from ...core.dtypes import dtype_of
@@ -51,11 +51,19 @@ from ...dialects.tir.static import set_operands
 from ...dialects.tir.tree import erase_if_dead, has_effect
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copies import allocate, index_type
-from ..rewriting.copying import loads_in, require_lasting
-from ..rewriting.elementwise import body, element_text
-from ..rewriting.gaps import Gap, beside
-from ..rewriting.nest import erase_accesses, function_of, make_loop, number, renew_accesses, set_axes, simplify_blocks
+from ..rewriting.copies import allocate_copy, index_type
+from ..rewriting.copying import loads_in, require_invariant_values
+from ..rewriting.elementwise import block_statements, element_text
+from ..rewriting.gaps import Gap, gap_beside
+from ..rewriting.nest import (
+    erase_accesses,
+    export_mixed,
+    function_of,
+    make_loop,
+    renew_accesses,
+    set_axes,
+    simplify_blocks,
+)
 from ..state import State, applies
 
 
@@ -158,7 +166,7 @@ def _padded_extents(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, in
 def _require_store(block: BlockOp) -> StoreOp:
     """The only store of a block outside of its init. ScheduleError unless the block is a single store of products."""
     name = block_name(block)
-    inside = [op for op in body(block) if not isinstance(op, InitOp)]
+    inside = [op for op in block_statements(block) if not isinstance(op, InitOp)]
     store = inside[0] if len(inside) == 1 else None
     parts: list[Operation | None] = [store]
     if block.init is not None:
@@ -189,7 +197,7 @@ def _same_element(a: LoadOp | StoreOp, b: Operation | None) -> bool:
 
 def _require_alone(block: BlockOp) -> None:
     """Raise ScheduleError unless only loops enclose the block, each with no other statement in it."""
-    path = [*between(block, scope_of(block)), block]
+    path = [*ops_between(block, enclosing_scope(block)), block]
     for outer, inner in pairwise(path):
         if not isinstance(outer, ForOp):
             raise ScheduleError(f"not supported yet: block {block_name(block)} is inside of a {outer.name}", [block])
@@ -209,7 +217,7 @@ def _require_whole(block: BlockOp) -> None:
     reason = why_not_onto(analyzer, domain, binding_sums(analyzer, block), box, names)
     if reason is not None:
         raise ScheduleError(f"block {block_name(block)} does not run for all of its domain: {reason}", [block])
-    require_lasting(block, next(iter(loops_around(block)), block))
+    require_invariant_values(block, next(iter(loops_around(block)), block))
 
 
 def _accesses(block: BlockOp, padded: Mapping[SSAValue, int]) -> dict[LoadOp | StoreOp, tuple[Dim, ...]]:
@@ -337,8 +345,8 @@ def _is_finite(value: SSAValue) -> bool:
 
 def _pad(einsum: Einsum) -> None:
     block = einsum.block
-    scope = scope_of(block)
-    first, last = (beside(scope, block, after=after) for after in (False, True))
+    scope = enclosing_scope(block)
+    first, last = (gap_beside(scope, block, after=after) for after in (False, True))
     erase_accesses([block])
     copies: dict[tuple[SSAValue, tuple[Dim, ...]], SSAValue] = {}
     written = {op.buffer for op in einsum.accesses if isinstance(op, StoreOp)}
@@ -355,11 +363,11 @@ def _pad(einsum: Einsum) -> None:
 
 def _copy(einsum: Einsum, buffer: SSAValue, dims: Sequence[Dim], gap: Gap, is_output: bool) -> SSAValue:
     """Allocate the padded copy of a buffer, and build the block that fills the copy or copies it to the buffer."""
-    func, scope = function_of(einsum.block), scope_of(einsum.block)
+    func, scope = function_of(einsum.block), enclosing_scope(einsum.block)
     analyzer = Analyzer()
     name = f"{buffer_name(buffer)}_pad"
     space = cast("MemRefType[Attribute]", buffer.type).memory_space
-    copy = allocate(analyzer, scope, fresh_buffer_name(func, name), buffer, [dim.padded for dim in dims], space)
+    copy = allocate_copy(analyzer, scope, fresh_buffer_name(func, name), buffer, [dim.padded for dim in dims], space)
     scratch = Block()
     counts = [dim.extent if is_output else dim.padded for dim in dims]
     block = _nest(TirBuilder(scratch, einsum.block.location), fresh_block_name(func, name), counts, einsum.block)
@@ -378,11 +386,11 @@ def _nest(builder: TirBuilder, name: str, counts: Sequence[Lin], like: BlockOp) 
     analyzer, type = Analyzer(), index_type(like)
     variables: list[SSAValue] = []
     for n, count in enumerate(counts):
-        loop = builder.insert(make_loop(f"i{n}", 0, number(analyzer, count, builder, type), type))
+        loop = builder.insert(make_loop(f"i{n}", 0, export_mixed(analyzer, count, builder, type), type))
         variables.append(loop.variable)
         builder.point = InsertPoint.at_end(loop.body.block)
     axes = [
-        Axis(f"v{n}", "spatial", 0, number(analyzer, count, builder, type), variable)
+        Axis(f"v{n}", "spatial", 0, export_mixed(analyzer, count, builder, type), variable)
         for n, (count, variable) in enumerate(zip(counts, variables, strict=True))
     ]
     return builder.insert(BlockOp(name, axes))

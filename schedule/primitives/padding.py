@@ -10,10 +10,10 @@ from xdsl.ir import Block, SSAValue
 
 from ...analysis.dependence import CyclicCopyError
 from ...analysis.index import Analyzer, Lin, export
-from ...analysis.index.conditions import yielded
+from ...analysis.index.conditions import yielded_values
 from ...analysis.iter_map import lin_text, predicate_constraints
 from ...analysis.names import block_name, buffer_name, fresh_block_name, loop_name
-from ...analysis.scopes import between, loops_around, only_child, root_buffer
+from ...analysis.scopes import loops_around, only_child, ops_between, root_buffer
 from ...core.errors import ScheduleError
 from ...dialects.schedule import DecomposePaddingOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, IfThenElseOp, StoreOp, TirBuilder, constant_value
@@ -21,12 +21,12 @@ from ...dialects.tir.base import split_mixed
 from ...dialects.tir.tree import erase_if_dead, has_effect
 from ..handles import BlockLike, BlockRV, LoopRV
 from ..recorder import Recorder
-from ..rewriting.copying import loads_in, require_lasting
-from ..rewriting.elementwise import body
+from ..rewriting.copying import loads_in, require_invariant_values
+from ..rewriting.elementwise import block_statements
 from ..rewriting.nest import (
     add_predicate,
     builder_before,
-    builder_in_front,
+    builder_before_expressions,
     erase_accesses,
     function_of,
     make_loop,
@@ -36,7 +36,7 @@ from ..rewriting.nest import (
     simplify_blocks,
     simplify_indices,
 )
-from ..rewriting.rebuild import copy_expression, copy_number
+from ..rewriting.rebuild import copy_bound, copy_expression
 from ..state import State, applies
 
 
@@ -67,7 +67,7 @@ class PaddingPrimitives(Recorder):
 
 
 @dataclass(frozen=True)
-class Padding:
+class PaddedCopy:
     """A block that stores `value` where each axis is in its interval (first, last) of `inner`, and else `constant`."""
 
     block: BlockOp
@@ -84,7 +84,7 @@ def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
         raise ScheduleError(f"loop {loop_name(loop)} is not around block {name} in its scope", [loop])
     padding = _match(block)
     nest = _nest(block, loop)
-    require_lasting(block, loop)
+    require_invariant_values(block, loop)
     try:
         with state.changing([loop]) as change:
             change.copies_before.append(block)
@@ -101,24 +101,24 @@ def decompose_padding(state: State, block: BlockOp, loop: ForOp) -> BlockOp:
     return filling
 
 
-def _match(block: BlockOp) -> Padding:
+def _match(block: BlockOp) -> PaddedCopy:
     """The parts of a block that copies with padding. ScheduleError for any other block."""
     name = block_name(block)
-    inside = body(block)
+    inside = block_statements(block)
     store = inside[0] if len(inside) == 1 else None
     if not isinstance(store, StoreOp) or store.predicate is not None:
         raise ScheduleError(f"block {name} is more than one store, expected the store of an if_then_else", [block])
     choice = store.value.owner
     if not isinstance(choice, IfThenElseOp):
         raise ScheduleError(f"block {name} stores no if_then_else", [block])
-    value, constant = yielded(choice)
+    value, constant = yielded_values(choice)
     if constant_value(constant) is None:
         raise ScheduleError(f"block {name} does not pad with a constant", [block])
     if any(has_effect(op) for op in block.walk()):
         raise ScheduleError(f"block {name} makes calls, which would be made less often", [block])
     if any(root_buffer(load.buffer) is root_buffer(store.buffer) for load in loads_in(block)):
         raise ScheduleError(f"block {name} reads buffer {buffer_name(store.buffer)}, which it writes", [block])
-    return Padding(block, store, value, constant, _inner(block, choice.condition))
+    return PaddedCopy(block, store, value, constant, _inner(block, choice.condition))
 
 
 def _inner(block: BlockOp, condition: SSAValue) -> dict[SSAValue, tuple[int, int]]:
@@ -154,7 +154,7 @@ def _inner(block: BlockOp, condition: SSAValue) -> dict[SSAValue, tuple[int, int
 
 def _nest(block: BlockOp, loop: ForOp) -> list[ForOp]:
     """The loops from `loop` to `block`. ScheduleError if other ops are in between, or a loop has a step."""
-    path = [loop, *between(block, loop)]
+    path = [loop, *ops_between(block, loop)]
     nest = [op for op in path if isinstance(op, ForOp)]
     if len(nest) < len(path):
         odd = next(op for op in path if not isinstance(op, ForOp))
@@ -167,13 +167,13 @@ def _nest(block: BlockOp, loop: ForOp) -> list[ForOp]:
 # The filling block
 
 
-def _write_filling(padding: Padding, nest: Sequence[ForOp]) -> BlockOp:
+def _write_filling(padding: PaddedCopy, nest: Sequence[ForOp]) -> BlockOp:
     """Build a block that stores the constant to all elements, before the loops of `nest`, in copies of them."""
     block = padding.block
     known: dict[SSAValue, SSAValue] = {}
-    builder = builder_in_front(nest[0])
+    builder = builder_before_expressions(nest[0])
     for loop in nest:
-        low, extent, _ = (copy_number(bound, builder, known) for bound in loop.mixed_bounds)
+        low, extent, _ = (copy_bound(bound, builder, known) for bound in loop.mixed_bounds)
         copy = builder.insert(make_loop(loop_name(loop), low, extent, loop.variable.type))
         known[loop.variable] = copy.variable
         builder = TirBuilder(copy.body.block, block.location)
@@ -181,8 +181,8 @@ def _write_filling(padding: Padding, nest: Sequence[ForOp]) -> BlockOp:
         Axis(
             axis.name,
             axis.kind,
-            copy_number(axis.low, builder, known),
-            copy_number(axis.extent, builder, known),
+            copy_bound(axis.low, builder, known),
+            copy_bound(axis.extent, builder, known),
             copy_expression(axis.binding, builder, known),
         )
         for axis in block.axes
@@ -201,7 +201,7 @@ def _write_filling(padding: Padding, nest: Sequence[ForOp]) -> BlockOp:
 # The copying block
 
 
-def _restrict(padding: Padding, nest: Sequence[ForOp]) -> None:
+def _restrict(padding: PaddedCopy, nest: Sequence[ForOp]) -> None:
     """Let the block store the value, and run only in the interior."""
     block, store = padding.block, padding.store
     erase_accesses([block])
@@ -215,7 +215,7 @@ def _restrict(padding: Padding, nest: Sequence[ForOp]) -> None:
     simplify_blocks([nest[0]])
 
 
-def _hoist_value(padding: Padding) -> SSAValue:
+def _hoist_value(padding: PaddedCopy) -> SSAValue:
     """Move the expressions of the value from the `if_then_else` to the point before it; returns the value."""
     choice = padding.store.value.owner
     if isinstance(choice, IfThenElseOp):
@@ -236,7 +236,7 @@ def _own_loops(block: BlockOp, nest: Sequence[ForOp]) -> list[ForOp]:
     return own
 
 
-def _shrink_loops(padding: Padding, loops: Sequence[ForOp]) -> None:
+def _shrink_loops(padding: PaddedCopy, loops: Sequence[ForOp]) -> None:
     """Restrict each loop whose variable equals an axis up to a constant to the interval of the axis."""
     analyzer = Analyzer(through_lets=False)
     for binding, variable in zip(padding.block.bindings, padding.block.variables, strict=True):
@@ -256,7 +256,7 @@ def _shrink_loops(padding: Padding, loops: Sequence[ForOp]) -> None:
         analyzer = Analyzer(through_lets=False)
 
 
-def _shrink_axes(padding: Padding) -> None:
+def _shrink_axes(padding: PaddedCopy) -> None:
     """Rebase the axes to count from 0 in the interior, and restrict the block to the interior."""
     block = padding.block
     analyzer = Analyzer(through_lets=False)

@@ -9,10 +9,10 @@ from ...dialects.schedule import DecomposeReductionOp, RfactorOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..handles import BlockLike, BlockRV, LoopRV
 from ..recorder import Recorder
-from ..rewriting.init_nests import plan_init, take_out_init
-from ..rewriting.nest import function_of, rename
+from ..rewriting.init_nests import build_init_nest, plan_init
+from ..rewriting.nest import function_of, rename_block
 from ..rewriting.rfactor import rfactor_reduction
-from ..state import Place, State, applies
+from ..state import ComputeLocation, State, applies
 
 
 class ReductionPrimitives(Recorder):
@@ -71,7 +71,7 @@ class ReductionPrimitives(Recorder):
 
 
 @applies(DecomposeReductionOp)
-def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Place) -> BlockOp:
+def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | ComputeLocation) -> BlockOp:
     if isinstance(block, FuncOp) or not isinstance(loop, ForOp):
         raise ScheduleError("expected a block that is in a loop, and a loop around it, not the root block")
     name = block_name(block)
@@ -84,14 +84,14 @@ def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Pla
     around = loop.parent_op()
     assert around is not None
     with state.changing([block], among=[around]) as change:
-        init = take_out_init(plan, fresh_block_name(func, f"{name}_init"), lambda name: f"{name}_init").block
-        change.renamed[init] = block
-    rename(block, fresh_block_name(func, f"{name}_update"))
+        init = build_init_nest(plan, fresh_block_name(func, f"{name}_init"), lambda name: f"{name}_init").block
+        change.counterparts[init] = block
+    rename_block(block, fresh_block_name(func, f"{name}_update"))
     return init
 
 
 @applies(RfactorOp)
-def rfactor(state: State, loop: ForOp | Place, factor_axis: int) -> BlockOp:
+def rfactor(state: State, loop: ForOp | ComputeLocation, factor_axis: int) -> BlockOp:
     if not isinstance(loop, ForOp):
         raise ScheduleError("expected a loop")
     return rfactor_reduction(state, loop, factor_axis)

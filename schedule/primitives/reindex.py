@@ -12,17 +12,25 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...analysis.index import Analyzer, Lin
 from ...analysis.iter_map import lin_text, predicate_constraints
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
-from ...analysis.regions import Box, Side, access_box, bindings, required_region, shape_sides, why_not_covered
+from ...analysis.regions import (
+    AccessBox,
+    IndexRange,
+    access_box,
+    bindings,
+    required_region,
+    shape_sides,
+    why_not_covered,
+)
 from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.scopes import (
-    Scope,
-    between,
+    BlockScope,
     child_blocks,
-    comes_before,
     depends_on,
+    enclosing_scope,
+    ops_between,
+    precedes_in_text,
     reads_of,
     root_buffer,
-    scope_of,
     writes_of,
 )
 from ...core.errors import ScheduleError
@@ -36,7 +44,7 @@ from ..rewriting.copies import (
     Indices,
     Redirection,
     access_at,
-    allocate,
+    allocate_copy,
     buffer_index,
     copy_block,
     find_accesses,
@@ -44,7 +52,7 @@ from ..rewriting.copies import (
     redirect,
     require_block,
 )
-from ..rewriting.gaps import Gap, beside, deepest_common
+from ..rewriting.gaps import Gap, gap_beside, innermost_common
 from ..rewriting.nest import function_of
 from ..state import State, applies
 
@@ -113,11 +121,11 @@ class _Reindexing:
     indices: Sequence[Lin]
     axes: Sequence[int]
     gap: Gap
-    ranges: Sequence[Side]
+    ranges: Sequence[IndexRange]
 
-    def domain(self, analyzer: Analyzer, n: int) -> Side:
+    def domain(self, analyzer: Analyzer, n: int) -> IndexRange:
         axis = self.block.axes[n]
-        return Side.of(analyzer, axis.low, axis.extent)
+        return IndexRange.of(analyzer, axis.low, axis.extent)
 
     def copy_axes(self, analyzer: Analyzer) -> list[CopyAxis]:
         copy_axes: list[CopyAxis] = []
@@ -159,7 +167,7 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
     with state.changing([block], among=[gap.outer]) as change:
         shape = [reindexing.domain(analyzer, n).extent for n in axes]
         space = cast("MemRefType[Attribute]", buffer.type).memory_space
-        copy = allocate(analyzer, scope_of(block), name, buffer, shape, space)
+        copy = allocate_copy(analyzer, enclosing_scope(block), name, buffer, shape, space)
         values = [Lin.of(block.variables[n]) for n in axes]
         redirect(accesses, copy, lambda _: reindexing.in_copy(analyzer)(values))
         ends = [(buffer, reindexing.in_buffer(analyzer)), (copy, reindexing.in_copy(analyzer))]
@@ -229,29 +237,29 @@ def _axes_in(block: BlockOp, buffer: SSAValue, accesses: Redirection, indices: S
 def _gap(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Gap:
     """The gap before or after the block, in the innermost loop that encloses the block and a writer of the buffer that
     it reads, or a later user of the buffer that it writes."""
-    scope = Scope(scope_of(block))
+    scope = BlockScope(enclosing_scope(block))
     root = root_buffer(buffer)
     if reads:
         others = [w for w in scope.writers.get(root, ()) if w is not block]
     else:
         users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
-        others = [user for user in users if user is not block and comes_before(block, user)]
-    outer = deepest_common(block, others) if others else scope.op
-    return beside(outer, block, after=not reads)
+        others = [user for user in users if user is not block and precedes_in_text(block, user)]
+    outer = innermost_common(block, others) if others else scope.op
+    return gap_beside(outer, block, after=not reads)
 
 
-def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], gap: Gap) -> list[Side]:
+def _ranges(analyzer: Analyzer, block: BlockOp, axes: Sequence[int], gap: Gap) -> list[IndexRange]:
     """The values of the axes while the region of the gap runs once: their bindings, within the domains."""
     bound = bindings(analyzer, block)
-    sides: list[Side] = []
+    sides: list[IndexRange] = []
     for n in axes:
         axis = block.axes[n]
-        domain = Side.of(analyzer, axis.low, axis.extent)
-        box = Box(((bound[block.variables[n]], Lin(1)),))
+        domain = IndexRange.of(analyzer, axis.low, axis.extent)
+        box = AccessBox(((bound[block.variables[n]], Lin(1)),))
         region = required_region(analyzer, [box], gap.is_fixed, [domain])
         assert not isinstance(region, str), "a domain is given, so there is a region"
         (side,) = region
-        sides.append(side.within(analyzer, domain))
+        sides.append(side.intersect(analyzer, domain))
     return sides
 
 
@@ -282,10 +290,10 @@ def _why_more(analyzer: Analyzer, reindexing: _Reindexing) -> str | None:
     """The reason why the block does not run for each combination of axis values of the copy; None if it does."""
     bound = bindings(analyzer, reindexing.block)
     conditions, exact = predicate_constraints(analyzer, reindexing.block.predicate)
-    taken = Box(
+    taken = AccessBox(
         tuple((bound[reindexing.block.variables[n]], Lin(1)) for n in reindexing.axes), tuple(conditions), exact
     )
-    copied = Box(tuple((side.low, side.extent) for side in reindexing.ranges))
+    copied = AccessBox(tuple((side.low, side.extent) for side in reindexing.ranges))
     return why_not_covered(analyzer, [taken], [copied], reindexing.gap.is_fixed)
 
 
@@ -294,12 +302,12 @@ def _why_not_there(analyzer: Analyzer, reindexing: _Reindexing) -> str | None:
     does."""
     if not isinstance(root_buffer(reindexing.buffer).owner, AllocBufferOp | AllocateOp):
         return None
-    scope = Scope(scope_of(reindexing.block))
+    scope = BlockScope(enclosing_scope(reindexing.block))
     accesses = [a for w in scope.blocks for a in w.accesses if a.is_write and a.buffer is reindexing.buffer]
     if not accesses:
         return None
     written = [access_box(analyzer, access, reindexing.gap.outer) for access in accesses]
-    read = Box(tuple((index, Lin(1)) for index in reindexing.indices))
+    read = AccessBox(tuple((index, Lin(1)) for index in reindexing.indices))
     return why_not_covered(analyzer, written, [read], reindexing.gap.is_fixed)
 
 
@@ -315,5 +323,5 @@ def _is_unconditional(reindexing: _Reindexing) -> bool:
 def _is_always_run(op: Operation, block: BlockOp) -> bool:
     return all(
         isinstance(outer, ForOp) and isinstance(outer.mixed_bounds[1], int) and outer.mixed_bounds[1] > 0
-        for outer in between(op, block)
+        for outer in ops_between(op, block)
     )

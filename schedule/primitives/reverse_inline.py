@@ -12,7 +12,7 @@ from ...analysis.dependence import CyclicCopyError
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.iter_map import detect, invert, iteration_domain, predicate_constraints, why_not_onto
 from ...analysis.names import block_name, buffer_name
-from ...analysis.scopes import between, binding_sums, comes_before, loops_around, scope_of
+from ...analysis.scopes import binding_sums, enclosing_scope, loops_around, ops_between, precedes_in_text
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import ReverseComputeInlineOp
@@ -20,18 +20,18 @@ from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfOp, LoadOp, StoreOp
 from ...dialects.tir.tree import erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copying import Copier, loads_in, outer_values, require_lasting, stores_in
+from ..rewriting.copying import Copier, loads_in, outer_values, require_invariant_values, stores_in
 from ..rewriting.elementwise import (
-    around,
+    block_statements,
     blocks_using,
-    body,
     element_stores,
     element_text,
+    enclosing_block,
     erase_block,
     erase_buffer,
+    require_allocation,
     require_loads,
-    require_temporary,
-    solve,
+    solve_axes,
 )
 from ..rewriting.nest import (
     add_predicate,
@@ -70,7 +70,7 @@ class ReverseInlinePrimitives(Recorder):
 
 
 @dataclass(frozen=True)
-class Condition:
+class SumComparison:
     """A comparison of two sums: `ge`, `lt` or `eq`."""
 
     name: str
@@ -80,12 +80,12 @@ class Condition:
     def holds(self, analyzer: Analyzer) -> bool:
         return analyzer.is_provably(self.name, self.lhs, self.rhs)
 
-    def substituted(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> Condition:
-        return Condition(self.name, *(analyzer.substitute(side, values) for side in (self.lhs, self.rhs)))
+    def with_values(self, analyzer: Analyzer, values: Mapping[SSAValue, Lin]) -> SumComparison:
+        return SumComparison(self.name, *(analyzer.substitute(side, values) for side in (self.lhs, self.rhs)))
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReverseInlinePlan:
     """A plan to inline a block into its producer.
 
     store: the store of `producer` to the buffer that `loads`, of `block`, read.  axes: the axes of the instance of
@@ -97,7 +97,7 @@ class Plan:
     producer: BlockOp
     store: StoreOp
     axes: Mapping[SSAValue, Lin]
-    conditions: Sequence[Condition]
+    conditions: Sequence[SumComparison]
 
 
 @applies(ReverseComputeInlineOp)
@@ -105,12 +105,12 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
     element_stores(block)
     store = _producing_store(block)
     producer = _writer(store)
-    alloc = require_temporary(producer, store.buffer)
+    alloc = require_allocation(producer, store.buffer)
     loads = require_loads(producer, store.buffer, block)
     for each in (block, producer):
-        require_lasting(each, alloc)
+        require_invariant_values(each, alloc)
     _require_visible(block, producer)
-    plan = Plan(block, loads, producer, store, *_instance(block, loads, store))
+    plan = ReverseInlinePlan(block, loads, producer, store, *_instance(block, loads, store))
     try:
         with state.changing([block, producer]) as change:
             # The check looks through both blocks before and after: the results must depend on the inputs as before.
@@ -129,7 +129,7 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
 
 
 def _writer(store: StoreOp) -> BlockOp:
-    block = around(store)
+    block = enclosing_block(store)
     assert block is not None
     return block
 
@@ -150,7 +150,7 @@ def _producing_store(block: BlockOp) -> StoreOp:
         raise max(reasons, key=lambda error: len(error.marks))
     last = stores[0]
     for store in stores[1:]:
-        last = store if comes_before(last, store) else last
+        last = store if precedes_in_text(last, store) else last
     return last
 
 
@@ -161,13 +161,13 @@ def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
         reason = "which is not allocated in the function, expected one that another block writes"
         raise ScheduleError(f"block {block_name(block)} reads buffer {name}, {reason}", [block])
     stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
-    writers = list(dict.fromkeys(around(store) for store in stores))
+    writers = list(dict.fromkeys(enclosing_block(store) for store in stores))
     writer = writers[0] if len(writers) == 1 else None
     if writer is None:
         raise ScheduleError(f"buffer {name} is written in {len(writers)} places, expected one block", [block])
     marks = {writer: "writes the buffer", block: ""}
     title = f"block {block_name(writer)}, which writes buffer {name},"
-    if scope_of(writer) is not scope_of(block) or not comes_before(writer, block):
+    if enclosing_scope(writer) is not enclosing_scope(block) or not precedes_in_text(writer, block):
         raise ScheduleError(f"{title} is not in front of block {block_name(block)} in the same scope", marks)
     if writer.init is not None or any(load.buffer is buffer for load in loads_in(writer)):
         raise ScheduleError(
@@ -185,7 +185,7 @@ def _require_visible(block: BlockOp, producer: BlockOp) -> None:
     """Raise ScheduleError unless the outer values that `block` uses are defined before the producer."""
     for value in outer_values(block):
         owner = value.owner
-        if isinstance(owner, Operation) and not comes_before(owner, producer):
+        if isinstance(owner, Operation) and not precedes_in_text(owner, producer):
             raise ScheduleError(
                 f"block {block_name(block)} uses {value.name_hint or 'a value'}, which is defined behind block "
                 f"{block_name(producer)}",
@@ -198,7 +198,7 @@ def _require_visible(block: BlockOp, producer: BlockOp) -> None:
 
 def _instance(
     block: BlockOp, loads: Sequence[LoadOp], store: StoreOp
-) -> tuple[Mapping[SSAValue, Lin], Sequence[Condition]]:
+) -> tuple[Mapping[SSAValue, Lin], Sequence[SumComparison]]:
     """The axes of the instance of `block` that reads the element of `store`, and the conditions under which it runs."""
     analyzer = Analyzer()
     read = [[analyzer.exact(index) for index in load.indices] for load in loads]
@@ -210,33 +210,33 @@ def _instance(
             [block],
         )
     element = [analyzer.exact(index) for index in store.indices]
-    axes = solve(analyzer, block, block.variables, read[0], element)
+    axes = solve_axes(analyzer, block, block.variables, read[0], element)
     if isinstance(axes, str):
         raise ScheduleError(
             f"block {block_name(block)} reads {texts[0]}, which does not tell its instances apart: {axes}", [block]
         )
     pairs = zip(read[0], element, strict=True)
-    conditions = [Condition("eq", analyzer.substitute(index, axes), stored) for index, stored in pairs]
+    conditions = [SumComparison("eq", analyzer.substitute(index, axes), stored) for index, stored in pairs]
     for axis, variable in zip(block.axes, block.variables, strict=True):
         conditions += _inside(axes[variable], analyzer.exact(axis.low), analyzer.exact(axis.extent))
     conditions += _when_run(analyzer, block, axes)
     return axes, [c for c in dict.fromkeys(conditions) if not c.holds(analyzer)]
 
 
-def _inside(value: Lin, low: Lin, extent: Lin) -> list[Condition]:
-    return [Condition("ge", value, low), Condition("lt", value, low + extent)]
+def _inside(value: Lin, low: Lin, extent: Lin) -> list[SumComparison]:
+    return [SumComparison("ge", value, low), SumComparison("lt", value, low + extent)]
 
 
-def _at_least_zero(lin: Lin) -> Condition:
+def _at_least_zero(lin: Lin) -> SumComparison:
     """The condition `lin >= 0`, without negative coefficients."""
     more = Lin(0, {atom: k for atom, k in lin.terms.items() if k > 0})
     less = Lin(0, {atom: -k for atom, k in lin.terms.items() if k < 0})
-    return Condition("ge", more, less - lin.const) if more.terms else Condition("lt", less, Lin(lin.const + 1))
+    return SumComparison("ge", more, less - lin.const) if more.terms else SumComparison("lt", less, Lin(lin.const + 1))
 
 
-def _when_run(analyzer: Analyzer, block: BlockOp, axes: Mapping[SSAValue, Lin]) -> list[Condition]:
+def _when_run(analyzer: Analyzer, block: BlockOp, axes: Mapping[SSAValue, Lin]) -> list[SumComparison]:
     """The conditions under which the instance of `block` with some axis values runs, except the axis domains."""
-    odd = next((op for op in between(block, scope_of(block)) if not isinstance(op, ForOp)), None)
+    odd = next((op for op in ops_between(block, enclosing_scope(block)) if not isinstance(op, ForOp)), None)
     if odd is not None:
         raise ScheduleError(f"not supported yet: block {block_name(block)} is inside of a {odd.name}", [block])
     domain = iteration_domain(analyzer, loops_around(block), block.predicate)
@@ -253,7 +253,7 @@ def _when_run(analyzer: Analyzer, block: BlockOp, axes: Mapping[SSAValue, Lin]) 
         reason = loops if isinstance(loops, str) else "its predicate or a loop is not affine"
         raise ScheduleError(f"which instances of block {block_name(block)} run is not known: {reason}", [block])
     pairs = zip(bindings, values, strict=True)
-    conditions = [Condition("eq", analyzer.substitute(binding, loops), value) for binding, value in pairs]
+    conditions = [SumComparison("eq", analyzer.substitute(binding, loops), value) for binding, value in pairs]
     for variable in domain.variables:
         low, extent = (analyzer.substitute(side, loops) for side in (variable.low, variable.extent))
         conditions += _inside(loops[variable.value], low, extent)
@@ -263,7 +263,7 @@ def _when_run(analyzer: Analyzer, block: BlockOp, axes: Mapping[SSAValue, Lin]) 
 # Rewriting
 
 
-def _reverse_inline(plan: Plan) -> None:
+def _reverse_inline(plan: ReverseInlinePlan) -> None:
     buffer = plan.store.buffer
     touched = blocks_using([buffer]) - {plan.block}
     erase_accesses([*touched, plan.block])
@@ -275,7 +275,7 @@ def _reverse_inline(plan: Plan) -> None:
     simplify_blocks([plan.producer])
 
 
-def _write(plan: Plan) -> None:
+def _write(plan: ReverseInlinePlan) -> None:
     """Emit the computation of the block on the stored element, before the store."""
     analyzer, store, producer = Analyzer(), plan.store, plan.producer
     loaded = {load.result for load in plan.loads}
@@ -293,20 +293,20 @@ def _write(plan: Plan) -> None:
         value = copier.value(builder, old.value)
         written.append(builder.store(value, old.buffer, [copier.value(builder, index) for index in old.indices]))
 
-    alone = store.parent_op() is producer and sum(1 for _ in stores_in(body(producer))) == 1
+    alone = store.parent_op() is producer and sum(1 for _ in stores_in(block_statements(producer))) == 1
     builder = builder_before(store)
     if plan.conditions and not alone:
         branch = builder.insert(IfOp(_joint(analyzer, builder, plan.conditions)))
         builder = TirBuilder(branch.then.block, store.location)
-    copier.statements(builder, body(plan.block), write)
+    copier.statements(builder, block_statements(plan.block), write)
     simplify_accesses([*copier.loads, *written])
     if plan.conditions and alone:
         bound: dict[SSAValue, Lin] = dict(zip(producer.variables, map(analyzer.exact, producer.bindings), strict=True))
-        outside = [condition.substituted(analyzer, bound) for condition in plan.conditions]
+        outside = [condition.with_values(analyzer, bound) for condition in plan.conditions]
         add_predicate(producer, lambda builder: _joint(analyzer, builder, outside))
 
 
-def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[Condition]) -> SSAValue:
+def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[SumComparison]) -> SSAValue:
     """The conjunction of some comparisons, emitted by `builder`."""
     joint: SSAValue | None = None
     for condition in conditions:
@@ -318,7 +318,7 @@ def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[Conditi
     return joint
 
 
-def _type_of(condition: Condition) -> Attribute:
+def _type_of(condition: SumComparison) -> Attribute:
     """The widest type among the operands of a comparison; i32 for constants."""
     leaves = [leaf for side in (condition.lhs, condition.rhs) for leaf in side.leaves()]
     return max((leaf.type for leaf in leaves), key=lambda type: dtype_of(type).bits, default=i32)

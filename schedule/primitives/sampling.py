@@ -8,13 +8,13 @@ from math import comb, prod
 from random import Random
 
 from ...analysis.names import block_name, loop_name
-from ...analysis.scopes import Scope, loops_around, lowest_common_ancestor, scope_of
+from ...analysis.scopes import BlockScope, enclosing_scope, loops_around, lowest_common_ancestor
 from ...core.errors import ScheduleError
 from ...dialects.schedule import SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..handles import BlockLike, ExprRV, LoopRV
 from ..recorder import Recorder
-from ..state import INLINE, ROOT, Decided, Place, State, applies
+from ..state import INLINE, ROOT, ComputeLocation, SampledTargets, State, applies
 
 _AT_ROOT, _INLINED = -1, -2
 """The decisions of `sample_compute_location` that denote no loop."""
@@ -63,7 +63,7 @@ class Sampling(Recorder):
 
 
 @applies(SampleCategoricalOp)
-def sample_categorical(state: State, candidates: list[int], probs: list[float], decision: int | None) -> Decided:
+def sample_categorical(state: State, candidates: list[int], probs: list[float], decision: int | None) -> SampledTargets:
     if not candidates or len(candidates) != len(probs):
         raise ScheduleError(f"{len(candidates)} candidates and {len(probs)} probabilities, expected one for each")
     if min(probs) < 0 or sum(probs) <= 0:
@@ -72,13 +72,13 @@ def sample_categorical(state: State, candidates: list[int], probs: list[float], 
         decision = state.random.choices(range(len(candidates)), probs)[0]
     if not 0 <= decision < len(candidates):
         raise ScheduleError(f"decision {decision}: expected a position from 0 to {len(candidates) - 1}")
-    return Decided([candidates[decision]], decision)
+    return SampledTargets([candidates[decision]], decision)
 
 
 @applies(SamplePerfectTileOp)
 def sample_perfect_tile(
     state: State, loop: ForOp, n: int, max_innermost_factor: int, decision: list[int] | None
-) -> Decided:
+) -> SampledTargets:
     extent = loop.mixed_bounds[1]
     if not isinstance(extent, int):
         raise ScheduleError(f"the extent of loop {loop_name(loop)} is not a known number", [loop])
@@ -93,7 +93,7 @@ def sample_perfect_tile(
             f"one not greater than {max_innermost_factor}",
             [loop],
         )
-    return Decided(decision, decision)
+    return SampledTargets(decision, decision)
 
 
 def draw_tiles(random: Random, extent: int, n: int, most: int) -> list[int]:
@@ -138,7 +138,7 @@ def _count_tiles(number: int, n: int) -> int:
 
 
 @applies(SampleComputeLocationOp)
-def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int | None) -> Decided:
+def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int | None) -> SampledTargets:
     if isinstance(block, FuncOp):
         raise ScheduleError("the root block has no place to be computed at")
     loops = _common_loops(block)
@@ -150,13 +150,13 @@ def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int
             f"of block {block_name(block)}",
             [block],
         )
-    locations: dict[int, Place] = {_AT_ROOT: ROOT, _INLINED: INLINE}
-    return Decided([locations[decision] if decision < 0 else loops[decision]], decision)
+    locations: dict[int, ComputeLocation] = {_AT_ROOT: ROOT, _INLINED: INLINE}
+    return SampledTargets([locations[decision] if decision < 0 else loops[decision]], decision)
 
 
 def _common_loops(block: BlockOp) -> list[ForOp]:
     """The loops around all consumers of a block, outermost first, without the loops around the block itself."""
-    consumers = Scope(scope_of(block)).consumers(block)
+    consumers = BlockScope(enclosing_scope(block)).consumers(block)
     if not consumers:
         return []
     common = lowest_common_ancestor(consumers)

@@ -32,7 +32,7 @@ from ...dialects.tir.base import split_mixed
 from ...dialects.tir.static import set_operands
 from ...dialects.tir.tree import erase_if_dead
 from .gaps import Gap, scope_start
-from .nest import make_loop, number, simplify_blocks
+from .nest import export_mixed, make_loop, simplify_blocks
 
 BufferLike = int | str
 """A buffer of a block: its index among the buffers that the block reads or writes, or its name."""
@@ -104,14 +104,14 @@ class CopyAxis:
     count: Lin
 
 
-def allocate(
+def allocate_copy(
     analyzer: Analyzer, scope: FuncOp | BlockOp, name: str, like: SSAValue, shape: Sequence[Lin], space: Attribute
 ) -> SSAValue:
     """Declare a new compact buffer with the element type of `like`, after the other declarations of a scope."""
     gap = scope_start(scope)
     scratch = Block()
     builder = TirBuilder(scratch, scope.location)
-    dims = [number(analyzer, extent, builder, sum_type(extent)) for extent in shape]
+    dims = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
     element = cast("MemRefType[Attribute]", like.type).element_type
     op = builder.insert(AllocBufferOp(name, element, dims, space=space))
     gap.insert_all(scratch)
@@ -142,15 +142,15 @@ def copy_block(
     builder = TirBuilder(scratch, gap.outer.location)
     variables: list[SSAValue] = []
     for n, axis in enumerate(axes):
-        loop = builder.insert(make_loop(f"ax{n}", 0, number(analyzer, axis.count, builder, type), type))
+        loop = builder.insert(make_loop(f"ax{n}", 0, export_mixed(analyzer, axis.count, builder, type), type))
         variables.append(loop.variable)
         builder.point = InsertPoint.at_end(loop.body.block)
     bound = [
         Axis(
             f"v{n}",
             "spatial",
-            number(analyzer, axis.low, builder, type),
-            number(analyzer, axis.extent, builder, type),
+            export_mixed(analyzer, axis.low, builder, type),
+            export_mixed(analyzer, axis.extent, builder, type),
             export(analyzer, axis.start + Lin.of(variable), builder, type),
         )
         for n, (axis, variable) in enumerate(zip(axes, variables, strict=True))
@@ -175,7 +175,7 @@ def _fill(
     ends: list[Sequence[Lin]] = []
     for kind, (buffer, indices) in (("reads", source), ("writes", target)):
         ends.append(indices(values))
-        region: list[tuple[Mixed, Mixed]] = [(number(analyzer, index, builder, type), 1) for index in ends[-1]]
+        region: list[tuple[Mixed, Mixed]] = [(export_mixed(analyzer, index, builder, type), 1) for index in ends[-1]]
         builder.insert(AccessOp(kind, buffer, region))
     (read, write) = ([export(analyzer, index, builder, type) for index in indices] for indices in ends)
     builder.store(builder.load(source[0], read), target[0], write)
@@ -289,7 +289,7 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
                 old += op.extents
                 op.static_extents, _ = split_mixed([1] * len(indices))
                 set_operands(op, [[op.buffer], op.mins, []])
-            _set_mins(op, [number(analyzer, index, builder, sum_type(index)) for index in indices])
+            _set_mins(op, [export_mixed(analyzer, index, builder, sum_type(index)) for index in indices])
         case _:
             raise ValueError(op.name)
     for value in old:

@@ -12,7 +12,7 @@ from ...analysis.scopes import statements
 from ...core.errors import ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, BlockOp, IfOp, IfThenElseOp, LetOp, LoadOp, StoreOp, TirBuilder, YieldOp
-from ...dialects.tir.tree import is_expression
+from ...dialects.tir.tree import is_expression_op
 
 Replace = Callable[[TirBuilder, SSAValue], SSAValue | None]
 """Emits the replacement of a value at a builder's point; None for the value, or a copy of the op that computes it."""
@@ -46,7 +46,7 @@ class Copier:
             return value
         if isinstance(op, LetOp):
             return self._value(builder, op.value, known)
-        if not is_expression(op):
+        if not is_expression_op(op):
             return value
         operands = {old: self._value(builder, old, known) for old in op.operands}
         if isinstance(op, IfThenElseOp):
@@ -123,7 +123,7 @@ def outer_values(op: Operation) -> Iterator[SSAValue]:
             yield from (value for value in inner.operands if not op.is_ancestor(value.owner))
 
 
-def require_lasting(block: BlockOp, place: Operation) -> None:
+def require_invariant_values(block: BlockOp, place: Operation) -> None:
     """Raise ScheduleError unless the region of `place`, or an enclosing one, defines each outer value used by a block.
 
     Then the values are the same in all statements to which `place` is visible."""

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin
-from ...analysis.iter_map import Domain, IterVar, detect, invert
+from ...analysis.iter_map import Domain, DomainVar, detect, invert
 from ...analysis.names import block_name, buffer_name
-from ...analysis.scopes import ancestors, root_buffer, scope_of, statements
+from ...analysis.scopes import ancestors, enclosing_scope, root_buffer, statements
 from ...core.errors import ScheduleError
 from ...dialects.text import expression_text
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, BufferOp, FuncOp, LoadOp, StoreOp
@@ -21,7 +21,7 @@ from .nest import erase_empty_around
 # Requirements
 
 
-def body(block: BlockOp) -> list[Operation]:
+def block_statements(block: BlockOp) -> list[Operation]:
     """The statements in the body of a block."""
     return statements(block.body.block)
 
@@ -34,14 +34,14 @@ def element_stores(block: BlockOp | FuncOp) -> list[StoreOp]:
     name = block_name(block)
     if block.init is not None:
         raise ScheduleError(f"block {name} has an init, expected one that stores each element once", [block])
-    odd = why_not_simple(body(block))
+    odd = why_not_simple(block_statements(block))
     if odd is not None:
         raise ScheduleError(f"block {name} has a {odd.name} in it, expected stores of single elements only", [block])
     if any(isinstance(op, BufferOp) for op in block.walk()):
         raise ScheduleError(f"block {name} has buffers of its own, expected stores of single elements only", [block])
     if any(has_effect(op) for op in block.walk()):
         raise ScheduleError(f"block {name} makes calls, expected stores of single elements only", [block])
-    stores = list(stores_in(body(block)))
+    stores = list(stores_in(block_statements(block)))
     written = {root_buffer(store.buffer) for store in stores}
     read = next((load.buffer for load in loads_in(block) if root_buffer(load.buffer) in written), None)
     if read is not None:
@@ -53,12 +53,12 @@ def element_stores(block: BlockOp | FuncOp) -> list[StoreOp]:
     return stores
 
 
-def around(op: Operation) -> BlockOp | None:
+def enclosing_block(op: Operation) -> BlockOp | None:
     """The innermost block around an op, or None."""
     return next((outer for outer in ancestors(op) if isinstance(outer, BlockOp)), None)
 
 
-def require_temporary(writer: BlockOp, buffer: SSAValue) -> AllocBufferOp:
+def require_allocation(writer: BlockOp, buffer: SSAValue) -> AllocBufferOp:
     """The allocation of a buffer that `writer` writes. ScheduleError if the function does not allocate the buffer."""
     if not isinstance(buffer.owner, AllocBufferOp):
         raise ScheduleError(
@@ -77,7 +77,7 @@ def require_loads(writer: BlockOp, buffer: SSAValue, reader: BlockOp | None = No
         op = use.operation
         if isinstance(op, AccessOp) or writer.is_ancestor(op):
             continue
-        other = around(op)
+        other = enclosing_block(op)
         where = "outside of blocks" if other is None else f"in block {block_name(other)}"
         marks = {writer: ""} if other is None else {writer: "", other: "here"}
         if isinstance(op, StoreOp):
@@ -87,7 +87,7 @@ def require_loads(writer: BlockOp, buffer: SSAValue, reader: BlockOp | None = No
         if reader is not None and not reader.body.is_ancestor(op):
             expected = f"only in block {block_name(reader)}"
             raise ScheduleError(f"buffer {name} is read {where} too, expected it to be read {expected}", marks)
-        if not scope_of(writer).is_ancestor(op):
+        if not enclosing_scope(writer).is_ancestor(op):
             raise ScheduleError(f"buffer {name} is read {where}, outside of the scope it is written in", marks)
         loads.append(op)
     return loads
@@ -105,14 +105,14 @@ def axis_domain(analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue]) ->
     chosen = set(axes)
     return Domain(
         tuple(
-            IterVar(variable, analyzer.exact(axis.low), analyzer.exact(axis.extent))
+            DomainVar(variable, analyzer.exact(axis.low), analyzer.exact(axis.extent))
             for axis, variable in zip(block.axes, block.variables, strict=True)
             if variable in chosen
         )
     )
 
 
-def solve(
+def solve_axes(
     analyzer: Analyzer, block: BlockOp, axes: Iterable[SSAValue], indices: Sequence[Lin], element: Sequence[Lin]
 ) -> dict[SSAValue, Lin] | str:
     """The axis values at which `indices`, sums of the axes, equal `element`; or the reason why they are not unique."""

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.scopes import child_towards, lowest_common_ancestor, statements
 from ...dialects.tir import BlockOp, FuncOp, TirBuilder
-from .nest import builder_in_front, with_expressions
+from .nest import builder_before_expressions, with_expressions
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Gap:
 
     def builder(self) -> TirBuilder:
         """A builder that inserts into the gap."""
-        return TirBuilder(self.block) if self.before is None else builder_in_front(self.before)
+        return TirBuilder(self.block) if self.before is None else builder_before_expressions(self.before)
 
 
 def scope_start(scope: FuncOp | BlockOp) -> Gap:
@@ -61,7 +61,7 @@ def scope_start(scope: FuncOp | BlockOp) -> Gap:
     return Gap(scope, body, inside[0] if inside else None)
 
 
-def deepest_common(block: BlockOp, others: Iterable[Operation], around: Sequence[Operation] = ()) -> Operation:
+def innermost_common(block: BlockOp, others: Iterable[Operation], around: Sequence[Operation] = ()) -> Operation:
     """The innermost op around `block`, all of `around`, and any one of the others.
 
     ValueError if there are no others.
@@ -76,7 +76,7 @@ def deepest_common(block: BlockOp, others: Iterable[Operation], around: Sequence
     return innermost
 
 
-def beside(outer: Operation, op: Operation, *, after: bool) -> Gap:
+def gap_beside(outer: Operation, op: Operation, *, after: bool) -> Gap:
     """The gap before (`after`: after) the statement directly in `outer` that contains `op`."""
     child = child_towards(outer, op)
     block = child.parent
@@ -87,7 +87,7 @@ def beside(outer: Operation, op: Operation, *, after: bool) -> Gap:
     return Gap(outer, block, following[0] if following else None)
 
 
-def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]) -> Gap:
+def gap_before_first(outer: Operation, writer: Operation, users: Iterable[Operation]) -> Gap:
     """The gap before the first statement directly in `outer` that follows `writer` and contains one of the users; right
     after `writer` without such a statement."""
     child = child_towards(outer, writer)
@@ -95,6 +95,6 @@ def before_first(outer: Operation, writer: Operation, users: Iterable[Operation]
     following = child.next_op
     while following is not None:
         if following in others:
-            return beside(outer, following, after=False)
+            return gap_beside(outer, following, after=False)
         following = following.next_op
-    return beside(outer, writer, after=True)
+    return gap_beside(outer, writer, after=True)

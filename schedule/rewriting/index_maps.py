@@ -264,7 +264,7 @@ class _Numbers:
         return lambda value: value
 
 
-def pad_number(pad_value: Any, rank: int) -> int | float | None:
+def padding_value(pad_value: Any, rank: int) -> int | float | None:
     """The value of padding elements; None if it is unspecified.
 
     pad_value: the number, None, or a function of `rank` indices that returns the same number for all of them, in the

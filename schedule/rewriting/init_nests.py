@@ -16,14 +16,14 @@ from ...analysis.index import Analyzer, Lin, export
 from ...analysis.iter_map import detect, invert, iteration_domain
 from ...analysis.names import block_name, loop_name
 from ...analysis.regions.access_regions import infer_accesses
-from ...analysis.scopes import between, depends_on, loops_around, root_buffer, statements
+from ...analysis.scopes import depends_on, loops_around, ops_between, root_buffer, statements
 from ...analysis.threads.reductions import ThreadReduction, ThreadReductionError, check_begin, check_init
 from ...core.errors import PassError, ScheduleError
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, InitOp, LoadOp, MatchRegionOp, Mixed, TirBuilder
-from ...dialects.tir.tree import erase_if_dead, erase_statement, operands_from_outside
-from .nest import builder_in_front, conjuncts, simplify_blocks, with_expressions
-from .rebuild import copy_expression, copy_number, write_number
+from ...dialects.tir.tree import captured_operands, erase_if_dead, erase_statement
+from .nest import builder_before_expressions, conjuncts, simplify_blocks, with_expressions
+from .rebuild import copy_bound, copy_expression, emit_bound
 
 
 @dataclass
@@ -38,7 +38,7 @@ class InitPlan:
 
     block: BlockOp
     init: InitOp
-    place: Operation
+    destination: Operation
     front: Operation
     loops: list[ForOp] = field(default_factory=list[ForOp])
     fixed: dict[SSAValue, Lin] = field(default_factory=dict[SSAValue, Lin])
@@ -65,14 +65,14 @@ def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) 
     return plan
 
 
-def is_reduced(axis: Axis) -> bool:
+def is_reduction_axis(axis: Axis) -> bool:
     """Whether an axis is a reduction axis, which the init does not have."""
     return axis.kind == "reduce"
 
 
 def _recreated_loops(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
     """The loops on which the axes of the init depend, directly or through the bounds of such loops."""
-    wanted = [axis.binding for axis in block.axes if not is_reduced(axis)]
+    wanted = [axis.binding for axis in block.axes if not is_reduction_axis(axis)]
     kept: list[ForOp] = []
     for loop in reversed(inner):
         if depends_on(wanted, loop.variable):
@@ -84,14 +84,14 @@ def _recreated_loops(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
 def _check_init(plan: InitPlan) -> None:
     """Raise ScheduleError if the init uses a value that its block computes, other than a view."""
     block, name = plan.block, block_name(plan.block)
-    for value in operands_from_outside(plan.init):
+    for value in captured_operands(plan.init):
         owner = value.owner
         if isinstance(owner, Operation) and block.is_ancestor(owner) and not isinstance(owner, MatchRegionOp):
             raise ScheduleError(f"not supported yet: the init of block {name} uses {owner.name} inside of it", [block])
 
 
 def _add_conditions(plan: InitPlan) -> None:
-    path = between(plan.block, plan.place) if plan.place is not plan.block else []
+    path = ops_between(plan.block, plan.destination) if plan.destination is not plan.block else []
     for op, inner in pairwise([*path, plan.block]):
         if isinstance(op, IfOp):
             plan.conditions.append((op.condition, op.then.is_ancestor(inner)))
@@ -99,8 +99,8 @@ def _add_conditions(plan: InitPlan) -> None:
             raise ScheduleError(
                 f"not supported yet: an init taken out of {op.name} around block {block_name(plan.block)}", [plan.block]
             )
-    if isinstance(plan.place, IfOp):
-        raise ScheduleError("expected a loop or block, got a branch", [plan.place])
+    if isinstance(plan.destination, IfOp):
+        raise ScheduleError("expected a loop or block, got a branch", [plan.destination])
     if plan.block.predicate is not None:
         plan.conditions += [(condition, True) for condition in conjuncts(plan.block.predicate)]
 
@@ -108,7 +108,7 @@ def _add_conditions(plan: InitPlan) -> None:
 def _fix_reduced(plan: InitPlan, loops: Sequence[ForOp]) -> None:
     """Determine the iteration of the loops that are not recreated in which the init runs."""
     analyzer = Analyzer()
-    axes = [axis for axis in plan.block.axes if is_reduced(axis)]
+    axes = [axis for axis in plan.block.axes if is_reduction_axis(axis)]
     bindings = [analyzer.exact(axis.binding) for axis in axes]
     first: dict[SSAValue, Lin] = {loop.variable: analyzer.exact(loop.mixed_bounds[0]) for loop in loops}
     own = set(first)
@@ -164,7 +164,7 @@ Conditions = Callable[[TirBuilder], Sequence[SSAValue]]
 
 
 @dataclass(frozen=True)
-class TakenInit:
+class InitNest:
     """The new block of an init, the outermost statement of its nest, and the new variables of the recreated loops."""
 
     block: BlockOp
@@ -172,22 +172,22 @@ class TakenInit:
     loops: dict[SSAValue, SSAValue]
 
 
-def take_out_init(
+def build_init_nest(
     plan: InitPlan,
     name: str,
     loop_name: Callable[[str], str] = lambda name: name,
     further: Conditions = lambda _: (),
-) -> TakenInit:
+) -> InitNest:
     """Carry out a plan: the init becomes a block named `name`, and the remaining block declares that it reads its
     accumulators.
 
     loop_name: computes the name of a copied loop.  further: emits further conditions of the new block.
     """
-    builder = builder_in_front(plan.front)
+    builder = builder_before_expressions(plan.front)
     loops: dict[SSAValue, SSAValue] = {}
     outermost: Operation | None = None
     for loop in plan.loops:
-        copy = _copy_loop(loop, builder, loops, loop_name, plan.place)
+        copy = _copy_loop(loop, builder, loops, loop_name, plan.destination)
         outermost = outermost or copy
         builder = TirBuilder(copy.body.block, plan.init.location)
     block = _init_block(plan, name, builder, loops, further)
@@ -198,20 +198,20 @@ def take_out_init(
     _replace_variables(plan, block)
     _own_views(plan.block, block)
     erase_statement(plan.init)
-    read_accumulated(plan.block)
+    declare_accumulator_reads(plan.block)
     try:
         infer_accesses(block)
     except PassError as error:
         raise ScheduleError(f"the init of block {block_name(plan.block)}: {error}", [plan.block]) from error
     simplify_blocks([outermost])
     simplify_blocks(statements(block.body.block))
-    return TakenInit(block, outermost, loops)
+    return InitNest(block, outermost, loops)
 
 
 def _copy_loop(
     loop: ForOp, builder: TirBuilder, known: dict[SSAValue, SSAValue], name: Callable[[str], str], inside: Operation
 ) -> ForOp:
-    low, extent, step = (copy_number(bound, builder, known, inside) for bound in loop.mixed_bounds)
+    low, extent, step = (copy_bound(bound, builder, known, inside) for bound in loop.mixed_bounds)
     copy = ForOp(
         name(loop_name(loop)),
         low,
@@ -234,24 +234,24 @@ def _init_block(
     analyzer = Analyzer()
     values = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
     known = known | values
-    inside = plan.place
+    inside = plan.destination
     axes = [
         Axis(
             axis.name,
             axis.kind,
-            copy_number(axis.low, builder, known, inside),
-            copy_number(axis.extent, builder, known, inside),
+            copy_bound(axis.low, builder, known, inside),
+            copy_bound(axis.extent, builder, known, inside),
             copy_expression(axis.binding, builder, known, inside),
         )
         for axis in plan.block.axes
-        if not is_reduced(axis)
+        if not is_reduction_axis(axis)
     ]
     conditions: list[SSAValue] = []
     for condition, truth in plan.conditions:
         copy = copy_expression(condition, builder, known, inside)
         conditions.append(copy if truth else builder.logical_not(copy))
     for extent in plan.extents:
-        conditions.append(builder.binary("gt", copy_number(extent, builder, known, inside), 0))
+        conditions.append(builder.binary("gt", copy_bound(extent, builder, known, inside), 0))
     conditions += further(builder)
     joint = conditions[0] if conditions else None
     for condition in conditions[1:]:
@@ -266,20 +266,20 @@ def _replace_variables(plan: InitPlan, block: BlockOp) -> None:
     """Replace the old axes by those of the new block in its body, and a reduction axis by its lower bound."""
     mine = iter(block.variables)
     for axis, old in zip(plan.block.axes, plan.block.variables, strict=True):
-        new = None if is_reduced(axis) else next(mine)
+        new = None if is_reduction_axis(axis) else next(mine)
         if new is not None:
-            hint(new, axis.name)
+            set_name_hint(new, axis.name)
         for use in [use for use in old.uses if block.is_ancestor(use.operation)]:
             user = use.operation
             builder = TirBuilder(InsertPoint.before(user), user.location)
-            value = write_number(axis.low, old.type, builder) if new is None else new
+            value = emit_bound(axis.low, old.type, builder) if new is None else new
             user.operands[use.index] = value
 
 
 def _own_views(source: BlockOp, target: BlockOp) -> None:
     """Copy the views of `source` that `target` uses into `target`."""
     first = target.body.block.first_op
-    for value in dict.fromkeys(operands_from_outside(target)):
+    for value in dict.fromkeys(captured_operands(target)):
         owner = value.owner
         if not isinstance(owner, MatchRegionOp) or not source.is_ancestor(owner) or first is None:
             continue
@@ -291,10 +291,10 @@ def _own_views(source: BlockOp, target: BlockOp) -> None:
 
 
 def _init_variables(block: BlockOp) -> list[SSAValue]:
-    return [v for axis, v in zip(block.axes, block.variables, strict=True) if not is_reduced(axis)]
+    return [v for axis, v in zip(block.axes, block.variables, strict=True) if not is_reduction_axis(axis)]
 
 
-def read_accumulated(block: BlockOp) -> None:
+def declare_accumulator_reads(block: BlockOp) -> None:
     """Declare that a block reads the buffers that it writes, if its body does and the declaration is missing: a
     block with an init does not need it."""
     declared = {root_buffer(access.buffer) for access in block.accesses if not access.is_write}
@@ -305,7 +305,7 @@ def read_accumulated(block: BlockOp) -> None:
     for access in accesses:
         if access.is_write and root_buffer(access.buffer) not in declared and _loads(block, access.buffer):
             builder = TirBuilder(InsertPoint.before(first), access.location)
-            region = [(copy_number(a, builder, {}), copy_number(b, builder, {})) for a, b in access.region]
+            region = [(copy_bound(a, builder, {}), copy_bound(b, builder, {})) for a, b in access.region]
             builder.insert(AccessOp("reads", access.buffer, region))
 
 
@@ -328,7 +328,7 @@ def plan_result(reduction: ThreadReduction) -> InitPlan:
     """
     check_init(reduction)
     try:
-        plan = plan_init(reduction.block, reduction.place)
+        plan = plan_init(reduction.block, reduction.outermost_loop)
     except ScheduleError as error:
         raise ThreadReductionError(reduction.block, error.reason) from error
     check_begin(reduction, plan.fixed)

@@ -11,11 +11,11 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin, export
-from ...analysis.isl_budget import REGIONS, at_most
+from ...analysis.isl_budget import REGIONS, isl_operation_limit
 from ...analysis.iter_map import predicate_constraints
 from ...analysis.names import block_name
-from ...analysis.regions import Side, bindings, defined_outside
-from ...analysis.regions.exact import Names, NotAffine
+from ...analysis.regions import IndexRange, bindings, defined_outside
+from ...analysis.regions.exact import IslNames, NotAffineSum
 from ...analysis.scopes import depends_on, loops_around
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
@@ -91,7 +91,7 @@ def conditions_on_axes(analyzer: Analyzer, block: BlockOp, left: Operation) -> l
     return [*known, *rest]
 
 
-def run_the_same(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], outer: ForOp) -> bool:
+def runs_same_instances(analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange], outer: ForOp) -> bool:
     """Whether the instances of a block in each iteration of `outer` are exactly those with axes in `sides`, sums of
     values that are known in the loops inside of `outer`. False if unknown."""
     instances = Instances(analyzer, block, outer, keeps_variable=True)
@@ -103,9 +103,9 @@ def run_the_same(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], oute
             f"{names.text(side.low)} <= {point} < {names.text(side.low + side.extent)}"
             for point, side in zip(points, sides, strict=True)
         ]
-        with at_most(REGIONS):
+        with isl_operation_limit(REGIONS):
             return names.set(points, inside).is_equal(before)
-    except (NotAffine, isl.Error):
+    except (NotAffineSum, isl.Error):
         return False
 
 
@@ -122,7 +122,7 @@ class Instances:
         self.is_known: Callable[[SSAValue], bool] = lambda value: value is kept or outside(value)
         self.loops = [loop for loop in loops_around(block) if left.is_ancestor(loop) and loop.variable is not kept]
         self.bindings = list(bindings(analyzer, block).values())
-        self.names = Names(analyzer, self.is_known)
+        self.names = IslNames(analyzer, self.is_known)
         self._variables = dict(self._loop_variables())
 
     def _loop_variables(self) -> Iterator[tuple[SSAValue, Lin]]:
@@ -172,9 +172,9 @@ class Instances:
         for condition in conditions:
             constraints, is_exact = predicate_constraints(self.analyzer, condition)
             if not is_exact:
-                raise NotAffine("a condition")
+                raise NotAffineSum("a condition")
             texts += [f"{self.names.text(constraint)} >= 0" for constraint in constraints]
-        with at_most(REGIONS):
+        with isl_operation_limit(REGIONS):
             return self.names.set(points, texts)
 
     def conditions(self, unknown: Sequence[SSAValue], known: Sequence[Condition]) -> list[AxisCondition] | None:
@@ -186,20 +186,20 @@ class Instances:
             texts = [
                 f"{self.names.text(c.sum)} {_SYMBOLS[c.op]} 0" for c in known if isinstance(c, AxisCondition)
             ]  # conditions that are not affine add no context
-        except NotAffine:
+        except NotAffineSum:
             return None
         try:
-            with at_most(REGIONS):
+            with isl_operation_limit(REGIONS):
                 context = self.names.set(points, [*(f"{p} = {p}" for p in points), *texts])
                 rest = image.gist(context).coalesce()
                 return None if rest.is_empty() else list(self._comparisons(rest))
-        except (NotAffine, isl.Error):
+        except (NotAffineSum, isl.Error):
             return None
 
     def _comparisons(self, instances: isl.Set) -> Iterator[AxisCondition]:
         parts = instances.get_basic_sets()
         if len(parts) != 1 or parts[0].dim(isl.dim_type.div):
-            raise NotAffine("what runs")
+            raise NotAffineSum("what runs")
         atoms = {name: atom for atom, name in self.names.of.items()}
         for constraint in parts[0].get_constraints():
             total = Lin(constraint.get_constant_val().to_python())

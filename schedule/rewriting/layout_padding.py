@@ -10,23 +10,23 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.index import Analyzer, Div, Lin, export
+from ...analysis.index import Analyzer, DivAtom, Lin, export
 from ...analysis.iter_map import detect, invert
 from ...analysis.names import buffer_name, fresh_block_name, loop_name
-from ...analysis.scopes import child_blocks, comes_before, loops_around, only_child, scope_of, statements
+from ...analysis.scopes import child_blocks, enclosing_scope, loops_around, only_child, precedes_in_text, statements
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
-from ...dialects.tir.tree import erase_statement, is_expression, operands_from_outside
+from ...dialects.tir.tree import captured_operands, erase_statement, is_expression_op
 from .copies import sum_type
-from .gaps import beside
+from .gaps import gap_beside
 from .index_maps import apply_map
 from .nest import (
     builder_before,
+    export_mixed,
     make_loop,
     move_body,
-    number,
     replace_by_sum,
     set_axes,
     simplify_blocks,
@@ -51,7 +51,7 @@ class SequentialWriter:
 
 
 @dataclass(frozen=True)
-class Padding:
+class LayoutPadding:
     """The plan for the writes of padding: by all writers of the buffer (`sequential`), or else by a new block after the
     last writer; no writes if no block writes the buffer."""
 
@@ -60,7 +60,7 @@ class Padding:
     sequential: Sequence[SequentialWriter]
 
 
-def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int | float) -> Padding:
+def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int | float) -> LayoutPadding:
     """The plan for the writes of the padding of a buffer. ScheduleError if the element type cannot represent the value,
     or the padding elements cannot be determined."""
     dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
@@ -70,7 +70,7 @@ def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int 
     writers = list(dict.fromkeys(_writers(func, buffer)))
     candidates = [_sequential(writer, buffer, layout) for writer in writers]
     known = [writer for writer in candidates if writer is not None]
-    return Padding(buffer, writers, known if len(known) == len(candidates) else [])
+    return LayoutPadding(buffer, writers, known if len(known) == len(candidates) else [])
 
 
 def _types(layout: Layout) -> list[Attribute]:
@@ -179,24 +179,24 @@ def invert_layout(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> 
 
 
 @dataclass(frozen=True)
-class Condition:
+class IndexComparison:
     """A comparison `lhs <name> rhs`; the name is `eq`, `ne`, `lt` or `le`."""
 
     name: str
     lhs: Lin
     rhs: Lin
 
-    def negated(self) -> Condition:
+    def opposite(self) -> IndexComparison:
         """The opposite condition."""
         match self.name:
             case "eq":
-                return Condition("ne", self.lhs, self.rhs)
+                return IndexComparison("ne", self.lhs, self.rhs)
             case "ne":
-                return Condition("eq", self.lhs, self.rhs)
+                return IndexComparison("eq", self.lhs, self.rhs)
             case "lt":
-                return Condition("le", self.rhs, self.lhs)
+                return IndexComparison("le", self.rhs, self.lhs)
             case _:
-                return Condition("lt", self.rhs, self.lhs)
+                return IndexComparison("lt", self.rhs, self.lhs)
 
     def write(self, analyzer: Analyzer, builder: TirBuilder, type: Attribute) -> SSAValue:
         lhs, rhs = (export(analyzer, side, builder, type) for side in (self.lhs, self.rhs))
@@ -205,22 +205,22 @@ class Condition:
 
 def padding_conditions(
     analyzer: Analyzer, layout: Layout, values: Sequence[Lin], *, by_digits: bool = True
-) -> list[list[Condition]]:
+) -> list[list[IndexComparison]]:
     """The conditions of padding: an element at new indices is padding if all conditions of one of the lists hold.
 
     by_digits: compare the new indices one by one if an old index is composed of two of them, as TVM does.
     """
     old = invert_layout(analyzer, layout, values)
-    groups: list[tuple[int, list[Condition]]] = []
+    groups: list[tuple[int, list[IndexComparison]]] = []
     for index, extent in zip(old, layout.old, strict=True):
         if not analyzer.is_provably("ge", index, 0):
-            groups.append((_position(index, values), [Condition("lt", index, Lin())]))
+            groups.append((_position(index, values), [IndexComparison("lt", index, Lin())]))
         if not analyzer.is_provably("lt", index, extent):
-            beyond = _beyond(analyzer, index, extent) if by_digits else [Condition("le", extent, index)]
+            beyond = _beyond(analyzer, index, extent) if by_digits else [IndexComparison("le", extent, index)]
             groups.append((_position(index, values), beyond))
     for value, again in zip(values, apply_map(analyzer, layout.map, old), strict=True):
         if not analyzer.is_provably("eq", value, again):
-            groups.append((len(values), [Condition("ne", value, again)]))
+            groups.append((len(values), [IndexComparison("ne", value, again)]))
     return [conditions for _, conditions in sorted(groups, key=lambda pair: pair[0])]
 
 
@@ -230,26 +230,26 @@ def _position(index: Lin, values: Sequence[Lin]) -> int:
     return next((n for n, value in enumerate(values) if not leaves.isdisjoint(value.leaves())), len(values))
 
 
-def _beyond(analyzer: Analyzer, index: Lin, extent: Lin) -> list[Condition]:
+def _beyond(analyzer: Analyzer, index: Lin, extent: Lin) -> list[IndexComparison]:
     """The conditions of `index >= extent`, digit by digit if the index has two digits."""
-    if isinstance(atom := index.atom, Div) and (c := atom.divisor.constant) is not None and c > 0:
-        return [Condition("le", extent * c, atom.dividend)]
+    if isinstance(atom := index.atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
+        return [IndexComparison("le", extent * c, atom.dividend)]
     if len(index.terms) == 2 and not index.const and extent.constant is not None:
         (high, c), (low, one) = sorted(index.terms.items(), key=lambda term: -term[1])
         if one == 1 and c > 1 and analyzer.bounds(Lin.of(low)) == (0, c - 1):
             last, rest = divmod(extent.constant, c)
             if analyzer.bounds(Lin.of(high))[1] == last and rest:
                 part = (
-                    Condition("eq", Lin.of(low), Lin(rest))
+                    IndexComparison("eq", Lin.of(low), Lin(rest))
                     if rest == c - 1
-                    else Condition("le", Lin(rest), Lin.of(low))
+                    else IndexComparison("le", Lin(rest), Lin.of(low))
                 )
-                return [Condition("eq", Lin.of(high), Lin(last)), part]
-    return [Condition("le", extent, index)]
+                return [IndexComparison("eq", Lin.of(high), Lin(last)), part]
+    return [IndexComparison("le", extent, index)]
 
 
-def write_disjunction(
-    analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Sequence[Condition]], type: Attribute
+def emit_disjunction(
+    analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Sequence[IndexComparison]], type: Attribute
 ) -> SSAValue:
     """Emit the condition that all conditions of one of the lists hold."""
     total: SSAValue | None = None
@@ -264,11 +264,13 @@ def write_disjunction(
     return total
 
 
-def write_none(analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[Condition], type: Attribute) -> SSAValue:
+def emit_negated_conjunction(
+    analyzer: Analyzer, builder: TirBuilder, conditions: Sequence[IndexComparison], type: Attribute
+) -> SSAValue:
     """Emit the negation of a conjunction of conditions."""
     total: SSAValue | None = None
     for condition in conditions:
-        value = condition.negated().write(analyzer, builder, type)
+        value = condition.opposite().write(analyzer, builder, type)
         total = value if total is None else builder.binary("or", total, value)
     assert total is not None
     return total
@@ -283,7 +285,7 @@ def loop_names(layout: Layout, names: Sequence[str]) -> list[str]:
     return [known.get(total, f"axis{n}") for n, total in enumerate(layout.sums)]
 
 
-def rewrite_writers(padding: Padding, layout: Layout) -> None:
+def rewrite_writers(padding: LayoutPadding, layout: Layout) -> None:
     """Replace the loops and axes of the sequential writers by those of the new layout; the indices of the buffer do
     not change."""
     for writer in padding.sequential:
@@ -298,7 +300,7 @@ def _rewrite_loops(writer: SequentialWriter, layout: Layout) -> None:
     builder = TirBuilder(scratch, writer.loops[0].location)
     new: list[ForOp] = []
     for name, extent in zip(names, layout.new, strict=True):
-        new.append(builder.insert(make_loop(name, 0, number(analyzer, extent, builder, type), type)))
+        new.append(builder.insert(make_loop(name, 0, export_mixed(analyzer, extent, builder, type), type)))
         builder.point = InsertPoint.at_end(new[-1].body.block)
     outermost = writer.loops[0]
     parent = outermost.parent
@@ -320,7 +322,7 @@ def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str]
     added = [body.insert_arg(loop.variable.type, first + n) for n, loop in enumerate(loops)]
     analyzer, writes = Analyzer(through_lets=False), builder_before(block)
     fresh = [
-        Axis(f"v_{name}", "spatial", 0, number(analyzer, extent, writes, loop.variable.type), loop.variable)
+        Axis(f"v_{name}", "spatial", 0, export_mixed(analyzer, extent, writes, loop.variable.type), loop.variable)
         for name, extent, loop in zip(names, layout.new, loops, strict=True)
     ]
     set_axes(block, [*axes[:first], *fresh, *axes[first:]])
@@ -334,7 +336,7 @@ def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str]
     set_axes(block, [*kept[:first], *fresh, *kept[first:]])
 
 
-def wrap_stores(padding: Padding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
+def wrap_stores(padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
     """Let the rewritten writers store the value of the padding at padding elements."""
     for writer in padding.sequential:
         for op in _element_ops(writer.block, buffer):
@@ -351,7 +353,7 @@ def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
     conditions = padding_conditions(analyzer, layout, values)
     if not conditions:
         return
-    is_padding = write_disjunction(analyzer, builder, conditions, store.indices[0].type)
+    is_padding = emit_disjunction(analyzer, builder, conditions, store.indices[0].type)
     value = store.value
 
     def move_value() -> SSAValue:
@@ -371,9 +373,9 @@ def _defining_ops(value: SSAValue) -> set[Operation]:
     todo = [value]
     while todo:
         owner = todo.pop().owner
-        if isinstance(owner, Operation) and owner not in ops and is_expression(owner):
+        if isinstance(owner, Operation) and owner not in ops and is_expression_op(owner):
             ops.add(owner)
-            todo += operands_from_outside(owner)
+            todo += captured_operands(owner)
     return ops
 
 
@@ -381,14 +383,16 @@ def _number(pad_value: int | float, is_float: bool) -> int | float:
     return float(pad_value) if is_float else int(pad_value)
 
 
-def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
+def add_padding_block(
+    func: FuncOp, padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: int | float
+) -> None:
     """Write the padding in a separate block, after the last block that writes the buffer."""
     last = padding.writers[0]
     for writer in padding.writers[1:]:
-        last = writer if comes_before(last, writer) or last.is_ancestor(writer) else last
+        last = writer if precedes_in_text(last, writer) or last.is_ancestor(writer) else last
     owner = buffer.owner
-    outer = func if isinstance(owner, Block) else scope_of(owner)
-    gap = beside(outer, last, after=True)
+    outer = func if isinstance(owner, Block) else enclosing_scope(owner)
+    gap = gap_beside(outer, last, after=True)
     analyzer = Analyzer(through_lets=False)
     scratch = Block()
     builder = TirBuilder(scratch, last.location)
@@ -396,16 +400,16 @@ def add_padding_block(func: FuncOp, padding: Padding, layout: Layout, buffer: SS
     names = loop_names(layout, [source_name(index) or "i" for index in layout.indices])
     loops: list[ForOp] = []
     for name, extent in zip(names, layout.new, strict=True):
-        loops.append(builder.insert(make_loop(name, 0, number(analyzer, extent, builder, type), type)))
+        loops.append(builder.insert(make_loop(name, 0, export_mixed(analyzer, extent, builder, type), type)))
         builder.point = InsertPoint.at_end(loops[-1].body.block)
     conditions = padding_conditions(analyzer, layout, [Lin.of(loop.variable) for loop in loops])
     if not conditions:
         return
     axes = [
-        Axis(f"v_{name}", "spatial", 0, number(analyzer, extent, builder, type), loop.variable)
+        Axis(f"v_{name}", "spatial", 0, export_mixed(analyzer, extent, builder, type), loop.variable)
         for name, extent, loop in zip(names, layout.new, loops, strict=True)
     ]
-    predicate = write_disjunction(analyzer, builder, conditions, type)
+    predicate = emit_disjunction(analyzer, builder, conditions, type)
     name = fresh_block_name(func, f"buffer_{buffer_name(buffer)}_padding")
     block = builder.insert(BlockOp(name, axes, predicate=predicate))
     builder.point = InsertPoint.at_end(block.body.block)

@@ -8,19 +8,19 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name, buffer_name, loop_name
-from ...analysis.regions import Side
-from ...analysis.scopes import ancestors, child_towards, lowest_common_ancestor, scope_of
+from ...analysis.regions import IndexRange
+from ...analysis.scopes import ancestors, child_towards, enclosing_scope, lowest_common_ancestor
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, TirBuilder
-from ...dialects.tir.tree import erase_if_dead, operands_from_outside
+from ...dialects.tir.tree import captured_operands, erase_if_dead
 from ..state import State
 from .gaps import Gap
-from .instances import AxisCondition, Condition, conditions_on_axes, run_the_same
+from .instances import AxisCondition, Condition, conditions_on_axes, runs_same_instances
 from .nest import (
     builder_before,
     erase_empty_around,
+    export_mixed,
     make_loop,
-    number,
     set_predicate,
     simplify_blocks,
     with_expressions,
@@ -28,7 +28,7 @@ from .nest import (
 
 
 def move_block(
-    state: State, analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
+    state: State, analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange], gap: Gap, preserve_unit_loops: bool
 ) -> None:
     """Move a block to a gap, in new loops over the values of each axis in its side; a predicate restricts them to the
     axis domain, and to the instances that ran before. Loops and branches that become empty are erased.
@@ -43,13 +43,13 @@ def move_block(
         _rebuild(analyzer, block, sides, gap, conditions, preserve_unit_loops)
 
 
-def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], loop: Operation) -> Operation:
+def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange], loop: Operation) -> Operation:
     """The innermost op around a block and its destination loop in which the same instances run after the move: in one
     iteration of a loop around both, more instances may run than before."""
-    scope = scope_of(block)
+    scope = enclosing_scope(block)
     around = lowest_common_ancestor([block, loop])
     for outer in (around, *ancestors(around)):
-        if outer is scope or (isinstance(outer, ForOp) and run_the_same(analyzer, block, sides, outer)):
+        if outer is scope or (isinstance(outer, ForOp) and runs_same_instances(analyzer, block, sides, outer)):
             return outer
     return scope
 
@@ -57,7 +57,7 @@ def _compared_region(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], 
 def _rebuild(
     analyzer: Analyzer,
     block: BlockOp,
-    sides: Sequence[Side],
+    sides: Sequence[IndexRange],
     gap: Gap,
     conditions: Sequence[Condition],
     preserve_unit_loops: bool,
@@ -87,7 +87,7 @@ def _rebuild(
 
 
 def _loops_for(
-    analyzer: Analyzer, block: BlockOp, sides: Sequence[Side], gap: Gap, preserve_unit_loops: bool
+    analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange], gap: Gap, preserve_unit_loops: bool
 ) -> tuple[list[ForOp], list[Lin]]:
     """Build the new loops at a gap; returns the loops and the values of the axes in them."""
     loops: list[ForOp] = []
@@ -97,7 +97,7 @@ def _loops_for(
         if analyzer.constant(side.extent) == 1 and not preserve_unit_loops:
             indices.append(side.low)
             continue
-        extent = number(analyzer, side.extent, builder, variable.type)
+        extent = export_mixed(analyzer, side.extent, builder, variable.type)
         new = builder.insert(make_loop(f"ax{len(loops)}", 0, extent, variable.type))
         builder = TirBuilder(new.body.block)
         loops.append(new)
@@ -105,10 +105,10 @@ def _loops_for(
     return loops, indices
 
 
-def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side]) -> Iterator[AxisCondition]:
+def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange]) -> Iterator[AxisCondition]:
     """The conditions that keep each axis in its domain, if its side may exceed the domain."""
     for axis, variable, side in zip(block.axes, block.variables, sides, strict=True):
-        domain = Side.of(analyzer, axis.low, axis.extent)
+        domain = IndexRange.of(analyzer, axis.low, axis.extent)
         below, above = side.leaves(analyzer, domain)
         if below:
             yield AxisCondition("ge", Lin.of(variable) - domain.low)
@@ -118,7 +118,7 @@ def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[Side]) -> It
 
 def _require_known(block: BlockOp, new: Operation, outer: Operation) -> None:
     """Raise ScheduleError if a moved block, or a new loop around it, uses a value of its old position."""
-    values = [value for op in with_expressions(new) for value in operands_from_outside(op)]
+    values = [value for op in with_expressions(new) for value in captured_operands(op)]
     lost = next((value for value in values if not _is_known(value, new)), None)
     if lost is not None:
         raise ScheduleError(

@@ -20,7 +20,7 @@ from ...analysis.regions.access_regions import infer_accesses
 from ...analysis.scopes import ancestors, child_blocks, depends_on, statements
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError, ScheduleError
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import (
     DIVISIONS,
     SHIFTS,
@@ -37,9 +37,9 @@ from ...dialects.tir import (
     TirBuilder,
     constant_value,
 )
-from ...dialects.tir.base import split_mixed, strings
+from ...dialects.tir.base import split_mixed, string_array
 from ...dialects.tir.static import drop_predicate, make_static, set_operands
-from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, is_expression
+from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, is_expression_op
 
 # Statements and their expressions
 
@@ -52,12 +52,12 @@ def builder_before(op: Operation) -> TirBuilder:
 def with_expressions(op: Operation) -> list[Operation]:
     """A statement, and before it the expression ops that are computed for it, in order."""
     ops = [op]
-    while (previous := ops[-1].prev_op) is not None and is_expression(previous):
+    while (previous := ops[-1].prev_op) is not None and is_expression_op(previous):
         ops.append(previous)
     return ops[::-1]
 
 
-def builder_in_front(op: Operation) -> TirBuilder:
+def builder_before_expressions(op: Operation) -> TirBuilder:
     """A builder that inserts before a statement and the expressions computed for it."""
     return TirBuilder(InsertPoint.before(with_expressions(op)[0]), op.location)
 
@@ -114,7 +114,7 @@ def make_loop(
     )
 
 
-def number(analyzer: Analyzer, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
+def export_mixed(analyzer: Analyzer, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
     """The constant value of a sum, or else its value, emitted at the builder's point."""
     known = analyzer.constant(lin)
     return export(analyzer, lin, builder, type) if known is None else known
@@ -143,7 +143,7 @@ def _accesses_by(variable: SSAValue) -> list[AccessOp]:
     """The declared accesses whose boxes are computed from a variable."""
     users = [use.operation for use in variable.uses]
     for user in users:
-        if is_expression(user):
+        if is_expression_op(user):
             users += [use.operation for result in user.results for use in result.uses]
     return list(dict.fromkeys(user for user in users if isinstance(user, AccessOp)))
 
@@ -315,13 +315,13 @@ def all_in_blocks(body: Block) -> bool:
 def set_axes(block: BlockOp, axes: Sequence[Axis]) -> None:
     """Set the axes of a block, whose arguments must already match them."""
     static, domains = split_mixed(n for axis in axes for n in (axis.low, axis.extent))
-    block.properties["axis_names"] = strings(axis.name for axis in axes)
-    block.properties["axis_kinds"] = strings(axis.kind for axis in axes)
+    block.properties["axis_names"] = string_array(axis.name for axis in axes)
+    block.properties["axis_kinds"] = string_array(axis.kind for axis in axes)
     block.properties["static_domains"] = static
     predicate = [] if block.predicate is None else [block.predicate]
     set_operands(block, [[axis.binding for axis in axes], domains, predicate])
     for axis, variable in zip(axes, block.variables, strict=True):
-        hint(variable, axis.name)
+        set_name_hint(variable, axis.name)
 
 
 def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
@@ -363,7 +363,7 @@ def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:
                 erase_if_dead(index)
 
 
-def annotate(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:
+def set_annotation(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:
     """Set an annotation, or remove it (None)."""
     known = dict(op.annotations.data) if op.annotations is not None else {}
     known.pop(key, None)
@@ -372,7 +372,7 @@ def annotate(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:
     op.annotations = DictionaryAttr(known) if known else None
 
 
-def rename(block: BlockOp, name: str) -> None:
+def rename_block(block: BlockOp, name: str) -> None:
     """Rename a block."""
     block.block_name = StringAttr(name)
 

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...analysis.index import Analyzer, Lin
 from ...core.dtypes import dtype_of
 from ...dialects.tir import Axis, BlockOp, ForOp, LetOp, Mixed, TirBuilder
-from ...dialects.tir.tree import erase_if_dead, is_expression, operands_from_outside
+from ...dialects.tir.tree import captured_operands, erase_if_dead, is_expression_op
 from .nest import replace_by_sum, set_axes, with_expressions
 
 
@@ -25,9 +25,9 @@ def copy_expression(
     op = value.owner
     if isinstance(op, LetOp) and inside is not None and inside.is_ancestor(op):
         return copy_expression(op.value, builder, known, inside)
-    if isinstance(op, Block) or not is_expression(op):
+    if isinstance(op, Block) or not is_expression_op(op):
         return value
-    operands = {o: copy_expression(o, builder, known, inside) for o in operands_from_outside(op)}
+    operands = {o: copy_expression(o, builder, known, inside) for o in captured_operands(op)}
     copy = op.clone(operands)
     for inner, original in zip(copy.walk(), op.walk(), strict=True):
         inner.location = original.location
@@ -35,14 +35,14 @@ def copy_expression(
     return copy.results[value.index]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
 
 
-def copy_number(
+def copy_bound(
     value: Mixed, builder: TirBuilder, known: dict[SSAValue, SSAValue], inside: Operation | None = None
 ) -> Mixed:
     """The `copy_expression` of a bound; a constant as it is."""
     return value if isinstance(value, int) else copy_expression(value, builder, known, inside)
 
 
-def write_number(value: Mixed, type: Attribute, builder: TirBuilder) -> SSAValue:
+def emit_bound(value: Mixed, type: Attribute, builder: TirBuilder) -> SSAValue:
     """The value of a bound, emitted by `builder`: a constant of `type`, or the copy of an expression."""
     return builder.const(value, dtype_of(type)) if isinstance(value, int) else copy_expression(value, builder, {})
 
@@ -68,7 +68,7 @@ def rebind_axes(block: BlockOp, axes: Sequence[Axis], meaning: Callable[[Sequenc
         replace_by_sum(analyzer, other, lin)
 
 
-def splice_out(loop: ForOp) -> None:
+def move_body_out(loop: ForOp) -> None:
     """Move the body of a loop, which does not use the loop variable, before the loop."""
     first = with_expressions(loop)[0]
     block = first.parent

@@ -15,9 +15,9 @@ from ...analysis.reducers import Reducer, match_reducer
 from ...analysis.scopes import binding_sums, child_blocks, depends_on, is_private, loops_around, only_child, root_buffer
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, StoreOp
-from ...dialects.tir.tree import operands_from_outside
+from ...dialects.tir.tree import captured_operands
 from ..state import State
-from .init_nests import is_reduced
+from .init_nests import is_reduction_axis
 from .rfactor_blocks import Factoring, write_both_steps
 
 
@@ -84,7 +84,7 @@ def _roles(block: BlockOp) -> _Roles:
     loops = [[around[v] for v in _variables(axis.binding) if v in around] for axis in block.axes]
     roles = _Roles(loops, set(), set())
     for axis, axis_loops in zip(block.axes, loops, strict=True):
-        (roles.reduced if is_reduced(axis) else roles.spatial).update(axis_loops)
+        (roles.reduced if is_reduction_axis(axis) else roles.spatial).update(axis_loops)
     return roles
 
 
@@ -99,7 +99,7 @@ def _variables(value: SSAValue) -> Iterator[SSAValue]:
                 yield top
             seen.add(top)
         elif isinstance(owner := top.owner, Operation):
-            todo += reversed(operands_from_outside(owner))
+            todo += reversed(captured_operands(owner))
 
 
 def _chain(block: BlockOp, loop: ForOp) -> list[ForOp]:
@@ -183,7 +183,7 @@ def _new_axes(roles: _Roles, n: int, loop: ForOp) -> list[int | ForOp]:
 def _check_body(block: BlockOp, reducer: Reducer) -> None:
     """Raise ScheduleError unless the accumulated elements are the same along the reduction."""
     name = block_name(block)
-    reduced = [v for axis, v in zip(block.axes, block.variables, strict=True) if is_reduced(axis)]
+    reduced = [v for axis, v in zip(block.axes, block.variables, strict=True) if is_reduction_axis(axis)]
     stores = [a.store for a in reducer.accumulators]
     if block.init is not None:
         stores += [op for op in block.init.walk() if isinstance(op, StoreOp)]
@@ -205,7 +205,7 @@ def _index(value: SSAValue) -> int:
 
 def _check_init_values(block: BlockOp, reduced: Sequence[SSAValue]) -> None:
     assert block.init is not None
-    used = operands_from_outside(block.init)
+    used = captured_operands(block.init)
     if any(depends_on(used, v) for v in reduced):
         raise ScheduleError(f"the init of block {block_name(block)} depends on what is reduced along", [block])
 
@@ -238,7 +238,7 @@ def _check_order(block: BlockOp, rest: Sequence[ForOp], reduced: Sequence[ForOp]
         first = _starts(analyzer, reduced)
         for axis in block.axes:
             least = analyzer.substitute(analyzer.exact(axis.binding), first)
-            if is_reduced(axis) and not analyzer.is_provably("eq", least, analyzer.exact(axis.low)):
+            if is_reduction_axis(axis) and not analyzer.is_provably("eq", least, analyzer.exact(axis.low)):
                 raise ScheduleError(
                     f"not supported yet: the init of block {name} does not run in the first iteration of the loops: "
                     f"axis {axis.name} has not its least value there",

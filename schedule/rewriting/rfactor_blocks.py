@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name, fresh_block_name, fresh_buffer_name, loop_name
 from ...analysis.reducers import Reducer, init_is_identity
-from ...analysis.scopes import root_buffer, scope_of, statements
+from ...analysis.scopes import enclosing_scope, root_buffer, statements
 from ...dialects.text.names import source_name
 from ...dialects.tir import (
     BINARY_NAMES,
@@ -39,15 +39,15 @@ from ...dialects.tir.tree import erase_if_dead, erase_statement
 from .nest import (
     add_predicate,
     builder_before,
-    builder_in_front,
+    builder_before_expressions,
     function_of,
-    rename,
+    rename_block,
     renew_accesses,
     replace_variable,
     simplify_blocks,
     with_expressions,
 )
-from .rebuild import copy_expression, copy_number, rebind_axes, splice_out, write_number
+from .rebuild import copy_bound, copy_expression, emit_bound, move_body_out, rebind_axes
 
 
 @dataclass
@@ -95,8 +95,8 @@ def write_both_steps(factoring: Factoring) -> BlockOp:
 
 def _declare(factoring: Factoring) -> list[SSAValue]:
     """Allocate the buffers between the steps, in the scope of the block."""
-    scope, func = scope_of(factoring.block), function_of(factoring.block)
-    builder = builder_in_front(statements(scope.body.block)[0])
+    scope, func = enclosing_scope(factoring.block), function_of(factoring.block)
+    builder = builder_before_expressions(statements(scope.body.block)[0])
     buffers: list[SSAValue] = []
     for accumulator, position in zip(factoring.reducer.accumulators, factoring.positions, strict=True):
         type = accumulator.buffer.type
@@ -104,7 +104,7 @@ def _declare(factoring: Factoring) -> list[SSAValue]:
         owner = accumulator.buffer.owner
         shape: list[Mixed] = owner.mixed_shape if isinstance(owner, BufferOp) else list(type.get_shape())
         shape.insert(position, factoring.loop.mixed_bounds[1])
-        shape = [copy_number(n, builder, {}, scope) for n in shape]
+        shape = [copy_bound(n, builder, {}, scope) for n in shape]
         name = fresh_buffer_name(func, f"{source_name(accumulator.buffer)}_rf")
         op = AllocBufferOp(name, type.element_type, shape, space=type.memory_space)
         buffers.append(builder.insert(op).buffer)
@@ -121,7 +121,7 @@ def _element(factoring: Factoring, factor: SSAValue, builder: TirBuilder) -> SSA
 def _loop_axis(loop: ForOp, kind: str, block: BlockOp) -> Axis:
     """The axis of a block that is bound to a loop around it."""
     builder = builder_before(block)
-    low, extent = (copy_number(n, builder, {}) for n in loop.mixed_bounds[:2])
+    low, extent = (copy_bound(n, builder, {}) for n in loop.mixed_bounds[:2])
     return Axis(f"v{loop_name(loop)}", kind, low, extent, loop.variable)
 
 
@@ -147,7 +147,7 @@ class _FirstStep:
 
     def write(self) -> BlockOp:
         block, factoring = self.block, self.factoring
-        rename(block, fresh_block_name(function_of(factoring.block), f"{block_name(block)}_rf"))
+        rename_block(block, fresh_block_name(function_of(factoring.block), f"{block_name(block)}_rf"))
         self._replace_axes()
         stores: list[StoreOp] = [self._copy_of(a.store) for a in factoring.reducer.accumulators]
         if not factoring.rest and all(s.parent is block.body.block for s in stores):
@@ -213,7 +213,7 @@ class _FirstStep:
                 return
             erase_statement(block.init)
         init = InitOp()
-        builder_in_front(statements(block.body.block)[0]).insert(init)
+        builder_before_expressions(statements(block.body.block)[0]).insert(init)
         builder = TirBuilder(init.body.block, block.location)
         for accumulator, number in zip(reducer.accumulators, reducer.identity(), strict=True):
             value = builder.const(number, accumulator.dtype)
@@ -249,7 +249,7 @@ class _FirstStep:
                 return
             if access.is_write:
                 builder = builder_before(access)
-                region = [(copy_number(a, builder, {}), copy_number(b, builder, {})) for a, b in access.region]
+                region = [(copy_bound(a, builder, {}), copy_bound(b, builder, {})) for a, b in access.region]
                 index = _element(self.factoring, factor, builder)
                 region.insert(self.positions[access.buffer], (known_constant(index), 1))
                 builder.insert(AccessOp("writes", self.buffers[access.buffer], region))
@@ -300,7 +300,7 @@ def _second_step(factoring: Factoring, buffers: Sequence[SSAValue]) -> Operation
     _restrict(factoring)
     outermost: Operation = next((loop for loop in factoring.chain if loop not in factoring.rest), block)
     for loop in factoring.rest:
-        splice_out(loop)
+        move_body_out(loop)
         erase_statement(loop)
     return outermost
 
@@ -359,7 +359,7 @@ def _declare_reads(factoring: Factoring, buffers: Sequence[SSAValue]) -> None:
     accesses = block.accesses
     if not accesses:
         return
-    builder = builder_in_front(accesses[0])
+    builder = builder_before_expressions(accesses[0])
     for n in range(len(buffers)):
         buffer, indices = _partial(factoring, buffers, n, builder)
         builder.insert(AccessOp("reads", buffer, [(known_constant(i), 1) for i in indices]))
@@ -378,7 +378,7 @@ def _restrict(factoring: Factoring) -> None:
     for loop, runs in zip(factoring.rest, positive, strict=True):
         low, extent, _ = loop.mixed_bounds
         type = loop.variable.type
-        replace_variable(loop.variable, partial(write_number, low, type))
+        replace_variable(loop.variable, partial(emit_bound, low, type))
         if not runs:
-            write = partial(write_number, extent, type)
+            write = partial(emit_bound, extent, type)
             add_predicate(factoring.block, lambda builder, write=write: builder.binary("gt", write(builder), 0))

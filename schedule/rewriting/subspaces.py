@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export
-from ...analysis.iter_map import Division, detect, divide, invert, iteration_domain, lin_text
+from ...analysis.iter_map import Division, detect, divide_bindings, invert, iteration_domain, lin_text
 from ...analysis.names import block_name, loop_name
 from ...analysis.regions.access_regions import infer_accesses
 from ...analysis.scopes import binding_sums, depends_on, loops_around, statements
@@ -20,13 +20,21 @@ from ...core.errors import PassError, ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import Axis, BlockOp, ForOp, InitOp, TirBuilder
 from ...dialects.tir.tree import erase_if_dead
-from .init_nests import TakenInit, is_reduced
-from .nest import builder_before, builder_in_front, conjuncts, move_to_end, number, set_predicate, simplify_blocks
+from .init_nests import InitNest, is_reduction_axis
+from .nest import (
+    builder_before,
+    builder_before_expressions,
+    conjuncts,
+    export_mixed,
+    move_to_end,
+    set_predicate,
+    simplify_blocks,
+)
 from .rebuild import copy_expression, rebind_axes
 
 
 @dataclass(frozen=True)
-class Part:
+class InnerBlock:
     """An inner block, with the division of each of its axes into an outer and an inner part.
 
     root: the statement around the block, or the block, that moves into the outer block as a whole.  inner_loops: the
@@ -40,7 +48,7 @@ class Part:
     divisions: Sequence[Division]
 
 
-def divide_block(block: BlockOp, roots: Sequence[Operation]) -> Part:
+def divide_block(block: BlockOp, roots: Sequence[Operation]) -> InnerBlock:
     """The division of the axes of a block in or below one of `roots`. ScheduleError if an axis cannot be divided."""
     root = next(root for root in roots if root is block or root.is_ancestor(block))
     loops = loops_around(block)
@@ -57,7 +65,7 @@ def divide_block(block: BlockOp, roots: Sequence[Operation]) -> Part:
             f"{divisions}",
             {root: "", block: ""},
         )
-    part = Part(block, root, [loop for loop in loops if loop not in inner], inner, divisions)
+    part = InnerBlock(block, root, [loop for loop in loops if loop not in inner], inner, divisions)
     _check_init(analyzer, part)
     return part
 
@@ -75,7 +83,7 @@ def _divide(
     result: list[Division] | str = "it has no axes"
     for predicate in dict.fromkeys((block.predicate, None)):
         mapping = detect(analyzer, iteration_domain(analyzer, loops, predicate), sums, names)
-        result = mapping if isinstance(mapping, str) else divide(analyzer, mapping, variables, names)
+        result = mapping if isinstance(mapping, str) else divide_bindings(analyzer, mapping, variables, names)
         if not isinstance(result, str):
             break
     return result
@@ -98,12 +106,12 @@ def _check_leaves(block: BlockOp, sums: Sequence[Lin], loops: Sequence[ForOp]) -
                 )
 
 
-def _check_init(analyzer: Analyzer, part: Part) -> None:
+def _check_init(analyzer: Analyzer, part: InnerBlock) -> None:
     """Raise ScheduleError if the init would not run where both parts of a reduction axis are 0."""
     if part.block.init is None:
         return
     for axis, division in zip(part.block.axes, part.divisions, strict=True):
-        if is_reduced(axis) and not analyzer.is_provably("eq", division.base, analyzer.exact(axis.low)):
+        if is_reduction_axis(axis) and not analyzer.is_provably("eq", division.base, analyzer.exact(axis.low)):
             raise ScheduleError(
                 f"reduce axis {axis.name} of block {block_name(part.block)} starts at {lin_text(division.base)}, "
                 f"not at {lin_text(analyzer.exact(axis.low))} where the init runs",
@@ -126,7 +134,7 @@ class OuterBlock:
     parts: the inner blocks, in program order.  roots: the adjacent statements that move into the outer block, likewise.
     """
 
-    def __init__(self, parts: Sequence[Part], roots: Sequence[Operation]):
+    def __init__(self, parts: Sequence[InnerBlock], roots: Sequence[Operation]):
         self.parts = parts
         self.roots = roots
         self.analyzer = Analyzer()
@@ -136,7 +144,7 @@ class OuterBlock:
 
     # Axes
 
-    def _place(self, part: Part) -> list[int]:
+    def _place(self, part: InnerBlock) -> list[int]:
         """The position of the outer part of each axis of a block among the outer axes: an equal one, or a new one."""
         positions: list[int] = []
         for axis, division in zip(part.block.axes, part.divisions, strict=True):
@@ -166,7 +174,7 @@ class OuterBlock:
                     [part.block],
                 )
 
-    def write_is_first(self, builder: TirBuilder) -> list[SSAValue]:
+    def emit_init_conditions(self, builder: TirBuilder) -> list[SSAValue]:
         """Emit the conditions under which the init of the block runs, before the block."""
         return [
             builder.binary("eq", export(self.analyzer, axis.binding, builder, axis.type), 0)
@@ -176,15 +184,15 @@ class OuterBlock:
 
     # Construction
 
-    def build(self, name: str, inits: Mapping[BlockOp, TakenInit]) -> BlockOp:
+    def build(self, name: str, inits: Mapping[BlockOp, InitNest]) -> BlockOp:
         """Build the block, named `name`. inits: the blocks of the inits of the inner blocks, before the roots."""
-        builder = builder_in_front(self.roots[-1])
+        builder = builder_before_expressions(self.roots[-1])
         axes = [
             Axis(
                 axis.name,
                 axis.kind,
                 0,
-                number(self.analyzer, axis.extent, builder, axis.type),
+                export_mixed(self.analyzer, axis.extent, builder, axis.type),
                 export(self.analyzer, axis.binding, builder, axis.type),
             )
             for axis in self.axes
@@ -203,7 +211,7 @@ class OuterBlock:
         for root in self.roots:
             move_to_end(root, body)
         for part, places in zip(self.parts, self.places, strict=True):
-            kept = [n for n, axis in enumerate(part.block.axes) if not is_reduced(axis)]
+            kept = [n for n, axis in enumerate(part.block.axes) if not is_reduction_axis(axis)]
             self._rebind(block, part, places)
             if part.block in inits:
                 self._rebind_init(block, kept, part, places, inits[part.block])
@@ -231,12 +239,12 @@ class OuterBlock:
                 self._require_domains()
         return joint, shared
 
-    def _outer_conditions(self, part: Part) -> list[SSAValue]:
+    def _outer_conditions(self, part: InnerBlock) -> list[SSAValue]:
         """The conjuncts of the predicate of a block that do not depend on the inner loops."""
         conditions = [] if part.block.predicate is None else conjuncts(part.block.predicate)
         return [c for c in conditions if not any(depends_on([c], loop.variable) for loop in part.inner_loops)]
 
-    def _holds_in(self, part: Part, condition: SSAValue) -> bool:
+    def _holds_in(self, part: InnerBlock, condition: SSAValue) -> bool:
         """Whether a condition holds wherever the block of a part runs."""
         with self.analyzer.assuming(part.block.predicate):
             return self.analyzer.decide(condition) is True
@@ -263,7 +271,7 @@ class OuterBlock:
             set_predicate(block, [c for c in conditions if self.analyzer.decide(c) is not True])
             erase_if_dead(predicate)
 
-    def _restrict_init(self, outer: BlockOp, taken: TakenInit) -> None:
+    def _restrict_init(self, outer: BlockOp, taken: InitNest) -> None:
         """Drop the conjuncts of the predicate of an init that hold in the init of the new block: the condition of the
         first step, and the predicate of the new block."""
         predicate = taken.block.predicate
@@ -277,12 +285,12 @@ class OuterBlock:
         set_predicate(taken.block, kept)
         erase_if_dead(predicate)
 
-    def _rebind(self, outer: BlockOp, part: Part, places: Sequence[int]) -> None:
+    def _rebind(self, outer: BlockOp, part: InnerBlock, places: Sequence[int]) -> None:
         names = [f"{axis.name}_i" for axis in part.block.axes]
         self._rebind_block(outer, part.block, part.divisions, places, names)
 
     def _rebind_init(
-        self, outer: BlockOp, kept: Sequence[int], part: Part, places: Sequence[int], taken: TakenInit
+        self, outer: BlockOp, kept: Sequence[int], part: InnerBlock, places: Sequence[int], taken: InitNest
     ) -> None:
         """Rebind the block of an init, with the axes `kept` of its original block and with its own inner loops."""
         loops = {old: Lin.of(new) for old, new in taken.loops.items()}
@@ -308,7 +316,7 @@ class OuterBlock:
                 continue
             index[n] = len(own)
             type = axis.binding.type
-            extent = number(self.analyzer, division.inner_extent, builder, type)
+            extent = export_mixed(self.analyzer, division.inner_extent, builder, type)
             own.append(Axis(names[n], axis.kind, 0, extent, export(self.analyzer, division.inner, builder, type)))
 
         def meaning(variables: Sequence[SSAValue]) -> list[Lin]:

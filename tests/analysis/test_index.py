@@ -14,8 +14,8 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, i1, i8, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 
-from stepwell.analysis.index import Analyzer, Lin, Max, cost, export, isl_text, tree_cost
-from stepwell.core.dtypes import dtype_of, int_range, type_of, wrap_int
+from stepwell.analysis.index import Analyzer, Lin, MaxAtom, cost, export, isl_text, tree_cost
+from stepwell.core.dtypes import dtype_of, int_range, mlir_type, wrap_int
 from stepwell.dialects.tir import (
     BINARY_NAMES,
     Axis,
@@ -439,7 +439,7 @@ def test_truncating_division_is_flooring_only_where_nothing_is_negative() -> Non
 
 def test_unsigned_arithmetic_is_opaque_but_has_its_range() -> None:
     b = World().builder
-    x = Block(arg_types=[type_of("uint8")]).args[0]
+    x = Block(arg_types=[mlir_type("uint8")]).args[0]
     total = b.add(x, x)
     widened = b.cast(total, "int32")
     analyzer = Analyzer()
@@ -521,7 +521,7 @@ def test_a_clipped_tile_is_not_longer_than_the_tile() -> None:
     end = analyzer.minimum(Lin.of(n), Lin.of(i) + 8)
     assert analyzer.bounds(end - Lin.of(i)) == (1, 8)
     start = analyzer.maximum(Lin.of(i) - 8, Lin(0))
-    assert isinstance(start.atom, Max)
+    assert isinstance(start.atom, MaxAtom)
     assert analyzer.is_provably("le", start, Lin.of(i))
 
 

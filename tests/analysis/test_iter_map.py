@@ -17,7 +17,7 @@ from stepwell.analysis.iter_map import (
     Domain,
     IterMap,
     detect,
-    divide,
+    divide_bindings,
     invert,
     iteration_domain,
     lin_text,
@@ -27,7 +27,7 @@ from stepwell.analysis.iter_map import (
     why_not_injective,
     why_not_onto,
 )
-from stepwell.analysis.scopes import loops_around, scope_of
+from stepwell.analysis.scopes import enclosing_scope, loops_around
 from stepwell.dialects.tir import BlockOp, ForOp, SymbolOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 
@@ -213,7 +213,7 @@ def test_a_divided_map_is_made_of_outer_and_inner_loops(case: Case, depth: int) 
     if not isinstance(mapping, IterMap):
         return
     inner = {v.value for v in case.domain.variables[depth:]}
-    divisions = divide(case.analyzer, mapping, inner)
+    divisions = divide_bindings(case.analyzer, mapping, inner)
     if isinstance(divisions, str):
         return
     for division in divisions:
@@ -392,7 +392,7 @@ for i_0, i_1 in T.grid((n + 3) // 4, 4):
 def of_block(block: BlockOp) -> Case:
     """The case of a block in a function, with symbols bounded so that indices do not overflow."""
     analyzer = Analyzer()
-    for op in scope_of(block).walk():
+    for op in enclosing_scope(block).walk():
         if isinstance(op, SymbolOp):
             analyzer.assume_not_negative(Lin(10**6) - Lin.of(op.result))
     domain = iteration_domain(analyzer, loops_around(block), block.predicate)
@@ -505,7 +505,7 @@ for i, j in T.grid(8, 8):
 def test_inner_loops_move_a_part_of_a_binding(case: Case, inner: int, parts: str) -> None:
     mapping = detect(case.analyzer, case.domain, case.bindings)
     assert isinstance(mapping, IterMap)
-    divisions = divide(case.analyzer, mapping, {v.value for v in case.domain.variables[inner:]})
+    divisions = divide_bindings(case.analyzer, mapping, {v.value for v in case.domain.variables[inner:]})
     assert not isinstance(divisions, str)
     texts = [
         f"{lin_text(d.base)} + {lin_text(d.outer)}<{lin_text(d.outer_extent)} * {lin_text(d.factor)} + "
@@ -538,7 +538,7 @@ def test_inner_loops_move_a_part_of_a_binding(case: Case, inner: int, parts: str
 def test_what_cannot_be_divided_is_explained(case: Case, inner: int, reason: str) -> None:
     mapping = detect(case.analyzer, case.domain, case.bindings)
     assert isinstance(mapping, IterMap)
-    assert divide(case.analyzer, mapping, {v.value for v in case.domain.variables[inner:]}) == reason
+    assert divide_bindings(case.analyzer, mapping, {v.value for v in case.domain.variables[inner:]}) == reason
 
 
 def test_constraints_belong_to_outer_loops_to_inner_ones_or_to_both() -> None:

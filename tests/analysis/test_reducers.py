@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from stepwell.analysis.reducers import (
-    Choice,
+    ArgChoice,
     Reducer,
     init_is_identity,
     is_commutative_update,
@@ -27,7 +27,7 @@ from stepwell.core.dtypes import numpy_dtype
 from stepwell.dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp, TirBuilder
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.comparison import equal_values
 
 ROWS, STEPS = 24, 6
 
@@ -148,16 +148,16 @@ PAIR = ("int32", "float32")
 @pytest.mark.parametrize(
     ("first", "second", "kind", "choice"),
     [
-        (GE, GE, "argmax", Choice(1, "ge")),
-        (GE, GT, "argmax", Choice(1, "ge")),
-        (GT, GE, "argmax", Choice(1, "gt")),
-        (LE, LE, "argmin", Choice(1, "le")),
-        ("A1[vi, vk] <= C1[vi]", GE, "argmax", Choice(1, "ge")),
-        (TIE, GT, "argmax", Choice(1, "gt", (0, "lt"))),
-        ("A0[vi, vk] > C0[vi] and A1[vi, vk] == C1[vi] or " + GT, GT, "argmax", Choice(1, "gt", (0, "lt"))),
+        (GE, GE, "argmax", ArgChoice(1, "ge")),
+        (GE, GT, "argmax", ArgChoice(1, "ge")),
+        (GT, GE, "argmax", ArgChoice(1, "gt")),
+        (LE, LE, "argmin", ArgChoice(1, "le")),
+        ("A1[vi, vk] <= C1[vi]", GE, "argmax", ArgChoice(1, "ge")),
+        (TIE, GT, "argmax", ArgChoice(1, "gt", (0, "lt"))),
+        ("A0[vi, vk] > C0[vi] and A1[vi, vk] == C1[vi] or " + GT, GT, "argmax", ArgChoice(1, "gt", (0, "lt"))),
     ],
 )
-def test_argmax_and_argmin_are_recognised(first: str, second: str, kind: str, choice: Choice) -> None:
+def test_argmax_and_argmin_are_recognised(first: str, second: str, kind: str, choice: ArgChoice) -> None:
     reducer = match_reducer(block_of(program("", ARGMAX.format(first, second), PAIR)))
     assert isinstance(reducer, Reducer)
     assert (reducer.kind, reducer.choice) == (kind, choice)
@@ -379,4 +379,4 @@ def test_parts_that_start_from_the_identity_combine_to_the_whole(
     whole, combined = arguments(dtypes), arguments(dtypes)
     run_oracle(module, "f", whole)
     run_oracle(in_parts(module, parts), "f", combined)
-    assert all(same(a, b) for a, b in zip(whole, combined, strict=True))
+    assert all(equal_values(a, b) for a, b in zip(whole, combined, strict=True))

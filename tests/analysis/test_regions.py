@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from xdsl.ir import Operation, SSAValue
 
 from stepwell import parse_tvmscript
-from stepwell.analysis.index import Analyzer, Lin, render
+from stepwell.analysis.index import Analyzer, Lin, render_sum
 from stepwell.analysis.regions import (
-    Box,
-    Demand,
-    Side,
+    AccessBox,
+    BoxDemand,
+    IndexRange,
     access_box,
     axes_region,
     bindings,
@@ -37,12 +37,12 @@ def name(value: SSAValue) -> str:
     return source_name(value) or "_"
 
 
-def text(side: Side) -> str:
+def text(side: IndexRange) -> str:
     """`4*o +: 5`."""
-    return f"{render(side.low, name)} +: {render(side.extent, name)}"
+    return f"{render_sum(side.low, name)} +: {render_sum(side.extent, name)}"
 
 
-def texts(sides: Sequence[Side] | str) -> list[str] | str:
+def texts(sides: Sequence[IndexRange] | str) -> list[str] | str:
     return sides if isinstance(sides, str) else [text(side) for side in sides]
 
 
@@ -110,16 +110,16 @@ def _block(name: str, depth: int, axes: Sequence[tuple[str, Any]], reads: str, w
     return [*lines, f"{margin}    T.reads({reads})", f"{margin}    T.writes({writes})", f"{margin}    T.evaluate(0)"]
 
 
-def required(p: Program, at: str) -> list[Side] | str:
+def required(p: Program, at: str) -> list[IndexRange] | str:
     analyzer, loop = Analyzer(), p.loops[at]
     shape = shape_sides(analyzer, p.write.buffer.owner.mixed_shape)  # pyright: ignore[reportAttributeAccessIssue]
     return required_region(analyzer, [access_box(analyzer, a, loop) for a in p.reads], fixed_inside(loop), shape)
 
 
-def axes_needed(p: Program, at: str) -> list[Side]:
+def axes_needed(p: Program, at: str) -> list[IndexRange]:
     analyzer, region = Analyzer(), required(p, at)
     assert not isinstance(region, str)
-    demand = Demand(written_box(analyzer, p.write), region)
+    demand = BoxDemand(written_box(analyzer, p.write), region)
     return axes_region(analyzer, p.blocks["B"], [demand], fixed_inside(p.loops[at]))
 
 
@@ -208,7 +208,7 @@ def test_loops_around_may_count_as_moving():
 def test_the_greatest_extent_is_known_where_extents_differ():
     p = program("B[v0 // 3]", [("o", 6), ("i", 8)], ["o*8 + i"], [16])
     (side,) = required(p, "o")
-    assert isinstance(side, Side)
+    assert isinstance(side, IndexRange)
     assert side.extent.terms
     assert side.most == 4
 
@@ -253,12 +253,12 @@ def test_digits_of_one_axis_are_put_together_again():
     assert texts(axes_needed(p, "a")) == ["32*a +: 32"]
 
 
-def finishing(p: Program, at: str, *, last: bool = True) -> list[Side]:
+def finishing(p: Program, at: str, *, last: bool = True) -> list[IndexRange]:
     """The values of C's axes whose instances are ready after one iteration of the loop `at` around B."""
     analyzer, loop = Analyzer(), p.loops[at]
     produced = required_region(analyzer, [access_box(analyzer, p.write, loop)], fixed_inside(loop))
     assert not isinstance(produced, str)
-    demands = [Demand(written_box(analyzer, read), produced) for read in p.reads]
+    demands = [BoxDemand(written_box(analyzer, read), produced) for read in p.reads]
     return finishing_region(analyzer, p.blocks["C"], demands, fixed_inside(loop), last=last)
 
 
@@ -313,7 +313,7 @@ def test_the_fixed_values_of_a_counterexample_are_named():
     p, analyzer = program("B[v0]", TILES, ["o*4 + i"], [16]), Analyzer()
     loop = p.loops["o"]
     boxes = [access_box(analyzer, a, loop) for a in p.reads]
-    half = Box(((Lin.of(loop.variable, 4), Lin(2)),))
+    half = AccessBox(((Lin.of(loop.variable, 4), Lin(2)),))
     found = why_not_covered(analyzer, [half], boxes, fixed_inside(loop))
     assert found == "element [2] is not written where o = 0"
 
@@ -321,7 +321,7 @@ def test_the_fixed_values_of_a_counterexample_are_named():
 def test_fixed_values_that_no_box_names_stay_in_their_ranges():
     p, analyzer = program("B[v0]", TILES, ["0"], [16]), Analyzer()
     loop = p.loops["o"]
-    zero, upto_o = Box(((Lin(), Lin(1)),)), Box(((Lin(), Lin.of(loop.variable) + 1),))
+    zero, upto_o = AccessBox(((Lin(), Lin(1)),)), AccessBox(((Lin(), Lin.of(loop.variable) + 1),))
     assert why_not_covered(analyzer, [upto_o], [zero], fixed_inside(loop)) is None
 
 
@@ -344,7 +344,7 @@ def main(B: T.Buffer((16,), "float32")):
 """)
     analyzer = Analyzer()
     written, read = access_box(analyzer, p.write, p.loops["o"]), access_box(analyzer, p.reads[0], p.loops["o"])
-    assert [render(c, name) for c in written.conditions] == ["-5*o - i + 12", "-o + 2"]
+    assert [render_sum(c, name) for c in written.conditions] == ["-5*o - i + 12", "-o + 2"]
     assert written.is_exact
     assert read.conditions == ()
     assert not read.is_exact
@@ -373,7 +373,7 @@ def test_conditions_narrow_what_is_written_and_what_is_read():
     p, analyzer = program("B[v0]", TILES, ["o*4 + i"], [16]), Analyzer()
     loop = p.loops["o"]
     (box,) = [access_box(analyzer, a, loop) for a in p.reads]
-    narrow = Box(box.sides, (-box.sides[0][0] + 10,))
+    narrow = AccessBox(box.sides, (-box.sides[0][0] + 10,))
     assert why_not_covered(analyzer, [box], [narrow], fixed_inside(loop)) is None
     assert why_not_covered(analyzer, [narrow], [box], fixed_inside(loop)) == "element [11] is not written where o = 2"
 
@@ -444,7 +444,7 @@ def cases(draw: Any, indices: st.SearchStrategy[str], offsets: int = 3) -> Case:
     return Case(draw(indices), extents, [0, *more], draw(st.integers(1, 4)))  # pyright: ignore[reportArgumentType]
 
 
-def numbers(side: Side, values: dict[SSAValue, int]) -> tuple[int, int]:
+def numbers(side: IndexRange, values: dict[SSAValue, int]) -> tuple[int, int]:
     """The minimum and the maximum index of a side."""
     low, extent = side.low.evaluate(values.__getitem__), side.extent.evaluate(values.__getitem__)
     assert extent <= side.most
@@ -484,7 +484,7 @@ def test_coverage_is_exact(written: Case, read: Case):
     loop, other = p.loops["o"], q.loops["o"]
     given_boxes = [access_box(analyzer, a, loop) for a in p.reads]
     same: dict[SSAValue, Lin] = {other.variable: Lin.of(loop.variable)}
-    wanted = [access_box(analyzer, a, other).substituted(analyzer, same) for a in q.reads]
+    wanted = [access_box(analyzer, a, other).substitute_values(analyzer, same) for a in q.reads]
     found = why_not_covered(
         analyzer,
         given_boxes,
@@ -516,7 +516,7 @@ def test_the_axes_that_are_found_are_those_that_touch(packing: tuple[str, list[i
     assert not isinstance(needed, str)
     producer = program("B[0]", TILES, [], [1000], f"B[{index}:{index} + {width}]", extents)
     block = producer.blocks["B"]
-    demand = Demand(written_box(analyzer, producer.write), needed)
+    demand = BoxDemand(written_box(analyzer, producer.write), needed)
     found = axes_region(analyzer, block, [demand], lambda v: fixed_inside(loop)(v))
     for o in range(case.extents[0]):
         first, last = numbers(needed[0], {loop.variable: o})
@@ -560,11 +560,11 @@ def test_the_axes_that_are_found_for_quotients_and_remainders_contain_those_that
     p = program("B[0, 0]", [("o", 3)], ["o"], [100, 100], writes, [extent])
     analyzer, o = Analyzer(), p.loops["o"].variable
     box = [
-        Side.between(analyzer, Lin.of(o) + low, Lin.of(o) + low + size - 1)
+        IndexRange.between(analyzer, Lin.of(o) + low, Lin.of(o) + low + size - 1)
         for low, size in ((low_a, size_a), (low_b, size_b))
     ]
     (found,) = axes_region(
-        analyzer, p.blocks["B"], [Demand(written_box(analyzer, p.write), box)], fixed_inside(p.loops["o"])
+        analyzer, p.blocks["B"], [BoxDemand(written_box(analyzer, p.write), box)], fixed_inside(p.loops["o"])
     )
     for shift in range(3):
         low, high = numbers(found, {o: shift})
@@ -606,7 +606,7 @@ def test_sums_that_wrap_at_most_to_negative_numbers_are_taken_apart():
 def test_sums_that_may_wrap_around_are_not_taken_apart():
     p = program("B[v0]", [("o", 9), ("i", "n")], ["o*n + i"], ["n * 9"])
     (side,) = required(p, "o")
-    assert isinstance(side, Side)
+    assert isinstance(side, IndexRange)
     assert side.low == Lin()
 
 
@@ -614,4 +614,4 @@ def test_bindings_are_those_of_the_axes():
     p, analyzer = program("B[v0]", TILES, ["o*4 + i"], [16]), Analyzer()
     ((variable, bound),) = bindings(analyzer, p.blocks["C"]).items()
     assert variable is p.blocks["C"].variables[0]
-    assert render(bound, name) == "4*o + i"
+    assert render_sum(bound, name) == "4*o + i"

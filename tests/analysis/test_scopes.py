@@ -7,23 +7,23 @@ from xdsl.dialects.builtin import StringAttr, f32
 
 from stepwell.analysis.names import block_name, fresh_block_name, fresh_buffer_name
 from stepwell.analysis.scopes import (
-    Scope,
+    BlockScope,
     all_blocks,
-    between,
     child_blocks,
     child_towards,
-    comes_before,
     consumers,
     declarations,
     depends_on,
+    enclosing_scope,
     loops_around,
     lowest_common_ancestor,
     only_child,
+    ops_between,
     output_blocks,
+    precedes_in_text,
     producers,
     reads_of,
     root_buffer,
-    scope_of,
     statements,
     writes_of,
 )
@@ -86,13 +86,13 @@ def test_loops_are_those_up_to_the_block_around() -> None:
     func = function(NESTED)
     assert loop_names(loops_around(block(func, "outer"))) == ["i", "j"]
     assert loop_names(loops_around(block(func, "first"))) == ["k"]
-    assert scope_of(block(func, "first")) is block(func, "outer")
-    assert scope_of(block(func, "outer")) is func
+    assert enclosing_scope(block(func, "first")) is block(func, "outer")
+    assert enclosing_scope(block(func, "outer")) is func
 
 
 def test_an_op_in_no_function_has_no_scope() -> None:
     with pytest.raises(ValueError, match=r"tir\.func is in no function or block"):
-        scope_of(function(NESTED))
+        enclosing_scope(function(NESTED))
 
 
 def test_blocks_below_an_op_are_not_those_inside_of_other_blocks() -> None:
@@ -136,11 +136,11 @@ def test_paths_lead_down_to_an_op() -> None:
     func = function(NESTED)
     first = block(func, "first")
     loop = loops_around(first)[0]
-    assert [op.name for op in between(first, block(func, "outer"))] == ["tir.for", "tir.if"]
+    assert [op.name for op in ops_between(first, block(func, "outer"))] == ["tir.for", "tir.if"]
     assert child_towards(block(func, "outer"), first) is loop
     assert child_towards(loop, first).name == "tir.if"
     with pytest.raises(ValueError, match=r"tir\.block is not inside of tir\.for"):
-        between(block(func, "last"), loop)
+        ops_between(block(func, "last"), loop)
 
 
 def test_order_is_that_of_the_text() -> None:
@@ -148,9 +148,9 @@ def test_order_is_that_of_the_text() -> None:
     order = [block(func, name) for name in ("first", "second", "third", "last")]
     for n, a in enumerate(order):
         for m, b in enumerate(order):
-            assert comes_before(a, b) == (n < m)
-    assert not comes_before(block(func, "outer"), order[0])
-    assert not comes_before(order[0], block(func, "outer"))
+            assert precedes_in_text(a, b) == (n < m)
+    assert not precedes_in_text(block(func, "outer"), order[0])
+    assert not precedes_in_text(order[0], block(func, "outer"))
 
 
 GRAPH = "\n".join(
@@ -193,7 +193,7 @@ def test_output_blocks_write_what_is_allocated_elsewhere() -> None:
 
 def test_a_scope_knows_who_touches_a_buffer() -> None:
     func = function(GRAPH)
-    scope = Scope(func)
+    scope = BlockScope(func)
     assert names(scope.writers[func.body.block.args[1]]) == ["P1", "P3"]
     assert names(scope.readers[func.body.block.args[1]]) == ["Q1", "Q2"]
 

@@ -13,17 +13,17 @@ from stepwell.core.dtypes import (
     DType,
     dtype_of,
     dtype_of_numpy,
-    extremes,
-    holds_int,
     int_fits,
     literal_dtype,
     max_value,
     min_value,
+    mlir_type,
     nearest_float,
     numpy_dtype,
     parse_dtype,
+    preserves_int,
     promote,
-    type_of,
+    value_bounds,
     wrap_int,
 )
 
@@ -32,7 +32,7 @@ from stepwell.core.dtypes import (
 def test_every_name_is_a_type_and_back(name: str):
     dtype = parse_dtype(name)
     assert dtype.name == name
-    assert dtype_of(type_of(dtype)) == dtype
+    assert dtype_of(mlir_type(dtype)) == dtype
 
 
 @pytest.mark.parametrize(
@@ -64,22 +64,22 @@ def values_of(name: str) -> set[str]:
 def test_a_format_holds_another_one_if_it_has_all_of_its_values():
     known = {name: values_of(name) for name, known in FLOAT_FORMATS.items() if known.bits <= 16}
     for wide, narrow in itertools.product(known, repeat=2):
-        assert FLOAT_FORMATS[wide].holds(FLOAT_FORMATS[narrow]) == (known[narrow] <= known[wide]), (wide, narrow)
+        assert FLOAT_FORMATS[wide].represents(FLOAT_FORMATS[narrow]) == (known[narrow] <= known[wide]), (wide, narrow)
 
 
 @pytest.mark.parametrize("name", [name for name, known in FLOAT_FORMATS.items() if known.bits <= 16])
 def test_integers_that_a_type_holds_are_exact(name: str):
     with np.errstate(all="ignore"):
         wrong = [n for n in range(600) if any(float(numpy_dtype(name).type(m)) != m for m in (n, -n))]
-    held = [n for n in range(-599, 600) if holds_int(parse_dtype(name), n)]
+    held = [n for n in range(-599, 600) if preserves_int(parse_dtype(name), n)]
     assert all(abs(number) < min(wrong, default=600) for number in held)
-    assert holds_int(parse_dtype(name), 0) == FLOAT_FORMATS[name].semantics.has_zero
+    assert preserves_int(parse_dtype(name), 0) == FLOAT_FORMATS[name].semantics.has_zero
 
 
 def test_extremes_are_the_infinities_where_there_are_some():
-    assert extremes(parse_dtype("float8_e5m2")) == (-math.inf, math.inf)
-    assert extremes(parse_dtype("float8_e4m3fn")) == (-448.0, 448.0)
-    assert extremes(parse_dtype("uint4")) == (0, 15)
+    assert value_bounds(parse_dtype("float8_e5m2")) == (-math.inf, math.inf)
+    assert value_bounds(parse_dtype("float8_e4m3fn")) == (-448.0, 448.0)
+    assert value_bounds(parse_dtype("uint4")) == (0, 15)
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ TARGETS = st.one_of(
 
 @given(TARGETS)
 def test_a_target_reads_what_it_prints(target: Target) -> None:
-    assert Target.of(str(target)) == target
-    assert Target.of({"kind": target.kind, **target.options}) == target
-    assert Target.of(json.dumps({"kind": target.kind, **target.options})) == target
-    assert Target.of(target) is target
+    assert Target.from_value(str(target)) == target
+    assert Target.from_value({"kind": target.kind, **target.options}) == target
+    assert Target.from_value(json.dumps({"kind": target.kind, **target.options})) == target
+    assert Target.from_value(target) is target
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_target_reads_what_it_prints(target: Target) -> None:
     ],
 )
 def test_targets_are_read_in_the_forms_that_tvm_has(text: str, expected: Target) -> None:
-    assert Target.of(text) == expected
+    assert Target.from_value(text) == expected
 
 
 def test_options_are_printed_in_one_order() -> None:
-    assert str(Target.of("llvm -libs=cblas -mcpu=znver4")) == "llvm -mcpu=znver4 -libs=cblas"
+    assert str(Target.from_value("llvm -libs=cblas -mcpu=znver4")) == "llvm -mcpu=znver4 -libs=cblas"
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 def test_what_is_no_target_is_an_error_that_says_what_there_is(mistake: str) -> None:
     given_, message = WRONG[mistake]
     with pytest.raises(OptionError, match=re.escape(message)):
-        Target.of(given_)
+        Target.from_value(given_)
 
 
 def test_a_field_of_another_kind_is_refused() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from stepwell.tools.docs import extending_page
 from stepwell.tools.docs.extending import files_on
-from stepwell.tools.docs.packages import Installed, install_packages
+from stepwell.tools.docs.packages import Installation, install_packages
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/extending.md").read_text()
@@ -32,17 +32,17 @@ assert (y == 1 + x / 2).all(), y
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     return install_packages(PACKAGES, tmp_path_factory.mktemp("extending"))
 
 
-def output(installed: Installed, *command: str) -> str:
+def output(installed: Installation, *command: str) -> str:
     done = installed.run(*command)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
-def test_the_page_shows_the_files_and_what_is_printed(installed: Installed) -> None:
+def test_the_page_shows_the_files_and_what_is_printed(installed: Installation) -> None:
     assert extending_page(PAGE, PACKAGES, installed) == PAGE, "python -m stepwell.tools.docs makes it anew"
 
 
@@ -57,12 +57,12 @@ def test_the_page_shows_every_file_of_the_packages() -> None:
 
 
 @pytest.mark.parametrize("package", ["stepwell-vectorize", "stepwell-poly"])
-def test_the_tests_of_a_package_pass(installed: Installed, package: str) -> None:
+def test_the_tests_of_a_package_pass(installed: Installation, package: str) -> None:
     printed = output(installed, "python", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", package)
     assert " passed" in printed
 
 
-def test_stock_xdsl_finds_the_packages_too(installed: Installed) -> None:
+def test_stock_xdsl_finds_the_packages_too(installed: Installation) -> None:
     assert "poly.eval" in output(installed, "xdsl-opt", "stepwell-poly/cubic.mlir")
     lowered = output(
         installed, "xdsl-opt", "stepwell-poly/cubic.mlir", "-p", "convert-poly-to-tir,vectorize-inner-loops"
@@ -70,18 +70,18 @@ def test_stock_xdsl_finds_the_packages_too(installed: Installed) -> None:
     assert "tir.for vectorized" in lowered
 
 
-def test_the_passes_of_both_packages_lead_down_to_llvm(installed: Installed) -> None:
+def test_the_passes_of_both_packages_lead_down_to_llvm(installed: Installation) -> None:
     passes = "convert-poly-to-tir,vectorize-inner-loops"
     assert "fmul <8 x float>" in output(
         installed, "stepwell-opt", "stepwell-poly/cubic.mlir", "-p", passes, "-t", "llvm"
     )
 
 
-def test_sizes_that_are_known_at_the_call_go_down_too(installed: Installed) -> None:
+def test_sizes_that_are_known_at_the_call_go_down_too(installed: Installation) -> None:
     output(installed, "python", "-c", CALL, SYMBOLIC)
 
 
-def test_an_op_that_was_not_lowered_is_named(installed: Installed) -> None:
+def test_an_op_that_was_not_lowered_is_named(installed: Installation) -> None:
     done = installed.run("stepwell-opt", "stepwell-poly/cubic.mlir", "-t", "llvm")
     assert done.returncode == 1
     assert (
@@ -89,7 +89,7 @@ def test_an_op_that_was_not_lowered_is_named(installed: Installed) -> None:
     )
 
 
-def test_a_wrong_option_of_the_pass_is_a_message(installed: Installed) -> None:
+def test_a_wrong_option_of_the_pass_is_a_message(installed: Installation) -> None:
     done = installed.run("stepwell-opt", "stepwell-vectorize/sums.py", "-p", "vectorize-inner-loops{lanes=0}")
     assert done.returncode == 1
     assert "error: vectorize-inner-loops: lanes is 0, expected a positive number" in done.stdout

@@ -7,7 +7,7 @@ import pytest
 from stepwell.dialects import get_all_dialects
 from stepwell.schedule import Schedule
 from stepwell.tools.docs.docstrings import describe
-from stepwell.tools.docs.primitives import ALL_EXAMPLES, primitives_page, scheduled
+from stepwell.tools.docs.primitives import ALL_EXAMPLES, before_and_after, primitives_page
 from stepwell.tools.testing.scheduling import check_computes_the_same
 
 PAGE = Path(__file__).parents[2] / "docs/primitives.md"
@@ -19,7 +19,7 @@ def test_the_page_is_what_the_docstrings_say_and_the_examples_do() -> None:
 
 @pytest.mark.parametrize("name", ALL_EXAMPLES)
 def test_an_example_computes_the_same_behind_its_steps(name: str) -> None:
-    before, after = scheduled(name)
+    before, after = before_and_after(name)
     check_computes_the_same(before, after)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from stepwell.core.errors import UnsupportedError
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.choices import Seeded
+from stepwell.tools.testing.choices import SeededChoices
 from stepwell.tools.testing.programs import random_module
 
 pytestmark = pytest.mark.peer
@@ -142,7 +142,7 @@ def test_tvm_reads_random_programs(tvm_python: Path):
     texts: dict[str, tuple[str, str | None]] = {}
     for seed in range(200):
         try:
-            texts[str(seed)] = random_module(Seeded(seed)).script("0.27"), None
+            texts[str(seed)] = random_module(SeededChoices(seed)).script("0.27"), None
         except UnsupportedError:
             continue
     assert len(texts) > 100

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell.tools.testing.te import CASES, Case
+from stepwell.tools.testing.te import CASES, TensorCase
 
 HERE = Path(__file__).parent
 RECORDED = json.loads((HERE.parent / "data" / "te" / "tvm-0.27.json").read_text())
@@ -43,7 +43,7 @@ def test_there_are_at_least_a_hundred_cases_that_run() -> None:
     assert sum(case.runs and not case.tvm_refuses for case in CASES) >= 100
 
 
-def case(name: str) -> Case:
+def case(name: str) -> TensorCase:
     return next(case for case in CASES if case.name == name)
 
 

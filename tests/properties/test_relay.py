@@ -16,7 +16,7 @@ from stepwell.backends.interpreter.regions import scope
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
-from stepwell.tools.testing.graphs import Graph, graphs
+from stepwell.tools.testing.graphs import RandomGraph, graphs
 from stepwell.transforms.pipelines import parse_passes, run_pipeline
 from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from stepwell.transforms.relay.to_tir import arrays_of
@@ -69,7 +69,7 @@ def apply(module: Module, passes: str) -> Module:
 @pytest.mark.parametrize("passes", EXACT)
 @given(graph=graphs())
 @settings(max_examples=settings().max_examples // 2)
-def test_a_pass_leaves_what_a_graph_computes(passes: str, graph: Graph) -> None:
+def test_a_pass_leaves_what_a_graph_computes(passes: str, graph: RandomGraph) -> None:
     after = apply(graph.module, passes)
     expected = results(graph.module, graph.inputs)
     for got, wanted in zip(results(after, graph.inputs), expected, strict=True):
@@ -79,7 +79,7 @@ def test_a_pass_leaves_what_a_graph_computes(passes: str, graph: Graph) -> None:
 @pytest.mark.parametrize("passes", ROUNDING)
 @given(graph=graphs())
 @settings(max_examples=settings().max_examples // 2)
-def test_a_pass_that_rounds_differently_leaves_what_a_graph_computes(passes: str, graph: Graph) -> None:
+def test_a_pass_that_rounds_differently_leaves_what_a_graph_computes(passes: str, graph: RandomGraph) -> None:
     after = apply(graph.module, passes)
     expected = results(graph.module, graph.inputs)
     for got, wanted, tolerance in zip(results(after, graph.inputs), expected, graph.tolerances, strict=True):
@@ -108,7 +108,7 @@ def run_natively(module: Module, inputs: Sequence[Any], expected: Sequence[Any])
 
 @given(graph=graphs())
 @settings(max_examples=settings().max_examples // 4)
-def test_native_code_computes_what_a_graph_computes(graph: Graph) -> None:
+def test_native_code_computes_what_a_graph_computes(graph: RandomGraph) -> None:
     expected = results(graph.module, graph.inputs)
     got = run_natively(apply(graph.module, "relay-copy-results,relay-fuse-operators"), graph.inputs, expected)
     for each, wanted, tolerance in zip(got, expected, graph.tolerances, strict=True):
@@ -138,7 +138,7 @@ class Memory:
             for n, op in enumerate(self.ops[:-1]):
                 self.step(op)
                 self.poison(n)
-            return list(self.interpreter.get_values(self.func.returned))
+            return list(self.interpreter.get_values(self.func.return_values))
 
     def step(self, op: Operation) -> None:
         places = [None] * len(op.results) if isinstance(op, ConstantOp) else offsets_of(op)
@@ -176,7 +176,7 @@ class Memory:
 
 @given(graph=graphs(most=30))
 @settings(max_examples=settings().max_examples // 2)
-def test_tensors_that_share_memory_are_not_read_at_the_same_time(graph: Graph) -> None:
+def test_tensors_that_share_memory_are_not_read_at_the_same_time(graph: RandomGraph) -> None:
     planned = apply(graph.module, "relay-fuse-operators{level=0},relay-plan-memory")
     expected = results(graph.module, graph.inputs)
     for got, wanted in zip(Memory(planned, graph.inputs).run(), expected, strict=True):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stepwell.tools.testing.choices import Choices, Drawn, Played, Recorded
+from stepwell.tools.testing.choices import Choices, HypothesisChoices, RecordingChoices, ReplayedChoices
 from stepwell.tools.testing.computations import random_computation
-from stepwell.tools.testing.scheduling import refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, refusal_of
 from stepwell.tools.testing.steps import MOVES, STEPS
 from stepwell.tools.testing.traces import (
-    Outcome,
+    TraceOutcome,
     check_replays,
     check_trace,
     random_trace,
@@ -89,8 +89,8 @@ def test_what_was_found_stays_right(name: str) -> None:
     body, steps = FOUND[name]
     buffers = ", ".join(f'{b}: T.Buffer((6,), "int32")' for b in ("A", "index", "B"))
     text = f"@T.prim_func\ndef main({buffers}):\n{indent(dedent(body), '    ')}"
-    scheduled(text, steps)
-    scheduled(text, steps, target="llvm")
+    apply_steps(text, steps)
+    apply_steps(text, steps, target="llvm")
 
 
 ROWS = """
@@ -135,14 +135,14 @@ MADE = {
 def test_what_is_made_anew_in_each_iteration_is_not_read_behind_the_loop(name: str) -> None:
     body = ROWS.replace("    MAKE", indent(dedent(MADE[name]).strip(), "    "))
     text = f'@T.prim_func\ndef main(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")):\n{indent(body, "    ")}'
-    assert "row[0] is read by block B at (vi=0, vk=0)" in str(refused(text, "", 'sch.compute_inline("C")'))
+    assert "row[0] is read by block B at (vi=0, vk=0)" in str(refusal_of(text, "", 'sch.compute_inline("C")'))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_a_trace_leaves_what_is_computed_and_replays(family: str, data: st.DataObject) -> None:
-    choices = Drawn(data.draw)
+    choices = HypothesisChoices(data.draw)
     mod = random_computation(choices)
     outcome = random_trace(choices, mod, choices.integer(1, LONGEST), FAMILIES[family])
     check_trace(mod, outcome.schedule)
@@ -152,7 +152,7 @@ def test_a_trace_leaves_what_is_computed_and_replays(family: str, data: st.DataO
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_what_only_moves_loops_leaves_the_flow_of_values(data: st.DataObject) -> None:
-    choices = Drawn(data.draw)
+    choices = HypothesisChoices(data.draw)
     mod = random_computation(choices)
     random_trace(choices, mod, choices.integer(1, LONGEST // 2), FAMILIES["moves"], check_flow=True)
 
@@ -160,14 +160,14 @@ def test_what_only_moves_loops_leaves_the_flow_of_values(data: st.DataObject) ->
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
 def test_a_copy_of_a_schedule_does_and_refuses_the_same(data: st.DataObject) -> None:
-    choices: Choices = Drawn(data.draw)
+    choices: Choices = HypothesisChoices(data.draw)
     mod = random_computation(choices)
     outcome = random_trace(choices, mod, choices.integer(0, LONGEST // 2))
     name = sorted(STEPS)[choices.integer(0, len(STEPS) - 1)]
-    copy, recorded = outcome.schedule.copy(), Recorded(choices)
+    copy, recorded = outcome.schedule.copy(), RecordingChoices(choices)
     before = str(copy.mod)
     reason = try_step(recorded, outcome, name, mod)
-    assert str(copy.mod) == before, f"{name} changed a copy too\n{with_trace(mod, outcome.schedule.attempted)}"
-    assert try_step(Played(recorded.numbers), Outcome(copy), name, mod) == reason
+    assert str(copy.mod) == before, f"{name} changed a copy too\n{with_trace(mod, outcome.schedule.attempted_trace)}"
+    assert try_step(ReplayedChoices(recorded.numbers), TraceOutcome(copy), name, mod) == reason
     assert str(copy.mod) == str(outcome.schedule.mod)
     assert str(copy.trace) == str(outcome.schedule.trace)

@@ -13,13 +13,13 @@ from stepwell import Module, build
 from stepwell.backends.interpreter import interpret
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.frontends import te
-from stepwell.tools.testing.te import CASES, Case
+from stepwell.tools.testing.te import CASES, TensorCase
 
 RUNNING = [case for case in CASES if case.runs and not case.tvm_refuses]
 
 
 @st.composite
-def sized_cases(draw: st.DrawFn) -> Case:
+def sized_cases(draw: st.DrawFn) -> TensorCase:
     """A case of the corpus, with random sizes unless they are fixed."""
     case = draw(st.sampled_from(RUNNING))
     if case.fixed:
@@ -43,10 +43,10 @@ def run(mod: Module, target: str, *arguments: Any) -> None:
 
 @given(case=sized_cases(), seed=st.integers(0, 2**16), target=st.sampled_from(TARGETS))
 @settings(max_examples=settings().max_examples * 5)
-def test_expressions_compute_what_numpy_computes(case: Case, seed: int, target: str) -> None:
+def test_expressions_compute_what_numpy_computes(case: TensorCase, seed: int, target: str) -> None:
     mod = te.create_te_func(case.build(te), case.index_dtype)
     inputs = case.inputs(te, seed)
-    expected = case.expected(inputs)
+    expected = case.reference_outputs(inputs)
     outputs = [np.zeros(each.shape, each.dtype) for each in expected]
     run(mod, target, *case.arguments(inputs, outputs))
     assert not any(case.differs(got, wanted) for got, wanted in zip(outputs, expected, strict=True))

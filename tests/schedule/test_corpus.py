@@ -9,10 +9,10 @@ from stepwell.tools.testing.corpus import corpus
 from stepwell.tools.testing.schedule_report import (
     ALLOWED,
     DIFFERENCES,
-    attempted,
+    attempt_case,
     difference_to_recorded,
     page,
-    replayed,
+    replay_case,
 )
 from stepwell.tools.testing.schedules import (
     RefusedCase,
@@ -39,7 +39,7 @@ def _case_and_weight(number: int, case: ScheduleCase) -> Any:
 
 @pytest.mark.parametrize("case", [_case_and_weight(number, case) for number, case in enumerate(schedule_cases())])
 def test_a_recorded_trace_gives_a_program_that_computes_the_recorded_numbers(case: ScheduleCase) -> None:
-    module = replayed(case).mod
+    module = replay_case(case).mod
     check_texts(module)
     check_numbers(module, case.problem, case.trace)
 
@@ -51,7 +51,7 @@ def test_a_recorded_trace_gives_the_recorded_program_or_a_listed_difference(case
 
 @_cases(refused_cases())
 def test_what_was_refused_elsewhere_is_refused_with_a_reason_or_right(case: RefusedCase) -> None:
-    reason, module = attempted(case)
+    reason, module = attempt_case(case)
     assert (reason is None) == (case.name in ALLOWED)
     if reason is None:
         check_texts(module)

@@ -6,7 +6,7 @@ import pytest
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.legality import CASES, Case
+from stepwell.tools.testing.legality import CASES, LegalityCase
 from stepwell.tools.testing.scheduling import check_computes_the_same
 
 # An instance of a block, an iteration of a loop, or a restriction by the shape of the loop nest.
@@ -14,7 +14,7 @@ INSTANCE = re.compile(r"at \(\w+=-?\d+|when \w+ is -?\d+|iteration|depend on loo
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_what_is_legal_is_allowed(case: Case) -> None:
+def test_what_is_legal_is_allowed(case: LegalityCase) -> None:
     mod = stepwell.parse_tvmscript(case.legal)
     sch = Schedule(mod)
     exec(case.steps, {"sch": sch})
@@ -22,7 +22,7 @@ def test_what_is_legal_is_allowed(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_its_illegal_neighbour_is_refused_with_what_conflicts(case: Case) -> None:
+def test_its_illegal_neighbour_is_refused_with_what_conflicts(case: LegalityCase) -> None:
     sch = Schedule(stepwell.parse_tvmscript(case.illegal))
     *lead, last = (case.illegal_steps or case.steps).splitlines()
     scope: dict[str, object] = {"sch": sch}

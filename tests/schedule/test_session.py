@@ -5,7 +5,7 @@ import pytest
 import stepwell
 from stepwell.dialects.tir import ForOp
 from stepwell.schedule import Schedule
-from stepwell.schedule.session import LATER
+from stepwell.schedule.session import UNSUPPORTED_PRIMITIVES
 
 TWO = """
 @I.ir_module
@@ -126,7 +126,7 @@ def test_the_program_and_the_trace_are_shown(capsys: pytest.CaptureFixture[str])
     assert 'b0 = sch.get_block(name="B", func_name="two")' in shown
 
 
-@pytest.mark.parametrize("name", sorted(LATER))
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED_PRIMITIVES))
 def test_what_is_not_there_yet_says_so(name: str) -> None:
     with pytest.raises(stepwell.UnsupportedError, match=f"schedule primitive {name} is not supported yet"):
         getattr(schedule(), name)

@@ -26,7 +26,7 @@ OPERATORS = (
 @pytest.mark.parametrize("name", OPERATORS)
 def test_an_operator_runs_without_a_schedule(name: str) -> None:
     (case,) = gpu_suite.operator_cases(1, [name])
-    result = gpu_suite.run(case)
+    result = gpu_suite.run_suite(case)
     assert result.outcome == "right" or result.outcome.startswith("unsupported: type"), result.outcome
 
 

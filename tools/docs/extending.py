@@ -11,7 +11,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from .packages import Installed, install_packages
+from .packages import Installation, install_packages
 
 _FILE = re.compile(r"`(?P<path>[\w./-]+)`:\n\n```(?P<language>\w+)\n(?:(?!```).)*```", re.DOTALL)
 _RUN = re.compile(
@@ -21,7 +21,7 @@ _RUN = re.compile(
 )
 
 
-def extending_page(text: str, packages: Path, installed: Installed | None = None) -> str:
+def extending_page(text: str, packages: Path, installed: Installation | None = None) -> str:
     """The page with the current files in `packages` and the current output.
 
     installed: the installed packages; None installs them for this page alone.
@@ -43,7 +43,7 @@ def _file(block: re.Match[str], packages: Path) -> str:
     return f"`{block['path']}`:\n\n```{block['language']}\n{(packages / block['path']).read_text()}```"
 
 
-def _run(block: re.Match[str], installed: Installed) -> str:
+def _run(block: re.Match[str], installed: Installation) -> str:
     if block["command"] is not None:
         printed = installed.run(*shlex.split(block["command"])).stdout
         return f"```console\n$ {block['command']}\n{printed}```"

@@ -17,7 +17,7 @@ _TOOLS = ("stepwell-opt", "xdsl-opt")
 
 
 @dataclass(frozen=True)
-class Installed:
+class Installation:
     """A copy of a folder of packages, and the directory of their installation."""
 
     folder: Path
@@ -43,12 +43,12 @@ class Installed:
         )
 
 
-def install_packages(packages: Path, into: Path) -> Installed:
+def install_packages(packages: Path, into: Path) -> Installation:
     """Copies a folder of packages, builds each package and installs it, all below `into`. The network is not used.
 
     RuntimeError with the output of pip for a package that does not build; requires setuptools 77 beside pip.
     """
-    installed = Installed(into / "packages", into / "site")
+    installed = Installation(into / "packages", into / "site")
     shutil.copytree(
         packages, installed.folder, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info", ".*")
     )

@@ -13,7 +13,7 @@ from ...dialects.schedule import ScheduleOp, TraceOp
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule
-from ...schedule.session import LATER
+from ...schedule.session import UNSUPPORTED_PRIMITIVES
 from .docstrings import Argument, describe
 from .examples import FAMILIES, Example, Family, Refusal
 from .pages import run_code
@@ -87,10 +87,10 @@ def _refusal(family: Family, refusal: Refusal) -> Iterator[str]:
     mod = parse(refusal.program)
     yield _code("py", body(mod, header=True))
     yield _code("python", refusal.steps)
-    yield _code("text", f"ScheduleError: {refused(mod, refusal.steps)}")
+    yield _code("text", f"ScheduleError: {refusal_error(mod, refusal.steps)}")
 
 
-def refused(mod: Module, steps: str) -> ScheduleError:
+def refusal_error(mod: Module, steps: str) -> ScheduleError:
     """The error raised by the last of several steps. ValueError if the step succeeds."""
     *lead, last = steps.splitlines()
     sch = Schedule(mod, seed=0)
@@ -192,11 +192,11 @@ def _dialect() -> Iterator[str]:
 
 def _unsupported() -> Iterator[str]:
     yield "## Not there yet\n"
-    names = ", ".join(f"`{name}`" for name in sorted(LATER))
+    names = ", ".join(f"`{name}`" for name in sorted(UNSUPPORTED_PRIMITIVES))
     yield f"These primitives of TVM raise `UnsupportedError`: {names}.\n"
 
 
-def scheduled(name: str) -> tuple[Module, Module]:
+def before_and_after(name: str) -> tuple[Module, Module]:
     """The program of the example of a method, before and after its steps."""
     example, program = ALL_EXAMPLES[name]
     mod = parse(program)

@@ -1,22 +1,22 @@
 """The backend node tests of ONNX for any runner of models: `python -m stepwell.tools.onnx_suite`."""
 
-from .cases import KINDS, Case, folded, load_cases
+from .cases import KINDS, OnnxCase, fold_shapes, load_cases
 from .report import MODES, Results, report, write_between_marks
-from .running import OUTCOMES, Outcome, Prepare, Run, difference, run_cases
+from .running import OUTCOMES, CaseOutcome, Prepare, Run, result_difference, run_cases
 
 __all__ = [
     "KINDS",
     "MODES",
     "OUTCOMES",
-    "Case",
-    "Outcome",
+    "CaseOutcome",
+    "OnnxCase",
     "Prepare",
     "Results",
     "Run",
-    "difference",
-    "folded",
+    "fold_shapes",
     "load_cases",
     "report",
+    "result_difference",
     "run_cases",
     "write_between_marks",
 ]

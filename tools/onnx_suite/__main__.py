@@ -10,12 +10,12 @@ from pathlib import Path
 
 import onnx
 
-from .cases import KINDS, Case, folded, load_cases
+from .cases import KINDS, OnnxCase, fold_shapes, load_cases
 from .peers import PEERS
 from .report import MODES, report, write_between_marks
-from .running import Outcome, Prepare, run_cases
+from .running import CaseOutcome, Prepare, run_cases
 
-_MODES: dict[str, Callable[[Case], Case]] = {"given": lambda case: case, "folded": folded}
+_MODES: dict[str, Callable[[OnnxCase], OnnxCase]] = {"given": lambda case: case, "folded": fold_shapes}
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -32,7 +32,9 @@ def main(args: Sequence[str] | None = None) -> None:
         write_between_marks(options.write, text)
 
 
-def _run(mode: str, cases: Sequence[Case], prepare: Prepare, options: argparse.Namespace) -> list[tuple[Case, Outcome]]:
+def _run(
+    mode: str, cases: Sequence[OnnxCase], prepare: Prepare, options: argparse.Namespace
+) -> list[tuple[OnnxCase, CaseOutcome]]:
     start = time.monotonic()
     order = {case.name: index for index, case in enumerate(cases)}
     pairs = run_cases(map(_MODES[mode], cases), prepare, workers=options.jobs, limit=options.limit)

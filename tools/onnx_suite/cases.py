@@ -59,7 +59,7 @@ _SHAPE_LIKE: dict[str, set[int]] = {
 
 
 @dataclass(frozen=True)
-class Case:
+class OnnxCase:
     """A model, its inputs and its expected outputs: arrays, lists of arrays, and None.
 
     op: the tested operator.  kind: one of `KINDS`.  is_expanded: whether the model contains the definition of the
@@ -76,7 +76,7 @@ class Case:
     shape_like: frozenset[str]
 
 
-def load_cases() -> list[Case]:
+def load_cases() -> list[OnnxCase]:
     """All cases, in the order of ONNX. Takes several seconds."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -84,12 +84,12 @@ def load_cases() -> list[Case]:
     return list(_cases(tests))
 
 
-def _cases(tests: Mapping[str, Any]) -> Iterator[Case]:
+def _cases(tests: Mapping[str, Any]) -> Iterator[OnnxCase]:
     for name, test in tests.items():
         base, expanded, _ = name.partition("_expanded")
         node = tests[base].model.graph.node[0]
         ((inputs, outputs),) = test.data_sets
-        yield Case(
+        yield OnnxCase(
             name=name,
             op=f"{node.domain}.{node.op_type}" if node.domain else node.op_type,
             kind=_kind(base, tests[base].model),
@@ -131,7 +131,7 @@ def _shape_like(model: ModelProto) -> Iterator[str]:
             yield node.input[index]
 
 
-def folded(case: Case) -> Case:
+def fold_shapes(case: OnnxCase) -> OnnxCase:
     """The case with the inputs that determine shapes as initializers of the model; unchanged without such inputs."""
     values = dict(zip((value.name for value in case.model.graph.input), case.inputs, strict=True))
     constants = {name: value for name, value in values.items() if name in case.shape_like and value is not None}

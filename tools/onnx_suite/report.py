@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from .cases import KINDS, Case
-from .running import OUTCOMES, Outcome
+from .cases import KINDS, OnnxCase
+from .running import OUTCOMES, CaseOutcome
 
 MODES = {"given": "as given", "folded": "shapes folded"}
 
-Results: TypeAlias = Mapping[str, Sequence[tuple[Case, Outcome]]]
+Results: TypeAlias = Mapping[str, Sequence[tuple[OnnxCase, CaseOutcome]]]
 """The cases and their outcomes in each mode."""
 
 _START, _END = "<!-- suite: made by `make onnx-suite` -->", "<!-- end of suite -->"
@@ -21,7 +21,7 @@ _ROUNDED = (
     "expected are `numpy.fft.ifft`'s numbers in float32, with what its steps round off, up to 1.5e-06; the sum is 0 "
     "here, and so it is in float64, to 1e-15"
 )
-REASONS = dict.fromkeys(("test_dft_inverse", "test_dft_inverse_opset19"), _ROUNDED)
+KNOWN_DIFFERENCES = dict.fromkeys(("test_dft_inverse", "test_dft_inverse_opset19"), _ROUNDED)
 """The reasons why wrong results of cases are no errors, where known."""
 _SECTIONS = {
     "Wrong results": {"wrong"},
@@ -34,7 +34,7 @@ def report(results: Results) -> str:
     """The section of the page on a run of the suite. An outcome equal to the outcome in an earlier mode is omitted."""
     parts = ["### Totals", _totals(results), "### Operators", _operators(results)]
     for title, wanted in _SECTIONS.items():
-        reported: set[tuple[str, Outcome]] = set()
+        reported: set[tuple[str, CaseOutcome]] = set()
         for mode, pairs in results.items():
             selected = [pair for pair in pairs if pair[1].result in wanted and (pair[0].name, pair[1]) not in reported]
             reported |= {(case.name, outcome) for case, outcome in selected}
@@ -78,15 +78,15 @@ def _operator_row(op: str, by_mode: Mapping[str, Counter[str]]) -> list[object]:
     return row
 
 
-def _list(pairs: Sequence[tuple[Case, Outcome]]) -> str:
+def _list(pairs: Sequence[tuple[OnnxCase, CaseOutcome]]) -> str:
     return "\n".join(f"- `{case.name}` ({case.op}): {outcome.detail}{_reason(case)}" for case, outcome in pairs)
 
 
-def _reason(case: Case) -> str:
-    return f" ({REASONS[case.name]})" if case.name in REASONS else ""
+def _reason(case: OnnxCase) -> str:
+    return f" ({KNOWN_DIFFERENCES[case.name]})" if case.name in KNOWN_DIFFERENCES else ""
 
 
-def _group(pairs: Sequence[tuple[Case, Outcome]]) -> str:
+def _group(pairs: Sequence[tuple[OnnxCase, CaseOutcome]]) -> str:
     """The cases by reason, the most frequent reason first."""
     names: dict[tuple[str, str], list[str]] = defaultdict(list)
     for case, outcome in pairs:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.errors import UnsupportedError
 from ...frontends.onnx import OnnxError
-from .cases import Case
+from .cases import OnnxCase
 
 Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 """The function from inputs, in the order of the model, to outputs: arrays, lists of arrays, None."""
@@ -47,7 +47,7 @@ _PERTURBATION = 165
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """The outcome of a case, one of `OUTCOMES`, and its reason."""
 
     result: str
@@ -56,14 +56,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Child:
-    case: Case
+    case: OnnxCase
     process: ForkProcess
     deadline: float
 
 
 def run_cases(
-    cases: Iterable[Case], prepare: Prepare, *, workers: int = 1, limit: float = 20.0
-) -> Iterator[tuple[Case, Outcome]]:
+    cases: Iterable[OnnxCase], prepare: Prepare, *, workers: int = 1, limit: float = 20.0
+) -> Iterator[tuple[OnnxCase, CaseOutcome]]:
     """Each case with its outcome, in order of completion. limit: the time limit of a case in seconds."""
     todo = iter(cases)
     running: dict[Connection, _Child] = {}
@@ -81,7 +81,7 @@ def run_cases(
                 yield child.case, _end(child, reader, limit)
 
 
-def _start(case: Case, prepare: Prepare, limit: float) -> tuple[Connection, _Child]:
+def _start(case: OnnxCase, prepare: Prepare, limit: float) -> tuple[Connection, _Child]:
     fork = get_context("fork")
     reader, writer = fork.Pipe(duplex=False)
     process = fork.Process(target=_run_in_child, args=(case, prepare, writer), daemon=True)
@@ -90,12 +90,12 @@ def _start(case: Case, prepare: Prepare, limit: float) -> tuple[Connection, _Chi
     return reader, _Child(case, process, time.monotonic() + limit)
 
 
-def _end(child: _Child, reader: Connection, limit: float) -> Outcome:
+def _end(child: _Child, reader: Connection, limit: float) -> CaseOutcome:
     try:
-        outcome = reader.recv() if reader.poll() else Outcome("timeout", f"more than {limit:g} s")
+        outcome = reader.recv() if reader.poll() else CaseOutcome("timeout", f"more than {limit:g} s")
     except EOFError:
         child.process.join(1)
-        outcome = Outcome("crash", _death(child.process.exitcode))
+        outcome = CaseOutcome("crash", _death(child.process.exitcode))
     reader.close()
     child.process.kill()
     child.process.join()
@@ -109,13 +109,13 @@ def _death(code: int | None) -> str:
 # In the child process
 
 
-def _run_in_child(case: Case, prepare: Prepare, writer: Connection) -> None:
+def _run_in_child(case: OnnxCase, prepare: Prepare, writer: Connection) -> None:
     _perturb_memory()
     warnings.simplefilter("ignore")
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    writer.send(attempt(case, prepare))
+    writer.send(run_attempt(case, prepare))
 
 
 def _perturb_memory() -> None:
@@ -125,7 +125,7 @@ def _perturb_memory() -> None:
         mallopt(_M_PERTURB, _PERTURBATION)
 
 
-def attempt(case: Case, prepare: Prepare) -> Outcome:
+def run_attempt(case: OnnxCase, prepare: Prepare) -> CaseOutcome:
     """The outcome of a case in this process."""
     try:
         run = prepare(case.model.SerializeToString())
@@ -135,28 +135,30 @@ def attempt(case: Case, prepare: Prepare) -> Outcome:
         got = run(case.inputs)
     except Exception as error:
         return _failure(error, "run_error")
-    wrong = difference(list(got), list(case.outputs))
-    return Outcome("wrong", wrong) if wrong else Outcome("pass")
+    wrong = result_difference(list(got), list(case.outputs))
+    return CaseOutcome("wrong", wrong) if wrong else CaseOutcome("pass")
 
 
-def _failure(error: Exception, stage: str) -> Outcome:
+def _failure(error: Exception, stage: str) -> CaseOutcome:
     reason = error.reason if isinstance(error, OnnxError) else str(error).strip().partition("\n")[0]
     if isinstance(error, UnsupportedError | NotImplementedError):
-        return Outcome("unsupported", reason)
+        return CaseOutcome("unsupported", reason)
     if isinstance(error, OnnxError):
-        return Outcome("import_error", reason)
-    return Outcome(stage, f"{type(error).__name__}: {reason}")
+        return CaseOutcome("import_error", reason)
+    return CaseOutcome(stage, f"{type(error).__name__}: {reason}")
 
 
 # Comparison of actual and expected results
 
 
-def difference(got: Any, want: Any, where: str = "") -> str:
+def result_difference(got: Any, want: Any, where: str = "") -> str:
     """The difference between actual and expected results, "" if equal. Data types and shapes must be equal."""
     if isinstance(want, list):
         if not isinstance(got, list | tuple) or len(got) != len(want):
             return f"{where or 'results'}: expected {len(want)} values, got {_count(got)}"
-        differences = (difference(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(got, want, strict=True)))
+        differences = (
+            result_difference(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(got, want, strict=True))
+        )
         return next(filter(None, differences), "")
     if want is None or got is None:
         return "" if got is want else f"{where}: expected {type(want).__name__}, got {type(got).__name__}"

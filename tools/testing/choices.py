@@ -19,7 +19,7 @@ class Choices(Protocol):
         ...
 
 
-class Drawn:
+class HypothesisChoices:
     """Decisions taken and shrunk by hypothesis."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]):
@@ -29,7 +29,7 @@ class Drawn:
         return self._draw(st.integers(low, high))
 
 
-class Seeded:
+class SeededChoices:
     """Decisions of a random number generator, for fuzzing without hypothesis."""
 
     def __init__(self, seed: int):
@@ -49,7 +49,7 @@ def flag(choices: Choices, chance: int = 2) -> bool:
     return choices.integer(0, chance - 1) == chance - 1
 
 
-class Recorded:
+class RecordingChoices:
     """Decisions of another source, recorded."""
 
     def __init__(self, source: Choices):
@@ -61,7 +61,7 @@ class Recorded:
         return self.numbers[-1]
 
 
-class Played:
+class ReplayedChoices:
     """Replays recorded decisions."""
 
     def __init__(self, numbers: Sequence[int]):

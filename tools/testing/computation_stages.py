@@ -15,7 +15,7 @@ from .nests import Extent, Nest, NestWriter, axes, indent
 
 
 @dataclass(frozen=True)
-class Buffer:
+class BufferText:
     """A buffer. dtype: None for the data type of the function."""
 
     name: str
@@ -24,7 +24,7 @@ class Buffer:
 
 
 @dataclass
-class Function:
+class StageWriter:
     """A function under construction.
 
     known: the readable buffers, latest last.  index: the data type of loops and sizes.  plain: whether each axis is
@@ -36,9 +36,9 @@ class Function:
     index: str
     is_symbolic: bool
     plain: bool
-    parameters: list[Buffer] = field(default_factory=list[Buffer])
-    known: list[Buffer] = field(default_factory=list[Buffer])
-    allocated: list[Buffer] = field(default_factory=list[Buffer])
+    parameters: list[BufferText] = field(default_factory=list[BufferText])
+    known: list[BufferText] = field(default_factory=list[BufferText])
+    allocated: list[BufferText] = field(default_factory=list[BufferText])
     lines: list[str] = field(default_factory=list[str])
     has_indices: bool = False
 
@@ -52,18 +52,18 @@ class Function:
     def add(self, nest: Nest) -> None:
         self.lines += self.nests.lines(nest)
 
-    def source(self) -> Buffer:
+    def source(self) -> BufferText:
         """A buffer to read, preferably the latest."""
         return pick(self.choices, [self.known[-1], *reversed(self.known)])
 
-    def define(self, name: str, shape: tuple[Extent, ...], is_last: bool, dtype: str | None = None) -> Buffer:
+    def define(self, name: str, shape: tuple[Extent, ...], is_last: bool, dtype: str | None = None) -> BufferText:
         """Defines a buffer: a parameter if it is the result, and occasionally otherwise."""
-        buffer = Buffer(name, shape, dtype)
+        buffer = BufferText(name, shape, dtype)
         (self.parameters if is_last or flag(self.choices, 6) else self.allocated).append(buffer)
         return buffer
 
 
-def shape_text(func: Function, shape: tuple[Extent, ...]) -> str:
+def shape_text(func: StageWriter, shape: tuple[Extent, ...]) -> str:
     return f"({', '.join(func.nests.number(extent) for extent in shape)},)"
 
 
@@ -71,13 +71,13 @@ def _element(name: str, indices: list[str]) -> str:
     return f"{name}[{', '.join(indices)}]"
 
 
-def _load(func: Function, source: Buffer, names: list[str], shape: tuple[Extent, ...]) -> str:
+def _load(func: StageWriter, source: BufferText, names: list[str], shape: tuple[Extent, ...]) -> str:
     """A read of a buffer, in bounds. Each dimension is indexed by an axis of fitting extent, shifted within the bounds,
     or by a constant."""
     return _element(source.name, [_index(func, n, extent, names, shape) for n, extent in enumerate(source.shape)])
 
 
-def _index(func: Function, dimension: int, extent: Extent, names: list[str], shape: tuple[Extent, ...]) -> str:
+def _index(func: StageWriter, dimension: int, extent: Extent, names: list[str], shape: tuple[Extent, ...]) -> str:
     if isinstance(extent, str):
         same = [n for n, s in enumerate(shape) if s == extent]
         return names[same[0]] if same else "0"
@@ -90,7 +90,7 @@ def _index(func: Function, dimension: int, extent: Extent, names: list[str], sha
     return _shift_index(func, names[n], size, extent)
 
 
-def _shift_index(func: Function, axis: str, size: int, extent: int) -> str:
+def _shift_index(func: StageWriter, axis: str, size: int, extent: int) -> str:
     shift = func.choices.integer(0, extent - size)
     if size * 2 - 1 <= extent and flag(func.choices, 3):
         return f"{axis} * 2"
@@ -104,7 +104,7 @@ def _shift_index(func: Function, axis: str, size: int, extent: int) -> str:
 # The stages
 
 
-def _pointwise(func: Function, name: str, is_last: bool) -> None:
+def _pointwise(func: StageWriter, name: str, is_last: bool) -> None:
     shape = func.source().shape
     names = axes(len(shape))
     value = f"{_load(func, func.source(), names, shape)} * {func.literal(2)} + {func.literal(1)}"
@@ -115,7 +115,7 @@ def _pointwise(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _stencil(func: Function, name: str, is_last: bool) -> None:
+def _stencil(func: StageWriter, name: str, is_last: bool) -> None:
     source = func.source()
     first = source.shape[0]
     shape = (max(first - func.choices.integer(1, 2), 1) if isinstance(first, int) else first, *source.shape[1:])
@@ -126,7 +126,7 @@ def _stencil(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _reduction(func: Function, name: str, is_last: bool) -> None:
+def _reduction(func: StageWriter, name: str, is_last: bool) -> None:
     source = func.source()
     keep = func.choices.integer(0, len(source.shape) - 1)
     kept = source.shape[keep] if len(source.shape) > 1 or flag(func.choices) else 3
@@ -145,12 +145,12 @@ def _reduction(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _product(func: Function, name: str, is_last: bool) -> None:
+def _product(func: StageWriter, name: str, is_last: bool) -> None:
     """A matrix product whose operands are indexed by the axes themselves."""
     source = func.source()
     rows, inner = source.shape[0], source.shape[-1]
-    left = Buffer(f"{name}_left", (rows, inner))
-    right = Buffer(f"{name}_right", (inner, func.choices.integer(2, 4)))
+    left = BufferText(f"{name}_left", (rows, inner))
+    right = BufferText(f"{name}_right", (inner, func.choices.integer(2, 4)))
     func.parameters += [left, right]
     spatial = (rows, right.shape[1])
     element = f"{name}[vi, vj]"
@@ -161,7 +161,7 @@ def _product(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _argmax(func: Function, name: str, is_last: bool) -> None:
+def _argmax(func: StageWriter, name: str, is_last: bool) -> None:
     """The maximum of unequal keys, and its position."""
     source = func.source()
     spatial, reduced = source.shape[:1], source.shape[-1:]
@@ -178,7 +178,7 @@ def _argmax(func: Function, name: str, is_last: bool) -> None:
     func.add(Nest(name, spatial, reduced, body, init))
 
 
-def _sums(func: Function, name: str, is_last: bool) -> None:
+def _sums(func: StageWriter, name: str, is_last: bool) -> None:
     """A block with two results: two reductions, or two pointwise values."""
     source = func.source()
     spatial, reduced = source.shape[:1], source.shape[1:]
@@ -195,7 +195,7 @@ def _sums(func: Function, name: str, is_last: bool) -> None:
     func.known += [two, one]
 
 
-def _fill_and_update(func: Function, name: str, is_last: bool) -> None:
+def _fill_and_update(func: StageWriter, name: str, is_last: bool) -> None:
     """A buffer filled by one block and updated in place by another block."""
     source = func.source()
     shape = source.shape
@@ -211,7 +211,7 @@ def _fill_and_update(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _steps(func: Function, name: str, is_last: bool) -> None:
+def _steps(func: StageWriter, name: str, is_last: bool) -> None:
     """A stencil in time: each row is computed from the previous row."""
     width = func.choices.integer(3, 5)
     target = func.define(name, (4, width), is_last)
@@ -226,7 +226,7 @@ def _steps(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _scan(func: Function, name: str, is_last: bool) -> None:
+def _scan(func: StageWriter, name: str, is_last: bool) -> None:
     """Prefix sums in place."""
     source = func.source()
     shape = source.shape
@@ -240,7 +240,7 @@ def _scan(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _padding(func: Function, name: str, is_last: bool) -> None:
+def _padding(func: StageWriter, name: str, is_last: bool) -> None:
     source = func.source()
     before, after = func.choices.integer(0, 1), func.choices.integer(1, 2)
     padded = [n for n, e in enumerate(source.shape) if isinstance(e, int) and not (n and flag(func.choices, 3))]
@@ -262,7 +262,7 @@ def _padding(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _gather(func: Function, name: str, is_last: bool) -> None:
+def _gather(func: StageWriter, name: str, is_last: bool) -> None:
     """A read at an index loaded from another buffer, unknown to every analysis."""
     source = func.source()
     func.has_indices = True
@@ -273,7 +273,7 @@ def _gather(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _guard(func: Function, name: str, is_last: bool) -> None:
+def _guard(func: StageWriter, name: str, is_last: bool) -> None:
     """A block with a predicate, preceded by a block that fills the buffer."""
     source = func.source()
     shape = source.shape
@@ -287,7 +287,7 @@ def _guard(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _triangle(func: Function, name: str, is_last: bool) -> None:
+def _triangle(func: StageWriter, name: str, is_last: bool) -> None:
     """The lower triangle of a matrix, by a loop whose extent depends on the outer loop."""
     source = func.source()
     size = func.choices.integer(2, 4)
@@ -307,13 +307,13 @@ def _triangle(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _rows(func: Function, name: str, is_last: bool) -> None:
+def _rows(func: StageWriter, name: str, is_last: bool) -> None:
     """A producer and a consumer in one loop: each row is computed and read before the next row."""
     source = func.source()
     outer, width = source.shape[0], source.shape[-1]
     shared = flag(func.choices)
     target = func.define(name, (outer, width), is_last)
-    row = Buffer(f"{name}_row", (width,) if shared else (outer, width))
+    row = BufferText(f"{name}_row", (width,) if shared else (outer, width))
     func.allocated.append(row)
     own = "vj" if shared else "vi, vj"
     make = [f"{row.name}[{own}] = {_load(func, source, axes(2), (outer, width))}"]
@@ -325,7 +325,7 @@ def _rows(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-def _nested_block(func: Function, name: str, is_last: bool) -> None:
+def _nested_block(func: StageWriter, name: str, is_last: bool) -> None:
     """A block with a nested block, and occasionally an allocation or a view of its source."""
     source = func.source()
     outer, width = source.shape[0], source.shape[-1]
@@ -357,7 +357,7 @@ def _nested_block(func: Function, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
-Stage = Callable[[Function, str, bool], None]
+Stage = Callable[[StageWriter, str, bool], None]
 
 STAGES: list[Stage] = [
     _pointwise,

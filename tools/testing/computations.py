@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from .choices import Choices, flag, pick
-from .computation_stages import STAGES, Buffer, Function, shape_text
+from .computation_stages import STAGES, BufferText, StageWriter, shape_text
 from .nests import Extent, indent
 
 _DTYPES = ("int32", "int32", "int32", "float32", "int64", "int8", "float16")
@@ -36,12 +36,12 @@ def _function(choices: Choices, name: str) -> list[str]:
     dtype = pick(choices, _DTYPES)
     index = "int64" if flag(choices, 6) else "int32"
     is_symbolic = flag(choices, 8)
-    func = Function(choices, dtype, index, is_symbolic=is_symbolic, plain=not flag(choices))
+    func = StageWriter(choices, dtype, index, is_symbolic=is_symbolic, plain=not flag(choices))
     rank = pick(choices, (1, 2, 2, 3))
     shape: list[Extent] = [choices.integer(2, 6 if rank < 3 else 3) for _ in range(rank)]
     if is_symbolic:
         shape[choices.integer(0, rank - 1)] = "n"
-    first = Buffer("A", tuple(shape))
+    first = BufferText("A", tuple(shape))
     func.parameters.append(first)
     func.known.append(first)
     count = choices.integer(1, 4)
@@ -50,7 +50,7 @@ def _function(choices: Choices, name: str) -> list[str]:
     return _function_lines(func, name)
 
 
-def _function_lines(func: Function, name: str) -> list[str]:
+def _function_lines(func: StageWriter, name: str) -> list[str]:
     parameters, body = [], []
     for buffer in func.parameters:
         if any(isinstance(extent, str) for extent in buffer.shape):
@@ -66,5 +66,5 @@ def _function_lines(func: Function, name: str) -> list[str]:
     return ["@T.prim_func", f"def {name}({', '.join(parameters)}):", *indent([*body, *func.lines])]
 
 
-def _shape_and_dtype(func: Function, buffer: Buffer) -> str:
+def _shape_and_dtype(func: StageWriter, buffer: BufferText) -> str:
     return f'{shape_text(func, buffer.shape)}, "{buffer.dtype or func.dtype}"'

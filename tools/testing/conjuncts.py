@@ -33,7 +33,7 @@ class Conjunct:
     operands: tuple[SSAValue, SSAValue] | None = None
 
 
-def yielded(region: Region) -> SSAValue:
+def yielded_value(region: Region) -> SSAValue:
     """The value yielded by a region of an `if_then_else`."""
     last = region.block.last_op
     assert isinstance(last, YieldOp)
@@ -49,7 +49,7 @@ class Points:
         bounds = ((name, *analyzer.atom_bounds(leaf)) for leaf, name in self.names.items())
         self.ranges = [f"{low} <= {name} <= {high}" for name, low, high in bounds]
 
-    def says(self, name: str, lin: Lin) -> str | None:
+    def constraint(self, name: str, lin: Lin) -> str | None:
         """The constraint `lin >= 0`, `lin == 0` or `lin != 0`; None if it is not quasi-affine."""
         text = isl_text(lin, self.names.__getitem__)
         return None if text is None else f"({text}) {_ISL[name]} 0"
@@ -63,21 +63,23 @@ class Points:
         return isl.Set(f"{{ [{', '.join(self.names.values())}] : {where} }}")
 
 
-def conjuncts(analyzer: Analyzer, value: SSAValue | None, truth: bool = True) -> Iterator[Conjunct]:
+def conjunct_strategy(analyzer: Analyzer, value: SSAValue | None, truth: bool = True) -> Iterator[Conjunct]:
     """The conditions whose conjunction is equivalent to `value == truth`; none if that is always true."""
     if value is None or constant_value(value) == truth:
         return
     match value.owner:
         case arith.AndIOp(lhs=x, rhs=y) if truth:
-            yield from (*conjuncts(analyzer, x), *conjuncts(analyzer, y))
+            yield from (*conjunct_strategy(analyzer, x), *conjunct_strategy(analyzer, y))
         case arith.OrIOp(lhs=x, rhs=y) if not truth:
-            yield from (*conjuncts(analyzer, x, False), *conjuncts(analyzer, y, False))
-        case IfThenElseOp(condition=x, then=then, orelse=orelse) if truth and constant_value(yielded(orelse)) == 0:
-            yield from (*conjuncts(analyzer, x), *conjuncts(analyzer, yielded(then)))
+            yield from (*conjunct_strategy(analyzer, x, False), *conjunct_strategy(analyzer, y, False))
+        case IfThenElseOp(condition=x, then=then, orelse=orelse) if (
+            truth and constant_value(yielded_value(orelse)) == 0
+        ):
+            yield from (*conjunct_strategy(analyzer, x), *conjunct_strategy(analyzer, yielded_value(then)))
         case arith.XOrIOp(lhs=x, rhs=y) if constant_value(y) == 1:
-            yield from conjuncts(analyzer, x, not truth)
+            yield from conjunct_strategy(analyzer, x, not truth)
         case IntrinsicOp(intrinsic=StringAttr(data="likely"), args=args):
-            yield from conjuncts(analyzer, args[0], truth)
+            yield from conjunct_strategy(analyzer, args[0], truth)
         case arith.CmpfOp() as op if (name := comparison_name(op)) is not None:
             operands = (op.rhs, op.lhs) if name in ("gt", "ge") else (op.lhs, op.rhs)
             yield Conjunct(f"{truth} {'lt' if name == 'gt' else 'le' if name == 'ge' else name}", operands=operands)
@@ -98,7 +100,7 @@ def _comparison(analyzer: Analyzer, op: arith.CmpiOp, truth: bool) -> Conjunct:
     return Conjunct("ge", rest - 1) if name == "gt" else Conjunct(name, rest)
 
 
-def tight(lin: Lin, name: str) -> Lin:
+def divide_by_gcd(lin: Lin, name: str) -> Lin:
     """`lin >= 0` divided by the greatest common divisor of the coefficients."""
     common = gcd(*lin.terms.values())
     if common < 2 or (name != "ge" and lin.const % common):

@@ -94,7 +94,7 @@ def _make(rng: np.random.Generator, shape: tuple[int, ...], recipe: str | None) 
 
 
 @dataclass(frozen=True)
-class Program:
+class CorpusProgram:
     """A program text of the corpus and its problem. `right`: whether it computes the recorded outputs."""
 
     name: str
@@ -103,27 +103,28 @@ class Program:
     right: bool = True
 
 
-def script_programs(syntax: str = "classic") -> list[Program]:
+def script_programs(syntax: str = "classic") -> list[CorpusProgram]:
     """The TVMScript cases in the syntax `classic` or `tvm`."""
     folder = corpus()
     if folder is None:
         return []
     stems = sorted(p.with_suffix("") for p in (folder / "tvmscript").glob("*.json"))
     return [
-        Program(stem.name, stem.with_name(f"{stem.name}.{syntax}.py").read_text(), Problem.load(stem)) for stem in stems
+        CorpusProgram(stem.name, stem.with_name(f"{stem.name}.{syntax}.py").read_text(), Problem.load(stem))
+        for stem in stems
     ]
 
 
-def scheduled_programs(side: str) -> list[Program]:
+def programs_of_schedules(side: str) -> list[CorpusProgram]:
     """The distinct programs before (`in`) or after (`out`) the schedules, named by the first line that holds them."""
     folder = corpus()
     if folder is None:
         return []
-    programs: dict[str, Program] = {}
+    programs: dict[str, CorpusProgram] = {}
     for number, line in enumerate((folder / "schedules/schedules.jsonl").read_text().splitlines()):
         case = json.loads(line)
         if case[side] not in programs:
             problem = Problem.load(folder / "schedules" / case["program"])
             right = side == "in" or case["tvm_ok"] is True
-            programs[case[side]] = Program(f"{case['program']}-{number}", case[side], problem, right)
+            programs[case[side]] = CorpusProgram(f"{case['program']}-{number}", case[side], problem, right)
     return list(programs.values())

@@ -52,7 +52,7 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Number:
+class BoundedInteger:
     """An integer value with its range. below: a symbolic size that is an exclusive upper bound."""
 
     value: SSAValue
@@ -78,7 +78,7 @@ class Slot:
     writable: bool = True
     fixed: tuple[tuple[int, SSAValue], ...] = ()
 
-    def fixed_at(self, dimension: int) -> SSAValue | None:
+    def fixed_index(self, dimension: int) -> SSAValue | None:
         return dict(self.fixed).get(dimension)
 
 
@@ -94,7 +94,7 @@ class Environment:
     """
 
     slots: tuple[Slot, ...] = ()
-    numbers: tuple[Number, ...] = ()
+    numbers: tuple[BoundedInteger, ...] = ()
     values: tuple[tuple[SSAValue, DType], ...] = ()
     sizes: tuple[SSAValue, ...] = ()
     outer_numbers: int = 0
@@ -104,11 +104,11 @@ class Environment:
     in_block: bool = False
     runs: int = 1
 
-    def inside(self) -> Environment:
+    def nested_environment(self) -> Environment:
         """The environment one nesting level deeper."""
         return replace(self, depth=self.depth + 1)
 
-    def with_number(self, number: Number) -> Environment:
+    def with_number(self, number: BoundedInteger) -> Environment:
         return replace(self, numbers=(*self.numbers, number))
 
     def with_value(self, value: SSAValue, dtype: DType) -> Environment:
@@ -130,7 +130,7 @@ class Environment:
             for slot in self.slots
             if (slot.writable or not writable)
             and dtype in (None, slot.dtype)
-            and all(slot.fixed_at(d) is not None or self.can_index(n) for d, n in enumerate(slot.shape))
+            and all(slot.fixed_index(d) is not None or self.can_index(n) for d, n in enumerate(slot.shape))
         ]
 
 

@@ -25,9 +25,9 @@ from ...dialects.tir import (
     Mixed,
     StoreOp,
 )
-from ...dialects.tir.tree import is_expression, treeify
+from ...dialects.tir.tree import is_expression_op, treeify
 from ...module import Module
-from .conjuncts import Conjunct, Points, conjuncts, tight, yielded
+from .conjuncts import Conjunct, Points, conjunct_strategy, divide_by_gcd, yielded_value
 
 _NAMES = frozenset(("axis_names", "block_name", "buffer_name", "loop_var", "param_names", "var_name"))
 _DECLARATIONS = (AccessOp, AllocBufferOp)
@@ -42,7 +42,7 @@ class _DifferenceFoundError(Exception):
     """Unwinds the walk at the first difference."""
 
 
-def difference(a: Module, b: Module, *, block_names: bool = False) -> str | None:
+def program_difference(a: Module, b: Module, *, block_names: bool = False) -> str | None:
     """A description of the first difference between two `tir` modules; None if they are the same program.
 
     Not compared: names of loops, axes, buffers and variables; the form of integer expressions that have the same value
@@ -170,7 +170,7 @@ class _Comparison:
         self.require(len(a.axes) == len(b.axes), "numbers of axes differ", a, b)
         texts = [f"{_line(op)} {_predicate(op)}" for op in (a, b)]
         self.require(self._same_condition(a.predicate, b.predicate), "predicates differ", *texts)
-        known = [c for c in conjuncts(self.left, a.predicate) if c.lin is not None]
+        known = [c for c in conjunct_strategy(self.left, a.predicate) if c.lin is not None]
         self.where = [x for c in known if c.lin is not None for x in _KNOWN[c.name](c.lin)]
         for x, y in zip(a.axes, b.axes, strict=True):
             self._axis(x, y, *(_line(op) for op in (a, b)))
@@ -266,14 +266,14 @@ class _Comparison:
         x, y = a.owner, b.owner
         if not isinstance(x, Operation) or not isinstance(y, Operation):
             return self.partner.get(b) is a
-        if type(x) is not type(y) or isinstance(x, LetOp) or not is_expression(x):
+        if type(x) is not type(y) or isinstance(x, LetOp) or not is_expression_op(x):
             return self.partner.get(b) is a
         if _properties(x) != _properties(y) or len(x.operands) != len(y.operands):
             return False
         operands = zip(x.operands, y.operands, strict=True)
         if not all(self.same(d, e) for d, e in operands):
             return False
-        ends = zip(map(yielded, x.regions), map(yielded, y.regions), strict=True)
+        ends = zip(map(yielded_value, x.regions), map(yielded_value, y.regions), strict=True)
         return all(self.same(d, e) for d, e in ends)
 
     def _same_sum(self, a: Lin, b: Lin) -> bool:
@@ -300,14 +300,14 @@ class _Comparison:
     def _is_zero(self, lin: Lin) -> bool:
         """Whether isl proves that a sum is 0 for all values of its variables in their ranges."""
         points = Points(self.left, [lin, *self.where])
-        facts = [fact for x in self.where if (fact := points.says("ge", x)) is not None]
-        points_off_zero = points.set([*facts, points.says("ne", lin)])
+        facts = [fact for x in self.where if (fact := points.constraint("ge", x)) is not None]
+        points_off_zero = points.set([*facts, points.constraint("ne", lin)])
         return points_off_zero is not None and bool(points_off_zero.is_empty())
 
     # Conditions
 
     def _same_condition(self, a: SSAValue | None, b: SSAValue | None) -> bool:
-        left, right = (list(conjuncts(n, v)) for n, v in ((self.left, a), (self.right, b)))
+        left, right = (list(conjunct_strategy(n, v)) for n, v in ((self.left, a), (self.right, b)))
         return self._pair(left, right, self._same_conjunct) or self._same_points(left, right)
 
     def _same_points(self, left: Sequence[Conjunct], right: Sequence[Conjunct]) -> bool:
@@ -319,7 +319,7 @@ class _Comparison:
             return False
         points = Points(self.left, [*a, *known])
         there, here = (
-            points.set([points.says(c.name, x) for c, x in zip(side, sums, strict=True)])
+            points.set([points.constraint(c.name, x) for c, x in zip(side, sums, strict=True)])
             for side, sums in ((left, a), (right, known))
         )
         return there is not None and here is not None and bool(there.is_equal(here))
@@ -335,8 +335,8 @@ class _Comparison:
             return False
         if (translated := self._translate(a.lin, b.lin)) is None:
             return False
-        either_sign = a.name in ("eq", "ne") and tight(-translated, a.name) == tight(a.lin, a.name)
-        return either_sign or tight(a.lin, a.name) == tight(translated, a.name)
+        either_sign = a.name in ("eq", "ne") and divide_by_gcd(-translated, a.name) == divide_by_gcd(a.lin, a.name)
+        return either_sign or divide_by_gcd(a.lin, a.name) == divide_by_gcd(translated, a.name)
 
 
 _STATEMENTS: dict[type[Operation], Callable[[_Comparison, Any, Any], None]] = {
@@ -348,7 +348,7 @@ _STATEMENTS: dict[type[Operation], Callable[[_Comparison, Any, Any], None]] = {
 
 def _statements(block: Block) -> list[Operation]:
     """The statements of a block whose order is significant."""
-    return [op for op in block.ops if not is_expression(op) and not isinstance(op, _DECLARATIONS)]
+    return [op for op in block.ops if not is_expression_op(op) and not isinstance(op, _DECLARATIONS)]
 
 
 def _type(type: Attribute) -> Attribute:
@@ -364,7 +364,7 @@ def _properties(op: Operation) -> dict[str, Attribute]:
 
 def _is_computed(value: SSAValue) -> bool:
     """Whether a value is an expression, not a variable."""
-    return isinstance(value.owner, Operation) and is_expression(value.owner)
+    return isinstance(value.owner, Operation) and is_expression_op(value.owner)
 
 
 # Text

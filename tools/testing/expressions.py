@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from xdsl.ir import SSAValue
 
-from ...core.dtypes import DType, dtype_of, int_range, nearest_float, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, int_range, mlir_type, nearest_float, parse_dtype
 from ...dialects.tir import COMPARISONS, Mixed, ShuffleOp, TirBuilder
 from .choices import Choices, flag, pick
-from .environment import Environment, Features, Number, Slot
+from .environment import BoundedInteger, Environment, Features, Slot
 
 _INT32 = parse_dtype("int32")
 _BOOL = parse_dtype("bool")
@@ -117,7 +117,7 @@ class Expressions:
         condition = self.value(env, _BOOL, depth)
         return self.builder.if_then_else(
             condition,
-            type_of(dtype),
+            mlir_type(dtype),
             lambda: self.value(env, dtype, depth),
             lambda: self.value(env, dtype, depth),
         )
@@ -162,12 +162,12 @@ class Expressions:
         bits = DType("int", dtype.bits, dtype.lanes)
         finite = 2 ** (dtype.bits - 2) - 1  # less than 2: the highest bit of the exponent is clear
         masked = self.builder.binary("and", self.value(env, bits, depth), self.builder.const(finite, bits))
-        return self.builder.reinterpret(masked, type_of(dtype))
+        return self.builder.reinterpret(masked, mlir_type(dtype))
 
     def _other_sign(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
         """The bits of an integer of the opposite signedness."""
         other = DType("uint" if dtype.kind == "int" else "int", dtype.bits, dtype.lanes)
-        return self.builder.reinterpret(self.value(env, other, depth), type_of(dtype))
+        return self.builder.reinterpret(self.value(env, other, depth), mlir_type(dtype))
 
     def _classification(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
         floats = [d for d in map(parse_dtype, self.features.dtypes) if d.is_float]
@@ -195,7 +195,7 @@ class Expressions:
             makers += [lambda: self._mirror(pick(self.choices, direct), extent)]
         return pick(self.choices, makers)()
 
-    def _offset(self, number: Number, last: int) -> SSAValue:
+    def _offset(self, number: BoundedInteger, last: int) -> SSAValue:
         return self.builder.add(number.value, self.choices.integer(1, last - number.high))
 
     def _remainder(self, env: Environment, extent: Mixed) -> SSAValue:
@@ -221,7 +221,7 @@ class Expressions:
         """Indices of an element; for several lanes, a ramp in the last dimension, whose extent must suffice."""
         indices: list[SSAValue] = []
         for d, extent in enumerate(slot.shape):
-            fixed = slot.fixed_at(d)
+            fixed = slot.fixed_index(d)
             if lanes != 1 and d == len(slot.shape) - 1:
                 assert isinstance(extent, int)
                 indices.append(self._ramp(env, extent, lanes))
@@ -233,7 +233,7 @@ class Expressions:
         """Whether a ramp fits into the last dimension of a buffer."""
         last = len(slot.shape) - 1
         extent = slot.shape[last] if slot.shape else 0
-        return isinstance(extent, int) and extent >= lanes and slot.fixed_at(last) is None
+        return isinstance(extent, int) and extent >= lanes and slot.fixed_index(last) is None
 
     def _ramp(self, env: Environment, extent: int, lanes: int) -> SSAValue:
         strides = [s for s in (1, 2, 3) if (lanes - 1) * s < extent]

@@ -51,7 +51,7 @@ EXTENTS = (1, 2, 3, 3, 4, 5, 7, 0)
 
 
 @dataclass(frozen=True)
-class Known:
+class GraphTensor:
     """A tensor of a graph. bound: the maximum magnitude of its elements.  bits: the number of binary fraction digits;
     None if the elements are rounded."""
 
@@ -73,7 +73,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Graph:
+class RandomGraph:
     """A graph. module: with a function `main`.  inputs: its arguments.  tolerances: for each result; 0 if exact."""
 
     module: Module
@@ -82,7 +82,7 @@ class Graph:
 
 
 @st.composite
-def graphs(draw: Draw, most: int = 20, branches: bool = True) -> Graph:
+def graphs(draw: Draw, most: int = 20, branches: bool = True) -> RandomGraph:
     """Graphs of up to `most` steps, most of which add one operator.
 
     Graphs contain extents of 0 and 1, symbolic sizes, operators with several results, constants, diamonds, unused
@@ -96,11 +96,11 @@ def graphs(draw: Draw, most: int = 20, branches: bool = True) -> Graph:
 class _Writer:
     draw: Draw
     steps: Sequence[Callable[[_Writer], None]]
-    values: list[Known] = field(default_factory=list[Known])
+    values: list[GraphTensor] = field(default_factory=list[GraphTensor])
     sizes: dict[str, int] = field(default_factory=dict[str, int])
     constants: dict[str, Array] = field(default_factory=dict[str, Array])
 
-    def graph(self, most: int) -> Graph:
+    def graph(self, most: int) -> RandomGraph:
         self.sizes = {name: self.draw(st.integers(0, LONGEST)) for name in ("n", "m")}
         params = [self._input() for _ in range(self.draw(st.integers(1, 3)))]
         func = FuncOp("main", [(f"x{n}", tensor_type(shape, dtype)) for n, (shape, dtype) in enumerate(params)])
@@ -109,17 +109,17 @@ class _Writer:
         for (_, value), (shape, dtype) in zip(func.params, params, strict=True):
             array, bits = self._numbers([self._number(size) for size in shape], dtype)
             inputs.append(array)
-            self.values.append(Known(value, 2 if dtype != "bool" else 1, bits))
+            self.values.append(GraphTensor(value, 2 if dtype != "bool" else 1, bits))
         for _ in range(self.draw(st.integers(0, most))):
             self.draw(st.sampled_from(self.steps))(self)
         results = [self.values[-1], *self.draw(st.lists(st.sampled_from(self.values), max_size=3))]
         self.builder.insert(ReturnOp([result.value for result in results]))
         tolerances = [EPSILON.get(result.dtype, 0) * result.bound if result.bits is None else 0 for result in results]
-        return Graph(Module(ModuleOp([func]), self.constants), inputs, tolerances)
+        return RandomGraph(Module(ModuleOp([func]), self.constants), inputs, tolerances)
 
     # Choices
 
-    def pick(self, which: Callable[[Known], bool] = lambda value: True) -> Known | None:
+    def pick(self, which: Callable[[GraphTensor], bool] = lambda value: True) -> GraphTensor | None:
         """A tensor that satisfies `which`, preferably a recent one."""
         tensors = [value for value in reversed(self.values) if which(value)]
         return tensors[min(self.draw(st.integers(0, 12)), len(tensors) - 1)] if tensors else None
@@ -146,20 +146,20 @@ class _Writer:
         low = max(int_range(parse_dtype(dtype))[0], -2) if dtype != "bool" else 0
         return np.asarray(choose.integers(low, 2 if dtype == "bool" else 3, shape), numpy_dtype(dtype)), 0
 
-    def constant(self, shape: Sequence[int], dtype: str) -> Known:
+    def constant(self, shape: Sequence[int], dtype: str) -> GraphTensor:
         """A constant: a scalar or an array of one number (0, 1 or 2), or an array of several numbers."""
         if self.flag() or dtype == "bool":
             number = self.draw(st.sampled_from((0, 1, 2) if dtype != "bool" else (False, True)))
             array = np.full(shape if self.flag() else (), number, numpy_dtype(dtype))
-            return Known(self.builder.constant(array, "w"), 2, 0)
+            return GraphTensor(self.builder.constant(array, "w"), 2, 0)
         array, bits = self._numbers(shape, dtype)
-        return Known(self.builder.constant(array, "w"), 2, bits)
+        return GraphTensor(self.builder.constant(array, "w"), 2, bits)
 
     # Operators
 
     def add(
-        self, name: str, operands: Sequence[Known], bound: float, bits: int | None, **attributes: Any
-    ) -> Known | None:
+        self, name: str, operands: Sequence[GraphTensor], bound: float, bits: int | None, **attributes: Any
+    ) -> GraphTensor | None:
         """Inserts an operator, unless its elements become too large or its operands are incompatible.
 
         bits: the fraction digits of the results; None if they are rounded. Results of rounded operands are rounded.
@@ -177,7 +177,7 @@ class _Writer:
         if dtype not in DIGITS:
             low, high = (0, 1) if dtype == "bool" else int_range(parse_dtype(dtype))
             bound = high - low if bound > high or low == 0 else bound
-        results = [Known(output, bound, bits) for output in op.outputs]
+        results = [GraphTensor(output, bound, bits) for output in op.outputs]
         self.values += results
         return results[0]
 
@@ -230,9 +230,9 @@ def _pair(graph: _Writer) -> None:
         graph.add(name, [a, b], a.bound + b.bound, _max_bits(a.bits, b.bits))
 
 
-def _division(graph: _Writer, a: Known) -> None:
+def _division(graph: _Writer, a: GraphTensor) -> None:
     number = graph.draw(st.sampled_from((1, 2)))
-    divisor = Known(graph.builder.constant(np.asarray(number, numpy_dtype(a.dtype))), 2, 0)
+    divisor = GraphTensor(graph.builder.constant(np.asarray(number, numpy_dtype(a.dtype))), 2, 0)
     graph.add("divide", [a, divisor], a.bound, None if a.bits is None else a.bits + 1)
 
 
@@ -350,25 +350,27 @@ def _product(graph: _Writer) -> None:
             _sum_of_products(graph, graph.draw(st.sampled_from(("nn.matmul", "nn.dense"))), x, turned, k)
         return
     weight, bits = graph._numbers((n, k), x.dtype)  # pyright: ignore[reportPrivateUsage]
-    w = Known(graph.builder.constant(weight, "weight"), 2, bits)
+    w = GraphTensor(graph.builder.constant(weight, "weight"), 2, bits)
     result = _sum_of_products(graph, "nn.dense", x, w, k)
     if result is not None:
         _epilogue(graph, result, len(result.shape) - 1, n)
 
 
-def _sum_of_products(graph: _Writer, name: str, x: Known, w: Known, count: int, **attributes: Any) -> Known | None:
+def _sum_of_products(
+    graph: _Writer, name: str, x: GraphTensor, w: GraphTensor, count: int, **attributes: Any
+) -> GraphTensor | None:
     bits = None if x.bits is None or w.bits is None else x.bits + w.bits
     return graph.add(name, [x, w], x.bound * w.bound * max(count, 1), bits, **attributes)
 
 
-def _epilogue(graph: _Writer, result: Known, axis: int, channels: int) -> None:
+def _epilogue(graph: _Writer, result: GraphTensor, axis: int, channels: int) -> None:
     """The usual epilogue of a product in a network: a bias, a scale for each channel, a norm, an activation."""
-    x: Known | None = result
+    x: GraphTensor | None = result
     for kind in graph.draw(st.lists(st.sampled_from(("bias", "scale", "relu", "norm")), max_size=3)):
         if x is None:
             return
         array, bits = graph._numbers((channels,), x.dtype)  # pyright: ignore[reportPrivateUsage]
-        vector = Known(graph.builder.constant(array, kind), 2, bits)
+        vector = GraphTensor(graph.builder.constant(array, kind), 2, bits)
         if kind == "bias":
             x = graph.add("nn.bias_add", [x, vector], x.bound + 2, _max_bits(x.bits, bits), axis=axis)
         elif kind == "scale":
@@ -381,7 +383,7 @@ def _epilogue(graph: _Writer, result: Known, axis: int, channels: int) -> None:
         elif kind == "relu":
             x = graph.add("nn.relu", [x], x.bound, x.bits)
         elif x.is_float and x.bound <= 16:
-            spread = Known(graph.builder.constant(np.abs(array) + 1, "variance"), 3, bits)
+            spread = GraphTensor(graph.builder.constant(np.abs(array) + 1, "variance"), 3, bits)
             attributes = {"axis": axis, "center": graph.flag(), "scale": graph.flag()}
             x = graph.add("nn.batch_norm", [x, vector, vector, vector, spread], 2 * x.bound + 8, None, **attributes)
 
@@ -401,7 +403,7 @@ def _convolution(graph: _Writer) -> None:
     window = [graph.draw(st.integers(1, 2)) for _ in range(rank)]
     features = groups * graph.draw(st.integers(1, 2))
     array, bits = graph._numbers((features, channels // groups, *window), x.dtype)  # pyright: ignore[reportPrivateUsage]
-    weight = Known(graph.builder.constant(array, "weight"), 2, bits)
+    weight = GraphTensor(graph.builder.constant(array, "weight"), 2, bits)
     attributes = {"strides": graph.draw(st.integers(1, 2)), "padding": graph.draw(st.integers(0, 1)), "groups": groups}
     result = _sum_of_products(graph, f"nn.conv{rank}d", x, weight, channels // groups * prod(window), **attributes)
     if result is not None:
@@ -427,10 +429,10 @@ def _branch(graph: _Writer) -> None:
     """A branch on a bool, whose regions compute on the values outside."""
     condition = graph.pick(lambda c: c.dtype == "bool" and not c.shape)
     if condition is None:
-        condition = Known(graph.builder.number(graph.flag(), "bool"), 1, 0)
+        condition = GraphTensor(graph.builder.number(graph.flag(), "bool"), 1, 0)
     outside, known = graph.builder, list(graph.values)
     regions: list[Region] = []
-    blocks: list[list[Known]] = []
+    blocks: list[list[GraphTensor]] = []
     for _ in range(2):
         region = Region(Block())
         graph.builder, graph.values = RelayBuilder(region.block, graph.constants), list(known)
@@ -448,7 +450,7 @@ def _branch(graph: _Writer) -> None:
         RelayBuilder(region.block).insert(YieldOp([value.value]))
     op = IfOp(condition.value, [first.value.type], regions[0], regions[1])
     (output,) = graph.builder.branch(op)
-    graph.values.append(Known(output, max(first.bound, second.bound), _max_bits(first.bits, second.bits)))
+    graph.values.append(GraphTensor(output, max(first.bound, second.bound), _max_bits(first.bits, second.bits)))
 
 
 STEPS: list[Callable[[_Writer], None]] = [

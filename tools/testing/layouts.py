@@ -38,7 +38,7 @@ class ParameterLayout:
     pad_value: int | float | None
     is_written: bool
 
-    def place(self, array: Array, is_known: Array, *, is_input: bool) -> tuple[Array, Array]:
+    def lay_out(self, array: Array, is_known: Array, *, is_input: bool) -> tuple[Array, Array]:
         """An array in the new layout, and the mask of its defined elements.
 
         is_input: whether the array is an argument of a call, as opposed to a result.
@@ -55,14 +55,14 @@ class ParameterLayout:
         return placed, known
 
 
-def laid_out(
+def apply_layouts(
     arguments: dict[str, Any], layouts: Iterable[ParameterLayout], *, is_input: bool
 ) -> dict[str, tuple[Any, Any]]:
     """Arguments of a function by name after changes of layout, each with the mask of its defined elements, which
     excludes undefined padding."""
     result = {name: (value, np.full(np.shape(value), True)) for name, value in arguments.items()}
     for layout in layouts:
-        result[layout.parameter] = layout.place(*result[layout.parameter], is_input=is_input)
+        result[layout.parameter] = layout.lay_out(*result[layout.parameter], is_input=is_input)
     return result
 
 

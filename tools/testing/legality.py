@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Case:
+class LegalityCase:
     """A pair of a legal and an illegal transformation.
 
     name: a description of the legal transformation.  legal, illegal: programs that differ only in the decisive
@@ -22,7 +22,7 @@ class Case:
     illegal: str
     steps: str
     illegal_steps: str | None = None
-    trusted: bool = False
+    tvm_allows_both: bool = False
 
 
 def _program(parameters: str, body: str) -> str:
@@ -178,110 +178,110 @@ _D = """for i in range(16):
 _WITH_D = f'{_IN_AND_OUT}, D: T.Buffer((16,), "float32")'
 
 CASES = [
-    Case(
+    LegalityCase(
         "a diagonal stencil is reordered",
         _stencil("vi + 1, vj + 1", "vi, vj"),
         _stencil("vi + 1, vj", "vi, vj + 1"),
         'i, j = sch.get_loops(sch.get_block("A"))\nsch.reorder(j, i)',
-        trusted=True,
+        tvm_allows_both=True,
     ),
-    Case(
+    LegalityCase(
         "a diagonal stencil is tiled by tiles that do not divide it",
         _stencil("vi + 1, vj + 1", "vi, vj"),
         _stencil("vi + 1, vj", "vi, vj + 1"),
         'i, j = sch.get_loops(sch.get_block("A"))\ni0, i1 = sch.split(i, [None, 4])\nj0, j1 = sch.split(j, [None, 5])\n'
         "sch.reorder(i0, j0, i1, j1)",
-        trusted=True,
+        tvm_allows_both=True,
     ),
-    Case(
+    LegalityCase(
         "a stencil in time is reordered when it is skewed enough",
         _program('A: T.Buffer((5, 8), "float32")', _SKEWED.format(slope=1)),
         _program('A: T.Buffer((5, 8), "float32")', _SKEWED.format(slope=0)),
         't, s = sch.get_loops(sch.get_block("A"))\nsch.reorder(s, t)',
     ),
-    Case(
+    LegalityCase(
         "an elementwise update in place is reordered",
         _stencil("vi, vj", "vi, vj"),
         _stencil("vi, vj", "vj, vi"),
         'i, j = sch.get_loops(sch.get_block("A"))\nsch.reorder(j, i)',
-        trusted=True,
+        tvm_allows_both=True,
     ),
-    Case(
+    LegalityCase(
         "an elementwise update in place runs in parallel",
         _stencil("vi, vj", "vi, vj"),
         _stencil("vi, vj", "5 - vi, vj"),
         'i, j = sch.get_loops(sch.get_block("A"))\nsch.parallel(i)',
     ),
-    Case(
+    LegalityCase(
         "the columns of a scan run in parallel",
         _stencil("vi + 1, vj", "vi, vj"),
         _stencil("vi + 1, vj", "vi + 1, vj + 1"),
         'i, j = sch.get_loops(sch.get_block("A"))\nsch.parallel(j)',
     ),
-    Case(
+    LegalityCase(
         "an elementwise update in place is vectorized",
         _stencil("vi, vj", "vi, vj"),
         _stencil("vi, vj + 1", "vi, vj"),
         'i, j = sch.get_loops(sch.get_block("A"))\nsch.vectorize(j)',
     ),
-    Case(
+    LegalityCase(
         "the rows of a scan along columns are bound to blocks of threads",
         _stencil("vi, vj + 1", "vi, vj"),
         _stencil("vi + 1, vj + 1", "vi, vj"),
         'i, j = sch.get_loops(sch.get_block("A"))\nsch.bind(i, "blockIdx.x")',
     ),
-    Case(
+    LegalityCase(
         "a consumer moves to the last of two writers",
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
         '(i,) = sch.get_loops(sch.get_block("B"))\nsch.reverse_compute_at(sch.get_block("C"), i)',
         '(i,) = sch.get_loops(sch.get_block("F"))\nsch.reverse_compute_at(sch.get_block("C"), i)',
     ),
-    Case(
+    LegalityCase(
         "an update in place moves to its consumer, which reads each element once",
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi // 2")),
         '(i,) = sch.get_loops(sch.get_block("C"))\nsch.compute_at(sch.get_block("B"), i)',
     ),
-    Case(
+    LegalityCase(
         "an output moves to a consumer that needs all of it",
         _program(f'{_IN_AND_OUT}, B: T.Buffer((16,), "float32")', _OUTPUT.format(extent=16)),
         _program(f'{_IN_AND_OUT}, B: T.Buffer((16,), "float32")', _OUTPUT.format(extent=12)),
         '(i,) = sch.get_loops(sch.get_block("C"))\nsch.compute_at(sch.get_block("B"), i)',
     ),
-    Case(
+    LegalityCase(
         "contributions to a sum without an init are reordered",
         _program(_ROWS, _HORNER.format(update="B[vi] + A[vi, vk]")),
         _program(_ROWS, _HORNER.format(update="B[vi] * T.float32(2) + A[vi, vk]")),
         'i, k = sch.get_loops(sch.get_block("B"))\nk0, k1 = sch.split(k, [2, 4])\nsch.reorder(k1, k0)',
-        trusted=True,
+        tvm_allows_both=True,
     ),
-    Case(
+    LegalityCase(
         "axes are bound to a permutation of the loop",
         _program('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', _BOUND.format(binding="i * 3 % 8")),
         _program('A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")', _BOUND.format(binding="i * 2 % 8")),
         '(i,) = sch.get_loops(sch.get_block("B"))\nsch.parallel(i)',
-        trusted=True,
+        tvm_allows_both=True,
     ),
-    Case(
+    LegalityCase(
         "a wavefront runs in parallel",
         _program('A: T.Buffer((7, 7), "float32")', _WAVEFRONT),
         _program('A: T.Buffer((7, 7), "float32")', _GAUSS_SEIDEL),
         'd, i = sch.get_loops(sch.get_block("A"))\nsch.parallel(i)',
     ),
-    Case(
+    LegalityCase(
         "loops after a permutation are reordered",
         _program(_EIGHTS, _PERMUTED.format(binding="i * 3 % 8", value="A[vi, vj]")),
         _program(_EIGHTS, _PERMUTED.format(binding="i * 3 % 8", value="A[vi, vj] + B[7 - vi, vj]")),
         'i, j = sch.get_loops(sch.get_block("B"))\ni0, i1 = sch.split(i, [2, 4])\nsch.reorder(i1, j, i0)',
     ),
-    Case(
+    LegalityCase(
         "a producer moves to the first of two consumers, which needs all that the second one does",
         _program(_TWO, _TWO_CONSUMERS.format(extent=16)),
         _program(_TWO, _TWO_CONSUMERS.format(extent=12)),
         '(i,) = sch.get_loops(sch.get_block("C"))\nsch.compute_at(sch.get_block("B"), i)',
     ),
-    Case(
+    LegalityCase(
         "a buffer with two writers is cached after both",
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
         _program(_IN_AND_OUT, _UPDATED.format(extent=16, read="vi")),
@@ -289,27 +289,27 @@ CASES = [
         '(i,) = sch.get_loops(sch.get_block("F"))\ncopy = sch.cache_read(sch.get_block("C"), 0, "local")\n'
         "sch.reverse_compute_at(copy, i)",
     ),
-    Case(
+    LegalityCase(
         "each iteration has its own temporary",
         _program(_IN_AND_OUT, f'S = T.alloc_buffer((1,), "float32"){_TEMPORARY}'),
         _program(f'{_IN_AND_OUT}, S: T.Buffer((1,), "float32")', _TEMPORARY),
         '(i,) = sch.get_loops(sch.get_block("C"))\nsch.parallel(i)',
-        trusted=True,
+        tvm_allows_both=True,
     ),
-    Case(
+    LegalityCase(
         "loops that do not start at 0 are fused",
         _program(_SQUARES, _FROM_ONE.format(low=1, high=9)),
         _program(_SQUARES, _FROM_ONE.format(low=1, high="i")),
         'i, j = sch.get_loops(sch.get_block("B"))\nsch.fuse(i, j)',
     ),
-    Case(
+    LegalityCase(
         "a loop that does not start at 0 is split",
         _program(_SQUARES, _FROM_ONE.format(low=2, high=9)),
         _program(_SQUARES, _FROM_ONE.format(low=2, high=9)),
         'i, j = sch.get_loops(sch.get_block("B"))\nsch.split(j, [None, 3])',
         'i, j = sch.get_loops(sch.get_block("B"))\nsch.split(j, [2, 3])',
     ),
-    Case(
+    LegalityCase(
         "a consumer moves to one of two producers, the other of which is done",
         _program(_WITH_D, _TWO_SOURCES.format(above=_D, below="")),
         _program(_WITH_D, _TWO_SOURCES.format(above="", below=_D)),

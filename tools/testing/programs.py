@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import BoolAttr, MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, SSAValue
 
-from ...core.dtypes import DType, dtype_of, int_range, numpy_dtype, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, int_range, mlir_type, numpy_dtype, parse_dtype
 from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import (
     FuncOp,
@@ -58,11 +58,11 @@ class _Parameter:
     @property
     def type(self) -> Attribute:
         if self.shape is None:
-            return type_of(self.dtype)
+            return mlir_type(self.dtype)
         if self.is_symbolic:
             return HandleType()
         shape = [n for n in self.shape if isinstance(n, int)]
-        return buffer_type(type_of(self.dtype), shape, strides=self.strides)
+        return buffer_type(mlir_type(self.dtype), shape, strides=self.strides)
 
 
 def random_module(choices: Choices, features: Features = Features()) -> Module:
@@ -133,7 +133,7 @@ def _environment(builder: TirBuilder, func: FuncOp, params: list[_Parameter]) ->
     env = Environment()
     symbol = None
     if any(p.is_symbolic for p in params):
-        symbol = builder.insert(SymbolOp("n", type_of(_INT32))).result
+        symbol = builder.insert(SymbolOp("n", mlir_type(_INT32))).result
     for param, (_, value) in zip(params, func.params, strict=True):
         if param.shape is None:
             env = env.with_value(value, param.dtype)
@@ -141,7 +141,7 @@ def _environment(builder: TirBuilder, func: FuncOp, params: list[_Parameter]) ->
         buffer, shape = value, param.shape
         if param.is_symbolic:
             shape = tuple(_size(builder, symbol, n) for n in param.shape)
-            buffer = builder.insert(MatchBufferOp(param.name, value, type_of(param.dtype), shape)).buffer
+            buffer = builder.insert(MatchBufferOp(param.name, value, mlir_type(param.dtype), shape)).buffer
         env = env.with_slot(Slot(buffer, shape, param.dtype))  # pyright: ignore[reportArgumentType]
     return replace(env, outer_values=len(env.values))
 

@@ -11,8 +11,8 @@ from functools import cache
 
 from ...module import Module
 from ...schedule import Schedule
-from .equivalence import difference
-from .schedules import RefusedCase, ScheduleCase, apply_trace, attempt, parsed, refused_cases, schedule_cases
+from .equivalence import program_difference
+from .schedules import RefusedCase, ScheduleCase, apply_trace, attempt, parse_shared, refused_cases, schedule_cases
 
 DIFFERENCES: dict[str, str] = {
     "softmax-85": "a buffer is reindexed twice: TVM calls both new blocks alike, and can no longer find either by name",
@@ -30,9 +30,9 @@ ALLOWED: dict[str, str] = {
 
 
 @cache
-def replayed(case: ScheduleCase | RefusedCase) -> Schedule:
+def replay_case(case: ScheduleCase | RefusedCase) -> Schedule:
     """The schedule after the trace of a case."""
-    schedule = Schedule(parsed(case.before))
+    schedule = Schedule(parse_shared(case.before))
     apply_trace(schedule, case.trace)
     return schedule
 
@@ -41,13 +41,13 @@ def replayed(case: ScheduleCase | RefusedCase) -> Schedule:
 def difference_to_recorded(case: ScheduleCase) -> str | None:
     """The first difference between the result of a trace and the recorded program, names of blocks included; None if
     equal."""
-    return difference(replayed(case).mod, parsed(case.after), block_names=True)
+    return program_difference(replay_case(case).mod, parse_shared(case.after), block_names=True)
 
 
 @cache
-def attempted(case: RefusedCase) -> tuple[str | None, Module]:
+def attempt_case(case: RefusedCase) -> tuple[str | None, Module]:
     """The reason for the refusal of the attempt of a case, or None, and the program after the attempt."""
-    schedule = replayed(case)
+    schedule = replay_case(case)
     return attempt(schedule, case.attempt), schedule.mod
 
 
@@ -99,7 +99,7 @@ def _cell(text: str | None) -> str:
 
 def _attempts() -> Iterable[str]:
     cases = refused_cases()
-    allowed = [case for case in cases if attempted(case)[0] is None]
+    allowed = [case for case in cases if attempt_case(case)[0] is None]
     total, here = Counter(case.kind for case in cases), Counter(case.kind for case in allowed)
     yield from (
         "## Attempts that TVM refused",

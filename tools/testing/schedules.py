@@ -41,7 +41,7 @@ class ScheduleCase:
     trace: tuple[str, ...]
     after: str
     problem: Problem
-    moved: bool
+    changes_output_layout: bool
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _schedules() -> Path | None:
 
 
 @cache
-def parsed(text: str) -> Module:
+def parse_shared(text: str) -> Module:
     """The module of a text. It is shared and must not be modified."""
     return parse_tvmscript(text)
 

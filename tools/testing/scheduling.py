@@ -17,7 +17,7 @@ from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule, Trace
 from ..inputs import InputGenerator
-from .layouts import Array, laid_out, parameter_layouts
+from .layouts import Array, apply_layouts, parameter_layouts
 
 VECTORS = 'A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")'
 """The parameters of a program on vectors of 16 elements."""
@@ -116,12 +116,12 @@ def check_same_outputs(
         mine = {
             n: _fill(a, b)
             for (n, a), (b, _) in zip(
-                _arguments(other, seed, size).items(), laid_out(theirs, moved, is_input=True).values(), strict=True
+                _arguments(other, seed, size).items(), apply_layouts(theirs, moved, is_input=True).values(), strict=True
             )
         }
         expected[name](*theirs.values())
         got[name](*mine.values())
-        for parameter, (wanted, is_known) in laid_out(theirs, moved, is_input=False).items():
+        for parameter, (wanted, is_known) in apply_layouts(theirs, moved, is_input=False).items():
             if isinstance(wanted, np.ndarray):
                 _check_near(mine[parameter][is_known], wanted[is_known], f"{name}: {parameter}")
 
@@ -156,7 +156,7 @@ def _fill(template: Any, value: Any) -> Any:
     return template
 
 
-def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
+def apply_steps(text: str, steps: str, *, target: str = "python") -> Module:
     """The module of a TVMScript text after Python lines on a schedule `sch`. Raises AssertionError unless it computes
     the same results."""
     before = parse_tvmscript(text)
@@ -166,7 +166,7 @@ def scheduled(text: str, steps: str, *, target: str = "python") -> Module:
     return schedule.mod
 
 
-def refused(text: str, steps: str, attempt: str) -> ScheduleError:
+def refusal_of(text: str, steps: str, attempt: str) -> ScheduleError:
     """The error of the Python line `attempt` after the lines `steps`. Raises AssertionError without an error, or if the
     program changed."""
     schedule = Schedule(parse_tvmscript(text))
@@ -181,7 +181,7 @@ def refused(text: str, steps: str, attempt: str) -> ScheduleError:
     raise AssertionError(f"not refused:\n{schedule.mod.script()}")
 
 
-def body_of(module: Module) -> str:
+def body_text(module: Module) -> str:
     """The text of the body of the single function of a module, in classic style."""
     lines = module.script().splitlines()
     header = next(n for n, line in enumerate(lines) if line.lstrip().startswith("def "))

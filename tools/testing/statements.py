@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringA
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...analysis.regions.access_regions import infer_accesses
-from ...core.dtypes import DType, dtype_of, parse_dtype, type_of
+from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...dialects.tir import (
     AllocateConstOp,
     AllocateOp,
@@ -37,7 +37,7 @@ from ...dialects.tir import (
     YieldOp,
 )
 from .choices import Choices, flag, pick
-from .environment import Budget, Environment, Features, Number, Slot
+from .environment import BoundedInteger, Budget, Environment, Features, Slot
 from .expressions import Expressions
 
 _INT32 = parse_dtype("int32")
@@ -153,28 +153,28 @@ class Statements:
         key = pick(self.choices, ("pragma_unroll_explicit", "pragma_auto_unroll_max_step"))
         op = self.builder.insert(AttrOp(key, IntegerAttr(0, i32), IntegerAttr(16, i32)))
         with self._in(op.body.block):
-            self.body(env.inside())
+            self.body(env.nested_environment())
 
     def _if(self, env: Environment) -> None:
         op = self.builder.insert(IfOp(self.expressions.value(env, _BOOL, 2)))
         with self._in(op.then.block):
-            self.body(env.inside())
+            self.body(env.nested_environment())
         if flag(self.choices):
             with self._in(op.orelse.block):
-                self.body(env.inside())
+                self.body(env.nested_environment())
 
     def _while(self, env: Environment) -> None:
         """A `while` loop of at most three iterations."""
         name = self.budget.name("count")
-        pointer = self.builder.insert(AllocateOp(f"{name}_data", [1], HandleType(type_of(_INT32)))).pointer
-        cell = self.builder.insert(DeclBufferOp(name, pointer, type_of(_INT32), [1])).buffer
+        pointer = self.builder.insert(AllocateOp(f"{name}_data", [1], HandleType(mlir_type(_INT32)))).pointer
+        cell = self.builder.insert(DeclBufferOp(name, pointer, mlir_type(_INT32), [1])).buffer
         self.builder.store(0, cell, [0])
         condition, body = Region(Block()), Region(Block())
         with self._in(condition.block):
             going = self.builder.binary("lt", self.builder.load(cell, [0]), self.choices.integer(0, 3))
             self.builder.insert(YieldOp(going))
         with self._in(body.block):
-            self.body(env.inside())
+            self.body(env.nested_environment())
             self.builder.store(self.builder.add(self.builder.load(cell, [0]), 1), cell, [0])
         self.builder.insert(WhileOp(condition, body))
 
@@ -225,9 +225,9 @@ class Statements:
     def _inside_loop(self, env: Environment, variable: SSAValue, extent: Mixed, concurrent: bool) -> Environment:
         env = replace(env, runs=env.runs * max(_count(extent), 1))
         if isinstance(extent, int):
-            inner = env.inside().with_number(Number(variable, 0, extent - 1))
+            inner = env.nested_environment().with_number(BoundedInteger(variable, 0, extent - 1))
         else:
-            inner = env.inside().with_number(Number(variable, 0, 2**31 - 2, extent))
+            inner = env.nested_environment().with_number(BoundedInteger(variable, 0, 2**31 - 2, extent))
             inner = replace(inner, sizes=(*inner.sizes, extent))
         if not concurrent:
             return inner
@@ -239,7 +239,7 @@ class Statements:
     def _apart(self, slot: Slot, variable: SSAValue, extent: Mixed) -> Slot:
         """A buffer in the iterations of a concurrent loop: each iteration accesses its own part, or the buffer is
         read-only."""
-        free = [d for d, n in enumerate(slot.shape) if n == extent and slot.fixed_at(d) is None]
+        free = [d for d, n in enumerate(slot.shape) if n == extent and slot.fixed_index(d) is None]
         if not slot.writable or not free:
             return replace(slot, writable=False)
         return replace(slot, fixed=(*slot.fixed, (pick(self.choices, free), variable)))
@@ -248,10 +248,10 @@ class Statements:
         """A loop with a nonzero minimum or a step other than 1."""
         low, step = self.choices.integer(0, 3), self.choices.integer(1, 3)
         dtype = pick(self.choices, ("int32", "int64"))
-        op = ForOp(self.budget.name("k"), low, extent, type_of(dtype), step=step)
+        op = ForOp(self.budget.name("k"), low, extent, mlir_type(dtype), step=step)
         self.builder.insert(op)
         with self._in(op.body.block):
-            self.body(env.inside().with_number(Number(op.variable, low, low + extent - 1)))
+            self.body(env.nested_environment().with_number(BoundedInteger(op.variable, low, low + extent - 1)))
 
     def _nest(self, env: Environment) -> None:
         """A loop nest that writes each element of a buffer."""
@@ -268,7 +268,7 @@ class Statements:
             if d == len(slot.shape):
                 self.builder.store(self.expressions.value(env, slot.dtype, depth), slot.buffer, indices)
                 return
-            fixed = slot.fixed_at(d)
+            fixed = slot.fixed_index(d)
             if fixed is not None:
                 level(env, d + 1, [*indices, fixed])
                 return
@@ -288,10 +288,10 @@ class Statements:
         """A constant array."""
         dtype, count = parse_dtype(pick(self.choices, ("int32", "float32", "int8"))), self.choices.integer(1, 5)
         numbers = [self.choices.integer(-5, 9) for _ in range(count)]
-        value = DenseIntOrFPElementsAttr.from_list(TensorType(type_of(dtype), [count]), numbers)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        value = DenseIntOrFPElementsAttr.from_list(TensorType(mlir_type(dtype), [count]), numbers)  # pyright: ignore[reportArgumentType, reportCallIssue]
         name = self.budget.name("K")
-        pointer = self.builder.insert(AllocateConstOp(f"{name}_data", value, HandleType(type_of(dtype)))).pointer
-        buffer = self.builder.insert(DeclBufferOp(name, pointer, type_of(dtype), [count])).buffer
+        pointer = self.builder.insert(AllocateConstOp(f"{name}_data", value, HandleType(mlir_type(dtype)))).pointer
+        buffer = self.builder.insert(DeclBufferOp(name, pointer, mlir_type(dtype), [count])).buffer
         return env.with_slot(Slot(buffer, (count,), dtype, writable=False))
 
     def _allocate(self, env: Environment) -> Environment:
@@ -302,8 +302,8 @@ class Statements:
         if not all(isinstance(n, int) for n in shape):
             shape = (4,)
         name = self.budget.name("T")
-        pointer = self.builder.insert(AllocateOp(f"{name}_data", shape, HandleType(type_of(dtype)))).pointer
-        buffer = self.builder.insert(DeclBufferOp(name, pointer, type_of(dtype), shape)).buffer
+        pointer = self.builder.insert(AllocateOp(f"{name}_data", shape, HandleType(mlir_type(dtype)))).pointer
+        buffer = self.builder.insert(DeclBufferOp(name, pointer, mlir_type(dtype), shape)).buffer
         slot = Slot(buffer, shape, dtype)
         self.fill(env, slot, 1)
         return env.with_slot(slot)
@@ -312,7 +312,7 @@ class Statements:
         """Allocates at most one buffer of a function or a block."""
         for _ in range(self.choices.integer(0, 1)):
             dtype, shape = self._dtype(), self._shape(env)
-            op = self.builder.insert(AllocBufferOp(self.budget.name("S"), type_of(dtype), shape))
+            op = self.builder.insert(AllocBufferOp(self.budget.name("S"), mlir_type(dtype), shape))
             slot = Slot(op.buffer, shape, dtype)
             self.fill(env, slot, 1)
             env = env.with_slot(slot)
@@ -333,19 +333,19 @@ class Statements:
         else:
             self._block_of(env, chosen, fixed)
 
-    def _block_of(self, env: Environment, numbers: Sequence[Number], fixed: set[SSAValue]) -> None:
+    def _block_of(self, env: Environment, numbers: Sequence[BoundedInteger], fixed: set[SSAValue]) -> None:
         kinds = ["spatial" if n.value in fixed else pick(self.choices, _KINDS) for n in numbers]
         axes = [self._axis(n, kind) for n, kind in zip(numbers, kinds, strict=True)]
         predicate = self.expressions.value(env, _BOOL, 1) if flag(self.choices, 4) else None
         self._write_block(env, numbers, axes, predicate)
 
-    def _axis(self, number: Number, kind: str) -> Axis:
+    def _axis(self, number: BoundedInteger, kind: str) -> Axis:
         extent: Mixed = number.high + 1 if number.below is None else number.below
         return Axis(self.budget.name("v"), kind, 0, extent, number.value)
 
     def _split_block(self, env: Environment) -> None:
         """A block whose loop is split by a factor that need not divide the extent."""
-        slots = [s for s in env.slots if s.writable and s.shape and s.fixed_at(0) is None]
+        slots = [s for s in env.slots if s.writable and s.shape and s.fixed_index(0) is None]
         extents = [s.shape[0] for s in slots if isinstance(s.shape[0], int)]
         if not extents or any(s.fixed for s in env.slots if s.writable):
             self._block(env)
@@ -358,10 +358,10 @@ class Statements:
             axis = Axis(self.budget.name("v"), kind, 0, extent, position)
             bound = self.builder.add(self.builder.mul(high, factor), low)
             predicate = self.builder.binary("lt", bound, extent)
-            self._write_block(inner, [Number(position, 0, extent - 1)], [axis], predicate)
+            self._write_block(inner, [BoundedInteger(position, 0, extent - 1)], [axis], predicate)
 
     def _write_block(
-        self, env: Environment, numbers: Sequence[Number], axes: Sequence[Axis], predicate: SSAValue | None
+        self, env: Environment, numbers: Sequence[BoundedInteger], axes: Sequence[Axis], predicate: SSAValue | None
     ) -> None:
         annotations: dict[str, Attribute] = {"mark": IntegerAttr(1, i32)} if flag(self.choices, 8) else {}
         op = BlockOp(self.budget.name("B"), axes, predicate=predicate, annotations=annotations)
@@ -377,7 +377,7 @@ class Statements:
             self.body(inner)
         infer_accesses(op)
 
-    def _inside_block(self, env: Environment, op: BlockOp, numbers: Sequence[Number]) -> Environment:
+    def _inside_block(self, env: Environment, op: BlockOp, numbers: Sequence[BoundedInteger]) -> Environment:
         """The environment of the body of a block, with its axes in place of the loop variables bound to them."""
         renamed = {n.value: v for n, v in zip(numbers, op.variables, strict=True)}
         axes = tuple(replace(n, value=v) for n, v in zip(numbers, op.variables, strict=True))
@@ -390,7 +390,7 @@ class Statements:
         slots = tuple(s for s, old in zip(slots, env.slots, strict=True) if s.writable or not old.fixed)
         seen = (*env.numbers[: env.outer_numbers], *axes)
         values = env.values[: env.outer_values]
-        inner = replace(env.inside(), numbers=seen, values=values, slots=slots)
+        inner = replace(env.nested_environment(), numbers=seen, values=values, slots=slots)
         return replace(inner, outer_numbers=len(seen), outer_values=len(values), in_block=True)
 
     def _without_reductions(self, env: Environment, op: BlockOp) -> Environment:

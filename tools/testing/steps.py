@@ -16,7 +16,7 @@ THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
 SCOPES = ("global", "local", "shared")
 
 
-class Program:
+class ProgramPicker:
     """Picks loops, blocks and buffers of the current program of a schedule."""
 
     def __init__(self, choices: Choices, schedule: Schedule):
@@ -96,7 +96,7 @@ def writes_temporary(block: BlockOp) -> bool:
     return any(a.is_write and isinstance(a.buffer.owner, AllocBufferOp) for a in block.accesses)
 
 
-def _split(p: Program) -> None:
+def _split(p: ProgramPicker) -> None:
     loop = p.loop()
     factor = p.integer(1, max(p.extent(loop), 1) + 1)
     factors: list[int | None] = [None, factor] if not p.flag() else [factor, None]
@@ -105,13 +105,13 @@ def _split(p: Program) -> None:
     p.schedule.split(loop, factors, disable_predication=flag(p.choices, 6))
 
 
-def _fuse(p: Program) -> None:
+def _fuse(p: ProgramPicker) -> None:
     loops = p.loops()
     start = p.integer(0, len(loops) - 1)
     p.schedule.fuse(*loops[start : start + 1 + p.integer(0, 2)])
 
 
-def _reorder(p: Program) -> None:
+def _reorder(p: ProgramPicker) -> None:
     loops = p.loops()
     chosen: list[LoopRV] = []
     for _ in range(p.integer(1, len(loops))):
@@ -120,46 +120,46 @@ def _reorder(p: Program) -> None:
     p.schedule.reorder(*chosen)
 
 
-def _loop_near(p: Program, others: list[BlockRV]) -> LoopRV:
+def _loop_near(p: ProgramPicker, others: list[BlockRV]) -> LoopRV:
     """A loop that usually encloses one of the blocks `others`."""
     return p.loop(pick(p.choices, others) if others and not flag(p.choices, 6) else None)
 
 
-def _compute_at(p: Program) -> None:
+def _compute_at(p: ProgramPicker) -> None:
     block = p.block()
     loop = _loop_near(p, p.schedule.get_consumers(block))
     p.schedule.compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
 
 
-def _reverse_compute_at(p: Program) -> None:
+def _reverse_compute_at(p: ProgramPicker) -> None:
     block = p.block()
     loop = _loop_near(p, p.schedule.get_producers(block))
     p.schedule.reverse_compute_at(block, loop, preserve_unit_loops=flag(p.choices, 4), index=-1 - p.integer(0, 1))
 
 
-def _some_buffer(p: Program, block: BlockRV) -> tuple[str, int]:
+def _some_buffer(p: ProgramPicker, block: BlockRV) -> tuple[str, int]:
     """The side and the index of a buffer of a block; the index may be out of range by one."""
     side = pick(p.choices, ["write", "read"])
     return side, min(p.integer(0, p.buffers(block, write=side == "write")), p.integer(0, 2))
 
 
-def _cache_read(p: Program) -> None:
+def _cache_read(p: ProgramPicker) -> None:
     block = p.block()
     index = min(p.integer(0, p.buffers(block, write=False)), p.integer(0, 2))
     p.schedule.cache_read(block, index, pick(p.choices, SCOPES))
 
 
-def _cache_write(p: Program) -> None:
+def _cache_write(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.cache_write(block, _some_buffer(p, block)[1], pick(p.choices, SCOPES))
 
 
-def _reindex(p: Program) -> None:
+def _reindex(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.reindex(block, _some_buffer(p, block))
 
 
-def _rfactor(p: Program) -> None:
+def _rfactor(p: ProgramPicker) -> None:
     """Factors a reduction, usually along a loop to which a reduction axis is bound."""
     block = p.block(is_reduction)
     loops, op = p.loops(block), p.schedule.get(block)
@@ -170,24 +170,24 @@ def _rfactor(p: Program) -> None:
     p.schedule.rfactor(loop, p.integer(-1, 1))
 
 
-def _decompose_reduction(p: Program) -> None:
+def _decompose_reduction(p: ProgramPicker) -> None:
     block = p.block(is_reduction)
     p.schedule.decompose_reduction(block, p.loop(block))
 
 
-def _decompose_padding(p: Program) -> None:
+def _decompose_padding(p: ProgramPicker) -> None:
     block = p.block(is_padding)
     p.schedule.decompose_padding(block, p.loop(block))
 
 
-def _transform_layout(p: Program) -> None:
+def _transform_layout(p: ProgramPicker) -> None:
     block, side = p.block(), pick(p.choices, ["write", "read"])
     rank = p.rank(block, write=side == "write")
     pad_value = pick(p.choices, [None, 0, 3])
     p.schedule.transform_layout(block, (side, 0), pick(p.choices, _MAPS.get(rank, _MAPS[1])), pad_value)
 
 
-def _transform_block_layout(p: Program) -> None:
+def _transform_block_layout(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.transform_block_layout(block, pick(p.choices, _MAPS.get(p.axes(block), _MAPS[1])))
 
@@ -199,35 +199,35 @@ _MAPS: dict[int, list[Callable[..., Any]]] = {
 }
 
 
-def _pad_einsum(p: Program) -> None:
+def _pad_einsum(p: ProgramPicker) -> None:
     block = p.block(is_reduction)
     p.schedule.pad_einsum(block, [p.integer(1, 4) for _ in range(p.axes(block))])
 
 
-def _sample(p: Program) -> None:
+def _sample(p: ProgramPicker) -> None:
     loop = p.loop()
     p.schedule.split(loop, p.schedule.sample_perfect_tile(loop, p.integer(1, 3)))
 
 
-def _sample_location(p: Program) -> None:
+def _sample_location(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.compute_at(block, p.schedule.sample_compute_location(block))
 
 
-def _blockize(p: Program) -> None:
+def _blockize(p: ProgramPicker) -> None:
     if flag(p.choices, 4):
         p.schedule.blockize([p.block() for _ in range(p.integer(1, 2))])
     else:
         p.schedule.blockize(p.loop())
 
 
-def _reorder_axes(p: Program) -> None:
+def _reorder_axes(p: ProgramPicker) -> None:
     block = p.block()
     order = list(range(p.axes(block)))
     p.schedule.reorder_block_iter_var(block, order[::-1] if p.flag() else [*order[1:], *order[:1]])
 
 
-def _annotate(p: Program) -> None:
+def _annotate(p: ProgramPicker) -> None:
     where = p.block() if p.flag() else p.loop()
     number = p.schedule.sample_categorical([1, 16], [0.5, 0.5])
     p.schedule.annotate(where, "note", number if p.flag() else "text")
@@ -235,7 +235,7 @@ def _annotate(p: Program) -> None:
         p.schedule.unannotate(where, "note")
 
 
-STEPS: dict[str, Callable[[Program], Any]] = {
+STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "split": _split,
     "fuse": _fuse,
     "reorder": _reorder,

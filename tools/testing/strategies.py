@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.tir import FuncOp, TirBuilder
 from ...module import Module
-from .choices import Drawn
+from .choices import HypothesisChoices
 from .environment import Features
 from .programs import random_arguments, random_function, random_module
 
@@ -28,20 +28,20 @@ def tir_modules(draw: Draw, features: Features = Features()) -> Module:
 
     Shrinks to a function with one buffer of four int32 and a store of 1 to its first element.
     """
-    return random_module(Drawn(draw), features)
+    return random_module(HypothesisChoices(draw), features)
 
 
 @st.composite
 def tir_functions(draw: Draw, features: Features = Features()) -> FuncOp:
     """Functions as in `tir_modules`, without calls. Shrinks to the same function."""
-    return random_function(Drawn(draw), features)
+    return random_function(HypothesisChoices(draw), features)
 
 
 @st.composite
 def inputs_for(draw: Draw, func: FuncOp) -> dict[str, Any]:
     """Arguments by name for a function of these strategies: consistent symbolic sizes, and arrays with edge cases (ends
     of the range, infinities, NaN, zeros of both signs). Shrinks to sizes of 3."""
-    return random_arguments(Drawn(draw), func)
+    return random_arguments(HypothesisChoices(draw), func)
 
 
 @st.composite
@@ -57,13 +57,13 @@ def functions_of(
     whole = [type if isinstance(type, MemRefType) else MemRefType(type, shape) for type in types]
     func = FuncOp("main", [(f"A{n}", type) for n, type in enumerate(whole)])
     TirBuilder(func.body.block).insert(make(*func.body.block.args))
-    return Module(ModuleOp([func])), random_arguments(Drawn(draw), func)
+    return Module(ModuleOp([func])), random_arguments(HypothesisChoices(draw), func)
 
 
 @st.composite
 def programs(draw: Draw, features: Features = Features()) -> tuple[Module, dict[str, Any]]:
     """A module and arguments for its function `main`."""
-    choices = Drawn(draw)
+    choices = HypothesisChoices(draw)
     module = random_module(choices, features)
     func = module.functions["main"]
     assert isinstance(func, FuncOp)

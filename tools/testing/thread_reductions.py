@@ -37,7 +37,7 @@ FLOATS = ("float16", "float32", "float64")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ReductionKind:
     """A reduction: its data types, its init and update, and the minimum and maximum of its inputs, for which it is
     exact.
 
@@ -54,18 +54,18 @@ class Kind:
 
 
 KINDS = {
-    "add": Kind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero} + 3", "S[vi, vj] = S[vi, vj] + A[vi, vj, vk]"),
-    "mul": Kind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero} + 1", "S[vi, vj] = S[vi, vj] * A[vi, vj, vk]", 1, 1),
-    "min": Kind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero} + 7", "S[vi, vj] = T.min(S[vi, vj], A[vi, vj, vk])"),
-    "max": Kind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero}", "S[vi, vj] = T.max(A[vi, vj, vk], S[vi, vj])"),
-    "xor": Kind(INTEGERS, "S[vi, vj] = {zero}", "S[vi, vj] = S[vi, vj] ^ A[vi, vj, vk]"),
-    "some": Kind(
+    "add": ReductionKind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero} + 3", "S[vi, vj] = S[vi, vj] + A[vi, vj, vk]"),
+    "mul": ReductionKind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero} + 1", "S[vi, vj] = S[vi, vj] * A[vi, vj, vk]", 1, 1),
+    "min": ReductionKind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero} + 7", "S[vi, vj] = T.min(S[vi, vj], A[vi, vj, vk])"),
+    "max": ReductionKind((*INTEGERS, *FLOATS), "S[vi, vj] = {zero}", "S[vi, vj] = T.max(A[vi, vj, vk], S[vi, vj])"),
+    "xor": ReductionKind(INTEGERS, "S[vi, vj] = {zero}", "S[vi, vj] = S[vi, vj] ^ A[vi, vj, vk]"),
+    "some": ReductionKind(
         (*INTEGERS, *FLOATS),
         "S[vi, vj] = {zero}",
         "S[vi, vj] = T.Select(A[vi, vj, vk] > {zero} + 4, S[vi, vj] + A[vi, vj, vk], S[vi, vj])",
         in_order=True,
     ),
-    "argmax": Kind(
+    "argmax": ReductionKind(
         (*INTEGERS, *FLOATS),
         "N[vi, vj] = -1\n                S[vi, vj] = T.min_value('{dtype}')",
         "n: T.int32 = T.Select(S[vi, vj] > A[vi, vj, vk] or S[vi, vj] == A[vi, vj, vk] and N[vi, vj] < vk, "
@@ -99,7 +99,7 @@ def thread_reductions(draw: Draw) -> tuple[Module, dict[str, Any]]:
     return schedule.mod, {"A": a, "N": np.zeros((i, j), np.int32), "B": np.zeros((i, j, k), dtype)}
 
 
-def _schedule(draw: Draw, schedule: Schedule, kind: Kind) -> None:
+def _schedule(draw: Draw, schedule: Schedule, kind: ReductionKind) -> None:
     reduction, consumer = schedule.get_block("S"), schedule.get_block("B")
     outer, row, last = schedule.get_loops(consumer)
     is_row_thread = draw(st.booleans())

@@ -20,10 +20,10 @@ from ...schedule import Schedule, Trace
 from ...transforms.pipelines import apply_passes
 from .choices import Choices, pick
 from .scheduling import check_computes_the_same, check_same_outputs
-from .steps import MOVES, STEPS, Program
+from .steps import MOVES, STEPS, ProgramPicker
 
 
-class Watched(Schedule):
+class RecordingSchedule(Schedule):
     """A schedule that records its last attempted primitive."""
 
     _attempt: tuple[type[ScheduleOp], dict[str, Any]] | None = None
@@ -35,7 +35,7 @@ class Watched(Schedule):
         return handles
 
     @property
-    def attempted(self) -> Trace:
+    def attempted_trace(self) -> Trace:
         """The trace, followed by the last attempted primitive if it failed."""
         values: dict[SSAValue, SSAValue] = {}
         copy = Trace(self._trace.clone(value_mapper=values))
@@ -55,37 +55,39 @@ def _results(kind: type[ScheduleOp], arguments: dict[str, Any]) -> list[Attribut
 
 
 @dataclass
-class Outcome:
+class TraceOutcome:
     """The result of a random trace: for each primitive the numbers of successes and refusals."""
 
-    schedule: Watched
+    schedule: RecordingSchedule
     done: dict[str, int] = field(default_factory=dict[str, int])
     refused: dict[str, int] = field(default_factory=dict[str, int])
 
 
 def random_trace(
     choices: Choices, mod: Module, length: int, primitives: Iterable[str] = tuple(STEPS), *, check_flow: bool = False
-) -> Outcome:
+) -> TraceOutcome:
     """Attempts `length` random primitives on a schedule of `mod`.
 
     primitives: the primitives to choose from.  check_flow: whether to compare the value flow of the whole program
     before and after each primitive that only changes loops. Raises AssertionError, with the program and the trace so
     far, if a refused primitive changed the program, or if a primitive raised any other exception.
     """
-    outcome = Outcome(Watched(mod, seed=0))
+    outcome = TraceOutcome(RecordingSchedule(mod, seed=0))
     for _ in range(length):
         name = pick(choices, list(primitives))
         try_step(choices, outcome, name, mod, check_flow=check_flow and name in MOVES)
     return outcome
 
 
-def try_step(choices: Choices, outcome: Outcome, name: str, mod: Module, *, check_flow: bool = False) -> str | None:
+def try_step(
+    choices: Choices, outcome: TraceOutcome, name: str, mod: Module, *, check_flow: bool = False
+) -> str | None:
     """Attempts a primitive, as `random_trace` does; returns the reason for its refusal, or None."""
     schedule = outcome.schedule
     before, length = str(schedule.mod), len(schedule.trace)
     flows = [(f, value_flow(f)) for f in _functions(schedule.mod)] if check_flow else []
-    with showing(mod, schedule):
-        reason = _refusal(name, Program(choices, schedule))
+    with reproducible_errors(mod, schedule):
+        reason = _refusal(name, ProgramPicker(choices, schedule))
         counts = outcome.done if reason is None else outcome.refused
         counts[name] = counts.get(name, 0) + 1
         if reason is not None:
@@ -108,7 +110,7 @@ def _check_same_flow(name: str, before: Flow, after: Flow) -> None:
     assert violation is None, f"{name} changed the flow of values: {violation}"
 
 
-def _refusal(name: str, program: Program) -> str | None:
+def _refusal(name: str, program: ProgramPicker) -> str | None:
     try:
         STEPS[name](program)
     except (ScheduleError, UnsupportedError) as error:
@@ -128,31 +130,31 @@ def with_trace(mod: Module, trace: Trace) -> str:
 
 
 @contextmanager
-def showing(mod: Module, schedule: Watched) -> Generator[None]:
+def reproducible_errors(mod: Module, schedule: RecordingSchedule) -> Generator[None]:
     """Converts exceptions raised inside the context to AssertionErrors with the input that reproduces them."""
     try:
         yield
     except Exception as error:
-        file = with_trace(mod, schedule.attempted)
+        file = with_trace(mod, schedule.attempted_trace)
         raise AssertionError(f"{type(error).__name__}: {error}\nstepwell-opt -p apply-schedule:\n{file}") from error
 
 
-def check_trace(mod: Module, schedule: Watched, *, seed: int = 0) -> None:
+def check_trace(mod: Module, schedule: RecordingSchedule, *, seed: int = 0) -> None:
     """Raises AssertionError, with the program and the trace, unless the scheduled program is well formed and computes
     the same results as `mod`, with the oracle and, if no loop is bound to threads, as native code."""
     has_threads = any(isinstance(op, ForOp) and op.thread is not None for op in schedule.mod.op.walk())
-    with showing(mod, schedule):
+    with reproducible_errors(mod, schedule):
         check_computes_the_same(mod, schedule.mod, seed=seed, trace=schedule.trace, size=5)
         target = "python" if has_threads else "llvm"
         check_same_outputs(mod, schedule.mod, seed=seed + 1, trace=schedule.trace, size=2, target=target)
 
 
-def check_replays(mod: Module, schedule: Watched) -> None:
+def check_replays(mod: Module, schedule: RecordingSchedule) -> None:
     """Raises AssertionError, with the program and the trace, unless a replay of the trace produces the identical
     program: from the trace itself, from its Python text in both styles, simplified, and from its IR in the file of the
     program."""
     expected = str(schedule.mod)
-    with showing(mod, schedule):
+    with reproducible_errors(mod, schedule):
         again = Schedule(mod)
         schedule.trace.apply_to_schedule(again)
         assert str(again.mod) == expected, "the trace gives another program"

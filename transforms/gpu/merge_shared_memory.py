@@ -13,11 +13,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
-from ...core.gpu import shared_bytes
-from ...dialects.attributes import OF_WARP
+from ...core.gpu import max_shared_bytes
+from ...dialects.attributes import WARP_BARRIER
 
 _DYNAMIC, _STATIC = StringAttr("shared.dyn"), StringAttr("shared")
 _ALIGNMENT = 16
@@ -62,7 +62,7 @@ class GpuMergeSharedMemoryPass(ModulePass):
     arch: str = "sm_90"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        available = shared_bytes(self.arch)
+        available = max_shared_bytes(self.arch)
         for launch in [inner for inner in op.walk() if isinstance(inner, gpu.LaunchOp)]:
             buffers = _plan(launch.body.block, _allocations(launch, _DYNAMIC))
             total = max((buffer.offset + buffer.size for buffer in buffers), default=0)
@@ -71,7 +71,7 @@ class GpuMergeSharedMemoryPass(ModulePass):
                 sizes = [*_allocations(launch, _STATIC), *(buffer.alloc for buffer in buffers)]
                 listed = ", ".join(f"{alloc.memref.name_hint}: {_bytes(alloc)}" for alloc in sizes)
                 raise UnsupportedError(
-                    f"{where(launch)}{total + static} bytes ({listed}) of shared memory, expected at most {available} "
+                    f"{location_prefix(launch)}{total + static} bytes ({listed}) of shared memory, expected at most {available} "
                     f"on {self.arch}"
                 )
             if buffers:
@@ -107,7 +107,9 @@ def _allocations(launch: gpu.LaunchOp, space: StringAttr) -> list[memref.AllocaO
 def _bytes(alloc: memref.AllocaOp) -> int:
     type = alloc.memref.type
     if DYNAMIC_INDEX in type.get_shape():
-        raise UnsupportedError(f"{where(alloc)}the size of {alloc.memref.name_hint}, in shared memory, is not known")
+        raise UnsupportedError(
+            f"{location_prefix(alloc)}the size of {alloc.memref.name_hint}, in shared memory, is not known"
+        )
     return prod(type.get_shape()) * dtype_of(type.element_type).bytes
 
 
@@ -118,7 +120,7 @@ def _plan(body: Block, allocs: Sequence[memref.AllocaOp]) -> list[_Buffer]:
     """The buffers, largest first, each at the lowest offset that does not overlap a buffer live at the same time."""
     ops = list(body.ops)
     number = {op: n for n, op in enumerate(ops)}
-    barriers = [n for n, op in enumerate(ops) if isinstance(op, gpu.BarrierOp) and OF_WARP not in op.attributes]
+    barriers = [n for n, op in enumerate(ops) if isinstance(op, gpu.BarrierOp) and WARP_BARRIER not in op.attributes]
     placed: list[_Buffer] = []
     for alloc in sorted(reversed(allocs), key=_bytes, reverse=True):
         uses = sorted({number[_top_level_op(user, body)] for user in _users(alloc.memref)}) or [

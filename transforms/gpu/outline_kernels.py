@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
 from ...core.gpu import C_FUNCTIONS
-from ...core.xdsl_compat import hint
+from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import NOALIAS, ON_DEVICE
 
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
@@ -169,7 +169,7 @@ def _device_function(name: str, launch: gpu.LaunchOp, operands: Sequence[SSAValu
     for number, argument in enumerate(body.args):
         if argument.uses:
             dimension = _KINDS[number // 3](gpu.DimensionAttr(_DIMENSIONS[number % 3]))
-            hint(dimension.result, argument.name_hint or "id")
+            set_name_hint(dimension.result, argument.name_hint or "id")
             block.add_op(dimension)
             argument.replace_all_uses_with(dimension.result)
     for op in list(body.ops):

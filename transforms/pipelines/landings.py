@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ...dialects.attributes import KERNEL
+from ...dialects.attributes import GRAPH_KERNEL
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
@@ -68,7 +68,7 @@ def has_graphs(module: ModuleOp) -> bool:
 def has_kernels(module: ModuleOp) -> bool:
     """Whether a module contains kernels generated from graphs."""
     attributes = (op.properties.get("func_attrs") for op in module.body.block.ops)
-    return any(isinstance(each, DictionaryAttr) and KERNEL in each.data for each in attributes)
+    return any(isinstance(each, DictionaryAttr) and GRAPH_KERNEL in each.data for each in attributes)
 
 
 # Passes of graphs

@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...operators.relay import CallOp, ConstantOp, IfOp, OperatorOp, RelayBuilder, ReturnOp, YieldOp
-from .graphs import blocks, graphs
+from .graphs import graph_blocks, graphs_of
 
 
 class RelayCopyResultsPass(ModulePass):
@@ -38,8 +38,8 @@ class RelayCopyResultsPass(ModulePass):
     name = "relay-copy-results"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in graphs(op):
-            for block in blocks(func):
+        for func in graphs_of(op):
+            for block in graph_blocks(func):
                 for each in list(block.ops):
                     _copy(each)
 

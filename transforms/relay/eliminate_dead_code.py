@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import dce
 
 from ...operators.relay import CallOp, FuncOp
-from .graphs import dropping_unused_arrays, erase
+from .graphs import drop_unused_arrays, erase
 
 
 class RelayEliminateDeadCodePass(ModulePass):
@@ -39,7 +39,7 @@ class RelayEliminateDeadCodePass(ModulePass):
     name = "relay-eliminate-dead-code"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with dropping_unused_arrays(op):
+        with drop_unused_arrays(op):
             dce(op)
             called = {call.callee.string_value() for call in op.walk() if isinstance(call, CallOp)}
             for func in list(op.body.block.ops):

@@ -26,7 +26,7 @@ from ...operators.relay import (
     dtype_of_tensor,
     shape_of,
 )
-from .graphs import dropping_unused_arrays, erase, graphs, replace
+from .graphs import drop_unused_arrays, erase, graphs_of, replace
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -58,8 +58,8 @@ class RelayFoldConstantsPass(ModulePass):
     name = "relay-fold-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with dropping_unused_arrays(op):
-            for func in graphs(op):
+        with drop_unused_arrays(op):
+            for func in graphs_of(op):
                 folder = _Folder(constants_of(op))
                 folder.fold(list(func.body.block.ops))
                 folder.write()
@@ -116,7 +116,7 @@ class _Folder:
             return
         try:
             with np.errstate(all="ignore"):
-                results = op.operator.arrays(known, op.values)
+                results = op.operator.arrays(known, op.explicit_attributes)
         except ValueError:
             return  # numpy has no result, for instance for the maximum of no elements
         self.folded[op] = None

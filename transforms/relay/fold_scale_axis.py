@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.dtypes import parse_dtype
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
-from .graphs import erase, graphs, replace
+from .graphs import erase, graphs_of, replace
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -46,7 +46,7 @@ class RelayFoldScaleAxisPass(ModulePass):
     name = "relay-fold-scale-axis"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in graphs(op):
+        for func in graphs_of(op):
             for inner in [each for each in func.walk() if isinstance(each, OperatorOp)]:
                 if inner.operator.name == "multiply" and inner.parent is not None:
                     _fold(inner, constants_of(op))
@@ -59,11 +59,11 @@ def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
         if scale is None or data.type != op.outputs[0].type:
             continue
         folder = _Folder(RelayBuilder(InsertPoint.before(op), constants, op.location), scale)
-        scaled = folder.behind(data)
+        scaled = folder.scale_result(data)
         if scaled is not None:
             replace(op, [scaled])
             _erase_chain(data)
-        elif folder.in_front(op, data):
+        elif folder.scale_reader(op, data):
             replace(op, [data])
         else:
             continue
@@ -107,7 +107,7 @@ class _Weights:
     that of the weights, None for grouped convolutions.
     """
 
-    made: int
+    computed: int
     outputs: int
     read: int
     inputs: int | None
@@ -121,16 +121,16 @@ def _weights_of(op: OperatorOp) -> _Weights | None:
     if name == "nn.dense":
         return _Weights(rank - 1, 0, rank - 1, 1)
     if name == "nn.matmul":
-        outputs = 0 if op.value("transpose_b") else 1
-        return _Weights(1, outputs, 0 if op.value("transpose_a") else 1, 1 - outputs)
+        outputs = 0 if op.attribute_value("transpose_b") else 1
+        return _Weights(1, outputs, 0 if op.attribute_value("transpose_a") else 1, 1 - outputs)
     if not name.startswith("nn.conv") or "kernel_layout" not in {each.name for each in op.operator.attributes}:
         return None
-    kernel: str = op.value("kernel_layout")
-    data: str = op.value("data_layout")
-    is_whole = op.value("groups") == 1
+    kernel: str = op.attribute_value("kernel_layout")
+    data: str = op.attribute_value("data_layout")
+    is_whole = op.attribute_value("groups") == 1
     if name.endswith("_transpose") and not is_whole:
         return None  # the axis of outputs covers one group only
-    result: str = op.value("out_layout") or data
+    result: str = op.attribute_value("out_layout") or data
     return _Weights(result.index("C"), kernel.index("O"), data.index("C"), kernel.index("I") if is_whole else None)
 
 
@@ -141,14 +141,14 @@ class _Folder:
         self.build = build
         self.scale = scale
 
-    def behind(self, value: SSAValue) -> SSAValue | None:
+    def scale_result(self, value: SSAValue) -> SSAValue | None:
         """The tensor `value` times the factors, computed with scaled weights; None if no weights accept the factors."""
         op = value.owner
         if not isinstance(op, OperatorOp) or len(list(value.uses)) != 1:
             return None
         match op.operator.name:
             case "nn.relu":
-                inner = self.behind(op.args[0]) if self._is_positive() else None
+                inner = self.scale_result(op.args[0]) if self._is_positive() else None
                 return None if inner is None else self.build.operator("nn.relu", inner)
             case "nn.bias_add":
                 return self._bias(op)
@@ -157,7 +157,7 @@ class _Folder:
             case _:
                 return self._product(op, value)
 
-    def in_front(self, op: OperatorOp, data: SSAValue) -> bool:
+    def scale_reader(self, op: OperatorOp, data: SSAValue) -> bool:
         """Moves the factors into the weights of the single reader of `op`. Returns whether it did."""
         uses = list(op.outputs[0].uses)
         reader = uses[0].operation if len(uses) == 1 else None
@@ -176,20 +176,20 @@ class _Folder:
 
     def _product(self, op: OperatorOp, value: SSAValue) -> SSAValue | None:
         weights = _weights_of(op)
-        if weights is None or self.scale.axis not in (None, weights.made):
+        if weights is None or self.scale.axis not in (None, weights.computed):
             return None
         weight = op.args[1]
         if dtype_of_tensor(weight) != dtype_of_tensor(value):
             return None
         scaled = self.build.operator("multiply", weight, self._along(len(shape_of(weight)), weights.outputs))
-        return self.build.operator(op.operator.name, op.args[0], scaled, *op.args[2:], **op.values)
+        return self.build.operator(op.operator.name, op.args[0], scaled, *op.args[2:], **op.explicit_attributes)
 
     def _bias(self, op: OperatorOp) -> SSAValue | None:
         data, bias = op.args
-        axis = op.value("axis") % len(shape_of(data))
+        axis = op.attribute_value("axis") % len(shape_of(data))
         if not isinstance(bias.owner, ConstantOp) or self.scale.axis not in (None, axis):
             return None
-        inner = self.behind(data)
+        inner = self.scale_result(data)
         if inner is None:
             return None
         scaled = self.build.operator("multiply", bias, self._along(1, 0))
@@ -199,7 +199,7 @@ class _Folder:
         for index, constant in enumerate(op.args):
             data = op.args[1 - index]
             if isinstance(constant.owner, ConstantOp) and data.type == value.type:
-                inner = self.behind(data)
+                inner = self.scale_result(data)
                 if inner is None:
                     return None
                 scaled = self.build.operator("multiply", constant, self.scale.value)

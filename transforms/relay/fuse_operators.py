@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 
 from ...operators import Pattern
 from ...operators.relay import OperatorOp
-from .graphs import blocks, graphs
-from .outline import Outliner, drop_numbers, operator_names
+from .graphs import graph_blocks, graphs_of
+from .outline import Outliner, erase_unused_scalars, operator_names
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class RelayFuseOperatorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         outliner = Outliner(op)
-        for func in graphs(op):
-            for block in blocks(func):
+        for func in graphs_of(op):
+            for block in graph_blocks(func):
                 nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
                 for group in _Groups(nodes, self.level).all():
                     outliner.outline(group, func, f"fused_{operator_names(group)}", primitive=True)
-            drop_numbers(func)
+            erase_unused_scalars(func)
 
 
 # Groups

@@ -12,14 +12,14 @@ from ...module import constants_of
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp
 
 
-def graphs(module: ModuleOp) -> Iterator[FuncOp]:
+def graphs_of(module: ModuleOp) -> Iterator[FuncOp]:
     """The functions of a module that are graphs: neither kernels nor functions of an external compiler."""
     for func in list(module.body.block.ops):
         if isinstance(func, FuncOp) and func.primitive is None and func.compiler is None:
             yield func
 
 
-def blocks(func: FuncOp) -> list[Block]:
+def graph_blocks(func: FuncOp) -> list[Block]:
     """The blocks of a graph: its body, and its branches."""
     return [block for op in func.walk() for region in op.regions for block in region.blocks]
 
@@ -30,7 +30,7 @@ def operator_at(value: SSAValue, *names: str) -> OperatorOp | None:
     return owner if isinstance(owner, OperatorOp) and owner.operator.name in names else None
 
 
-def number_of(value: SSAValue) -> bool | int | float | None:
+def splat_number(value: SSAValue) -> bool | int | float | None:
     """The number that all elements of a constant are equal to; None for arrays and for values that are no constants."""
     return value.owner.number if isinstance(value.owner, ConstantOp) else None
 
@@ -51,7 +51,7 @@ def erase(op: Operation) -> None:
 
 
 @contextmanager
-def dropping_unused_arrays(module: ModuleOp) -> Generator[None]:
+def drop_unused_arrays(module: ModuleOp) -> Generator[None]:
     """Drops the arrays without references after a change of the module: those referenced before the body and those
     added by it."""
     constants = constants_of(module)

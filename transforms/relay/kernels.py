@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from xdsl.ir import SSAValue
 
 from ...dialects import te
-from ...dialects.attributes import KERNEL, TIR_NOALIAS
+from ...dialects.attributes import GRAPH_KERNEL, TIR_NOALIAS
 from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var, const
-from ...expressions.tensor import Tensor, compute, elementwise
-from ...expressions.write import FunctionWriter
-from ...operators.relay import ConstantOp, FuncOp, OperatorOp, Sizes, dtype_of_tensor, free_sizes, shape_of
+from ...expressions.tensor import Tensor, compute, elementwise_tensor
+from ...expressions.write import TeFuncEmitter
+from ...operators.relay import ConstantOp, FuncOp, OperatorOp, SizeScope, dtype_of_tensor, free_sizes, shape_of
 
 Formula: TypeAlias = Callable[..., Any]
 """A function from tensors, and explicit attributes by name, to the tensor or tensors that an operator computes."""
@@ -27,7 +27,7 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
 
     formulas: functions that compute operators, by name, in place of their definitions. Raises the TeErrors of formulas.
     """
-    sizes, values = Sizes(), dict[SSAValue, Tensor]()
+    sizes, values = SizeScope(), dict[SSAValue, Tensor]()
     for name, value in func.params:
         values[value] = sizes.placeholder(value.type, name)
     inputs = list(values.values())
@@ -38,9 +38,9 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
         elif isinstance(op, ConstantOp):
             values[op.result] = _number(op)
     numbers: list[Var] = [sizes.variable(name) for name in sizes_of_kernel(func)]
-    outputs = _distinct([values[value] for value in func.returned], inputs)
-    attributes = {TIR_NOALIAS: annotation_value(True), KERNEL: annotation_value(True)}
-    written = FunctionWriter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
+    outputs = _distinct([values[value] for value in func.return_values], inputs)
+    attributes = {TIR_NOALIAS: annotation_value(True), GRAPH_KERNEL: annotation_value(True)}
+    written = TeFuncEmitter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
     written.location = func.location
     return written
 
@@ -53,8 +53,8 @@ def sizes_of_kernel(func: FuncOp) -> list[str]:
 def _compute_operator(op: OperatorOp, operands: Sequence[Tensor], formulas: Mapping[str, Formula]) -> Sequence[Tensor]:
     own = formulas.get(op.operator.name)
     if own is None:
-        return op.operator.tensors(operands, op.values)
-    result = own(*operands, **op.values)
+        return op.operator.tensors(operands, op.explicit_attributes)
+    result = own(*operands, **op.explicit_attributes)
     return tuple(result) if isinstance(result, list | tuple) else (result,)
 
 
@@ -69,5 +69,5 @@ def _distinct(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tenso
     results: list[Tensor] = []
     for output in outputs:
         is_repeated = output in inputs or output in results
-        results.append(elementwise(lambda x: x, [output], "T_copy") if is_repeated else output)
+        results.append(elementwise_tensor(lambda x: x, [output], "T_copy") if is_repeated else output)
     return results

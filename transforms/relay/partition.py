@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from .graphs import blocks, graphs
+from .graphs import graph_blocks, graphs_of
 from .libraries import Library, find_matches, library_of
-from .outline import Outliner, drop_numbers, operator_names
+from .outline import Outliner, erase_unused_scalars, operator_names
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class RelayPartitionPass(ModulePass):
 def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
     """Outlines the operators that the libraries compute into functions; earlier libraries take precedence."""
     outliner = Outliner(module)
-    for func in graphs(module):
-        for block in blocks(func):
+    for func in graphs_of(module):
+        for block in graph_blocks(func):
             for match in find_matches(block, libraries):
                 name = f"{match.library.name}_{operator_names(match.ops)}"
                 outliner.outline(match.ops, func, name, compiler=match.library.name)
-        drop_numbers(func)
+        erase_unused_scalars(func)

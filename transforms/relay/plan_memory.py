@@ -11,9 +11,9 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...core.dtypes import numpy_dtype
-from ...dialects.attributes import OFFSETS, UNSHARED, WORKSPACE
+from ...dialects.attributes import UNSHARED_WORKSPACE, WORKSPACE, WORKSPACE_OFFSETS
 from ...operators.relay import CallOp, FuncOp, IfOp, dtype_of_tensor, shape_of
-from .graphs import graphs
+from .graphs import graphs_of
 
 ALIGNMENT = 64
 """The alignment of tensors in the workspace, in bytes."""
@@ -40,13 +40,13 @@ class RelayPlanMemoryPass(ModulePass):
     name = "relay-plan-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in graphs(op):
+        for func in graphs_of(op):
             _plan(func)
 
 
 def offsets_of(op: Operation) -> list[int | None]:
     """The offset of each result of a call in the workspace, in bytes; None for results without a plan."""
-    planned = op.attributes.get(OFFSETS)
+    planned = op.attributes.get(WORKSPACE_OFFSETS)
     if not isinstance(planned, ArrayAttr):
         return [None] * len(op.results)
     numbers = [each.value.data for each in planned.data if isinstance(each, IntegerAttr)]
@@ -86,11 +86,11 @@ def _plan(func: FuncOp) -> None:
     offsets = {tensor.value: tensor.offset for tensor in tensors}
     for op in func.body.block.ops:
         if any(result in offsets for result in op.results):
-            op.attributes[OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
+            op.attributes[WORKSPACE_OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
     whole = max((tensor.offset + tensor.size for tensor in tensors), default=0)
     attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
     attributes[WORKSPACE] = IntegerAttr(whole, i64)
-    attributes[UNSHARED] = IntegerAttr(sum(tensor.size for tensor in tensors), i64)
+    attributes[UNSHARED_WORKSPACE] = IntegerAttr(sum(tensor.size for tensor in tensors), i64)
     func.func_attrs = DictionaryAttr(attributes)
 
 
@@ -98,7 +98,7 @@ def _tensors(func: FuncOp) -> list[_Tensor]:
     """The tensors of known size that calls compute and the function does not return."""
     ops = list(func.body.block.ops)
     position = {op: n for n, op in enumerate(ops)}
-    returned = set(func.returned)
+    returned = set(func.return_values)
     tensors: list[_Tensor] = []
     for n, op in enumerate(ops):
         if isinstance(op, CallOp | IfOp):

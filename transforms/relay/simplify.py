@@ -12,11 +12,11 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...core.dtypes import holds_int, int_range, parse_dtype
+from ...core.dtypes import int_range, parse_dtype, preserves_int
 from ...expressions.errors import TeError
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
 from ...operators.windows import paddings
-from .graphs import dropping_unused_arrays, erase, graphs, number_of, operator_at, replace
+from .graphs import drop_unused_arrays, erase, graphs_of, operator_at, replace, splat_number
 
 Rule: TypeAlias = "Callable[[OperatorOp, RelayBuilder], SSAValue | None]"
 """A rewrite rule: returns the replacement of an operator, or None if it does not apply. Unused insertions are erased.
@@ -48,8 +48,8 @@ class RelaySimplifyPass(ModulePass):
     name = "relay-simplify"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        with dropping_unused_arrays(op):
-            for func in graphs(op):
+        with drop_unused_arrays(op):
+            for func in graphs_of(op):
                 while _simplify(func):
                     pass
 
@@ -87,7 +87,7 @@ def _neutral(number: float, *indices: int) -> Rule:
 
     def rule(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
         for index in indices:
-            operand = number_of(op.args[index])
+            operand = splat_number(op.args[index])
             if operand is not None and operand == number and _is_exact(op, index, operand):
                 return op.args[1 - index]
         return None
@@ -112,7 +112,7 @@ _NEVER_NEGATIVE_ZERO = ("abs", "exp", "nn.relu", "sigmoid", "nn.softmax")
 def _involution(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     """Removes an operator that is its own inverse and is applied twice."""
     inner = operator_at(op.args[0], op.operator.name)
-    return inner.args[0] if inner is not None and inner.values == op.values else None
+    return inner.args[0] if inner is not None and inner.explicit_attributes == op.explicit_attributes else None
 
 
 def _idempotent(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
@@ -124,7 +124,7 @@ def _clip_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     inner = operator_at(op.args[0], "clip")
     if inner is None:
         return None
-    (a, b), (c, d) = ((each.value("a_min"), each.value("a_max")) for each in (inner, op))
+    (a, b), (c, d) = ((each.attribute_value("a_min"), each.attribute_value("a_max")) for each in (inner, op))
     if not (a <= b and c <= d and max(a, c) <= min(b, d)) or 0 in (a, b, c, d):  # signed zeros
         return None
     return build.operator("clip", inner.args[0], a_min=max(a, c), a_max=min(b, d))
@@ -132,7 +132,11 @@ def _clip_of_clip(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 def _relu_of_clip(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
     inner = operator_at(op.args[0], "clip")
-    return op.args[0] if inner is not None and 0 < inner.value("a_min") <= inner.value("a_max") else None
+    return (
+        op.args[0]
+        if inner is not None and 0 < inner.attribute_value("a_min") <= inner.attribute_value("a_max")
+        else None
+    )
 
 
 # Data types
@@ -144,9 +148,9 @@ def _holds(wide: str, narrow: str) -> bool:
     if wide == narrow or b.is_bool:
         return True
     if a.is_float and b.is_float:
-        return a.format.holds(b.format)
+        return a.format.represents(b.format)
     if a.is_float:
-        return b.is_int and all(holds_int(a, bound) for bound in int_range(b))
+        return b.is_int and all(preserves_int(a, bound) for bound in int_range(b))
     return a.is_int and b.is_int and (a.bits > b.bits and (a.kind == "int" or b.kind == "uint"))
 
 
@@ -170,7 +174,7 @@ def _same_type(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
 
 
 def _whole_slice(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    strides = op.value("strides")
+    strides = op.attribute_value("strides")
     return _same_type(op, build) if strides is None or min(strides, default=1) > 0 else None
 
 
@@ -180,7 +184,7 @@ def _only_one(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
 
 def _without_empty(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     """Concatenates only the tensors that have elements."""
-    axis = op.value("axis") % len(shape_of(op.args[0]))
+    axis = op.attribute_value("axis") % len(shape_of(op.args[0]))
     kept = [arg for arg in op.args if shape_of(arg)[axis] != 0]
     if not kept or len(kept) == len(op.args):
         return None
@@ -188,7 +192,7 @@ def _without_empty(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 
 def _order(op: OperatorOp) -> tuple[int, ...]:
-    rank, axes = len(shape_of(op.args[0])), op.value("axes")
+    rank, axes = len(shape_of(op.args[0])), op.attribute_value("axes")
     return tuple(reversed(range(rank))) if axes is None else tuple(axis % rank for axis in axes)
 
 
@@ -243,7 +247,9 @@ def _product_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | Non
         data = _transpose_operand(op.args[index])
         if data is not None:
             args = [data if n == index else arg for n, arg in enumerate(op.args)]
-            return build.operator(op.operator.name, *args, **{**op.values, flag: not op.value(flag)})
+            return build.operator(
+                op.operator.name, *args, **{**op.explicit_attributes, flag: not op.attribute_value(flag)}
+            )
     return None
 
 
@@ -251,7 +257,7 @@ def _dense_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     data, weight = op.args[0], _transpose_operand(op.args[1])
     if weight is None or len(shape_of(data)) != 2:
         return None
-    return build.operator("nn.matmul", data, weight, out_dtype=op.value("out_dtype"))
+    return build.operator("nn.matmul", data, weight, out_dtype=op.attribute_value("out_dtype"))
 
 
 # Padding
@@ -259,25 +265,25 @@ def _dense_of_transpose(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
 
 def _widths(op: OperatorOp) -> list[tuple[int, int]] | None:
     """The padding before and after each axis of a `nn.pad` by a constant; None for other modes or negative padding."""
-    widths = [(front, back) for front, back in op.value("pad_width")]
-    if op.value("pad_mode") != "constant" or any(n < 0 for pair in widths for n in pair):
+    widths = [(front, back) for front, back in op.attribute_value("pad_width")]
+    if op.attribute_value("pad_mode") != "constant" or any(n < 0 for pair in widths for n in pair):
         return None
     return widths
 
 
 def _pad_of_nothing(op: OperatorOp, _build: RelayBuilder) -> SSAValue | None:
-    return None if any(n for pair in op.value("pad_width") for n in pair) else op.args[0]
+    return None if any(n for pair in op.attribute_value("pad_width") for n in pair) else op.args[0]
 
 
 def _pad_of_pad(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
     inner = operator_at(op.args[0], "nn.pad")
-    if inner is None or repr(inner.value("pad_value")) != repr(op.value("pad_value")):
+    if inner is None or repr(inner.attribute_value("pad_value")) != repr(op.attribute_value("pad_value")):
         return None
     outer, around = _widths(op), _widths(inner)
     if outer is None or around is None:
         return None
     total = [(a + c, b + d) for (a, b), (c, d) in zip(around, outer, strict=True)]
-    return build.operator("nn.pad", inner.args[0], pad_width=total, pad_value=op.value("pad_value"))
+    return build.operator("nn.pad", inner.args[0], pad_width=total, pad_value=op.attribute_value("pad_value"))
 
 
 def _pad_into_window(kind: str, rank: int) -> Rule:
@@ -287,15 +293,15 @@ def _pad_into_window(kind: str, rank: int) -> Rule:
     def rule(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
         inner = operator_at(op.args[0], "nn.pad")
         widths = None if inner is None else _widths(inner)
-        if inner is None or widths is None or inner.value("pad_value") != (-inf if kind == "max" else 0):
+        if inner is None or widths is None or inner.attribute_value("pad_value") != (-inf if kind == "max" else 0):
             return None
-        layout: str = op.value("data_layout" if kind == "conv" else "layout")
+        layout: str = op.attribute_value("data_layout" if kind == "conv" else "layout")
         if any(any(pair) and letter not in letters for pair, letter in zip(widths, layout, strict=True)):
             return None
-        own = paddings(op.value("padding"), rank, op.operator.name)
-        values = dict[str, Any](op.values)
+        own = paddings(op.attribute_value("padding"), rank, op.operator.name)
+        values = dict[str, Any](op.explicit_attributes)
         if kind == "avg":
-            if any(n for pair in own for n in pair) and not op.value("count_include_pad"):
+            if any(n for pair in own for n in pair) and not op.attribute_value("count_include_pad"):
                 return None
             values["count_include_pad"] = True  # the zeros count as elements of the image
         more = [widths[layout.index(letter)] for letter in letters]

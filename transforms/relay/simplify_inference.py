@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import parse_dtype
 from ...operators.relay import OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
-from .graphs import graphs, replace
+from .graphs import graphs_of, replace
 
 
 class RelaySimplifyInferencePass(ModulePass):
@@ -45,7 +45,7 @@ class RelaySimplifyInferencePass(ModulePass):
     name = "relay-simplify-inference"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in graphs(op):
+        for func in graphs_of(op):
             for inner in [each for each in func.walk() if isinstance(each, OperatorOp)]:
                 if inner.operator.name == "nn.dropout":
                     replace(inner, inner.args)
@@ -59,18 +59,18 @@ def _normalize(op: OperatorOp) -> Sequence[SSAValue]:
     dtype, kind = dtype_of_tensor(op.args[0]), _wide(op.args[0])
     data, gamma, beta, mean, variance = op.args
     rank = len(shape_of(data))
-    trailing = rank - 1 - op.value("axis") % rank
+    trailing = rank - 1 - op.attribute_value("axis") % rank
 
     def along_axis(vector: SSAValue) -> SSAValue:
         """The vector, reshaped to broadcast along the axis of the data."""
         return builder.operator("expand_dims", vector, axis=1, num_newaxis=trailing) if trailing else vector
 
-    shifted = builder.operator("add", builder.cast(variance, kind), builder.number(op.value("epsilon"), kind))
+    shifted = builder.operator("add", builder.cast(variance, kind), builder.number(op.attribute_value("epsilon"), kind))
     scale = builder.operator("rsqrt", shifted)
-    if op.value("scale"):
+    if op.attribute_value("scale"):
         scale = builder.operator("multiply", builder.cast(gamma, kind), scale)
     shift = builder.operator("multiply", builder.cast(mean, kind), scale)
-    if op.value("center"):
+    if op.attribute_value("center"):
         shift = builder.operator("subtract", builder.cast(beta, kind), shift)
     else:
         shift = builder.operator("negative", shift)

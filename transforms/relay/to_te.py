@@ -6,12 +6,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
 from ...dialects import te, tir
 from ...operators.relay import FuncOp, OperatorOp
 from ..te.inline import inline_tensors
-from .graphs import graphs
+from .graphs import graphs_of
 from .kernels import kernel_of
 from .libraries import lower_function
 
@@ -62,14 +62,14 @@ class ConvertRelayToTePass(ModulePass):
 def _check(module: ModuleOp) -> None:
     """Raises UnsupportedError, naming all of them, for operators outside of primitive functions."""
     outside: dict[str, OperatorOp] = {}
-    for func in graphs(module):
+    for func in graphs_of(module):
         for op in func.walk():
             if isinstance(op, OperatorOp):
                 outside.setdefault(op.name, op)
     if outside:
         first = next(iter(outside.values()))
         raise UnsupportedError(
-            f"{where(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
+            f"{location_prefix(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
         )
 
 

@@ -10,11 +10,11 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.names import fresh_name
-from ...core.diagnostics import where
-from ...core.dtypes import type_of
+from ...core.diagnostics import location_prefix
+from ...core.dtypes import mlir_type
 from ...core.errors import UnsupportedError
 from ...dialects import tir
-from ...dialects.attributes import ABOUT_ARGUMENT, HOST, TIR_NOALIAS
+from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, TIR_NOALIAS
 from ...dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
@@ -28,8 +28,18 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var
-from ...expressions.write import Writer
-from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, Sizes, YieldOp, dtype_of_tensor, free_sizes, shape_of
+from ...expressions.write import ExpressionEmitter
+from ...operators.relay import (
+    CallOp,
+    ConstantOp,
+    FuncOp,
+    IfOp,
+    SizeScope,
+    YieldOp,
+    dtype_of_tensor,
+    free_sizes,
+    shape_of,
+)
 from .copy_results import uncomputed_operands
 from .plan_memory import offsets_of, workspace_of
 
@@ -63,7 +73,7 @@ class ConvertRelayToTirPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             if func.compiler is not None or func.primitive is not None:
-                raise UnsupportedError(f"{where(func)}function {func.sym_name.data} has not been lowered")
+                raise UnsupportedError(f"{location_prefix(func)}function {func.sym_name.data} has not been lowered")
             converted = _Host(func).convert()
             block = func.parent
             assert block is not None
@@ -78,7 +88,7 @@ class _Host:
     def __init__(self, func: FuncOp):
         self.source = func
         self.names: set[str] = set()
-        self.sizes = Sizes()
+        self.sizes = SizeScope()
         self.buffers: dict[SSAValue, SSAValue] = {}
 
     def convert(self) -> tir.FuncOp:
@@ -91,30 +101,32 @@ class _Host:
         params = [(fresh_name(name, self.names), _parameter_type(type)) for name, type in kinds]
         bytes_needed = workspace_of(source)
         if bytes_needed:
-            params.append((fresh_name("workspace", self.names), buffer_type(type_of("uint8"), [bytes_needed])))
-        attrs = {HOST: annotation_value(True), TIR_NOALIAS: annotation_value(True)}
+            params.append((fresh_name("workspace", self.names), buffer_type(mlir_type("uint8"), [bytes_needed])))
+        attrs = {HOST_FUNCTION: annotation_value(True), TIR_NOALIAS: annotation_value(True)}
         func = tir.FuncOp(source.sym_name.data, params, attrs=attrs)
         func.location = source.location
         self.builder = TirBuilder(func.body.block, source.location)
         self.workspace = func.body.block.args[-1] if bytes_needed else None
-        self.writer = Writer(self.builder, {}, {})
+        self.writer = ExpressionEmitter(self.builder, {}, {})
         for variable in self._variables(kinds):
-            symbol = self.builder.insert(SymbolOp(variable.name, type_of(variable.data_type)))
+            symbol = self.builder.insert(SymbolOp(variable.name, mlir_type(variable.data_type)))
             self.writer.known[variable] = symbol.result
         buffers = [
             self._parameter(name, type, argument)
             for (name, _), (_, type), argument in zip(params, kinds, func.body.block.args, strict=False)
         ]
         self._assert_limits()
-        inputs, count = [value for _, value in source.params], len(source.returned)
+        inputs, count = [value for _, value in source.params], len(source.return_values)
         self.buffers |= dict(zip(inputs, buffers, strict=False))
         named = dict(zip(arrays, buffers[len(inputs) :], strict=False))
         for op in source.walk():
             if uncomputed_operands(op):
-                raise UnsupportedError(f"{where(op)}{op.name} of what no call computes for it: relay-copy-results")
+                raise UnsupportedError(
+                    f"{location_prefix(op)}{op.name} of what no call computes for it: relay-copy-results"
+                )
             if isinstance(op, ConstantOp) and op.array_name is not None:
                 self.buffers[op.result] = named[op.array_name.data]
-        self._results(source.body.block, source.returned, buffers[len(buffers) - count :])
+        self._results(source.body.block, source.return_values, buffers[len(buffers) - count :])
         return func
 
     def _check_sizes(self, types: Sequence[Attribute]) -> None:
@@ -122,7 +134,7 @@ class _Host:
         if free:
             func = self.source
             raise UnsupportedError(
-                f"{where(func)}function {func.sym_name.data}: no parameter has the size {', '.join(free)} by itself"
+                f"{location_prefix(func)}function {func.sym_name.data}: no parameter has the size {', '.join(free)} by itself"
             )
 
     def _variables(self, kinds: Iterable[tuple[str, Attribute]]) -> Iterable[Var]:
@@ -135,7 +147,7 @@ class _Host:
         for limit in self.source.size_limits:
             size = self.writer.write(self.sizes(limit.size))
             holds = self.builder.binary("le" if limit.sign == "<=" else "ge", size, limit.number)
-            check = self.builder.insert(tir.AssertOp(holds, f"size {limit.size}: expected {limit.words}"))
+            check = self.builder.insert(tir.AssertOp(holds, f"size {limit.size}: expected {limit.requirement}"))
             check.attributes[ABOUT_ARGUMENT] = UnitAttr()
 
     # Buffers
@@ -143,7 +155,7 @@ class _Host:
     def _parameter(self, name: str, type: Attribute, argument: SSAValue) -> SSAValue:
         if not isinstance(argument.type, HandleType):
             return argument
-        element = type_of(dtype_of_tensor(type))
+        element = mlir_type(dtype_of_tensor(type))
         return self.builder.insert(MatchBufferOp(name, argument, element, self._shape(type))).buffer
 
     def _shape(self, type: Attribute) -> list[Mixed]:
@@ -151,7 +163,7 @@ class _Host:
 
     def _new(self, value: SSAValue, offset: int | None) -> SSAValue:
         """A buffer for a tensor: a view of the workspace at `offset`, or a new allocation."""
-        name, element = fresh_name(value.name_hint or "t", self.names), type_of(dtype_of_tensor(value))
+        name, element = fresh_name(value.name_hint or "t", self.names), mlir_type(dtype_of_tensor(value))
         if offset is None or self.workspace is None:
             return self.builder.insert(AllocBufferOp(name, element, self._shape(value.type))).buffer
         start = self.builder.insert(AddressOfOp(self.workspace, [self.builder.const(offset, "int32")])).pointer
@@ -206,4 +218,4 @@ def _parameter_type(type: Attribute) -> Attribute:
     """The type of a parameter: a buffer, or a handle if a size is dynamic."""
     shape = shape_of(type)
     known = [size for size in shape if isinstance(size, int)]
-    return buffer_type(type_of(dtype_of_tensor(type)), known) if len(known) == len(shape) else HandleType()
+    return buffer_type(mlir_type(dtype_of_tensor(type)), known) if len(known) == len(shape) else HandleType()

@@ -32,7 +32,7 @@ from ...dialects.tir import (
     TirBuilder,
     buffer_type,
 )
-from ...dialects.tir.tree import operands_from_outside, treeify
+from ...dialects.tir.tree import captured_operands, treeify
 
 
 class ConvertTeToTirPass(ModulePass):
@@ -395,7 +395,7 @@ def _guard(builder: TirBuilder, condition: SSAValue) -> IfOp:
         owner = todo.pop().owner
         if isinstance(owner, Operation) and owner not in needed and owner.parent is block:
             needed.add(owner)
-            todo += operands_from_outside(owner)
+            todo += captured_operands(owner)
     branch = builder.insert(IfOp(condition))
     for op in ops:
         if op not in needed:

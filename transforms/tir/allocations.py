@@ -10,12 +10,12 @@ from xdsl.rewriter import Rewriter
 from ...analysis.index import Analyzer
 from ...analysis.lifetime import is_fresh_in_each_iteration
 from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
-from ...dialects.tir.tree import start_of
+from ...dialects.tir.tree import insertion_point_before
 
 _LOOPS = ForOp | LaunchThreadOp | WhileOp
 
 
-def sink(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
+def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
     """Moves an allocation to the innermost region around its uses, and erases it if it has no uses.
 
     It moves into a loop only if each iteration reads only elements that the iteration has written. analyzer: an
@@ -35,7 +35,7 @@ def sink(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
         block = holders[end - 1][1]
         user = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
         alloc.detach()
-        Rewriter.insert_op(alloc, start_of(user))
+        Rewriter.insert_op(alloc, insertion_point_before(user))
 
 
 def _holders(alloc: AllocBufferOp, users: list[Operation]) -> Iterator[tuple[Operation, Block]]:

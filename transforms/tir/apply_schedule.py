@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from ...core.errors import PassError
 from ...schedule import Schedule, Trace
-from ...schedule.trace import schedule_of
+from ...schedule.trace import traces_in_module
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class ApplySchedulePass(ModulePass):
     seed: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        traces = schedule_of(op)
+        traces = traces_in_module(op)
         if not traces:
             return
         for trace in traces:

@@ -10,11 +10,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ...analysis.threads.atomics import is_atomic
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, axis_of, outermost
-from ...core.diagnostics import where
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, outermost_bound_loops, thread_axis_of
+from ...core.diagnostics import location_prefix
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
-from ...core.gpu import MOST_BLOCKS, MOST_THREADS, MOST_THREADS_IN_ALL, STATIC_SHARED_BYTES
+from ...core.gpu import MAX_BLOCK_DIMS, MAX_GRID_DIMS, MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES
 from ...dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
 
 
@@ -43,7 +43,7 @@ class TirCheckLaunchesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            for kernel in outermost(function, BLOCK_AXES):
+            for kernel in outermost_bound_loops(function, BLOCK_AXES):
                 _check_sizes(kernel)
                 _check_shared(kernel)
         for inner in op.walk():
@@ -57,21 +57,23 @@ def _check_sizes(kernel: Operation) -> None:
     threads: list[int] = []
     for op in launches:
         axis, extent, name = op.thread.data, op.mixed_extent, op.var_name.data
-        kind, most = ("threads", MOST_THREADS) if axis in THREAD_AXES else ("blocks", MOST_BLOCKS)
+        kind, most = ("threads", MAX_BLOCK_DIMS) if axis in THREAD_AXES else ("blocks", MAX_GRID_DIMS)
         limit = most[axis[-1]]
         if isinstance(extent, int):
             if extent > limit:
-                raise UnsupportedError(f'{where(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}')
+                raise UnsupportedError(
+                    f'{location_prefix(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}'
+                )
             if kind == "threads":
                 threads.append(extent)
         elif kind == "threads":
             raise UnsupportedError(
-                f'{where(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
+                f'{location_prefix(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
             )
-    if prod(threads) > MOST_THREADS_IN_ALL:
+    if prod(threads) > MAX_THREADS_PER_BLOCK:
         sizes = " * ".join(map(str, threads))
         raise UnsupportedError(
-            f"{where(kernel)}{sizes} = {prod(threads)} threads in a block, expected at most {MOST_THREADS_IN_ALL}"
+            f"{location_prefix(kernel)}{sizes} = {prod(threads)} threads in a block, expected at most {MAX_THREADS_PER_BLOCK}"
         )
 
 
@@ -83,25 +85,25 @@ def _check_shared(kernel: Operation) -> None:
             name = op.buffer_name.data
             extents = [n for n in op.mixed_shape if isinstance(n, int)]
             if len(extents) != len(op.mixed_shape):
-                raise UnsupportedError(f"{where(op)}the size of {name}, in shared memory, is not known")
+                raise UnsupportedError(f"{location_prefix(op)}the size of {name}, in shared memory, is not known")
             if scope == "shared":
                 sizes[name] = sizes.get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
     if (static := sum(sizes.values())) > STATIC_SHARED_BYTES:
         listed = ", ".join(f"{name}: {n}" for name, n in sizes.items())
         raise UnsupportedError(
-            f"{where(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
+            f"{location_prefix(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
         )
 
 
 def _check_is_on_device(op: Operation) -> None:
     """Raises UnsupportedError for accesses of the host to device memory."""
     parent = op.parent_op()
-    while parent is not None and not (isinstance(parent, LaunchThreadOp) and axis_of(parent) is not None):
+    while parent is not None and not (isinstance(parent, LaunchThreadOp) and thread_axis_of(parent) is not None):
         parent = parent.parent_op()
     if parent is None:
         done = "several elements are loaded" if isinstance(op, LoadOp) else "an element is stored"
         raise UnsupportedError(
-            f"{where(op)}{done} outside of loops bound to blockIdx or threadIdx, by the host, which does not reach the "
+            f"{location_prefix(op)}{done} outside of loops bound to blockIdx or threadIdx, by the host, which does not reach the "
             "memory of a GPU: did you forget to bind?"
         )
 

@@ -12,11 +12,11 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export
-from ...analysis.regions import Side, required_region, shape_sides, touched_box
+from ...analysis.regions import IndexRange, required_region, shape_sides, touched_box
 from ...core.dtypes import dtype_of
 from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
 from ...dialects.tir.tree import erase_if_dead
-from .allocations import sink
+from .allocations import sink_allocation
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class TirCompactBuffersPass(ModulePass):
                 users = [use.operation for use in alloc.buffer.uses]
                 if users and alloc.mixed_strides is None and all(isinstance(u, LoadOp | StoreOp) for u in users):
                     analyzer = Analyzer()
-                    sink(alloc, analyzer)
+                    sink_allocation(alloc, analyzer)
                     _compact(analyzer, alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
 
 
@@ -89,7 +89,7 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
     if sides == shape:
         return
     extents = [old if b is a else b.extent.const for old, a, b in zip(alloc.mixed_shape, shape, sides, strict=True)]
-    new = alloc.reshaped(extents, alloc.type.memory_space)
+    new = alloc.copy_with_shape(extents, alloc.type.memory_space)
     new.attributes.update(alloc.attributes)
     TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)
     for user in users:
@@ -103,7 +103,7 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
     alloc.erase()
 
 
-def _is_less(side: Side, whole: Side) -> bool:
+def _is_less(side: IndexRange, whole: IndexRange) -> bool:
     """Whether the extent of a side is a constant less than the extent of the buffer."""
     return not side.extent.terms and (bool(whole.extent.terms) or side.extent.const < whole.extent.const)
 

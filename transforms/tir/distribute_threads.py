@@ -16,21 +16,21 @@ from ...analysis.names import loop_name
 from ...analysis.threads.axes import (
     THREAD_AXES,
     BoundLoop,
-    axis_of,
+    bound_loop_range,
     is_thread_loop,
-    outermost,
-    range_of,
-    same_for_all_threads,
+    is_uniform_across_threads,
+    outermost_bound_loops,
     team_of,
     thread_axes_of,
+    thread_axis_of,
     written_memory,
 )
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
-from ...dialects.attributes import OF_THREADS
+from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
 from ...dialects.tir import (
     AccessOp,
     AllocateOp,
@@ -48,7 +48,7 @@ from ...dialects.tir import (
     TirBuilder,
     memory_space,
 )
-from ...dialects.tir.tree import erase_statement, following_ops, is_expression, is_pure_expression, treeify
+from ...dialects.tir.tree import erase_statement, following_ops, is_expression_op, is_pure_expression, treeify
 
 
 class TirDistributeThreadsPass(ModulePass):
@@ -94,7 +94,7 @@ class TirDistributeThreadsPass(ModulePass):
 
 def distribute_threads(function: FuncOp) -> None:
     """Gives each statement of a function its own loops over the threads of a block, in place."""
-    roots = list(outermost(function, THREAD_AXES))
+    roots = list(outermost_bound_loops(function, THREAD_AXES))
     if not roots:
         return
     treeify(function)
@@ -128,36 +128,36 @@ def _is_addressed_simply(buffer: SSAValue) -> bool:
 
 
 @dataclass
-class Expanded:
+class ExpandedBuffer:
     """A buffer with leading dimensions for thread axes, one for each of `axes`."""
 
     axes: tuple[str, ...]
     buffer: SSAValue
 
 
-def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, Expanded]:
+def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, ExpandedBuffer]:
     """Expands the private memory of threads that is allocated outside of the loops over threads."""
-    expanded: dict[SSAValue, Expanded] = {}
+    expanded: dict[SSAValue, ExpandedBuffer] = {}
     for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
         if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             raise UnsupportedError(
-                f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
+                f"{location_prefix(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
             )
         if axes or is_of_warp(alloc.buffer):
             extents: dict[str, Mixed] = {}
             for root in roots:
                 _add_extents(extents, root)
             mine = {axis: extent for axis, extent in extents.items() if axis in axes}
-            expanded[alloc.buffer] = expand(alloc, mine, InsertPoint.before(alloc), {})
+            expanded[alloc.buffer] = expand_buffer(alloc, mine, InsertPoint.before(alloc), {})
     return expanded
 
 
 def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
     for loop in [op for op in root.walk() if is_thread_loop(op)]:
-        axis = axis_of(loop)
+        axis = thread_axis_of(loop)
         assert axis is not None
-        known, end = extents.get(axis), _end(*range_of(loop))
+        known, end = extents.get(axis), _end(*bound_loop_range(loop))
         extents[axis] = max(known, end) if isinstance(known, int) and isinstance(end, int) else end
 
 
@@ -166,21 +166,23 @@ def _end(low: Mixed, extent: Mixed) -> Mixed:
     return low + extent if isinstance(low, int) and isinstance(extent, int) else extent
 
 
-def expand(
+def expand_buffer(
     alloc: AllocBufferOp, extents: dict[str, Mixed], point: InsertPoint, values: dict[SSAValue, SSAValue]
-) -> Expanded:
+) -> ExpandedBuffer:
     """Allocates a buffer with leading dimensions, one copy for each thread."""
     if alloc.mixed_strides is not None:
-        raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
+        raise UnsupportedError(
+            f"{location_prefix(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none"
+        )
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
     shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
     together = is_of_warp(alloc.buffer)
     space = memory_space("shared") if together else alloc.type.memory_space
-    new = alloc.reshaped([n if isinstance(n, int) else values.get(n, n) for n in shape], space)
+    new = alloc.copy_with_shape([n if isinstance(n, int) else values.get(n, n) for n in shape], space)
     if not together:
-        new.attributes[OF_THREADS] = ArrayAttr([StringAttr(axis) for axis in axes])
+        new.attributes[THREAD_AXES_OF_DIMENSIONS] = ArrayAttr([StringAttr(axis) for axis in axes])
     TirBuilder(point, alloc.location).insert(new)
-    return Expanded(axes, new.buffer)
+    return ExpandedBuffer(axes, new.buffer)
 
 
 # Distribution
@@ -218,7 +220,7 @@ class _Distributor:
     """
 
     root: BoundLoop
-    expanded: dict[SSAValue, Expanded]
+    expanded: dict[SSAValue, ExpandedBuffer]
     values: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     varying: dict[SSAValue, tuple[Operation, ...]] = field(default_factory=dict[SSAValue, tuple[Operation, ...]])
 
@@ -235,7 +237,7 @@ class _Distributor:
     def _statements(self, block: Block, context: _Context) -> None:
         pending: list[Operation] = []
         for op in block.ops:
-            if is_expression(op):
+            if is_expression_op(op):
                 pending.append(op)
                 continue
             if not op.results or self._is_plain_allocation(op, pending):
@@ -301,11 +303,11 @@ class _Distributor:
     def _threads(self, op: BoundLoop, pending: Sequence[Operation], context: _Context) -> None:
         if not self._is_uniform(pending, [*op.operands]):
             raise UnsupportedError(
-                f"{where(op)}the bounds of loop {loop_name(op)} differ between threads of {axis_of(op)}"
+                f"{location_prefix(op)}the bounds of loop {loop_name(op)} differ between threads of {thread_axis_of(op)}"
             )
         self._copy(pending, context.point)
-        low, extent = (self._map_mixed(n) for n in range_of(op))
-        axis = axis_of(op)
+        low, extent = (self._map_mixed(n) for n in bound_loop_range(op))
+        axis = thread_axis_of(op)
         assert axis is not None
         outer = next((t for t in context.team if t.axis == axis), None)
         if outer is None:
@@ -346,7 +348,7 @@ class _Distributor:
         _add_extents(extents, self.root)
         extents |= {t.axis: _end(*t.bounds) for t in context.team}
         extents = {axis: extent for axis, extent in extents.items() if axis in axes}
-        self.expanded[op.buffer] = expand(op, extents, context.point, self.values)
+        self.expanded[op.buffer] = expand_buffer(op, extents, context.point, self.values)
 
     # Statements of one thread
 
@@ -354,7 +356,7 @@ class _Distributor:
         """Copies ops that each thread executes by itself into loops over the threads."""
         for op in (inner for outer in ops for inner in outer.walk()):
             if is_barrier(op):
-                raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
+                raise UnsupportedError(f"{location_prefix(op)}threads wait for each other where not all of them come")
         values = dict(self.values)
         variables: dict[str, SSAValue] = {}
         point, location = context.point, ops[-1].location
@@ -371,7 +373,9 @@ class _Distributor:
             builder = TirBuilder(point, location)
             values[alias] = builder.cast(variables[axis], dtype_of(alias.type))
         for limit in context.limits:
-            guard = _guard(TirBuilder(point, location), values[limit.variable], *map(self._map_mixed, range_of(limit)))
+            guard = _guard(
+                TirBuilder(point, location), values[limit.variable], *map(self._map_mixed, bound_loop_range(limit))
+            )
             if guard is not None:
                 _insert(point, guard)
                 point = InsertPoint.at_end(guard.then.block)
@@ -416,7 +420,9 @@ class _Distributor:
 
     def _is_uniform(self, ops: Iterable[Operation], values: Sequence[SSAValue] = ()) -> bool:
         """Whether the results of `ops`, and `values`, are the same for all threads of a block."""
-        return all(same_for_all_threads(v, self._written) for v in (*(r for op in ops for r in op.results), *values))
+        return all(
+            is_uniform_across_threads(v, self._written) for v in (*(r for op in ops for r in op.results), *values)
+        )
 
     def _copy(self, ops: Iterable[Operation], point: InsertPoint) -> None:
         for op in ops:
@@ -465,5 +471,5 @@ def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> 
             return AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region])
         case _:
             raise UnsupportedError(
-                f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
+                f"{location_prefix(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
             )

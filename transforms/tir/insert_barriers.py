@@ -20,16 +20,16 @@ from ...analysis.dependence.model import Region
 from ...analysis.dependence.statements import Statement
 from ...analysis.names import memory_name
 from ...analysis.threads.atomics import is_read_in
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops, thread_axis_of
 from ...analysis.threads.barriers import SYNC
 from ...analysis.threads.shuffles import is_active_mask, is_shuffle
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
-from ...core.gpu import WARP
+from ...core.gpu import WARP_SIZE
 from ...dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
-from ...dialects.tir.tree import has_effect, is_expression, start_of
+from ...dialects.tir.tree import has_effect, insertion_point_before, is_expression_op
 from ...schedule.rewriting.nest import with_expressions
-from .launch_ops import extents_of
+from .launch_ops import launch_extents
 
 
 class TirInsertBarriersPass(ModulePass):
@@ -72,7 +72,7 @@ class TirInsertBarriersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            for kernel in list(outermost(function, BLOCK_AXES)):
+            for kernel in list(outermost_bound_loops(function, BLOCK_AXES)):
                 _Kernel(kernel).insert()
 
 
@@ -173,7 +173,7 @@ class _Kernel:
 
     def __init__(self, root: Operation):
         self.root = root
-        self.extents = extents_of([op for op in root.walk() if is_thread_loop(op)], root)
+        self.extents = launch_extents([op for op in root.walk() if is_thread_loop(op)], root)
         self.touches: dict[Operation, _Touches] = {}
         for statement in Region(root, of_one_thread=False).statements():
             op = statement.key if isinstance(statement.key, Operation) else statement.key.block
@@ -183,10 +183,10 @@ class _Kernel:
     def _frame(self, statement: Statement) -> _Frame:
         loops = statement.loops
         around = tuple(takewhile(lambda loop: not is_thread_loop(loop), loops))
-        positions = {axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
+        positions = {thread_axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
         threads = tuple(positions.get(axis) for axis in self.extents)
         is_partial = any(extent != 1 and axis not in positions for axis, extent in self.extents.items())
-        return _Frame(around, len(loops), threads, is_partial and not statement.written)
+        return _Frame(around, len(loops), threads, is_partial and not statement.written_memories)
 
     def insert(self) -> None:
         block = self.root.regions[0].block
@@ -199,10 +199,10 @@ class _Kernel:
     def _block(self, block: Block) -> _Walked:
         walked = _Walked({}, {}, False, {})
         for op in list(block.ops):
-            if is_expression(op):
+            if is_expression_op(op):
                 continue
             inside = self._inside(op)
-            self._wait(walked, inside, start_of(op))
+            self._wait(walked, inside, insertion_point_before(op))
             if isinstance(op, ForOp) and not is_thread_loop(op):
                 part = self._loop(op)
             elif isinstance(op, IfOp | AttrOp) and any(is_thread_loop(i) for i in op.walk()):
@@ -263,7 +263,7 @@ class _Kernel:
             if writes and reads and is_read_in(memory, op) and any(question.of(a, b) for question, a, b in pairs):
                 name = memory_name(memory)
                 raise UnsupportedError(
-                    f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
+                    f"{location_prefix(op)}a thread reads or adds to {name} what another one writes in one statement; a "
                     "reduction over threads needs an init, or rfactor, so that each has its own part"
                 )
 
@@ -312,7 +312,7 @@ class _Kernel:
             extent = self.extents.get(axis, 1)
             assert isinstance(extent, int)
             stride *= extent
-        return f"floor(({' + '.join(number)})/{WARP})"
+        return f"floor(({' + '.join(number)})/{WARP_SIZE})"
 
 
 @dataclass(frozen=True)
@@ -370,4 +370,4 @@ def _only_exchanges(statement: Statement) -> bool:
 def _only_launch(block: Block) -> Operation | None:
     """The launch of another block axis, if it is the only launch in a block."""
     ops: Sequence[Operation] = [op for op in block.ops if isinstance(op, LaunchThreadOp)]
-    return ops[0] if len(ops) == 1 and axis_of(ops[0]) in BLOCK_AXES else None
+    return ops[0] if len(ops) == 1 and thread_axis_of(ops[0]) in BLOCK_AXES else None

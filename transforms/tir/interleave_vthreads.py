@@ -12,12 +12,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
-from ...analysis.threads.axes import axis_of, same_axis_around
+from ...analysis.threads.axes import outer_loop_of_axis, thread_axis_of
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
 from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
-from ...dialects.tir.tree import has_effect, is_expression, treeify
+from ...dialects.tir.tree import has_effect, is_expression_op, treeify
 from .launch_ops import replace_loop
 
 _MOST_COPIES = 16
@@ -67,14 +67,14 @@ class TirInterleaveVthreadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in reversed([o for o in op.walk() if isinstance(o, ForOp) and _is_vthread(o)]):  # inner ones first
-            if same_axis_around(loop) is None:
+            if outer_loop_of_axis(loop) is None:
                 divided = _use_outer(loop)
                 if self.serial or not _interleave(loop, divided):
                     loop.kind, loop.thread = StringAttr("serial"), None
 
 
 def _is_vthread(op: Operation) -> bool:
-    return (axis_of(op) or "").startswith(("vthread", "cthread"))
+    return (thread_axis_of(op) or "").startswith(("vthread", "cthread"))
 
 
 def _use_outer(loop: ForOp) -> set[SSAValue | None]:
@@ -82,7 +82,11 @@ def _use_outer(loop: ForOp) -> set[SSAValue | None]:
 
     Returns the memory that these loops store to: its elements are divided among the virtual threads.
     """
-    inner = [op for op in loop.walk() if op is not loop and isinstance(op, ForOp) and axis_of(op) == axis_of(loop)]
+    inner = [
+        op
+        for op in loop.walk()
+        if op is not loop and isinstance(op, ForOp) and thread_axis_of(op) == thread_axis_of(loop)
+    ]
     divided = {memory_of(op.buffer) for each in inner for op in each.walk() if isinstance(op, StoreOp)}
     for each in reversed(inner):
         replace_loop(each, loop.variable, loop.mixed_bounds[1])
@@ -172,7 +176,7 @@ def _can_be_several(alloc: AllocBufferOp) -> bool:
 
 def _expand(alloc: AllocBufferOp, variable: SSAValue, extent: int) -> None:
     """Gives a buffer a leading dimension for virtual threads, and each access the current virtual thread as index."""
-    new = alloc.reshaped([extent, *alloc.mixed_shape], alloc.type.memory_space)
+    new = alloc.copy_with_shape([extent, *alloc.mixed_shape], alloc.type.memory_space)
     new.memory = alloc.memory
     new.attributes.update(alloc.attributes)
     TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)
@@ -207,7 +211,7 @@ class _Writer:
     def block(self, block: Block) -> None:
         pending: list[Operation] = []
         for op in list(block.ops):
-            if is_expression(op):
+            if is_expression_op(op):
                 pending.append(op)
                 continue
             if op.results and not isinstance(op, AllocBufferOp) and self._names(pending, op):

@@ -15,18 +15,18 @@ from ...analysis.threads.axes import (
     BLOCK_AXES,
     THREAD_AXES,
     BoundLoop,
-    axis_of,
+    bound_loop_range,
     is_block_loop,
-    outermost,
-    range_of,
+    outermost_bound_loops,
     team_of,
     thread_axes_of,
+    thread_axis_of,
 )
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
 from ...dialects.tir.tree import is_pure_expression
-from .launch_ops import extents_of, launch, replace_loop
+from .launch_ops import build_launches, launch_extents, replace_loop
 
 
 class TirLaunchBlocksPass(ModulePass):
@@ -61,17 +61,17 @@ class TirLaunchBlocksPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            for root in list(outermost(function, (*BLOCK_AXES, *THREAD_AXES))):
+            for root in list(outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES))):
                 _launch(root)
 
 
 def _launch(root: BoundLoop) -> None:
     loops = [op for op in root.walk() if is_block_loop(op)]
     for loop in loops:
-        for number in range_of(loop):
+        for number in bound_loop_range(loop):
             if isinstance(number, SSAValue):
                 _hoist(number, root)
-    extents = extents_of(loops, root)
+    extents = launch_extents(loops, root)
     _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
     if not loops:
         one = LaunchThreadOp("bx", BLOCK_AXES[0], 1, i32)
@@ -79,12 +79,12 @@ def _launch(root: BoundLoop) -> None:
         Rewriter.insert_op(one, InsertPoint.before(root))
         launches = [one]
     else:
-        launches = launch(tuple(reversed(BLOCK_AXES)), extents, loops, InsertPoint.before(root))
+        launches = build_launches(tuple(reversed(BLOCK_AXES)), extents, loops, InsertPoint.before(root))
     root.detach()
     launches[-1].body.block.add_op(root)
     variables = {op.thread.data: op.variable for op in launches}
     for loop in loops:
-        axis = axis_of(loop) or ""
+        axis = thread_axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
     for alloc in [op for op in launches[0].walk() if isinstance(op, AllocBufferOp)]:
         if alloc.type.memory_space == NoneAttr() and team_of(alloc) is None and not thread_axes_of(alloc.buffer):
@@ -95,7 +95,9 @@ def _share(alloc: AllocBufferOp) -> None:
     """Changes the scope of memory common to the threads of a block to shared."""
     if not all(isinstance(use.operation, LoadOp | StoreOp) for use in alloc.buffer.uses):
         name = alloc.buffer_name.data
-        raise UnsupportedError(f'{where(alloc)}the threads of a block share {name}: expected it in scope "shared"')
+        raise UnsupportedError(
+            f'{location_prefix(alloc)}the threads of a block share {name}: expected it in scope "shared"'
+        )
     type = alloc.type
     shared = MemRefType(type.element_type, type.shape, type.layout, memory_space("shared"))
     Rewriter.replace_value_with_new_type(alloc.buffer, shared)
@@ -122,7 +124,7 @@ def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
             missing = sorted(axes - set(_axes_around(op)))
             if missing:
                 raise UnsupportedError(
-                    f"{where(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
+                    f"{location_prefix(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
                 )
 
 
@@ -130,5 +132,5 @@ def _axes_around(op: Operation) -> Iterator[str]:
     parent = op.parent_op()
     while parent is not None:
         if isinstance(parent, ForOp | LaunchThreadOp):
-            yield axis_of(parent) or ""
+            yield thread_axis_of(parent) or ""
         parent = parent.parent_op()

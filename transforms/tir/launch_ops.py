@@ -8,27 +8,27 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.names import loop_name
-from ...analysis.threads.axes import BoundLoop, axis_of, range_of
-from ...core.diagnostics import where
+from ...analysis.threads.axes import BoundLoop, bound_loop_range, thread_axis_of
+from ...core.diagnostics import location_prefix
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...dialects.tir import IfOp, LaunchThreadOp, Mixed, TirBuilder
 
 
-def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed]:
+def launch_extents(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed]:
     """The number of blocks or threads that a kernel needs along each axis of `loops`: the maximum over the loops.
 
     Raises UnsupportedError for a number that is computed in the kernel, and for two numbers not known to be equal.
     """
     extents: dict[str, Mixed] = {}
     for loop in loops:
-        axis = axis_of(loop)
+        axis = thread_axis_of(loop)
         assert axis is not None
-        low, extent = range_of(loop)
+        low, extent = bound_loop_range(loop)
         for number in (low, extent):
             if isinstance(number, SSAValue) and kernel.is_ancestor(number.owner):
                 raise UnsupportedError(
-                    f"{where(loop)}the kernel computes the bounds of {loop_name(loop)}, bound to {axis}"
+                    f"{location_prefix(loop)}the kernel computes the bounds of {loop_name(loop)}, bound to {axis}"
                 )
         end = low + extent if isinstance(low, int) and isinstance(extent, int) else extent
         known = extents.setdefault(axis, end)
@@ -36,19 +36,19 @@ def extents_of(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, Mixed
             extents[axis] = max(known, end)
         elif known is not end or low != 0:
             raise UnsupportedError(
-                f"{where(loop)}loop {loop_name(loop)} is bound to {axis} as another one is, whose extent is not known "
+                f"{location_prefix(loop)}loop {loop_name(loop)} is bound to {axis} as another one is, whose extent is not known "
                 "to be the same"
             )
     return extents
 
 
-def launch(
+def build_launches(
     axes: Sequence[str], extents: dict[str, Mixed], like: Sequence[BoundLoop], point: InsertPoint
 ) -> list[LaunchThreadOp]:
     """Builds nested launches over some axes, the first axis outermost, with the names of loops over these axes."""
     launches: list[LaunchThreadOp] = []
     for axis in axes:
-        first = next((loop for loop in like if axis_of(loop) == axis), None)
+        first = next((loop for loop in like if thread_axis_of(loop) == axis), None)
         if first is None:
             continue
         op = LaunchThreadOp(loop_name(first), axis, extents[axis], first.variable.type)
@@ -62,7 +62,7 @@ def launch(
 
 def replace_loop(loop: BoundLoop, variable: SSAValue, extent: Mixed) -> None:
     """Replaces a loop by its body for the current thread or block: `variable`, of `extent`."""
-    low, mine = range_of(loop)
+    low, mine = bound_loop_range(loop)
     builder = TirBuilder(InsertPoint.before(loop), loop.location)
     value = builder.cast(variable, dtype_of(loop.variable.type))
     if low == 0 and (mine is extent or mine == extent):

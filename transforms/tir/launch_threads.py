@@ -10,16 +10,16 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, axis_of, is_thread_loop, outermost
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops, thread_axis_of
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import LOCAL, is_local, memory_of
-from ...analysis.threads.shuffles import check_all_come, is_shuffle
-from ...core.diagnostics import where
+from ...analysis.threads.shuffles import check_convergence, is_shuffle
+from ...core.diagnostics import location_prefix
 from ...core.errors import UnsupportedError
-from ...dialects.attributes import OF_THREADS
+from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
 from ...dialects.tir import AllocBufferOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
-from ...dialects.tir.tree import erase_if_dead, is_expression, start_of
-from .launch_ops import extents_of, launch, replace_loop
+from ...dialects.tir.tree import erase_if_dead, insertion_point_before, is_expression_op
+from .launch_ops import build_launches, launch_extents, replace_loop
 
 
 class TirLaunchThreadsPass(ModulePass):
@@ -61,21 +61,23 @@ class TirLaunchThreadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            for kernel in list(outermost(function, BLOCK_AXES)):
+            for kernel in list(outermost_bound_loops(function, BLOCK_AXES)):
                 _launch(kernel)
 
 
 def _launch(kernel: Operation) -> None:
     inner = kernel
-    while (deeper := next((op for op in inner.regions[0].block.ops if axis_of(op) in BLOCK_AXES), None)) is not None:
+    while (
+        deeper := next((op for op in inner.regions[0].block.ops if thread_axis_of(op) in BLOCK_AXES), None)
+    ) is not None:
         inner = deeper
     block = inner.regions[0].block
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
-    extents = extents_of(loops, inner)
+    extents = launch_extents(loops, inner)
     for op in [op for op in kernel.walk() if is_shuffle(op)]:
-        check_all_come(op, extents)
+        check_convergence(op, extents)
     ops = list(block.ops)
-    launches = launch(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
+    launches = build_launches(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
     body = launches[-1].body.block if launches else block
     for op in ops if launches else ():
         op.detach()
@@ -85,7 +87,7 @@ def _launch(kernel: Operation) -> None:
     for leaf in list(_leaves(body)):
         _guard_by_first_threads(leaf, several)
     for loop in loops:
-        axis = axis_of(loop) or ""
+        axis = thread_axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
     for alloc in _allocations(kernel):
         _move_allocation(alloc, kernel, block, body)
@@ -102,7 +104,7 @@ def _leaves(block: Block) -> Iterator[Operation]:
         elif any(is_thread_loop(inner) for inner in op.walk()):
             for region in op.regions:
                 yield from _leaves(region.block)
-        elif not is_expression(op) and not op.results and not is_barrier(op):
+        elif not is_expression_op(op) and not op.results and not is_barrier(op):
             yield op
 
 
@@ -110,7 +112,7 @@ def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) 
     """Guards a statement with effects that other threads see, so that the first thread of each axis without a loop
     executes it.
     """
-    mine = {axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
+    mine = {thread_axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
     missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
     private, seen = _writes(leaf)
     for alloc in private:
@@ -118,16 +120,16 @@ def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) 
             axes = ", ".join(sorted(str(axis) for axis in mine - set(_axes_of(alloc))))
             name = alloc.buffer_name.data
             raise UnsupportedError(
-                f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
+                f"{location_prefix(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
                 'expected it in scope "shared"'
             )
     if not missing or not seen:
         return
     if private:
         raise UnsupportedError(
-            f"{where(leaf)}one statement for all of {', '.join(missing)} writes memory of threads and other"
+            f"{location_prefix(leaf)}one statement for all of {', '.join(missing)} writes memory of threads and other"
         )
-    builder = TirBuilder(start_of(leaf), leaf.location)
+    builder = TirBuilder(insertion_point_before(leaf), leaf.location)
     first = [builder.binary("eq", variable, 0) for variable in missing.values()]
     condition = first[0]
     for other in first[1:]:
@@ -149,11 +151,13 @@ def _writes(leaf: Operation) -> tuple[list[AllocBufferOp], bool]:
         if isinstance(op, StoreOp):
             memory = memory_of(op.buffer)
             alloc = None if memory is None else memory.owner
-            if isinstance(alloc, AllocBufferOp) and (OF_THREADS in alloc.attributes or is_local(alloc.buffer)):
+            if isinstance(alloc, AllocBufferOp) and (
+                THREAD_AXES_OF_DIMENSIONS in alloc.attributes or is_local(alloc.buffer)
+            ):
                 private[alloc] = None
             elif not (isinstance(alloc, Operation) and leaf.is_ancestor(alloc)):
                 seen = True
-        elif not op.regions and not is_expression(op) and not op.results:
+        elif not op.regions and not is_expression_op(op) and not op.results:
             seen = True
     return list(private), seen
 
@@ -168,13 +172,13 @@ def _allocations(kernel: Operation) -> list[AllocBufferOp]:
         for value in (*op.operands, *op.results):
             if isinstance(alloc := value.owner, AllocBufferOp) and alloc.type.memory_space != NoneAttr():
                 allocs[alloc] = None
-            elif isinstance(alloc, AllocBufferOp) and OF_THREADS in alloc.attributes:
+            elif isinstance(alloc, AllocBufferOp) and THREAD_AXES_OF_DIMENSIONS in alloc.attributes:
                 allocs[alloc] = None
     return list(allocs)
 
 
 def _axes_of(alloc: AllocBufferOp) -> list[str]:
-    axes = alloc.attributes.get(OF_THREADS, ArrayAttr[StringAttr]([]))
+    axes = alloc.attributes.get(THREAD_AXES_OF_DIMENSIONS, ArrayAttr[StringAttr]([]))
     assert isinstance(axes, ArrayAttr)
     return [axis.data for axis in axes]  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportAttributeAccessIssue]
 
@@ -184,16 +188,16 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
     name = alloc.buffer_name.data
     if not all(kernel.is_ancestor(use.operation) for use in alloc.buffer.uses):
         raise UnsupportedError(
-            f"{where(alloc)}{name} is used in several kernels, or outside, which do not see the same memory"
+            f"{location_prefix(alloc)}{name} is used in several kernels, or outside, which do not see the same memory"
         )
     if any(kernel.is_ancestor(value.owner) for value in alloc.operands):
-        raise UnsupportedError(f"{where(alloc)}the kernel computes the size of {name}")
+        raise UnsupportedError(f"{location_prefix(alloc)}the kernel computes the size of {name}")
     axes = _axes_of(alloc)
-    if OF_THREADS not in alloc.attributes and not is_local(alloc.buffer):
+    if THREAD_AXES_OF_DIMENSIONS not in alloc.attributes and not is_local(alloc.buffer):
         alloc.detach()
         Rewriter.insert_op(alloc, InsertPoint.at_start(block))
         return
-    new = alloc.reshaped(alloc.mixed_shape[len(axes) :], memory_space(LOCAL))
+    new = alloc.copy_with_shape(alloc.mixed_shape[len(axes) :], memory_space(LOCAL))
     new.location = alloc.location
     Rewriter.insert_op(new, InsertPoint.at_start(body))
     for user in [use.operation for use in alloc.buffer.uses]:
@@ -205,7 +209,7 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
                 other = StoreOp(user.value, new.buffer, user.indices[len(axes) :])
             case _:
                 raise UnsupportedError(
-                    f"{where(user)}{user.name} of memory of a thread, which can only be loaded and stored"
+                    f"{location_prefix(user)}{user.name} of memory of a thread, which can only be loaded and stored"
                 )
         other.location = user.location
         other.attributes.update(user.attributes)

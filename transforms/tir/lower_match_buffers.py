@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...core.diagnostics import unsupported, where
+from ...core.diagnostics import location_prefix, unsupported_op_error
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
 from ...dialects.tir import (
@@ -34,7 +34,7 @@ from ...dialects.tir import (
     TirBuilder,
     constant_value,
 )
-from ...dialects.tir.describe import describe
+from ...dialects.tir.describe import format_index
 
 
 class TirLowerMatchBuffersPass(ModulePass):
@@ -91,7 +91,9 @@ class _Lowering:
     def _check_dropped(self) -> None:
         if self.dropped < 0 or any(extent != 1 for _, extent in self.region[: self.dropped]):
             rank = self.op.type.get_num_dims()
-            raise PassError(f"{where(self.op)}{self.name}: the box has {len(self.region)} dimensions, expected {rank}")
+            raise PassError(
+                f"{location_prefix(self.op)}{self.name}: the box has {len(self.region)} dimensions, expected {rank}"
+            )
 
     def _resolve_shape(self) -> None:
         for n, (_, extent) in enumerate(self.region[self.dropped :]):
@@ -122,9 +124,9 @@ class _Lowering:
         if declared is actual or (a is not None and a == b):
             return
         if a is not None and b is not None:
-            raise PassError(f"{where(self.op)}{self.name}: {what} is {b}, expected {a}")
+            raise PassError(f"{location_prefix(self.op)}{self.name}: {what} is {b}, expected {a}")
         condition = self.builder.binary("eq", self._value(actual), self._value(declared))
-        text = declared if isinstance(declared, int) else describe(declared)
+        text = declared if isinstance(declared, int) else format_index(declared)
         self.builder.insert(AssertOp(condition, f"{self.name}: {what} must be {text}"))
 
     def _value(self, number: Mixed) -> SSAValue:
@@ -211,7 +213,7 @@ class _Lowering:
                 self._pass(builder, user)
                 return
             case _:
-                raise unsupported(user, f"{self.name} is a box of a buffer, which cannot be used here")
+                raise unsupported_op_error(user, f"{self.name} is a box of a buffer, which cannot be used here")
         user.detach()
         user.erase()
 
@@ -250,7 +252,7 @@ class _Lowering:
         strides = self.op.mixed_strides
         if strides is None and not self._is_contiguous():
             if isinstance(user, CallOp):
-                raise unsupported(user, f"{self.name} is not contiguous, give the strides it is to have")
+                raise unsupported_op_error(user, f"{self.name} is not contiguous, give the strides it is to have")
             strides = self._source_strides()[self.dropped :]
         declared = DeclBufferOp(
             self.name,

@@ -16,18 +16,18 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.index import Analyzer, export
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from ...analysis.scopes import ancestors
-from ...analysis.threads.axes import BLOCK_AXES, axis_of
+from ...analysis.threads.axes import BLOCK_AXES, thread_axis_of
 from ...analysis.threads.memories import LOCAL
 from ...analysis.threads.reductions import (
     ThreadReduction,
-    lanes_of,
     thread_reduction,
+    warp_lanes_of,
 )
 from ...analysis.threads.shuffles import shuffle_down
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
 from ...dialects.tir.tree import treeify
-from ...schedule.rewriting.init_nests import InitPlan, plan_result, take_out_init
-from ...schedule.rewriting.nest import builder_in_front, function_of, renew_accesses, with_expressions
+from ...schedule.rewriting.init_nests import InitPlan, build_init_nest, plan_result
+from ...schedule.rewriting.nest import builder_before_expressions, function_of, renew_accesses, with_expressions
 
 Values: TypeAlias = Mapping[SSAValue, SSAValue]
 """{ loop variable -> its replacement in a copy of the loop }."""
@@ -112,7 +112,7 @@ class _Lowering:
     def write(self) -> None:
         plan = plan_result(self.reduction)
         self._open_kernel()
-        self.lanes = lanes_of(self.reduction)
+        self.lanes = warp_lanes_of(self.reduction)
         self._allocate()
         self._start()
         self._add_up(plan)
@@ -122,10 +122,10 @@ class _Lowering:
 
     def _open_kernel(self) -> None:
         """Nests a reduction outside of all kernels in a kernel of one block."""
-        position = self.reduction.place
-        if any(axis_of(op) is not None for op in ancestors(position)):
+        position = self.reduction.outermost_loop
+        if any(thread_axis_of(op) is not None for op in ancestors(position)):
             return
-        builder = builder_in_front(position)
+        builder = builder_before_expressions(position)
         kernel = builder.insert(ForOp("bx", 0, 1, i32, kind="thread_binding", thread=BLOCK_AXES[0]))
         for op in with_expressions(position):
             op.detach()
@@ -134,7 +134,7 @@ class _Lowering:
     def _allocate(self) -> None:
         rows = [_extent(loop) for loop in self.reduction.rows]
         teams = [_low(loop) + _extent(loop) for loop in self.reduction.team]
-        builder, function = builder_in_front(self.reduction.place), function_of(self.block)
+        builder, function = builder_before_expressions(self.reduction.outermost_loop), function_of(self.block)
 
         def allocate(buffer: SSAValue, what: str, shape: Sequence[int], scope: str) -> SSAValue:
             name = fresh_buffer_name(function, f"{buffer_name(buffer)}_{what}")
@@ -175,11 +175,11 @@ class _Lowering:
         the outermost loop.
         """
         rows = self.reduction.rows
-        threads = [loop for loop in self.reduction.chain if axis_of(loop) is not None]
+        threads = [loop for loop in self.reduction.chain if thread_axis_of(loop) is not None]
         known: dict[SSAValue, SSAValue] = {}
         loops: list[ForOp] = []
         for loop in (*rows, *threads):
-            thread = axis_of(loop)
+            thread = thread_axis_of(loop)
             low, extent, type = _low(loop), _extent(loop), loop.variable.type
             kind = "serial" if thread is None else "thread_binding"
             loops.append(builder.insert(ForOp(loop_name(loop), low, extent, type, kind=kind, thread=thread)))
@@ -188,7 +188,7 @@ class _Lowering:
         return builder, known, loops[0]
 
     def _start(self) -> None:
-        builder, known, _ = self._nest(builder_in_front(self.reduction.place))
+        builder, known, _ = self._nest(builder_before_expressions(self.reduction.outermost_loop))
         for part, number, a in zip(self.parts, self.reduction.reducer.identity(), self.accumulators, strict=True):
             builder.store(builder.const(number, a.dtype), part, self._private_index(builder, known))
 
@@ -212,7 +212,7 @@ class _Lowering:
 
     def _add_up(self, plan: InitPlan) -> None:
         """Emits the tree over the threads after the reduction, and the store of the result."""
-        position = self.reduction.place
+        position = self.reduction.outermost_loop
         builder, known, nest = self._nest(TirBuilder(InsertPoint.after(position), self.block.location))
         if self.lanes.count > 1:
             self._add_up_lanes(builder, known)
@@ -304,7 +304,7 @@ class _Lowering:
     def _write_result(self, plan: InitPlan, behind: ForOp) -> None:
         """Moves the init after the tree, where it stores its value combined with the result of the threads."""
         name = fresh_block_name(function_of(self.block), f"{block_name(self.block)}_result")
-        taken = take_out_init(plan, name)
+        taken = build_init_nest(plan, name)
         point = InsertPoint.after(behind)
         for op in with_expressions(taken.outermost):
             op.detach()

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from ...analysis.index import Analyzer
 from ...core.dtypes import dtype_of
 from ...dialects.tir import AllocateOp, AllocBufferOp, CallExternOp, CallOp, FuncOp, HandleType, constant_value
-from .allocations import sink
+from .allocations import sink_allocation
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TirPlanAllocationsPass(ModulePass):
         for function in functions.values():
             for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
                 if not self.launches or alloc.type.memory_space == NoneAttr():
-                    sink(alloc, analyzer)
+                    sink_allocation(alloc, analyzer)
             self._decide(function, 0 if _is_recursive(function, functions) else self.max_stack_bytes)
 
     def _decide(self, function: FuncOp, room: int) -> None:

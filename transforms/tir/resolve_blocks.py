@@ -8,9 +8,9 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.threads.axes import axis_of
+from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import memory_of
-from ...dialects.attributes import ALIGNED, BLOCK
+from ...dialects.attributes import ALIGNED_STRIDES, BLOCK_NAME
 from ...dialects.tir import (
     AllocBufferOp,
     AttrOp,
@@ -73,7 +73,7 @@ class TirResolveBlocksPass(ModulePass):
         for function in op.body.block.ops:
             # Outer blocks come first, so nested blocks are resolved at their new position.
             blocks = [b for b in function.walk() if isinstance(b, BlockOp)]
-            if any(axis_of(inner) is not None for inner in function.walk()):
+            if any(thread_axis_of(inner) is not None for inner in function.walk()):
                 for block in blocks:
                     _name_statements(block)
             for block in blocks:
@@ -84,7 +84,7 @@ def _name_statements(block: BlockOp) -> None:
     """Records the name of a block on its statements, except statements that contain other blocks."""
     for op in block.walk():
         if isinstance(op, _STATEMENTS) and not any(isinstance(inner, BlockOp) for inner in op.walk()):
-            op.attributes[BLOCK] = block.block_name
+            op.attributes[BLOCK_NAME] = block.block_name
 
 
 def _resolve(op: BlockOp) -> None:
@@ -123,7 +123,9 @@ def _record_alignments(op: BlockOp) -> None:
                 rank = memory.owner.type.get_num_dims()
                 alignments_of.setdefault(memory.owner, []).append((rank - axis, factor, offset))
     for alloc, alignments in alignments_of.items():
-        alloc.attributes[ALIGNED] = ArrayAttr([ArrayAttr([IntegerAttr(n, i32) for n in row]) for row in alignments])
+        alloc.attributes[ALIGNED_STRIDES] = ArrayAttr(
+            [ArrayAttr([IntegerAttr(n, i32) for n in row]) for row in alignments]
+        )
 
 
 def _resolve_init(init: InitOp, axes: list[Axis]) -> None:

@@ -12,8 +12,8 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer
-from ...dialects.attributes import KERNEL
-from ...dialects.te.base import AXIS_KINDS
+from ...dialects.attributes import GRAPH_KERNEL
+from ...dialects.te.base import COMPUTE_AXIS_KINDS
 from ...dialects.tir import BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp
 from ...dialects.tir.base import DYNAMIC
 from ...schedule import Schedule
@@ -66,7 +66,7 @@ class TirScheduleKernelsPass(ModulePass):
     name = "tir-schedule-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(KERNEL) is not None]:
+        for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(GRAPH_KERNEL) is not None]:
             plans = [plan for block in func.walk() if isinstance(block, BlockOp) and (plan := _plan(block)) is not None]
             if plans:
                 copy = _schedule(func, plans)
@@ -100,7 +100,7 @@ def _plan(block: BlockOp) -> _Plan | None:
     if not any(isinstance(op, InitOp) for op in block.body.block.ops):
         return None
     kinds = [axis.kind for axis in axes]
-    if any(axis.low != 0 for axis in axes) or not set(kinds) <= set(AXIS_KINDS):
+    if any(axis.low != 0 for axis in axes) or not set(kinds) <= set(COMPUTE_AXIS_KINDS):
         return None
     if not all(_is_loop(axis.binding) for axis in axes):
         return None

@@ -35,7 +35,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.fold import fold
 from ...dialects.tir.static import drop_predicate, make_static
-from ...dialects.tir.tree import erase_if_dead, erase_statement, evaluate_unused, has_effect, is_expression, treeify
+from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, insert_evaluate, is_expression_op, treeify
 
 _BOOL = DType("bool", 1)
 _CONSTANTS = (arith.ConstantOp, ConstOp)
@@ -119,7 +119,7 @@ class _Simplifier:
     def op(self, op: Operation) -> None:
         if type(op) in _CONSTANTS:
             return
-        if is_expression(op) and self.expression(op):
+        if is_expression_op(op) and self.expression(op):
             return
         self.roots(op)
         handler = _HANDLERS.get(type(op))
@@ -196,7 +196,7 @@ class _Simplifier:
                 self.block(region.block)
 
     def loop(self, op: ForOp) -> None:
-        make_static(op, self.known)
+        make_static(op, self.constant_or_value)
         low, extent, step = op.mixed_bounds
         if op.kind.data != "thread_binding":
             least, most = self.analyzer.bounds(self.analyzer.exact(extent))
@@ -222,7 +222,7 @@ class _Simplifier:
         self.ops(_inline(op.body.block, op))
         erase_statement(op)
 
-    def known(self, value: Mixed) -> Mixed:
+    def constant_or_value(self, value: Mixed) -> Mixed:
         """The constant that a value equals, else the value. Loop variables are kept even with one value only."""
         number = None if isinstance(value, BlockArgument) else self.analyzer.number(value)
         return value if number is None else number
@@ -236,17 +236,17 @@ class _Simplifier:
                 return
             if known:
                 drop_predicate(op)
-        make_static(op, self.known)
+        make_static(op, self.constant_or_value)
         if op.predicate is None:
             self.block(op.body.block)
         else:
             self.regions(op)
 
     def access(self, op: AccessOp) -> None:
-        make_static(op, self.known)
+        make_static(op, self.constant_or_value)
 
     def launch(self, op: LaunchThreadOp) -> None:
-        make_static(op, self.known)
+        make_static(op, self.constant_or_value)
         extent = op.mixed_extent
         if isinstance(extent, int) and extent <= 0:
             erase_statement(op)
@@ -324,8 +324,8 @@ def _erase_dead(func: FuncOp) -> None:
         if _is_dead(op):
             op.detach()
             op.erase()
-        elif is_expression(op) and op.results[0].first_use is None:  # has an effect, but no statement
-            evaluate_unused(op)
+        elif is_expression_op(op) and op.results[0].first_use is None:  # has an effect, but no statement
+            insert_evaluate(op)
 
 
 def _is_dead(op: Operation) -> bool:
@@ -339,7 +339,7 @@ def _is_dead(op: Operation) -> bool:
         case IfOp():
             return _is_empty(op.then) and _is_empty(op.orelse)
         case _:
-            return is_expression(op) and op.results[0].first_use is None and not has_effect(op)
+            return is_expression_op(op) and op.results[0].first_use is None and not has_effect(op)
 
 
 def _may_have_effect(value: SSAValue) -> bool:

@@ -14,7 +14,7 @@ from ...analysis.threads.axes import team_of, thread_axes_of
 from ...analysis.threads.memories import is_local, memory_of
 from ...core.dtypes import DType, dtype_of
 from ...dialects.tir import ForOp, TirBuilder
-from ...dialects.tir.tree import operands_from_outside
+from ...dialects.tir.tree import captured_operands
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class TirUnrollLoopsPass(ModulePass):
 
 def _holds_memory_of_threads(loop: ForOp) -> bool:
     """Whether nested loops over threads would share memory that is private to a thread, once they are copied."""
-    used = {memory_of(value) for value in operands_from_outside(loop) if isinstance(value.type, MemRefType)}
+    used = {memory_of(value) for value in captured_operands(loop) if isinstance(value.type, MemRefType)}
     memories = [memory for memory in used if memory is not None and not is_local(memory)]
     return team_of(loop) is None and any(thread_axes_of(memory) for memory in memories)
 

@@ -11,8 +11,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.lanes import Lanes, NotLanes, free_values
-from ...analysis.private import private_uses
+from ...analysis.lanes import LaneBuilder, NotVectorizable, free_values
+from ...analysis.private import uses_of_private_memory
 from ...core.dtypes import dtype_of
 from ...dialects.tir import (
     AssertOp,
@@ -28,7 +28,7 @@ from ...dialects.tir import (
     StoreOp,
     TirBuilder,
 )
-from ...dialects.tir.tree import has_effect, is_expression, is_pure_expression, treeify
+from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression, treeify
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _statements(block: Block) -> list[_Statement]:
     ops: list[Operation] = []
     for op in block.ops:
         ops.append(op)
-        if not is_expression(op):
+        if not is_expression_op(op):
             result.append(_Statement(ops))
             ops = []
     if ops:
@@ -145,14 +145,14 @@ class _Vectorizer:
     def __init__(self, loop: ForOp, lanes: int, step: int):
         self.loop = loop
         self.builder = TirBuilder(InsertPoint.before(loop), loop.location)
-        self.lanes = Lanes(self.builder, loop, lanes, step)
+        self.lanes = LaneBuilder(self.builder, loop, lanes, step)
 
     def run(self) -> None:
         """Emits the vectorized statements."""
         start = self.loop.prev_op
         statements = _statements(self.loop.body.block)
         effects = {op for s in statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
-        together = [*private_uses(self.loop, self.lanes.count), effects]
+        together = [*uses_of_private_memory(self.loop, self.lanes.count), effects]
         self._sequence(statements, [span for ops in together if (span := _span(statements, ops))])
         _drop_unused(start, self.loop)
 
@@ -168,7 +168,7 @@ class _Vectorizer:
         ends = dict(_close([*spans, *serial], self._uses(statements)))
         if ends and self.lanes.mask is not None:
             _erase(pieces)
-            raise NotLanes
+            raise NotVectorizable
         last = -1
         for n, piece in enumerate(pieces):
             if n in ends:
@@ -196,7 +196,7 @@ class _Vectorizer:
             with self.builder.at(piece):
                 for op in statement.ops:
                     self._op(op)
-        except NotLanes:
+        except NotVectorizable:
             _erase([piece])
             return None
         return piece
@@ -237,7 +237,7 @@ class _Vectorizer:
             return
         op = value.owner
         if not isinstance(op, Operation) or not self.lanes.is_repeatable(value):
-            raise NotLanes
+            raise NotVectorizable
         for operand in free_values(op):
             self._repeat(operand, values)
         self._insert(op.clone(values))
@@ -266,10 +266,10 @@ class _Vectorizer:
                 self.lanes.declare(op)
             case EvaluateOp() if not isinstance(op.value.type, HandleType):
                 self.builder.insert(EvaluateOp(self.lanes.value(op.value)))
-            case _ if is_expression(op):
+            case _ if is_expression_op(op):
                 self.lanes.expression(op)
             case _:
-                raise NotLanes
+                raise NotVectorizable
 
     def _body(self, source: Block, target: Block) -> None:
         with self.builder.at(target):
@@ -278,7 +278,7 @@ class _Vectorizer:
     def _for(self, op: ForOp) -> None:
         """Emits a loop that is uniform over the lanes."""
         if op.kind.data == "thread_binding":
-            raise NotLanes
+            raise NotVectorizable
         bounds: list[Mixed] = [b if isinstance(b, int) else self.lanes.uniform(b) for b in op.mixed_bounds]
         low, extent, step = bounds
         loop = ForOp(
@@ -299,7 +299,7 @@ class _Vectorizer:
         if condition is None:
             for region, holds in ((op.then, True), (op.orelse, False)):
                 if region.block.ops:
-                    with self.lanes.where(op.condition, holds):
+                    with self.lanes.restrict_mask(op.condition, holds):
                         self._sequence(_statements(region.block))
             return
         branch = IfOp(condition)

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.type import get_element_type_or_self
 
 from ...core.comparisons import SIGNED_PREDICATES, predicate_of
-from ...core.diagnostics import where
+from ...core.diagnostics import location_prefix
 from ...core.dtypes import with_element_type
 from ...core.errors import UnsupportedError
 
@@ -62,16 +62,18 @@ class LegalizeSmallIntegersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(filter(computes_on_small_integers, op.walk())):
             if isinstance(inner, _REFUSED):
-                raise UnsupportedError(f"{where(inner)}{inner.name} of {inner.operands[0].type}, expected i8 or more")
+                raise UnsupportedError(
+                    f"{location_prefix(inner)}{inner.name} of {inner.operands[0].type}, expected i8 or more"
+                )
             _widen(inner)
 
 
 def computes_on_small_integers(op: Operation) -> bool:
     """Whether an op computes on integers of 2 to 7 bits."""
-    return type(op) in _COMPUTING and any(is_small_integer(value.type) for value in (*op.operands, *op.results))
+    return type(op) in _COMPUTING and any(is_sub_byte_integer(value.type) for value in (*op.operands, *op.results))
 
 
-def is_small_integer(type: Attribute) -> bool:
+def is_sub_byte_integer(type: Attribute) -> bool:
     """Whether a type is an integer of 2 to 7 bits (no bool), or a vector of such integers."""
     element = get_element_type_or_self(type)
     return isinstance(element, IntegerType) and 1 < element.width.data < 8
@@ -105,13 +107,13 @@ def _widen(op: Operation) -> None:
         return new.results[0]
 
     def extend(index: int, value: SSAValue) -> SSAValue:
-        if not is_small_integer(value.type):
+        if not is_sub_byte_integer(value.type):
             return value
         cast = arith.ExtSIOp if _is_signed(op, index) else arith.ExtUIOp
         return insert(cast(value, with_element_type(value.type, i32)))  # pyright: ignore[reportArgumentType]
 
     (result,) = op.results
-    small = is_small_integer(result.type)
+    small = is_sub_byte_integer(result.type)
     operands = [extend(index, value) for index, value in enumerate(op.operands)]
     properties = {name: value for name, value in op.properties.items() if name != "overflowFlags"}
     new = op.create(

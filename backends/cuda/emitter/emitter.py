@@ -22,18 +22,18 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ....core.diagnostics import did_you_mean
 from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
-from ....dialects.attributes import NAME, NOALIAS, PACKED
-from ...llvm.function import unsupported
-from ...llvm.types import byte_size, dense_bytes, lanes, layout_of
+from ....dialects.attributes import NOALIAS, PACKED, PARAMETER_NAME
+from ...llvm.function import lowering_unsupported
+from ...llvm.types import byte_size, dense_bytes, lane_count, layout_of
 from . import arith, control, math
 from . import gpu as threads
 from . import memref as buffers
 from . import vector as vectors
-from .expression import LONG, PRIMARY, UNSIGNED, Expr
-from .function import Buffer, FunctionEmitter, Lowering, Lowerings
+from .expression import LONG, PRIMARY, UNSIGNED, CudaExpr
+from .function import CudaBuffer, CudaFunctionEmitter, Lowering, Lowerings
 from .helpers import helper_text
 from .memref import ALIGNMENT
-from .names import PREFIX, Names, legal
+from .names import PREFIX, CudaNames, legalize_name
 from .types import HEADERS, decimal, low_bits, memory_type, scalar_type
 
 LOWERINGS: Lowerings = {
@@ -121,8 +121,8 @@ class _ModuleEmitter:
         _check_unique_names(op for op in ops if isinstance(op, gpu.FuncOp))
         for op in ops:
             if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self._external.values():
-                raise unsupported(op, "no CUDA lowering in a gpu.module")
-        self._names = Names(legal(name) for name in self._external)
+                raise lowering_unsupported(op, "no CUDA lowering in a gpu.module")
+        self._names = CudaNames(legalize_name(name) for name in self._external)
         self._symbols = {name: self._names.fresh(name) for name in self._functions}
         self._headers: list[str] = []
         self._structs: dict[str, str] = {}
@@ -173,7 +173,7 @@ class _ModuleEmitter:
         name = op.name_.string_value()
         if name not in self._arrays:
             if name not in self._globals:
-                raise unsupported(op, f"no memref.global called {name!r}{did_you_mean(name, self._globals)}")
+                raise lowering_unsupported(op, f"no memref.global called {name!r}{did_you_mean(name, self._globals)}")
             self._arrays[name] = self._declare(self._globals[name])
         return self._arrays[name]
 
@@ -182,7 +182,7 @@ class _ModuleEmitter:
         Elements without a decimal literal are declared as their bits.
         """
         if None in layout_of(op.type).shape:
-            raise unsupported(op, f"a global needs a static shape, got {op.type}")
+            raise lowering_unsupported(op, f"a global needs a static shape, got {op.type}")
         new = self._names.fresh(op.sym_name.data)
         count, kind, const = (
             max(prod(op.type.get_shape()), 1),
@@ -202,12 +202,14 @@ class _ModuleEmitter:
         if name in self._functions:
             function = self._functions[name]
             if function.kernel is not None:
-                raise unsupported(op, f"{name} is a kernel, which is launched, not called")
+                raise lowering_unsupported(op, f"{name} is a kernel, which is launched, not called")
             return self._symbols[name], function
         if name not in self._external:
-            raise unsupported(op, f"no function called {name!r} on the device{did_you_mean(name, self._functions)}")
+            raise lowering_unsupported(
+                op, f"no function called {name!r} on the device{did_you_mean(name, self._functions)}"
+            )
         if PACKED in self._external[name].attributes:
-            raise unsupported(op, f"{name} is a function of Python, which the device cannot call")
+            raise lowering_unsupported(op, f"{name} is a function of Python, which the device cannot call")
         return name, None
 
     def writes(self, value: SSAValue) -> bool:
@@ -240,7 +242,7 @@ class _ModuleEmitter:
     def lowering(self, op: Operation) -> Lowering:
         lowering = LOWERINGS.get(type(op))
         if lowering is None:
-            raise unsupported(op, "no CUDA lowering")
+            raise lowering_unsupported(op, "no CUDA lowering")
         return lowering
 
     # functions
@@ -250,9 +252,9 @@ class _ModuleEmitter:
         memory, including its callees'.
         """
         if len(op.body.blocks) != 1:
-            raise unsupported(op, f"{op.sym_name.data} must be structured, got {len(op.body.blocks)} blocks")
+            raise lowering_unsupported(op, f"{op.sym_name.data} must be structured, got {len(op.body.blocks)} blocks")
         with self._names.scope():
-            f = FunctionEmitter(self, self._names, op)
+            f = CudaFunctionEmitter(self, self._names, op)
             parameters = [
                 p for n, argument in enumerate(op.body.block.args) for p in self._parameter(f, op, n, argument)
             ]
@@ -270,7 +272,7 @@ class _ModuleEmitter:
         return text, kernel, shared_bytes
 
     def _parameter(
-        self, f: FunctionEmitter, op: gpu.FuncOp, number: int, argument: BlockArgument
+        self, f: CudaFunctionEmitter, op: gpu.FuncOp, number: int, argument: BlockArgument
     ) -> Iterator[KernelParameter]:
         """Binds an argument to new parameters, and yields the parameters."""
         hint = _argument_name(op, number) or argument.name_hint or f"arg{number}"
@@ -288,7 +290,7 @@ class _ModuleEmitter:
         yield KernelParameter(
             pointer, ctype + restrict, number, "pointer", dtype, None, not const, byte_size(type.element_type)
         )
-        parts = [Expr(pointer, PRIMARY, ctype)]
+        parts = [CudaExpr(pointer, PRIMARY, ctype)]
         open_parts: list[tuple[str, int | None]] = [
             ("size", axis) for axis, extent in enumerate(layout.shape) if extent is None
         ]
@@ -299,10 +301,10 @@ class _ModuleEmitter:
         for role, axis in open_parts:
             name = self._names.fresh(f"{pointer}_{role}{'' if axis is None else axis}")
             least = 0 if role == "size" else -(2**63)
-            parts.append(Expr(name, PRIMARY, LONG, (least, 2**63 - 1)))
+            parts.append(CudaExpr(name, PRIMARY, LONG, (least, 2**63 - 1)))
             yield KernelParameter(name, LONG, number, role, axis=axis)
         buffer = f.assemble(type, parts)
-        assert isinstance(buffer, Buffer)
+        assert isinstance(buffer, CudaBuffer)
         alignment = ALIGNMENT if f.is_kernel else byte_size(type.element_type)
         f.bind(
             argument,
@@ -310,14 +312,14 @@ class _ModuleEmitter:
         )
 
     def _scalars(
-        self, f: FunctionEmitter, number: int, argument: BlockArgument, hint: str
+        self, f: CudaFunctionEmitter, number: int, argument: BlockArgument, hint: str
     ) -> Iterator[KernelParameter]:
-        type, count = scalar_type(argument.type), lanes(argument.type)
+        type, count = scalar_type(argument.type), lane_count(argument.type)
         if count is not None and f.is_kernel:
             raise UnsupportedError(f"a kernel cannot have a vector as its parameter {hint}")
         dtype = None if type == "void*" else dtype_of(argument.type).scalar.name
         hints = [hint] if count is None else [f"{hint}_{lane}" for lane in range(count)]
-        parts = [Expr(self._names.fresh(each), PRIMARY, self.use_type(type)) for each in hints]
+        parts = [CudaExpr(self._names.fresh(each), PRIMARY, self.use_type(type)) for each in hints]
         f.bind(argument, parts[0] if count is None else tuple(parts))
         for part in parts:
             yield KernelParameter(part.text, type, number, "pointer" if dtype is None else "scalar", dtype)
@@ -333,7 +335,7 @@ def _check_unique_names(functions: Iterable[gpu.FuncOp]) -> None:
     seen: set[str] = set()
     for op in functions:
         if op.sym_name.data in seen:
-            raise unsupported(op, f"there are two functions {op.sym_name.data!r} for the device")
+            raise lowering_unsupported(op, f"there are two functions {op.sym_name.data!r} for the device")
         seen.add(op.sym_name.data)
 
 
@@ -352,7 +354,7 @@ def _callees_first(functions: dict[str, gpu.FuncOp]) -> Iterator[gpu.FuncOp]:
     def visit(name: str) -> Iterator[gpu.FuncOp]:
         if name in done:
             if not done[name]:
-                raise unsupported(functions[name], f"{name} calls itself")
+                raise lowering_unsupported(functions[name], f"{name} calls itself")
             return
         done[name] = False
         for op in functions[name].walk():
@@ -371,8 +373,8 @@ def _head(op: gpu.FuncOp, block_size: tuple[int, ...] | None) -> str:
     if op.kernel is not None:
         bounds = "" if block_size is None else f" __launch_bounds__({prod(block_size)})"
         return f'extern "C" __global__ void{bounds}'
-    if len(outputs) > 1 or any(isinstance(type, MemRefType) or lanes(type) is not None for type in outputs):
-        raise unsupported(op, "a function on the device gives one scalar")
+    if len(outputs) > 1 or any(isinstance(type, MemRefType) or lane_count(type) is not None for type in outputs):
+        raise lowering_unsupported(op, "a function on the device gives one scalar")
     return f"static __device__ {scalar_type(outputs[0]) if outputs else 'void'}"
 
 
@@ -385,7 +387,7 @@ def _argument_attributes(op: gpu.FuncOp, number: int) -> dict[str, Attribute]:
 
 
 def _argument_name(op: gpu.FuncOp, number: int) -> str | None:
-    name = _argument_attributes(op, number).get(NAME)
+    name = _argument_attributes(op, number).get(PARAMETER_NAME)
     return name.data if isinstance(name, StringAttr) else None
 
 

@@ -16,11 +16,11 @@ from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....core.errors import UnsupportedError
-from ....dialects.attributes import BLOCK
-from ...llvm.function import unsupported
-from ...llvm.types import lanes, layout_of
-from .expression import LONG, PRIMARY, Expr, index, name, number
-from .names import Names
+from ....dialects.attributes import BLOCK_NAME
+from ...llvm.function import lowering_unsupported
+from ...llvm.types import lane_count, layout_of
+from .expression import LONG, PRIMARY, CudaExpr, index_arithmetic, integer_literal, variable_expr
+from .names import CudaNames
 from .types import memory_type, scalar_type
 
 _LONGEST = 100  # characters of an inlined expression
@@ -35,13 +35,13 @@ _DECLARATIONS = (memref.AllocaOp, gpu.ThreadIdOp, gpu.BlockIdOp, gpu.BarrierOp)
 
 
 @dataclass(frozen=True)
-class Buffer:
+class CudaBuffer:
     """A memref value: `offset`, `sizes` and `strides` in elements, constants where the type is static."""
 
-    pointer: Expr
-    offset: Expr
-    sizes: tuple[Expr, ...]
-    strides: tuple[Expr, ...]
+    pointer: CudaExpr
+    offset: CudaExpr
+    sizes: tuple[CudaExpr, ...]
+    strides: tuple[CudaExpr, ...]
     const: bool = False
     alignment: int = 1
     """A number of bytes that divides the pointer."""
@@ -51,16 +51,16 @@ class Buffer:
     """Whether the memory at the pointer has fewer than 2**31 elements."""
 
 
-Lanes = tuple[Expr, ...]
+LaneExprs = tuple[CudaExpr, ...]
 
-Value = Expr | Lanes | Buffer
+Value = CudaExpr | LaneExprs | CudaBuffer
 """The lowered form of an SSA value: an expression, an expression per lane, or a buffer."""
 
-UNKNOWN = Expr("?", PRIMARY, LONG)
+UNKNOWN_SIZE = CudaExpr("?", PRIMARY, LONG)
 """An unknown size, of a pointer cast to a buffer."""
 
 
-class Module(Protocol):
+class CudaModule(Protocol):
     """The services of the enclosing module that a function emitter requires."""
 
     def helper(self, name: str) -> str:
@@ -103,10 +103,10 @@ def has_effects(op: Operation) -> bool:
     return any(isinstance(inner, _EFFECTS) for inner in op.walk())
 
 
-class FunctionEmitter:
+class CudaFunctionEmitter:
     """The text of a function under construction. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
 
-    def __init__(self, module: Module, names: Names, function: gpu.FuncOp) -> None:
+    def __init__(self, module: CudaModule, names: CudaNames, function: gpu.FuncOp) -> None:
         self.module = module
         self.names = names
         self.is_kernel = function.kernel is not None
@@ -136,12 +136,12 @@ class FunctionEmitter:
     def block(self, head: str) -> Generator[None]:
         """Emits `head {`, the lines emitted inside, and `}`."""
         self.line(f"{head} {{")
-        with self.inside():
+        with self.indent():
             yield
         self.line("}")
 
     @contextmanager
-    def inside(self) -> Generator[None]:
+    def indent(self) -> Generator[None]:
         """Indents by one level, with a scope of names."""
         self._depth += 1
         with self.names.scope():
@@ -149,23 +149,23 @@ class FunctionEmitter:
         self._depth -= 1
 
     @contextmanager
-    def captured(self) -> Generator[list[str]]:
+    def capture_lines(self) -> Generator[list[str]]:
         """Collects the lines of a block whose head is not known yet, one level deeper."""
         outer, self.lines = self.lines, []
-        with self.inside():
+        with self.indent():
             yield self.lines
         self.lines = outer
 
     def statement(self, text: str) -> None:
         """Appends a statement with an effect, after the pending reads."""
-        self.flush()
+        self.emit_pending_reads()
         self.line(text)
 
-    def flush(self) -> None:
+    def emit_pending_reads(self) -> None:
         """Emits the pending reads of memory, before a write."""
         for value in list(self._pending):
             expression = self._values[value]
-            assert isinstance(expression, Expr)
+            assert isinstance(expression, CudaExpr)
             self.bind(value, self.local(expression, value.name_hint))
         self._pending.clear()
 
@@ -178,31 +178,31 @@ class FunctionEmitter:
         self._pending.pop(value, None)
         return self._values[value]
 
-    def operand(self, value: SSAValue) -> Expr:
+    def operand(self, value: SSAValue) -> CudaExpr:
         """The expression of a scalar or pointer."""
         bound = self.value(value)
-        if not isinstance(bound, Expr):
+        if not isinstance(bound, CudaExpr):
             raise UnsupportedError(f"expected a scalar, got a value of type {value.type}")
         return bound
 
-    def operands(self, values: Iterable[SSAValue]) -> list[Expr]:
+    def operands(self, values: Iterable[SSAValue]) -> list[CudaExpr]:
         return [self.operand(value) for value in values]
 
-    def lanes(self, value: SSAValue) -> Lanes:
+    def lanes(self, value: SSAValue) -> LaneExprs:
         """The expressions of a vector, one per lane."""
         bound = self.value(value)
         if not isinstance(bound, tuple):
             raise UnsupportedError(f"expected a vector, got a value of type {value.type}")
         return bound
 
-    def buffer(self, value: SSAValue) -> Buffer:
+    def buffer(self, value: SSAValue) -> CudaBuffer:
         """The buffer of a memref."""
         bound = self.value(value)
-        if not isinstance(bound, Buffer):
+        if not isinstance(bound, CudaBuffer):
             raise UnsupportedError(f"expected a buffer, got a value of type {value.type}")
         return bound
 
-    def define(self, value: SSAValue, expression: Expr) -> None:
+    def define(self, value: SSAValue, expression: CudaExpr) -> None:
         """Binds `value` to `expression`: inlined into its single user, or stored in a variable."""
         uses = list(value.uses)
         if expression.simple or not uses:
@@ -214,39 +214,39 @@ class FunctionEmitter:
         else:
             self.bind(value, self.local(expression, value.name_hint))
 
-    def define_lanes(self, value: SSAValue, lanes: Sequence[Expr]) -> None:
+    def define_lanes(self, value: SSAValue, lanes: Sequence[CudaExpr]) -> None:
         """Binds `value` to the vector of `lanes`: inlined, or stored in variables."""
         uses = list(value.uses)
         inline = len(uses) == 1 and _is_in_same_block(value, uses[0].operation)
 
-        def settle(lane: int, expression: Expr) -> Expr:
+        def settle(lane: int, expression: CudaExpr) -> CudaExpr:
             if expression.simple or not uses or (inline and not expression.reads and len(expression.text) <= _LONGEST):
                 return expression
             return self.local(expression, f"{value.name_hint or 't'}_{lane}")
 
         self.bind(value, tuple(settle(lane, expression) for lane, expression in enumerate(lanes)))
 
-    def define_effect(self, value: SSAValue, expression: Expr) -> None:
+    def define_effect(self, value: SSAValue, expression: CudaExpr) -> None:
         """Binds `value` to the result of a call with effects."""
-        self.flush()
+        self.emit_pending_reads()
         self.bind(value, self.local(expression, value.name_hint))
 
-    def local(self, expression: Expr, hint: str | None) -> Expr:
+    def local(self, expression: CudaExpr, hint: str | None) -> CudaExpr:
         """A `const` variable initialized with `expression`."""
         new = self.names.fresh(hint)
-        self.line(f"{constant(self.module.use_type(expression.type))}{new} = {expression.text};")
-        return expression.named(new)
+        self.line(f"{constant_declaration(self.module.use_type(expression.type))}{new} = {expression.text};")
+        return expression.as_variable(new)
 
-    def once(self, expression: Expr, hint: str | None = None) -> Expr:
+    def as_repeatable(self, expression: CudaExpr, hint: str | None = None) -> CudaExpr:
         """An expression for repeated use: `expression` if it is simple, else a variable with its value."""
         return expression if expression.simple else self.local(expression, hint)
 
-    def declare(self, type: str, new: str, initial: Expr | None = None) -> Expr:
+    def declare(self, type: str, new: str, initial: CudaExpr | None = None) -> CudaExpr:
         """Declares a variable with a reserved name."""
         start = "" if initial is None else f" = {initial.text}"
         space = "" if type.endswith("*") else " "
         self.line(f"{self.module.use_type(type)}{space}{new}{start};")
-        return name(new, type)
+        return variable_expr(new, type)
 
     def helper(self, function: str) -> str:
         return self.module.helper(function)
@@ -258,39 +258,39 @@ class FunctionEmitter:
         dynamic sizes, strides and offset of a memref.
         """
         if not isinstance(type, MemRefType):
-            return [scalar_type(type)] * (lanes(type) or 1)
+            return [scalar_type(type)] * (lane_count(type) or 1)
         layout = layout_of(type)
         return [f"{memory_type(type.element_type)}*"] + [LONG] * (
-            layout.shape.count(None) + layout.open_strides + (layout.offset is None)
+            layout.shape.count(None) + layout.dynamic_stride_count + (layout.offset is None)
         )
 
-    def components(self, value: SSAValue) -> list[Expr]:
+    def components(self, value: SSAValue) -> list[CudaExpr]:
         """The components of `value`, with the types of `component_types`."""
         match self.value(value):
-            case Expr() as scalar:
+            case CudaExpr() as scalar:
                 return [scalar]
-            case Buffer() as buffer:
+            case CudaBuffer() as buffer:
                 layout = layout_of(value.type)  # pyright: ignore[reportArgumentType]
-                parts = [unqualified(buffer), *_dynamic_parts(buffer.sizes, layout.shape)]
+                parts = [pointer_without_const(buffer), *_dynamic_parts(buffer.sizes, layout.shape)]
                 if not layout.identity:
                     parts += _dynamic_parts(buffer.strides, layout.strides)
                 return parts + ([buffer.offset] if layout.offset is None else [])
             case vector:
                 return list(vector)
 
-    def assemble(self, type: Attribute, parts: Sequence[Expr]) -> Value:
+    def assemble(self, type: Attribute, parts: Sequence[CudaExpr]) -> Value:
         """The value of `type` with the components `parts`."""
         if not isinstance(type, MemRefType):
-            return parts[0] if lanes(type) is None else tuple(parts)
+            return parts[0] if lane_count(type) is None else tuple(parts)
         layout, rest = layout_of(type), iter(parts)
         pointer = next(rest)
         sizes = _merge_static(layout.shape, rest)
         strides = contiguous_strides(sizes) if layout.identity else _merge_static(layout.strides, rest)
-        offset = next(rest) if layout.offset is None else number(layout.offset)
-        span = extent(sizes, strides, offset)
-        return Buffer(pointer, offset, sizes, strides, small=span is not None and span < 2**31)
+        offset = next(rest) if layout.offset is None else integer_literal(layout.offset)
+        span = element_span(sizes, strides, offset)
+        return CudaBuffer(pointer, offset, sizes, strides, small=span is not None and span < 2**31)
 
-    def all_components(self, values: Iterable[SSAValue]) -> list[Expr]:
+    def all_components(self, values: Iterable[SSAValue]) -> list[CudaExpr]:
         return [part for value in values for part in self.components(value)]
 
     def component_hints(self, value: SSAValue) -> list[str | None]:
@@ -328,12 +328,12 @@ class FunctionEmitter:
         except UnsupportedError as error:
             if op.regions or str(error).startswith(op.name):
                 raise
-            raise unsupported(op, str(error)) from error
+            raise lowering_unsupported(op, str(error)) from error
 
 
 def _labels(op: Operation) -> set[str | None]:
     """The names of the `tir` blocks whose effects an operation contains; None for effects outside all blocks."""
-    label = op.attributes.get(BLOCK)
+    label = op.attributes.get(BLOCK_NAME)
     if isinstance(label, StringAttr):
         return {label.data}
     if op.regions:
@@ -351,28 +351,30 @@ def _sizes(attribute: Any) -> tuple[int, ...] | None:
     return None if attribute is None else tuple(attribute.get_values())
 
 
-def constant(type: str) -> str:
+def constant_declaration(type: str) -> str:
     """The start of the declaration of a constant of a type."""
     return f"{type} const " if type.endswith("*") else f"const {type} "
 
 
-def unqualified(buffer: Buffer) -> Expr:
+def pointer_without_const(buffer: CudaBuffer) -> CudaExpr:
     """The pointer of a buffer, cast to one without `const`."""
     if not buffer.const:
         return buffer.pointer
     type = buffer.pointer.type.removeprefix("const ")
-    return Expr(f"const_cast<{type}>({buffer.pointer.text})", PRIMARY, type)
+    return CudaExpr(f"const_cast<{type}>({buffer.pointer.text})", PRIMARY, type)
 
 
-def contiguous_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:
+def contiguous_strides(sizes: Sequence[CudaExpr]) -> tuple[CudaExpr, ...]:
     """The strides of a C-contiguous buffer."""
-    strides = [number(1)]
+    strides = [integer_literal(1)]
     for size in reversed(sizes[1:]):
-        strides.insert(0, UNKNOWN if UNKNOWN in (size, strides[0]) else index("*", strides[0], size))
+        strides.insert(
+            0, UNKNOWN_SIZE if UNKNOWN_SIZE in (size, strides[0]) else index_arithmetic("*", strides[0], size)
+        )
     return tuple(strides[: len(sizes)])
 
 
-def extent(sizes: Sequence[Expr], strides: Sequence[Expr], offset: Expr) -> int | None:
+def element_span(sizes: Sequence[CudaExpr], strides: Sequence[CudaExpr], offset: CudaExpr) -> int | None:
     """The number of elements that a buffer spans, its offset included; None if unknown."""
     total = offset.literal
     for size, stride in zip(sizes, strides, strict=True):
@@ -382,9 +384,9 @@ def extent(sizes: Sequence[Expr], strides: Sequence[Expr], offset: Expr) -> int 
     return None if total is None else total + 1
 
 
-def _dynamic_parts(parts: Sequence[Expr], statics: Sequence[int | None]) -> list[Expr]:
+def _dynamic_parts(parts: Sequence[CudaExpr], statics: Sequence[int | None]) -> list[CudaExpr]:
     return [part for part, static in zip(parts, statics, strict=True) if static is None]
 
 
-def _merge_static(statics: Sequence[int | None], rest: Iterator[Expr]) -> tuple[Expr, ...]:
-    return tuple(next(rest) if static is None else number(static) for static in statics)
+def _merge_static(statics: Sequence[int | None], rest: Iterator[CudaExpr]) -> tuple[CudaExpr, ...]:
+    return tuple(next(rest) if static is None else integer_literal(static) for static in statics)

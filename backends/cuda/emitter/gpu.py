@@ -6,13 +6,13 @@ from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
-from ....core.gpu import MOST_BLOCKS, MOST_THREADS
-from ....core.xdsl_compat import ShuffleOp
-from ....dialects.attributes import OF_WARP
-from ...llvm.types import lanes
+from ....core.gpu import MAX_BLOCK_DIMS, MAX_GRID_DIMS
+from ....core.xdsl_compat import GpuShuffleOp
+from ....dialects.attributes import WARP_BARRIER
+from ...llvm.types import lane_count
 from .arith import class_of
-from .expression import INT, PRIMARY, WIDTHS, Expr, index
-from .function import FunctionEmitter, Lowerings, unsupported
+from .expression import INT, PRIMARY, WIDTHS, CudaExpr, index_arithmetic
+from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import address_of
 from .types import scalar_type
 
@@ -24,16 +24,16 @@ _BUILTINS = {
 }
 
 
-def _size(f: FunctionEmitter, axis: str, *, of_grid: bool) -> tuple[int, int]:
+def _size(f: CudaFunctionEmitter, axis: str, *, of_grid: bool) -> tuple[int, int]:
     """The bounds of the number of threads in a block, or of blocks."""
     known = f.grid_size if of_grid else f.block_size
     n = "xyz".index(axis)
     if known is not None and n < len(known):
         return known[n], known[n]
-    return 1, (MOST_BLOCKS if of_grid else MOST_THREADS)[axis]
+    return 1, (MAX_GRID_DIMS if of_grid else MAX_BLOCK_DIMS)[axis]
 
 
-def _builtin_variable(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
+def _builtin_variable(f: CudaFunctionEmitter, op: gpu.ThreadIdOp) -> None:
     """A variable for an index or a size, because the built-in one is unsigned."""
     if not op.result.uses:
         return
@@ -43,51 +43,51 @@ def _builtin_variable(f: FunctionEmitter, op: gpu.ThreadIdOp) -> None:
     f.bind(op.result, f.local(value, op.result.name_hint or f"{letter}{axis}"))
 
 
-def _builtin(f: FunctionEmitter, builtin: str, axis: str) -> Expr:
+def _builtin(f: CudaFunctionEmitter, builtin: str, axis: str) -> CudaExpr:
     least, most = _size(f, axis, of_grid=builtin in ("blockIdx", "gridDim"))
     range = (0, max(most - 1, 1)) if builtin.endswith("Idx") else (least, most)
-    return Expr(f"{builtin}.{axis}", PRIMARY, INT, range)
+    return CudaExpr(f"{builtin}.{axis}", PRIMARY, INT, range)
 
 
-def _global_id(f: FunctionEmitter, op: gpu.GlobalIdOp) -> None:
+def _global_id(f: CudaFunctionEmitter, op: gpu.GlobalIdOp) -> None:
     axis = str(op.dimension.data)
     block, size, thread = (
         f.local(_builtin(f, builtin, axis), f"{hint}{axis}")
         for builtin, hint in (("blockIdx", "b"), ("blockDim", "size"), ("threadIdx", "t"))
     )
-    f.define(op.result, index("+", index("*", block, size), thread))
+    f.define(op.result, index_arithmetic("+", index_arithmetic("*", block, size), thread))
 
 
-def _barrier(f: FunctionEmitter, op: gpu.BarrierOp) -> None:
-    f.statement("__syncwarp();" if OF_WARP in op.attributes else "__syncthreads();")
+def _barrier(f: CudaFunctionEmitter, op: gpu.BarrierOp) -> None:
+    f.statement("__syncwarp();" if WARP_BARRIER in op.attributes else "__syncthreads();")
 
 
 _SHUFFLES = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
 
 
-def _shuffle(f: FunctionEmitter, op: ShuffleOp) -> None:
+def _shuffle(f: CudaFunctionEmitter, op: GpuShuffleOp) -> None:
     """Exchanges values between the lanes of a warp, all of which must reach it. Types narrower than `int`
     are exchanged as `int`.
     """
     if op.valid.uses:
-        raise unsupported(op, "CUDA does not say whether there is such a lane")
+        raise lowering_unsupported(op, "CUDA does not say whether there is such a lane")
     value, offset, width = f.operands([op.value, op.offset, op.width])
     text = f"{_SHUFFLES[op.mode.data]}(0xffffffffu, {value.text}, {offset.text}, {width.text})"
     kind = scalar_type(op.value.type)
     if WIDTHS.get(kind, 32) < 32:
         text = f"({kind}){text}"
-    f.define_effect(op.shuffled, Expr(text, PRIMARY, kind))
+    f.define_effect(op.shuffled, CudaExpr(text, PRIMARY, kind))
 
 
-def _return(f: FunctionEmitter, op: gpu.ReturnOp) -> None:
+def _return(f: CudaFunctionEmitter, op: gpu.ReturnOp) -> None:
     if op.args:
         f.line(f"return {f.operand(op.args[0]).text};")
 
 
-def _call(f: FunctionEmitter, op: func.CallOp) -> None:
+def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
     callee, function = f.module.callee(op)
-    if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lanes(r.type) is not None for r in op.res):
-        raise unsupported(op, "a function on the device gives one scalar")
+    if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lane_count(r.type) is not None for r in op.res):
+        raise lowering_unsupported(op, "a function on the device gives one scalar")
     if function is None:
         arguments = [part for value in op.arguments for part in _external_argument(f, op, value)]
     else:
@@ -96,16 +96,16 @@ def _call(f: FunctionEmitter, op: func.CallOp) -> None:
     if not op.res:
         f.statement(f"{text};")
         return
-    f.define_effect(op.res[0], Expr(text, PRIMARY, scalar_type(op.res[0].type)))
+    f.define_effect(op.res[0], CudaExpr(text, PRIMARY, scalar_type(op.res[0].type)))
 
 
-def _external_argument(f: FunctionEmitter, op: Operation, value: SSAValue) -> list[Expr]:
+def _external_argument(f: CudaFunctionEmitter, op: Operation, value: SSAValue) -> list[CudaExpr]:
     """An argument of a CUDA function: a buffer is passed as the address of its first element."""
     if isinstance(value.type, MemRefType):
         buffer = f.buffer(value)
         return [address_of(buffer, buffer.offset)]
-    if lanes(value.type) is not None:
-        raise unsupported(op, "a vector cannot be passed to an external function")
+    if lane_count(value.type) is not None:
+        raise lowering_unsupported(op, "a vector cannot be passed to an external function")
     return [f.operand(value)]
 
 
@@ -114,6 +114,6 @@ LOWERINGS: Lowerings = {
     gpu.GlobalIdOp: _global_id,
     gpu.BarrierOp: _barrier,
     gpu.ReturnOp: _return,
-    ShuffleOp: _shuffle,
+    GpuShuffleOp: _shuffle,
     func.CallOp: _call,
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ....core.dtypes import SMALL_FLOATS, parse_dtype
 from ....core.errors import UnsupportedError
 from ....core.intervals import signed_range
-from .expression import INTEGERS, UNSIGNED, number
+from .expression import INTEGERS, UNSIGNED, integer_literal
 from .names import PREFIX
 from .types import BFLOAT, HALF
 
@@ -136,8 +136,8 @@ def _to_integer(name: str, kind: str) -> str:
     t, (float_type, *_) = INTEGERS[bits], _FLOATS[kind]
     suffix = "f" if kind == "f32" else ""
     low, high = signed_range(bits) if signed else (0, 2**bits - 1)
-    least = number(low, t).text
-    most = number(high if signed else -1, t).text
+    least = integer_literal(low, t).text
+    most = integer_literal(high if signed else -1, t).text
     above = f"{float(high + 1)!r}{suffix}"
     unsigned = f"({UNSIGNED[bits]})" if not signed else ""
     below = f"x <= {float(low)!r}{suffix}"
@@ -198,11 +198,11 @@ class _SmallFloat:
             lines.append(f"unsigned result = {least} ? __float_as_uint((float)magnitude * 0x1p{self.unit}f)")
             lines.append(f"                                 : {normal};")
         if format.has_sign and not known.has_negative_zero and known.has_nan:
-            lines += [f"if (bits == 0x{known.nan:x}u) {{", f"  result = 0x{_NAN:x}u;", "}"]
-        elif known.largest < self.magnitude:
-            infinity = f"magnitude == 0x{known.largest + 1:x}u ? 0x{_INFINITY:x}u : " if known.has_infinity else ""
+            lines += [f"if (bits == 0x{known.nan_bits:x}u) {{", f"  result = 0x{_NAN:x}u;", "}"]
+        elif known.largest_bits < self.magnitude:
+            infinity = f"magnitude == 0x{known.largest_bits + 1:x}u ? 0x{_INFINITY:x}u : " if known.has_infinity else ""
             lines += [
-                f"if (magnitude > 0x{known.largest:x}u) {{",
+                f"if (magnitude > 0x{known.largest_bits:x}u) {{",
                 f"  result = {infinity}0x{_NAN:x}u;",
                 "}",
             ]
@@ -226,10 +226,12 @@ class _SmallFloat:
                 f"  result = {total} - 0x{start + _BIAS << _MANTISSA:x}u;",
                 "}",
             ]
-        overflow = known.largest + 1 if known.has_infinity else known.nan if known.has_nan else known.largest
-        lines += [f"if (result > 0x{known.largest:x}u) {{", f"  result = 0x{overflow:x}u;", "}"]
+        overflow = (
+            known.largest_bits + 1 if known.has_infinity else known.nan_bits if known.has_nan else known.largest_bits
+        )
+        lines += [f"if (result > 0x{known.largest_bits:x}u) {{", f"  result = 0x{overflow:x}u;", "}"]
         is_nan = f"magnitude > 0x{_INFINITY:x}u" if format.has_sign else f"bits - 1u >= 0x{_INFINITY:x}u"
-        lines += [f"if ({is_nan}) {{", f"  result = 0x{known.nan:x}u;", "}"]
+        lines += [f"if ({is_nan}) {{", f"  result = 0x{known.nan_bits:x}u;", "}"]
         if not self.sign:
             return [*lines, "return (unsigned char)result;"]
         sign = f"bits >> {self.to_sign} & 0x{self.sign:x}u"

@@ -14,10 +14,18 @@ from xdsl.ir import Operation
 
 from ....core.dtypes import is_small_float
 from ...llvm.arith import refuse_small_float
-from ...llvm.types import element_type
-from .arith import class_of, elementwise, integer_kind, mask, sign_bit, small_bits, small_of_bits
-from .expression import INT, WIDTHS, Expr, binary, call, cast, number, select, to_unsigned, widen
-from .function import FunctionEmitter, Lowerings, unsupported
+from ...llvm.types import llvm_element_type
+from .arith import (
+    bits_constant,
+    bits_of_small_float,
+    class_of,
+    elementwise,
+    integer_helper_suffix,
+    sign_bit,
+    small_float_of_bits,
+)
+from .expression import INT, WIDTHS, CudaExpr, binary, call, cast, integer_literal, select, to_unsigned, widen
+from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
 from .types import float_literal, is_index, scalar_type
 
 FUNCTIONS: dict[type[Operation], str] = {
@@ -57,74 +65,76 @@ FUNCTIONS: dict[type[Operation], str] = {
 """The f64 function of each operation; the f32 function has the suffix `f`."""
 
 
-def function(name: str, *arguments: Expr) -> Expr:
+def call_math_function(name: str, *arguments: CudaExpr) -> CudaExpr:
     """A call of the math library."""
     type = arguments[0].type
     return call(f"{name}f" if type == "float" else name, type, *arguments)
 
 
-def _function(_f: FunctionEmitter, op: Operation, values: list[Expr]) -> Expr:
+def _function(_f: CudaFunctionEmitter, op: Operation, values: list[CudaExpr]) -> CudaExpr:
     refuse_small_float(op)
-    return function(FUNCTIONS[class_of(op)], *values)
+    return call_math_function(FUNCTIONS[class_of(op)], *values)
 
 
-def _absf(f: FunctionEmitter, op: math.AbsFOp, values: list[Expr]) -> Expr:
+def _absf(f: CudaFunctionEmitter, op: math.AbsFOp, values: list[CudaExpr]) -> CudaExpr:
     if not is_small_float(op.result.type):
         return _function(f, op, values)
     (value,) = values
-    return small_of_bits(_mask_bits(value, sign_bit(op) - 1), value.type)
+    return small_float_of_bits(_mask_bits(value, sign_bit(op) - 1), value.type)
 
 
-def _mask_bits(value: Expr, bits: int) -> Expr:
-    return binary("&", small_bits(value), mask(bits, value.type), INT)
+def _mask_bits(value: CudaExpr, bits: int) -> CudaExpr:
+    return binary("&", bits_of_small_float(value), bits_constant(bits, value.type), INT)
 
 
-def _copysign(f: FunctionEmitter, op: math.CopySignOp, values: list[Expr]) -> Expr:
+def _copysign(f: CudaFunctionEmitter, op: math.CopySignOp, values: list[CudaExpr]) -> CudaExpr:
     if not is_small_float(op.result.type):
         return _function(f, op, values)
     magnitude, sign = values
     bit = sign_bit(op)
-    return small_of_bits(binary("|", _mask_bits(magnitude, bit - 1), _mask_bits(sign, bit), INT), magnitude.type)
+    return small_float_of_bits(binary("|", _mask_bits(magnitude, bit - 1), _mask_bits(sign, bit), INT), magnitude.type)
 
 
-def _rsqrt(_f: FunctionEmitter, op: math.RsqrtOp, values: list[Expr]) -> Expr:
+def _rsqrt(_f: CudaFunctionEmitter, op: math.RsqrtOp, values: list[CudaExpr]) -> CudaExpr:
     refuse_small_float(op)
-    return binary("/", float_literal(1.0, op.result.type), function("sqrt", *values), values[0].type)
+    return binary("/", float_literal(1.0, op.result.type), call_math_function("sqrt", *values), values[0].type)
 
 
-def _fpowi(_f: FunctionEmitter, op: math.FPowIOp, values: list[Expr]) -> Expr:
+def _fpowi(_f: CudaFunctionEmitter, op: math.FPowIOp, values: list[CudaExpr]) -> CudaExpr:
     refuse_small_float(op)
     base, power = values
     if power.type == "bool":
-        power = select(power, number(-1, INT), number(0, INT))
-    result = function("pow", cast("double", base) if base.type == "float" else base, cast("double", power))
-    return cast("float", result) if isinstance(element_type(op.result.type), Float32Type) else result
+        power = select(power, integer_literal(-1, INT), integer_literal(0, INT))
+    result = call_math_function("pow", cast("double", base) if base.type == "float" else base, cast("double", power))
+    return cast("float", result) if isinstance(llvm_element_type(op.result.type), Float32Type) else result
 
 
 # integers
 
 
-def _full_width(op: Operation, value: Expr) -> Expr:
+def _full_width(op: Operation, value: CudaExpr) -> CudaExpr:
     """An operand in the full width of its type."""
     if value.type == "bool":
-        raise unsupported(op, "not on bools")
+        raise lowering_unsupported(op, "not on bools")
     return widen(value) if is_index(op.results[0].type) else value
 
 
-def _absi(f: FunctionEmitter, op: math.AbsIOp, values: list[Expr]) -> Expr:
+def _absi(f: CudaFunctionEmitter, op: math.AbsIOp, values: list[CudaExpr]) -> CudaExpr:
     value = _full_width(op, values[0])
-    if value.is_natural:
+    if value.is_nonnegative:
         return value
     low, high = value.bounds
-    return call(f.helper(f"abs_{integer_kind(value)}"), value.type, value, range=_absolute_range(value, low, high))
+    return call(
+        f.helper(f"abs_{integer_helper_suffix(value)}"), value.type, value, range=_absolute_range(value, low, high)
+    )
 
 
-def _absolute_range(value: Expr, low: int, high: int) -> tuple[int, int] | None:
+def _absolute_range(value: CudaExpr, low: int, high: int) -> tuple[int, int] | None:
     smallest = -(2 ** (WIDTHS[value.type] - 1))
     return (0, max(-low, high)) if low > smallest else None
 
 
-def _leading_zeros(_f: FunctionEmitter, op: math.CountLeadingZerosOp, values: list[Expr]) -> Expr:
+def _leading_zeros(_f: CudaFunctionEmitter, op: math.CountLeadingZerosOp, values: list[CudaExpr]) -> CudaExpr:
     value = _full_width(op, values[0])
     bits = WIDTHS[value.type]
     if bits == 64:
@@ -132,20 +142,20 @@ def _leading_zeros(_f: FunctionEmitter, op: math.CountLeadingZerosOp, values: li
     if bits == 32:
         return call("__clz", INT, value, range=(0, 32))
     zeros = call("__clz", INT, to_unsigned(value))
-    return replace(binary("-", zeros, number(32 - bits), INT), type=value.type, range=(0, bits))
+    return replace(binary("-", zeros, integer_literal(32 - bits), INT), type=value.type, range=(0, bits))
 
 
-def _cast_count(count: Expr, op: Operation, bits: int) -> Expr:
+def _cast_count(count: CudaExpr, op: Operation, bits: int) -> CudaExpr:
     """A number of bits, cast to the type of the result."""
     return cast(scalar_type(op.results[0].type), count, (0, bits))
 
 
-def _trailing_zeros(f: FunctionEmitter, op: math.CountTrailingZerosOp, values: list[Expr]) -> Expr:
+def _trailing_zeros(f: CudaFunctionEmitter, op: math.CountTrailingZerosOp, values: list[CudaExpr]) -> CudaExpr:
     value = _full_width(op, values[0])
-    return call(f.helper(f"cttz_{integer_kind(value)}"), value.type, value, range=(0, WIDTHS[value.type]))
+    return call(f.helper(f"cttz_{integer_helper_suffix(value)}"), value.type, value, range=(0, WIDTHS[value.type]))
 
 
-def _population_count(_f: FunctionEmitter, op: math.CtPopOp, values: list[Expr]) -> Expr:
+def _population_count(_f: CudaFunctionEmitter, op: math.CtPopOp, values: list[CudaExpr]) -> CudaExpr:
     value = _full_width(op, values[0])
     bits = WIDTHS[value.type]
     if bits == 64:
@@ -153,9 +163,9 @@ def _population_count(_f: FunctionEmitter, op: math.CtPopOp, values: list[Expr])
     return call("__popc", value.type, to_unsigned(value) if bits < 32 else value, range=(0, bits))
 
 
-def _ipowi(f: FunctionEmitter, op: math.IPowIOp, values: list[Expr]) -> Expr:
+def _ipowi(f: CudaFunctionEmitter, op: math.IPowIOp, values: list[CudaExpr]) -> CudaExpr:
     base, power = (_full_width(op, value) for value in values)
-    return call(f.helper(f"powi_{integer_kind(base)}"), base.type, base, power)
+    return call(f.helper(f"powi_{integer_helper_suffix(base)}"), base.type, base, power)
 
 
 LOWERINGS: Lowerings = {

@@ -46,13 +46,13 @@ RESERVED = frozenset(
 _ILLEGAL = re.compile(r"\W|[^\x00-\x7F]")
 
 
-def legal(name: str) -> str:
+def legalize_name(name: str) -> str:
     """`name` with illegal characters replaced."""
     text = re.sub(r"__+", "_", _ILLEGAL.sub("_", name)).lstrip("_")
     return f"v{text}" if not text or text[0].isdigit() or text.startswith(PREFIX) else text
 
 
-class Names:
+class CudaNames:
     """Names in nested scopes: no name hides another, and names of ended scopes are free again."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -60,7 +60,7 @@ class Names:
 
     def fresh(self, hint: str | None) -> str:
         """A name similar to `hint`, distinct from all visible names."""
-        base = legal(hint or "t")
+        base = legalize_name(hint or "t")
         name, n = base, 0
         while name in RESERVED or any(name in scope for scope in self._scopes):
             n += 1

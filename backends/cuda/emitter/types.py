@@ -24,8 +24,8 @@ from xdsl.ir import Attribute
 
 from ....core.dtypes import dtype_of, float_format, is_small_float, numpy_dtype, wrap_int
 from ....core.errors import UnsupportedError
-from ...llvm.types import bit_width, element_type, is_bool, is_part_of_byte, lanes
-from .expression import INT, INTEGERS, LONG, PRIMARY, UNARY, Expr, binary, cast, number
+from ...llvm.types import bit_width, is_bool, is_sub_byte, lane_count, llvm_element_type
+from .expression import INT, INTEGERS, LONG, PRIMARY, UNARY, CudaExpr, binary, cast, integer_literal
 
 HALF, BFLOAT = "__half", "__nv_bfloat16"
 BITS = "unsigned char"
@@ -40,7 +40,7 @@ HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
 @cache
 def scalar_type(type: Attribute) -> str:
     """The C++ type of a scalar value, or of a lane of a vector. For `index` it is the widest type, the default."""
-    match element_type(type):
+    match llvm_element_type(type):
         case IndexType():
             return LONG
         case IntegerType() as integer if integer.signedness.data is Signedness.SIGNLESS:
@@ -75,25 +75,25 @@ def low_bits(type: Attribute) -> int | None:
     return (1 << bit_width(type)) - 1 if scalar_type(type) == BITS else None
 
 
-def masked(value: Expr, mask: int) -> Expr:
+def mask_bits(value: CudaExpr, mask: int) -> CudaExpr:
     """Some low bits of an integer, as `BITS`."""
     if value.literal is not None:
-        return number(value.literal & mask, BITS)
-    return cast(BITS, binary("&", value, Expr(f"0x{mask:x}", PRIMARY, INT), INT), (0, mask))
+        return integer_literal(value.literal & mask, BITS)
+    return cast(BITS, binary("&", value, CudaExpr(f"0x{mask:x}", PRIMARY, INT), INT), (0, mask))
 
 
-def holds_more(type: Attribute) -> bool:
+def has_padding_bits(type: Attribute) -> bool:
     """Whether a byte in memory has more bits than a value of the type."""
-    return is_part_of_byte(type) and not is_bool(type)
+    return is_sub_byte(type) and not is_bool(type)
 
 
 def is_index(type: Attribute) -> bool:
     """Whether a scalar or the lanes of a vector are `index`."""
-    return isinstance(element_type(type), IndexType)
+    return isinstance(llvm_element_type(type), IndexType)
 
 
 def _bits(value: float, type: Attribute) -> int:
-    dtype = numpy_dtype(dtype_of(element_type(type)))
+    dtype = numpy_dtype(dtype_of(llvm_element_type(type)))
     with np.errstate(over="ignore"):
         return int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
 
@@ -104,7 +104,7 @@ _FROM_BITS = {"float": "__int_as_float", "double": "__longlong_as_double", HALF:
 
 def decimal(value: float, type: Attribute) -> str | None:
     """The shortest decimal literal of exactly this f32 or f64; None for infinities, NaN and subnormal numbers."""
-    dtype = numpy_dtype(dtype_of(element_type(type)))
+    dtype = numpy_dtype(dtype_of(llvm_element_type(type)))
     with np.errstate(over="ignore"):
         rounded = dtype.type(value)
     if is_small_float(type) or not np.isfinite(rounded) or 0 < abs(rounded) < np.finfo(dtype).tiny:
@@ -114,34 +114,36 @@ def decimal(value: float, type: Attribute) -> str | None:
     return text + ("f" if dtype.itemsize == 4 else "")
 
 
-def float_literal(value: float, type: Attribute) -> Expr:
+def float_literal(value: float, type: Attribute) -> CudaExpr:
     """An exact float constant: by its bits where no exact decimal literal exists."""
     kind, text = scalar_type(type), decimal(value, type)
     if text is not None:
-        return Expr(text, UNARY if math.copysign(1, value) < 0 else PRIMARY, kind)
+        return CudaExpr(text, UNARY if math.copysign(1, value) < 0 else PRIMARY, kind)
     bits = _bits(value, type)
     if kind == BITS:
-        return number(bits, BITS)
+        return integer_literal(bits, BITS)
     digits = {"float": 8, "double": 16}.get(kind, 4)
-    return Expr(f"{_FROM_BITS[kind]}(0x{bits:0{digits}x}{'ll' if digits == 16 else ''})", PRIMARY, kind)
+    return CudaExpr(f"{_FROM_BITS[kind]}(0x{bits:0{digits}x}{'ll' if digits == 16 else ''})", PRIMARY, kind)
 
 
-def int_literal(value: int, type: Attribute) -> Expr:
+def int_literal(value: int, type: Attribute) -> CudaExpr:
     """An integer constant, wrapped to its width. An `index` is `int` if it fits."""
     if is_bool(type):
-        return number(value & 1, "bool")
+        return integer_literal(value & 1, "bool")
     mask = low_bits(type)
     if mask is not None:
-        return number(value & mask, BITS)
-    return number(wrap_int(value, dtype_of(element_type(type))), None if is_index(type) else scalar_type(type))
+        return integer_literal(value & mask, BITS)
+    return integer_literal(
+        wrap_int(value, dtype_of(llvm_element_type(type))), None if is_index(type) else scalar_type(type)
+    )
 
 
-def literal(value: Any, type: Attribute) -> Expr:
+def scalar_literal(value: Any, type: Attribute) -> CudaExpr:
     """A constant of a scalar type."""
     return float_literal(value, type) if dtype_of(type).is_float else int_literal(int(value), type)
 
 
-def constant_literals(value: Attribute) -> Expr | list[Expr]:
+def constant_literals(value: Attribute) -> CudaExpr | list[CudaExpr]:
     """The value of an `arith.constant`: of a scalar, or of each lane."""
     match value:
         case IntegerAttr():
@@ -149,8 +151,8 @@ def constant_literals(value: Attribute) -> Expr | list[Expr]:
         case FloatAttr():
             return float_literal(value.value.data, value.type)
         case DenseIntOrFPElementsAttr():
-            scalar, count = value.get_element_type(), lanes(value.type) or 1
-            values = [literal(element, scalar) for element in value.get_values()]
+            scalar, count = value.get_element_type(), lane_count(value.type) or 1
+            values = [scalar_literal(element, scalar) for element in value.get_values()]
             return values * count if value.is_splat() and len(values) == 1 else values
         case _:
             raise UnsupportedError(f"constant {value} has no CUDA equivalent here")

@@ -17,26 +17,26 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...llvm.arith import refuse_small_float
-from ...llvm.types import bit_width, byte_size, lanes
-from .arith import bitcast, elementwise, extreme, kind_of
+from ...llvm.types import bit_width, byte_size, lane_count
+from .arith import bitcast, elementwise, helper_suffix, min_or_max
 from .expression import (
     UNSIGNED,
     WIDTHS,
-    Expr,
+    CudaExpr,
     binary,
     call,
     from_unsigned,
-    index,
-    name,
-    number,
+    index_arithmetic,
+    integer_literal,
     select,
     to_unsigned,
-    wrapping,
+    variable_expr,
+    wrapping_arithmetic,
 )
 from .expression import cast as cast_to
-from .function import Buffer, FunctionEmitter, Lowerings, unsupported
-from .math import function
-from .memref import at, loaded, position, stored
+from .function import CudaBuffer, CudaFunctionEmitter, Lowerings, lowering_unsupported
+from .math import call_math_function
+from .memref import element_index, element_lvalue, stored_text, value_of_element
 from .types import memory_type, scalar_type
 
 WIDEST = 16
@@ -62,23 +62,25 @@ def _is_mask(op: Operation, value: SSAValue) -> bool:
     return isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp) and value is op.mask
 
 
-def _first_lane(f: FunctionEmitter, op: Operation, base: SSAValue, indices: Sequence[SSAValue]) -> tuple[Buffer, Expr]:
+def _first_lane(
+    f: CudaFunctionEmitter, op: Operation, base: SSAValue, indices: Sequence[SSAValue]
+) -> tuple[CudaBuffer, CudaExpr]:
     """The buffer, and the linear index of the first lane."""
     buffer = f.buffer(base)
     if buffer.strides and buffer.strides[-1].literal != 1:
-        raise unsupported(op, f"the last dimension of the buffer must have stride 1, got {base.type}")
-    if not buffer.strides and lanes(_vector_of(op)) != 1:
-        raise unsupported(op, f"a buffer of rank 0 has one element, got {base.type}")
-    return buffer, position(buffer, f.operands(indices))
+        raise lowering_unsupported(op, f"the last dimension of the buffer must have stride 1, got {base.type}")
+    if not buffer.strides and lane_count(_vector_of(op)) != 1:
+        raise lowering_unsupported(op, f"a buffer of rank 0 has one element, got {base.type}")
+    return buffer, element_index(buffer, f.operands(indices))
 
 
-def _lane(buffer: Buffer, where: Expr, lane: int) -> Expr:
-    return at(buffer, index("+", where, number(lane), flat=True))
+def _lane(buffer: CudaBuffer, where: CudaExpr, lane: int) -> CudaExpr:
+    return element_lvalue(buffer, index_arithmetic("+", where, integer_literal(lane), flat=True))
 
 
-def _access_type(f: FunctionEmitter, type: Attribute, buffer: Buffer, where: Expr) -> str | None:
+def _access_type(f: CudaFunctionEmitter, type: Attribute, buffer: CudaBuffer, where: CudaExpr) -> str | None:
     """The type of one access to all lanes; None if it may be misaligned or is too wide."""
-    count, size = lanes(type) or 1, byte_size(type)
+    count, size = lane_count(type) or 1, byte_size(type)
     whole = count * size
     if count == 1 or whole > WIDEST or whole & (whole - 1) or where.multiple % count:
         return None
@@ -91,57 +93,57 @@ def _access_type(f: FunctionEmitter, type: Attribute, buffer: Buffer, where: Exp
     return f.module.use_type(known) if known is not None else f.module.aligned_struct(kind, count)
 
 
-def _member(vector: str, kind: str, lane: int, count: int) -> Expr:
+def _member(vector: str, kind: str, lane: int, count: int) -> CudaExpr:
     member = MEMBERS[lane] if (kind, count) in VECTOR_TYPES else f"lane[{lane}]"
-    return name(f"{vector}.{member}", kind)
+    return variable_expr(f"{vector}.{member}", kind)
 
 
-def _load(f: FunctionEmitter, op: vector.LoadOp) -> None:
+def _load(f: CudaFunctionEmitter, op: vector.LoadOp) -> None:
     type = op.result.type
     buffer, where = _first_lane(f, op, op.base, op.indices)
     access = _access_type(f, type, buffer, where)
     f.module.use_type(scalar_type(type))
     if access is None:
-        where = f.once(where)
-        read = [loaded(_lane(buffer, where, lane), type) for lane in range(lanes(type) or 1)]
+        where = f.as_repeatable(where)
+        read = [value_of_element(_lane(buffer, where, lane), type) for lane in range(lane_count(type) or 1)]
         f.define_lanes(op.result, read)
         return
     new = f.names.fresh(op.result.name_hint)
     f.vector_types[new] = access
-    f.line(f"const {access} {new} = *reinterpret_cast<const {access}*>(&{at(buffer, where).text});")
-    kind, count = memory_type(type), lanes(type) or 1
-    parts = [loaded(_member(new, kind, lane, count), type) for lane in range(count)]
+    f.line(f"const {access} {new} = *reinterpret_cast<const {access}*>(&{element_lvalue(buffer, where).text});")
+    kind, count = memory_type(type), lane_count(type) or 1
+    parts = [value_of_element(_member(new, kind, lane, count), type) for lane in range(count)]
     f.define_lanes(op.result, [replace(part, reads=False) for part in parts])
 
 
-def _store(f: FunctionEmitter, op: vector.StoreOp) -> None:
+def _store(f: CudaFunctionEmitter, op: vector.StoreOp) -> None:
     type, values = op.vector.type, f.lanes(op.vector)
     buffer, where = _first_lane(f, op, op.base, op.indices)
     access = _access_type(f, type, buffer, where)
     if access is not None:
         whole = _combine_lanes(f, access, values, type)
-        f.statement(f"*reinterpret_cast<{access}*>(&{at(buffer, where).text}) = {whole};")
+        f.statement(f"*reinterpret_cast<{access}*>(&{element_lvalue(buffer, where).text}) = {whole};")
         return
-    where = f.once(where)
-    values = [f.once(value) if value.reads else value for value in values]
+    where = f.as_repeatable(where)
+    values = [f.as_repeatable(value) if value.reads else value for value in values]
     for lane, value in enumerate(values):
-        f.statement(f"{_lane(buffer, where, lane).text} = {stored(value)};")
+        f.statement(f"{_lane(buffer, where, lane).text} = {stored_text(value)};")
 
 
-def _combine_lanes(f: FunctionEmitter, access: str, values: Sequence[Expr], type: Attribute) -> str:
+def _combine_lanes(f: CudaFunctionEmitter, access: str, values: Sequence[CudaExpr], type: Attribute) -> str:
     """All lanes as one value: the loaded variable, if the lanes are its members in order."""
     whole = values[0].text.partition(".")[0]
     kind, count = memory_type(type), len(values)
     same = [_member(whole, kind, lane, count).text for lane in range(count)]
     if [value.text for value in values] == same and f.vector_types.get(whole) == access:
         return whole
-    parts = ", ".join(stored(value) for value in values)
+    parts = ", ".join(stored_text(value) for value in values)
     if (kind, count) not in VECTOR_TYPES:
-        return _struct(f, access, [stored(value) for value in values])
+        return _struct(f, access, [stored_text(value) for value in values])
     return f"{'' if access.startswith('__') else 'make_'}{access}({parts})"
 
 
-def _struct(f: FunctionEmitter, access: str, lanes: Sequence[str]) -> str:
+def _struct(f: CudaFunctionEmitter, access: str, lanes: Sequence[str]) -> str:
     """A variable that holds the lanes in an emitted struct."""
     new = f.names.fresh("lanes")
     f.line(f"{access} {new};")
@@ -150,52 +152,55 @@ def _struct(f: FunctionEmitter, access: str, lanes: Sequence[str]) -> str:
     return new
 
 
-def _masked_load(f: FunctionEmitter, op: vector.MaskedLoadOp) -> None:
+def _masked_load(f: CudaFunctionEmitter, op: vector.MaskedLoadOp) -> None:
     type = op.result.type
     buffer, where = _first_lane(f, op, op.base, op.indices)
-    where = f.once(where)
+    where = f.as_repeatable(where)
     f.module.use_type(scalar_type(type))
     rows = zip(f.lanes(op.mask), f.lanes(op.pass_thru), strict=True)
     f.define_lanes(
         op.result,
-        [select(mask, loaded(_lane(buffer, where, lane), type), other) for lane, (mask, other) in enumerate(rows)],
+        [
+            select(mask, value_of_element(_lane(buffer, where, lane), type), other)
+            for lane, (mask, other) in enumerate(rows)
+        ],
     )
 
 
-def _masked_store(f: FunctionEmitter, op: vector.MaskedStoreOp) -> None:
+def _masked_store(f: CudaFunctionEmitter, op: vector.MaskedStoreOp) -> None:
     buffer, where = _first_lane(f, op, op.base, op.indices)
-    where = f.once(where)
+    where = f.as_repeatable(where)
     masks, values = f.lanes(op.mask), f.lanes(op.value_to_store)
-    f.flush()
+    f.emit_pending_reads()
     for lane, (mask, value) in enumerate(zip(masks, values, strict=True)):
         with f.block(f"if ({mask.text})"):
-            f.line(f"{_lane(buffer, where, lane).text} = {stored(value)};")
+            f.line(f"{_lane(buffer, where, lane).text} = {stored_text(value)};")
 
 
-def _create_mask(f: FunctionEmitter, op: vector.CreateMaskOp) -> None:
-    limit = f.once(f.operand(op.mask_dim_sizes[0]))
-    count = lanes(op.mask_vector.type) or 0
-    f.define_lanes(op.mask_vector, [binary(">", limit, number(lane), "bool") for lane in range(count)])
+def _create_mask(f: CudaFunctionEmitter, op: vector.CreateMaskOp) -> None:
+    limit = f.as_repeatable(f.operand(op.mask_dim_sizes[0]))
+    count = lane_count(op.mask_vector.type) or 0
+    f.define_lanes(op.mask_vector, [binary(">", limit, integer_literal(lane), "bool") for lane in range(count)])
 
 
-def _broadcast(f: FunctionEmitter, op: vector.BroadcastOp) -> None:
-    count = lanes(op.vector.type) or 1
+def _broadcast(f: CudaFunctionEmitter, op: vector.BroadcastOp) -> None:
+    count = lane_count(op.vector.type) or 1
     if not isinstance(op.source.type, VectorType):
-        f.bind(op.vector, (f.once(f.operand(op.source), op.vector.name_hint),) * count)
+        f.bind(op.vector, (f.as_repeatable(f.operand(op.source), op.vector.name_hint),) * count)
         return
     values = f.lanes(op.source)
-    f.bind(op.vector, values if len(values) == count else (f.once(values[0], op.vector.name_hint),) * count)
+    f.bind(op.vector, values if len(values) == count else (f.as_repeatable(values[0], op.vector.name_hint),) * count)
 
 
-def _position(f: FunctionEmitter, statics: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> Expr | None:
+def _position(f: CudaFunctionEmitter, statics: DenseArrayBase[Any], dynamic: Sequence[SSAValue]) -> CudaExpr | None:
     """The lane of an extract or insert, None for the whole vector."""
     values = statics.get_values()
     if not values:
         return None
-    return f.once(f.operand(dynamic[0])) if values[0] == DYNAMIC_INDEX else number(values[0])
+    return f.as_repeatable(f.operand(dynamic[0])) if values[0] == DYNAMIC_INDEX else integer_literal(values[0])
 
 
-def _extract(f: FunctionEmitter, op: vector.ExtractOp) -> None:
+def _extract(f: CudaFunctionEmitter, op: vector.ExtractOp) -> None:
     lane, values = _position(f, op.static_position, op.dynamic_position), f.lanes(op.vector)
     if lane is None:
         f.bind(op.result, values)
@@ -204,11 +209,11 @@ def _extract(f: FunctionEmitter, op: vector.ExtractOp) -> None:
     else:
         chosen = values[-1]
         for n, value in reversed(list(enumerate(values[:-1]))):
-            chosen = select(binary("==", lane, number(n), "bool"), value, chosen)
+            chosen = select(binary("==", lane, integer_literal(n), "bool"), value, chosen)
         f.define(op.result, chosen)
 
 
-def _insert(f: FunctionEmitter, op: vector.InsertOp) -> None:
+def _insert(f: CudaFunctionEmitter, op: vector.InsertOp) -> None:
     lane = _position(f, op.static_position, op.dynamic_position)
     if lane is None:
         f.bind(op.result, f.value(op.source))
@@ -217,26 +222,28 @@ def _insert(f: FunctionEmitter, op: vector.InsertOp) -> None:
     if lane.literal is not None:
         values[lane.literal % len(values)] = f.local(source, op.source.name_hint) if source.reads else source
     else:
-        source = f.once(source)
-        values = [select(binary("==", lane, number(n), "bool"), source, value) for n, value in enumerate(values)]
+        source = f.as_repeatable(source)
+        values = [
+            select(binary("==", lane, integer_literal(n), "bool"), source, value) for n, value in enumerate(values)
+        ]
     f.define_lanes(op.result, values)
 
 
-def _shuffle(f: FunctionEmitter, op: vector.ShuffleOp) -> None:
+def _shuffle(f: CudaFunctionEmitter, op: vector.ShuffleOp) -> None:
     """Shuffles two vectors. A poison lane of the mask may have any value."""
-    both = [f.once(value) for source in (op.v1, op.v2) for value in f.lanes(source)]
+    both = [f.as_repeatable(value) for source in (op.v1, op.v2) for value in f.lanes(source)]
     f.bind(op.result, tuple(both[max(lane, 0)] for lane in op.mask.get_values()))
 
 
-def _fma(_f: FunctionEmitter, op: vector.FMAOp, values: list[Expr]) -> Expr:
+def _fma(_f: CudaFunctionEmitter, op: vector.FMAOp, values: list[CudaExpr]) -> CudaExpr:
     refuse_small_float(op)
-    return function("fma", *values)
+    return call_math_function("fma", *values)
 
 
 # reductions
 
 
-def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
+def _reduction(f: CudaFunctionEmitter, op: vector.ReductionOp) -> None:
     """Reduces from the first lane on; the accumulator of a sum or product comes before the first lane,
     any other after the last.
     """
@@ -248,7 +255,7 @@ def _reduction(f: FunctionEmitter, op: vector.ReductionOp) -> None:
         values.insert(0 if first else len(values), f.operand(op.acc))
     result = values[0]
     for value in values[1:]:
-        result = combine(f.once(result) if len(result.text) > _LONG else result, value)
+        result = combine(f.as_repeatable(result) if len(result.text) > _LONG else result, value)
     f.define(op.dest, result)
 
 
@@ -266,29 +273,29 @@ _SIGNED = {Kind.MINSI: "min", Kind.MAXSI: "max"}
 _UNSIGNED = {Kind.MINUI: "min", Kind.MAXUI: "max"}
 
 
-def _combiner(f: FunctionEmitter, op: vector.ReductionOp) -> Callable[[Expr, Expr], Expr]:
+def _combiner(f: CudaFunctionEmitter, op: vector.ReductionOp) -> Callable[[CudaExpr, CudaExpr], CudaExpr]:
     kind, type = op.kind.data, scalar_type(op.dest.type)
     if type in ("float", "double"):
         if kind in _INTEGER_SYMBOLS:
             return lambda a, b: binary(_INTEGER_SYMBOLS[kind], a, b, type)
         if kind in _FLOAT_EXTREMES:
-            helper = f.helper(f"{_FLOAT_EXTREMES[kind]}_{kind_of(op.dest.type)}")
+            helper = f.helper(f"{_FLOAT_EXTREMES[kind]}_{helper_suffix(op.dest.type)}")
             return lambda a, b: call(helper, type, a, b)
-        raise unsupported(op, f"{kind} of floats")
+        raise lowering_unsupported(op, f"{kind} of floats")
     if type == "bool" and kind in _BOOL_SYMBOLS:
         return lambda a, b: binary(_BOOL_SYMBOLS[kind], a, b, type)
     if kind in _INTEGER_SYMBOLS:
-        return lambda a, b: wrapping(_INTEGER_SYMBOLS[kind], a, b, type)
+        return lambda a, b: wrapping_arithmetic(_INTEGER_SYMBOLS[kind], a, b, type)
     if kind in _BIT_SYMBOLS:
         return lambda a, b: binary(_BIT_SYMBOLS[kind], a, b, type)
     if kind in _SIGNED:
-        return lambda a, b: extreme(_SIGNED[kind], a, b)
+        return lambda a, b: min_or_max(_SIGNED[kind], a, b)
     if kind in _UNSIGNED:
         return lambda a, b: _unsigned_extreme(_UNSIGNED[kind], a, b)
-    raise unsupported(op, f"{kind} of integers")
+    raise lowering_unsupported(op, f"{kind} of integers")
 
 
-def _unsigned_extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
+def _unsigned_extreme(function: str, lhs: CudaExpr, rhs: CudaExpr) -> CudaExpr:
     bits = UNSIGNED[max(WIDTHS[lhs.type], 32)]
     operands = [cast_to(bits, to_unsigned(value)) for value in (lhs, rhs)]
     return from_unsigned(call(function, bits, *operands), lhs.type)
@@ -297,7 +304,7 @@ def _unsigned_extreme(function: str, lhs: Expr, rhs: Expr) -> Expr:
 # bits
 
 
-def _bitcast(f: FunctionEmitter, op: vector.BitcastOp) -> None:
+def _bitcast(f: CudaFunctionEmitter, op: vector.BitcastOp) -> None:
     """Casts lane by lane if the widths are equal, else through the bits of the narrower lanes."""
     source, target = op.source.type, op.result.type
     widths = bit_width(source), bit_width(target)
@@ -306,12 +313,14 @@ def _bitcast(f: FunctionEmitter, op: vector.BitcastOp) -> None:
         f.define_lanes(op.result, [bitcast(value, scalar_type(target)) for value in values])
         return
     if min(widths) < 8:
-        raise unsupported(op, f"bits of less than a byte to others, {source} to {target}")
-    integers = [bitcast(f.once(value), _integer(widths[0])) for value in values]
+        raise lowering_unsupported(op, f"bits of less than a byte to others, {source} to {target}")
+    integers = [bitcast(f.as_repeatable(value), _integer(widths[0])) for value in values]
     if widths[0] < widths[1]:
         parts = _concatenate(integers, widths[1] // widths[0], widths[0], widths[1])
     else:
-        parts = [part for value in integers for part in _split(f.once(value), widths[0] // widths[1], widths[1])]
+        parts = [
+            part for value in integers for part in _split(f.as_repeatable(value), widths[0] // widths[1], widths[1])
+        ]
     f.define_lanes(op.result, [bitcast(part, scalar_type(target)) for part in parts])
 
 
@@ -319,23 +328,23 @@ def _integer(bits: int) -> str:
     return {8: "signed char", 16: "short", 32: "int", 64: "long long"}[bits]
 
 
-def _concatenate(values: Sequence[Expr], count: int, bits: int, wide: int) -> list[Expr]:
+def _concatenate(values: Sequence[CudaExpr], count: int, bits: int, wide: int) -> list[CudaExpr]:
     """Concatenates every `count` integers into one, the first in the lowest bits."""
-    result: list[Expr] = []
+    result: list[CudaExpr] = []
     for start in range(0, len(values), count):
-        total: Expr | None = None
+        total: CudaExpr | None = None
         for n, value in enumerate(values[start : start + count]):
             part = cast_to(UNSIGNED[wide], to_unsigned(value))
-            part = part if n == 0 else binary("<<", part, number(n * bits), UNSIGNED[wide])
+            part = part if n == 0 else binary("<<", part, integer_literal(n * bits), UNSIGNED[wide])
             total = part if total is None else binary("|", total, part, UNSIGNED[wide])
         assert total is not None
         result.append(from_unsigned(total, _integer(wide)))
     return result
 
 
-def _split(value: Expr, count: int, bits: int) -> list[Expr]:
+def _split(value: CudaExpr, count: int, bits: int) -> list[CudaExpr]:
     """An integer as `count` narrower ones, the lowest bits first."""
-    shifts = [value if n == 0 else binary(">>", value, number(n * bits), value.type) for n in range(count)]
+    shifts = [value if n == 0 else binary(">>", value, integer_literal(n * bits), value.type) for n in range(count)]
     return [cast_to(_integer(bits), shifted) for shifted in shifts]
 
 

@@ -7,15 +7,15 @@ and reads of uninitialized shared memory are errors that name the lines.
 
 from .compile import InvalidCudaError, compiler
 from .driver import DeviceMemory, EmulationError, driver_addresses, last_error
-from .module import EmulatedModule, Kernel, Parameter, compile_emulated
+from .module import EmulatedKernel, EmulatedModule, EmulatedParameter, compile_emulated
 
 __all__ = [
     "DeviceMemory",
+    "EmulatedKernel",
     "EmulatedModule",
+    "EmulatedParameter",
     "EmulationError",
     "InvalidCudaError",
-    "Kernel",
-    "Parameter",
     "compile_emulated",
     "compiler",
     "driver_addresses",

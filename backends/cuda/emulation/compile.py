@@ -198,7 +198,7 @@ def _split_parentheses(text: str) -> tuple[list[str], str]:
 
 
 @dataclass(frozen=True)
-class Symbol:
+class LibraryVariable:
     """A variable of a compiled library. address: relative to the library's base.  section: "" if it has none."""
 
     name: str
@@ -207,18 +207,18 @@ class Symbol:
     section: str
 
 
-def symbols(library: Path) -> list[Symbol]:
+def library_variables(library: Path) -> list[LibraryVariable]:
     """The variables of a library, including static variables of functions."""
     return list(_symbols(_run([_tool("nm"), "-C", "-f", "sysv", "--defined-only", library]).stdout))
 
 
-def _symbols(table: str) -> Iterator[Symbol]:
+def _symbols(table: str) -> Iterator[LibraryVariable]:
     for line in table.splitlines():
         # A name may contain the separator, so the columns are split from the right.
         columns = [each.strip() for each in line.rsplit("|", 6)]
         if len(columns) == 7 and columns[3] in ("OBJECT", "NOTYPE"):
             name, address, _, _, size, _, section = columns
-            yield Symbol(name, int(address, 16), int(size, 16) if size else 0, section)
+            yield LibraryVariable(name, int(address, 16), int(size, 16) if size else 0, section)
 
 
 def source_line(library: Path, address: int) -> int | None:

@@ -47,7 +47,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 
 
 @cache
-def driver() -> dict[str, Any]:
+def runtime_functions() -> dict[str, Any]:
     """The functions `stepwell_emulated_*` of the runtime, by the rest of their names."""
     library = ctypes.CDLL(str(runtime_library()))
     functions: dict[str, Any] = {}
@@ -64,7 +64,7 @@ def driver_addresses() -> dict[str, int]:
     cuStreamSynchronize), `alloc(size, name)`, `free(address)` and `error()`. Memory is the host's, so memcpy copies it.
     """
     names = ("launch", "set_attribute", "alloc", "free", "alloc_async", "free_async", "copy_async", "wait", "error")
-    return {name: ctypes.cast(driver()[name], ctypes.c_void_p).value or 0 for name in names}
+    return {name: ctypes.cast(runtime_functions()[name], ctypes.c_void_p).value or 0 for name in names}
 
 
 # Errors
@@ -90,7 +90,7 @@ def last_error(library: Path | None = None) -> EmulationError:
 
     library: the library of the kernel, to show lines of its source. By default the library named in the error, if any.
     """
-    message = driver()["error"]().decode()
+    message = runtime_functions()["error"]().decode()
     code = _CODE.search(message)
     path = library or (Path(code[1]) if code else None)
     reason = _CODE.sub(_line_of, message)
@@ -116,13 +116,13 @@ class DeviceMemory:
 
     def __init__(self, size: int, name: str = "a buffer"):
         """Allocates memory with undefined bits (NaN as floats)."""
-        address = driver()["alloc"](size, name.encode())
+        address = runtime_functions()["alloc"](size, name.encode())
         if address is None:
             raise ArgumentError(f"{name}: there is no memory for {size} bytes")
         self.address: int = address
         self.size = size
         self.name = name
-        weakref.finalize(self, driver()["free"], address).atexit = False
+        weakref.finalize(self, runtime_functions()["free"], address).atexit = False
 
     @staticmethod
     def of(array: np.ndarray[Any, Any], name: str = "a buffer") -> DeviceMemory:

@@ -18,14 +18,14 @@ from ....core.errors import ArgumentError
 from .compile import (
     STATIC_SHARED_LIMIT,
     InvalidCudaError,
-    Symbol,
+    LibraryVariable,
     compile_kernels,
     constant_names,
     dynamic_shared_name,
+    library_variables,
     parameter_names,
-    symbols,
 )
-from .driver import DeviceMemory, driver, forget_source, last_error, remember_source
+from .driver import DeviceMemory, forget_source, last_error, remember_source, runtime_functions
 
 Argument = np.ndarray[Any, Any] | np.generic | DeviceMemory
 
@@ -34,7 +34,7 @@ _MAX_DYNAMIC_SHARED = 8
 
 
 @dataclass(frozen=True)
-class Parameter:
+class EmulatedParameter:
     """A parameter of a kernel. kind: of its type, `pointer`, `signed`, `unsigned`, `float` or `other`.  size: in bytes.
 
     pointee: the bytes of the pointee, 0 for void.
@@ -47,12 +47,12 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class EmulatedKernel:
     """A kernel of a module. address: the handle for launches.  static_shared: bytes of `__shared__` variables."""
 
     name: str
     address: int
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[EmulatedParameter, ...]
     max_threads: int
     static_shared: int
 
@@ -71,24 +71,26 @@ class EmulatedModule:
         compile_kernels(source, kernels, self._library)
         self._native = ctypes.CDLL(str(self._library))
         remember_source(self._library, source)
-        self.kernels: Mapping[str, Kernel] = self._register(kernels, symbols(self._library))
+        self.kernels: Mapping[str, EmulatedKernel] = self._register(kernels, library_variables(self._library))
 
-    def _register(self, names: Sequence[str], library_symbols: Sequence[Symbol]) -> dict[str, Kernel]:
+    def _register(self, names: Sequence[str], library_symbols: Sequence[LibraryVariable]) -> dict[str, EmulatedKernel]:
         """Registers the variables and kernels with the runtime."""
         handles = {name: _Handle.in_dll(self._native, f"stepwell_kernel_{name}") for name in names}
         first = ctypes.addressof(handles[names[0]])
         base = first - next(each.address for each in library_symbols if each.name == f"stepwell_kernel_{names[0]}")
         variables = [each for each in library_symbols if each.size and not each.name.startswith("stepwell_")]
-        module = driver()["module"](str(self._library).encode(), dynamic_shared_name(self.source).encode(), base)
-        weakref.finalize(self, driver()["forget"], module).atexit = False
+        module = runtime_functions()["module"](
+            str(self._library).encode(), dynamic_shared_name(self.source).encode(), base
+        )
+        weakref.finalize(self, runtime_functions()["forget"], module).atexit = False
         constants = constant_names(self.source)
         for each in variables:
             name = each.name.rpartition("::")[2]
             space = _SPACE_CONSTANT if name in constants else _SPACES.get(each.section, _SPACE_GLOBAL)
-            driver()["variable"](module, name.encode(), base + each.address, each.size, space)
+            runtime_functions()["variable"](module, name.encode(), base + each.address, each.size, space)
         return {name: self._kernel(name, handle, module, variables) for name, handle in handles.items()}
 
-    def _kernel(self, name: str, handle: _Handle, module: int, variables: Sequence[Symbol]) -> Kernel:
+    def _kernel(self, name: str, handle: _Handle, module: int, variables: Sequence[LibraryVariable]) -> EmulatedKernel:
         own = (each for each in variables if each.section == _SHARED and _is_of(each.name, name))
         shared = sum(each.size for each in own)
         if shared > STATIC_SHARED_LIMIT:
@@ -96,15 +98,15 @@ class EmulatedModule:
                 f"kernel {name}: {shared} bytes of static shared memory, expected {STATIC_SHARED_LIMIT} at most"
             )
         address = ctypes.addressof(handle)
-        driver()["kernel"](module, address, shared)
+        runtime_functions()["kernel"](module, address, shared)
         names = parameter_names(self.source, name)
         if len(names) != handle.parameter_count:
             names = [f"argument {i}" for i in range(handle.parameter_count)]
         parameters = tuple(
-            Parameter(names[i], _KINDS[each.kind], each.size, each.pointee)
+            EmulatedParameter(names[i], _KINDS[each.kind], each.size, each.pointee)
             for i, each in enumerate(handle.parameters[: handle.parameter_count])
         )
-        return Kernel(name, address, parameters, handle.max_threads, shared)
+        return EmulatedKernel(name, address, parameters, handle.max_threads, shared)
 
     def launch(
         self,
@@ -127,9 +129,9 @@ class EmulatedModule:
         copies = [_Argument.of(each, parameter) for each, parameter in zip(arguments, kernel.parameters, strict=True)]
         pointers = (ctypes.c_void_p * max(1, len(copies)))(*(ctypes.addressof(each.value) for each in copies))
         if shared_bytes > STATIC_SHARED_LIMIT - kernel.static_shared:
-            driver()["set_attribute"](kernel.address, _MAX_DYNAMIC_SHARED, shared_bytes)
+            runtime_functions()["set_attribute"](kernel.address, _MAX_DYNAMIC_SHARED, shared_bytes)
         sizes = (*_extents(grid, "grid"), *_extents(block, "block"))
-        if driver()["launch"](kernel.address, *sizes, shared_bytes, None, pointers, None) != 0:
+        if runtime_functions()["launch"](kernel.address, *sizes, shared_bytes, None, pointers, None) != 0:
             raise last_error(self._library)
         for each in copies:
             each.copy_back()
@@ -202,7 +204,7 @@ class _Argument:
     array: np.ndarray[Any, Any] | None = None
 
     @staticmethod
-    def of(argument: Argument, parameter: Parameter) -> _Argument:
+    def of(argument: Argument, parameter: EmulatedParameter) -> _Argument:
         expected = f"{parameter.name}: expected a {parameter.kind}"
         if isinstance(argument, np.generic):
             if (

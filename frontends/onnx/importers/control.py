@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Region, SSAValue
 
 from ....operators.relay import IfOp, YieldOp
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import OnnxGraph
 from ..registry import Results, importer
-from ..values import Item, Tensor, known_numbers
-from .shapes import concatenated, parts, unsqueezed
+from ..values import Item, OnnxTensor, known_integers
+from .shapes import concatenate_along, insert_axes, split_along
 
 MOST_ROUNDS = 1024
 """The maximum trip count of an unrolled loop."""
@@ -23,7 +23,7 @@ def branch(call: Call) -> Results:
     condition = call.tensor()
     branches = [call.graph("then_branch"), call.graph("else_branch")]
     if condition.array is not None:
-        return Results(call.scope.inner(branches[0 if condition.array.ravel()[0] else 1], []))
+        return Results(call.scope.subgraph_outputs(branches[0 if condition.array.ravel()[0] else 1], []))
     flag = call.builder.reshape(condition, [])
     regions = [_region(call, each) for each in branches]
     types = [[value.type for value in values] for _, values in regions]
@@ -32,7 +32,7 @@ def branch(call: Call) -> Results:
         raise OnnxUnsupportedError(f"If with branches of different types {words[0]} and {words[1]}")
     (then, _), (orelse, _) = regions
     op = IfOp(call.builder.value(flag), types[0], then, orelse)
-    return Results([call.builder.computed(value) for value in call.builder.relay.branch(op)])
+    return Results([call.builder.tensor_of_value(value) for value in call.builder.relay.branch(op)])
 
 
 def _region(call: Call, graph: OnnxGraph) -> tuple[Region, Sequence[SSAValue]]:
@@ -40,16 +40,16 @@ def _region(call: Call, graph: OnnxGraph) -> tuple[Region, Sequence[SSAValue]]:
     block, builder = Block(), call.builder
 
     def write() -> list[SSAValue]:
-        items = call.scope.inner(graph, [])
+        items = call.scope.subgraph_outputs(graph, [])
         values = [builder.value(_tensor(item)) for item in items]
         builder.relay.insert(YieldOp(values))
         return values
 
-    return Region(block), builder.inside(block, write)
+    return Region(block), builder.build_in_block(block, write)
 
 
-def _tensor(item: Item) -> Tensor:
-    if not isinstance(item, Tensor):
+def _tensor(item: Item) -> OnnxTensor:
+    if not isinstance(item, OnnxTensor):
         raise OnnxUnsupportedError(
             "a branch that gives a sequence, or nothing, which is known only when the model runs"
         )
@@ -59,19 +59,19 @@ def _tensor(item: Item) -> Tensor:
 @importer("Loop")
 def loop(call: Call) -> Results:
     body = call.graph("body")
-    rounds = int(call.number(0, "the number of rounds", MOST_ROUNDS)) if call.has(0) else None
-    going = bool(call.number(1, "the condition", True)) if call.has(1) else True
+    rounds = int(call.constant_scalar(0, "the number of rounds", MOST_ROUNDS)) if call.has(0) else None
+    going = bool(call.constant_scalar(1, "the condition", True)) if call.has(1) else True
     if rounds is not None and rounds > MOST_ROUNDS:
         raise OnnxUnsupportedError(f"Loop of {rounds} rounds, expected {MOST_ROUNDS} at most")
     carried: list[Item] = list(call.inputs[2:])
-    collected: list[list[Tensor]] = [[] for _ in body.outputs[1 + len(carried) :]]
+    collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[1 + len(carried) :]]
     count = 0
     while going and (rounds is None or count < rounds):
         if count == MOST_ROUNDS:
             raise OnnxUnsupportedError(f"Loop of more than {MOST_ROUNDS} rounds")
         operands = [call.constant(count, "int64"), call.constant(True)]
-        condition, *results = call.scope.inner(body, [*operands, *carried])
-        if not isinstance(condition, Tensor) or condition.array is None:
+        condition, *results = call.scope.subgraph_outputs(body, [*operands, *carried])
+        if not isinstance(condition, OnnxTensor) or condition.array is None:
             raise OnnxUnsupportedError("Loop with a condition that is known only when the model runs")
         going = bool(condition.array.ravel()[0])
         carried = results[: len(carried)]
@@ -83,8 +83,8 @@ def loop(call: Call) -> Results:
     return Results([*carried, *(_stack(call, items, 0) for items in collected)])
 
 
-def _stack(call: Call, items: Sequence[Tensor], axis: int) -> Tensor:
-    return concatenated(call, [unsqueezed(call, item, [axis]) for item in items], axis)
+def _stack(call: Call, items: Sequence[OnnxTensor], axis: int) -> OnnxTensor:
+    return concatenate_along(call, [insert_axes(call, item, [axis]) for item in items], axis)
 
 
 @importer("Scan")
@@ -102,34 +102,34 @@ def scan(call: Call) -> Results:
     out_backward = call.integers("scan_output_directions") or (0,) * len(collected)
     results: list[Item] = [*states]
     for items, axis, turned in zip(collected, out_axes, out_backward, strict=True):
-        position = axis_in(axis, items[0].rank + 1)
+        position = normalized_axis(axis, items[0].rank + 1)
         results.append(_stack(call, items[::-1] if turned else items, position))
     return Results(results)
 
 
 def _unroll_scan(
-    call: Call, body: OnnxGraph, states: list[Item], rows: Sequence[Sequence[Tensor]]
-) -> tuple[list[Item], list[list[Tensor]]]:
+    call: Call, body: OnnxGraph, states: list[Item], rows: Sequence[Sequence[OnnxTensor]]
+) -> tuple[list[Item], list[list[OnnxTensor]]]:
     """The final states of an unrolled scan, and for each other output its values in all iterations."""
     length = len(rows[0])
     if any(len(each) != length for each in rows):
         raise OnnxError(f"Scan of sequences of {', '.join(str(len(each)) for each in rows)} elements")
     if not 1 <= length <= MOST_ROUNDS:
         raise OnnxUnsupportedError(f"Scan of {length} rounds, expected 1 to {MOST_ROUNDS}")
-    collected: list[list[Tensor]] = [[] for _ in body.outputs[len(states) :]]
+    collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[len(states) :]]
     for n in range(length):
-        results = call.scope.inner(body, [*states, *(each[n] for each in rows)])
+        results = call.scope.subgraph_outputs(body, [*states, *(each[n] for each in rows)])
         states = results[: len(states)]
         for items, item in zip(collected, results[len(states) :], strict=True):
             items.append(_tensor(item))
     return states, collected
 
 
-def _rows(call: Call, data: Tensor, axis: int, backward: int) -> list[Tensor]:
+def _rows(call: Call, data: OnnxTensor, axis: int, backward: int) -> list[OnnxTensor]:
     """The slices of a tensor along an axis, without the axis."""
-    axis = axis_in(axis, data.rank)
-    length = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
-    cut = parts(call, data, [1] * length, axis)
+    axis = normalized_axis(axis, data.rank)
+    length = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
+    cut = split_along(call, data, [1] * length, axis)
     kept = [extent for d, extent in enumerate(data.extents) if d != axis]
     rows = [call.builder.reshape(part, kept) for part in cut]
     return rows[::-1] if backward else rows
@@ -137,11 +137,11 @@ def _rows(call: Call, data: Tensor, axis: int, backward: int) -> list[Tensor]:
 
 def _scan_of_batches(call: Call, body: OnnxGraph, count: int) -> Results:
     """A scan of opset 8: each index of the first axis has a sequence of its own."""
-    call.refuse(call.has(0), "lengths of sequences")
-    call.refuse(any(call.integers("directions") or ()), "sequences from their end")
+    call.raise_unsupported_if(call.has(0), "lengths of sequences")
+    call.raise_unsupported_if(any(call.integers("directions") or ()), "sequences from their end")
     operands = [_tensor(item) for item in call.inputs[1:]]
-    batch = known_numbers([operands[0].shape[0]], "Scan of sequences")[0]
-    results: list[list[Tensor]] = []
+    batch = known_integers([operands[0].shape[0]], "Scan of sequences")[0]
+    results: list[list[OnnxTensor]] = []
     for n in range(batch):
         own = [call.op("take", each, call.constant(n, "int64"), axis=0) for each in operands]
         rows = [_rows(call, each, 0, 0) for each in own[len(own) - count :]]

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dtypes import extremes, max_value, min_value, numpy_dtype, parse_dtype
+from ....core.dtypes import max_value, min_value, numpy_dtype, parse_dtype, value_bounds
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array, dtype_name
 from ..registry import Results, importer
-from ..symbols import NotKnownError, greatest, least
+from ..symbols import UnknownSizeError, symbol_maximum, symbol_minimum
 from ..tensors import element_type
-from ..values import Tensor, of_symbols, require_dtype
+from ..values import OnnxTensor, require_dtype, tensor_of_symbols
 
 # Unary operators
 
@@ -54,7 +54,7 @@ UNARY = {
 
 
 @importer(*UNARY)
-def unary(call: Call) -> Tensor:
+def unary(call: Call) -> OnnxTensor:
     return call.op(UNARY[call.op_type], call.tensor())
 
 
@@ -64,13 +64,13 @@ def identity(call: Call) -> Any:
 
 
 @importer("Reciprocal")
-def reciprocal(call: Call) -> Tensor:
+def reciprocal(call: Call) -> OnnxTensor:
     x = call.tensor()
-    return call.op("divide", call.builder.number(1, x.dtype), x)
+    return call.op("divide", call.builder.scalar_constant(1, x.dtype), x)
 
 
 @importer("IsInf")
-def is_inf(call: Call) -> Tensor:
+def is_inf(call: Call) -> OnnxTensor:
     x = call.tensor()
     signs = [
         sign for sign, name in ((np.inf, "detect_positive"), (-np.inf, "detect_negative")) if call.integer(name, 1)
@@ -83,86 +83,88 @@ def is_inf(call: Call) -> Tensor:
 
 
 @importer("Gelu")
-def gelu(call: Call) -> Tensor:
+def gelu(call: Call) -> OnnxTensor:
     return call.op("nn.gelu", call.tensor(), approximate=call.text("approximate", "none"))
 
 
 @importer("LeakyRelu")
-def leaky_relu(call: Call) -> Tensor:
+def leaky_relu(call: Call) -> OnnxTensor:
     return call.op("nn.leaky_relu", call.tensor(), alpha=call.floating("alpha", 0.01))
 
 
 @importer("Elu")
-def elu(call: Call) -> Tensor:
+def elu(call: Call) -> OnnxTensor:
     return call.op("nn.elu", call.tensor(), alpha=call.floating("alpha", 1.0))
 
 
 @importer("Celu")
-def celu(call: Call) -> Tensor:
+def celu(call: Call) -> OnnxTensor:
     return call.op("nn.celu", call.tensor(), alpha=call.floating("alpha", 1.0))
 
 
 @importer("Selu")
-def selu(call: Call) -> Tensor:
+def selu(call: Call) -> OnnxTensor:
     alpha = call.floating("alpha", 1.67326319217681884765625)
     return call.op("nn.selu", call.tensor(), alpha=alpha, gamma=call.floating("gamma", 1.05070102214813232421875))
 
 
 @importer("HardSigmoid")
-def hard_sigmoid(call: Call) -> Tensor:
+def hard_sigmoid(call: Call) -> OnnxTensor:
     alpha, beta = call.floating("alpha", 0.2), call.floating("beta", 0.5)
     return call.op("nn.hard_sigmoid", call.tensor(), alpha=alpha, beta=beta)
 
 
 @importer("ThresholdedRelu")
-def thresholded_relu(call: Call) -> Tensor:
+def thresholded_relu(call: Call) -> OnnxTensor:
     x = call.tensor()
-    return call.op("where", call.scalar("greater", x, call.floating("alpha", 1.0)), x, call.builder.number(0, x.dtype))
+    return call.op(
+        "where", call.scalar("greater", x, call.floating("alpha", 1.0)), x, call.builder.scalar_constant(0, x.dtype)
+    )
 
 
 @importer("Shrink")
-def shrink(call: Call) -> Tensor:
+def shrink(call: Call) -> OnnxTensor:
     x, lambd, bias = call.tensor(), call.floating("lambd", 0.5), call.floating("bias", 0.0)
-    zero = call.builder.number(0, x.dtype)
+    zero = call.builder.scalar_constant(0, x.dtype)
     if not x.is_float:
         return _shrink_integers(call, x, lambd, bias)
     below = call.op("where", call.scalar("less", x, -lambd), call.scalar("add", x, bias), zero)
     return call.op("where", call.scalar("greater", x, lambd), call.scalar("subtract", x, bias), below)
 
 
-def _shrink_integers(call: Call, x: Tensor, lambd: float, bias: float) -> Tensor:
+def _shrink_integers(call: Call, x: OnnxTensor, lambd: float, bias: float) -> OnnxTensor:
     wide = call.cast(x, "float64")
     below = call.op("where", call.scalar("less", wide, -lambd), call.scalar("add", wide, bias), wide)
     inside = call.scalar("less_equal", call.op("abs", wide), lambd)
     outside = call.op("where", call.scalar("greater", wide, lambd), call.scalar("subtract", wide, bias), below)
-    return call.cast(call.op("where", inside, call.builder.number(0, "float64"), outside), x.dtype)
+    return call.cast(call.op("where", inside, call.builder.scalar_constant(0, "float64"), outside), x.dtype)
 
 
 @importer("Softsign")
-def softsign(call: Call) -> Tensor:
+def softsign(call: Call) -> OnnxTensor:
     x = call.tensor()
     return call.op("divide", x, call.scalar("add", call.op("abs", x), 1))
 
 
 @importer("Swish")
-def swish(call: Call) -> Tensor:
+def swish(call: Call) -> OnnxTensor:
     x, alpha = call.tensor(), call.floating("alpha", 1.0)
     return call.op("multiply", x, call.op("sigmoid", x if alpha == 1 else call.scalar("multiply", x, alpha)))
 
 
 @importer("PRelu")
-def prelu(call: Call) -> Tensor:
+def prelu(call: Call) -> OnnxTensor:
     x, slope = call.tensor(0), call.tensor(1)
     return call.op("where", call.scalar("less", x, 0), call.op("multiply", x, slope), x)
 
 
 @importer("Dropout")
 def dropout(call: Call) -> Any:
-    training = call.number(2, "training_mode") if call.has(2) else False
-    ratio = call.number(1, "ratio", 0.5) if training else 0.0
-    call.refuse(training and ratio != 0, "training")
+    training = call.constant_scalar(2, "training_mode") if call.has(2) else False
+    ratio = call.constant_scalar(1, "ratio", 0.5) if training else 0.0
+    call.raise_unsupported_if(training and ratio != 0, "training")
     data = call.tensor()
-    if call.asked < 2:
+    if call.used_result_count < 2:
         return data
     kind = "bool" if call.version >= 10 else data.dtype  # of the mask
     return Results([data, call.builder.full(data.extents, np.ones((), numpy_dtype(kind)))])
@@ -176,10 +178,10 @@ def dtype_of_code(code: int) -> str:
     return require_dtype(dtype_name(element_type(code)))
 
 
-def converted(call: Call, data: Tensor, dtype: str) -> Tensor:
+def convert_dtype(call: Call, data: OnnxTensor, dtype: str) -> OnnxTensor:
     """Converts a tensor to a data type, by the semantics of `Cast` and its attributes."""
     if data.sizes is not None and dtype in ("int32", "int64"):
-        return of_symbols(data.sizes, dtype)
+        return tensor_of_symbols(data.sizes, dtype)
     require_dtype(data.dtype)
     if data.is_float and parse_dtype(dtype).is_int and parse_dtype(dtype).bits < 8:
         return call.cast(call.cast(data, "int32"), dtype)  # ONNX's test cases expect values out of range to wrap
@@ -190,11 +192,13 @@ def converted(call: Call, data: Tensor, dtype: str) -> Tensor:
     return call.cast(_saturate(call, data, dtype) if call.integer("saturate", 1) else data, dtype)
 
 
-def _saturate(call: Call, data: Tensor, dtype: str) -> Tensor:
+def _saturate(call: Call, data: OnnxTensor, dtype: str) -> OnnxTensor:
     """Clamps a tensor to the finite range of a float type; preserves NaN."""
     wide = data if data.dtype in ("float16", "bfloat16", "float32", "float64") else call.cast(data, "float32")
-    low, high = (call.builder.number(bound(parse_dtype(dtype)), wide.dtype) for bound in (min_value, max_value))
-    return extreme_of(call, "Min", extreme_of(call, "Max", wide, low), high)
+    low, high = (
+        call.builder.scalar_constant(bound(parse_dtype(dtype)), wide.dtype) for bound in (min_value, max_value)
+    )
+    return nan_propagating_extreme(call, "Min", nan_propagating_extreme(call, "Max", wide, low), high)
 
 
 # By rounding mode: the factor applied before rounding to the nearest power of two, and the bound below which the result
@@ -203,7 +207,7 @@ def _saturate(call: Call, data: Tensor, dtype: str) -> Tensor:
 _POWERS = {"up": (1.5 - 2.0**-23, 2.0**-127 + 2.0**-149), "down": (0.75, 2.0**-126), "nearest": (1.0, 1.5 * 2.0**-127)}
 
 
-def _power_of_two(call: Call, data: Tensor) -> Tensor:
+def _power_of_two(call: Call, data: OnnxTensor) -> OnnxTensor:
     """Converts a tensor to float8_e8m0fnu, whose values are powers of two and NaN."""
     mode, least = call.text("round_mode", "up"), 2.0**-127
     if mode not in _POWERS:
@@ -213,34 +217,34 @@ def _power_of_two(call: Call, data: Tensor) -> Tensor:
     if call.integer("saturate", 1):
         wide = _saturate(call, wide, "float8_e8m0fnu")
     else:
-        wide = call.op("where", call.scalar("less", wide, least), call.builder.number(np.nan, "float64"), wide)
+        wide = call.op("where", call.scalar("less", wide, least), call.builder.scalar_constant(np.nan, "float64"), wide)
     number = call.op(
         "where",
         call.scalar("less", wide, second),
-        call.builder.number(least, "float64"),
+        call.builder.scalar_constant(least, "float64"),
         call.scalar("multiply", wide, factor),
     )
     return call.cast(number, "float8_e8m0fnu")
 
 
 @importer("Cast")
-def cast(call: Call) -> Tensor:
-    return converted(call, call.tensor(), dtype_of_code(call.integer("to")))
+def cast(call: Call) -> OnnxTensor:
+    return convert_dtype(call, call.tensor(), dtype_of_code(call.integer("to")))
 
 
 @importer("CastLike")
-def cast_like(call: Call) -> Tensor:
-    return converted(call, call.tensor(0), require_dtype(call.tensor(1).dtype))
+def cast_like(call: Call) -> OnnxTensor:
+    return convert_dtype(call, call.tensor(0), require_dtype(call.tensor(1).dtype))
 
 
 @importer("BitCast")
-def bit_cast(call: Call) -> Tensor:
+def bit_cast(call: Call) -> OnnxTensor:
     data, dtype = call.tensor(), dtype_of_code(call.integer("to"))
     if data.dtype == dtype:
         return data
     if data.dtype == "bool":  # a byte, 0 or 1
         data = call.cast(data, "uint8")
-    call.refuse(dtype == "bool", f"{data.dtype} as bool")
+    call.raise_unsupported_if(dtype == "bool", f"{data.dtype} as bool")
     return call.op("reinterpret", data, dtype=dtype)
 
 
@@ -272,33 +276,33 @@ _OF_SYMBOLS: dict[str, Callable[[Any, Any], Any]] = {
     "GreaterOrEqual": np.greater_equal,
     "Less": np.less,
     "LessOrEqual": np.less_equal,
-    "Max": np.frompyfunc(greatest, 2, 1),
-    "Min": np.frompyfunc(least, 2, 1),
+    "Max": np.frompyfunc(symbol_maximum, 2, 1),
+    "Min": np.frompyfunc(symbol_minimum, 2, 1),
     "Mod": np.mod,
     "Mul": np.multiply,
     "Sub": np.subtract,
 }
 
 
-def of_known_sizes(call: Call) -> Tensor | None:
+def fold_sizes(call: Call) -> OnnxTensor | None:
     """The result of an operator on symbolic sizes; None if no operand has symbols, or if the result depends on their
     values."""
     tensors = call.tensors
-    known = [tensor.known for tensor in tensors]
+    known = [tensor.known_elements for tensor in tensors]
     if all(tensor.sizes is None for tensor in tensors) or any(array is None for array in known):
         return None
     sizes: list[Any] = [np.asarray(array, object) for array in known]
     try:
         result = reduce(_OF_SYMBOLS[call.op_type], sizes)
-    except (NotKnownError, ZeroDivisionError):
+    except (UnknownSizeError, ZeroDivisionError):
         return None
     is_bool = "Equal" in call.op_type or call.op_type in ("Greater", "Less")
-    return call.constant(result, "bool") if is_bool else of_symbols(result, tensors[0].dtype)
+    return call.constant(result, "bool") if is_bool else tensor_of_symbols(result, tensors[0].dtype)
 
 
 @importer(*BINARY)
-def binary(call: Call) -> Tensor:
-    if call.op_type in _OF_SYMBOLS and (sizes := of_known_sizes(call)) is not None:
+def binary(call: Call) -> OnnxTensor:
+    if call.op_type in _OF_SYMBOLS and (sizes := fold_sizes(call)) is not None:
         return sizes
     lhs, rhs = call.tensor(0), call.tensor(1)
     if call.op_type == "Equal" and lhs.dtype == "bool":
@@ -307,8 +311,8 @@ def binary(call: Call) -> Tensor:
 
 
 @importer("Mod")
-def mod(call: Call) -> Tensor:
-    if (sizes := of_known_sizes(call)) is not None:
+def mod(call: Call) -> OnnxTensor:
+    if (sizes := fold_sizes(call)) is not None:
         return sizes
     a, b = call.tensor(0), call.tensor(1)
     if call.integer("fmod"):
@@ -316,7 +320,7 @@ def mod(call: Call) -> Tensor:
     return remainder(call, a, b) if a.is_float else call.op("floor_mod", a, b)
 
 
-def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
+def remainder(call: Call, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
     """The remainder of `a / b` rounded down, also for infinite `b`."""
     rest = call.op("mod", a, b)
     signs = [call.scalar("less", each, 0) for each in (rest, b)]
@@ -325,12 +329,12 @@ def remainder(call: Call, a: Tensor, b: Tensor) -> Tensor:
 
 
 @importer("BitShift")
-def bit_shift(call: Call) -> Tensor:
+def bit_shift(call: Call) -> OnnxTensor:
     return call.op(f"{call.choice('direction', 'LEFT', 'RIGHT').lower()}_shift", *call.tensors)
 
 
 @importer("Pow")
-def power(call: Call) -> Tensor:
+def power(call: Call) -> OnnxTensor:
     base, exponent = call.tensor(0), call.tensor(1)
     if base.is_float and exponent.array is not None and exponent.array.size == 1:
         number = float(exponent.array.ravel()[0])
@@ -349,13 +353,13 @@ def power(call: Call) -> Tensor:
 
 
 @importer("Max", "Min")
-def extreme(call: Call) -> Tensor:
-    if (sizes := of_known_sizes(call)) is not None:
+def extreme(call: Call) -> OnnxTensor:
+    if (sizes := fold_sizes(call)) is not None:
         return sizes
-    return reduce(lambda a, b: extreme_of(call, call.op_type, a, b), call.tensors)
+    return reduce(lambda a, b: nan_propagating_extreme(call, call.op_type, a, b), call.tensors)
 
 
-def extreme_of(call: Call, kind: str, a: Tensor, b: Tensor) -> Tensor:
+def nan_propagating_extreme(call: Call, kind: str, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
     """The elementwise maximum or minimum of two tensors; NaN if either element is NaN."""
     name = "maximum" if kind == "Max" else "minimum"
     if _has_no_nan(b):  # the operator returns its second operand if either is NaN
@@ -364,44 +368,51 @@ def extreme_of(call: Call, kind: str, a: Tensor, b: Tensor) -> Tensor:
     return extremes if _has_no_nan(a) else call.op("where", call.op("isnan", a), a, extremes)
 
 
-def _has_no_nan(data: Tensor) -> bool:
+def _has_no_nan(data: OnnxTensor) -> bool:
     return not data.is_float or (data.array is not None and not np.isnan(data.array.astype("float64")).any())
 
 
 @importer("Sum", "Mean")
-def total(call: Call) -> Tensor:
+def sum_or_mean(call: Call) -> OnnxTensor:
     result = reduce(lambda a, b: call.op("add", a, b), call.tensors)
     return result if call.op_type == "Sum" else call.scalar("divide", result, len(call.inputs))
 
 
 @importer("Clip")
-def clip(call: Call) -> Tensor:
+def clip(call: Call) -> OnnxTensor:
     data = call.tensor()
     if call.version < 11:
         return _clip_by_attributes(call, data)
     low, high = call.optional(1), call.optional(2)
-    data = data if low is None else extreme_of(call, "Max", data, low)
-    return data if high is None else extreme_of(call, "Min", data, high)
+    data = data if low is None else nan_propagating_extreme(call, "Max", data, low)
+    return data if high is None else nan_propagating_extreme(call, "Min", data, high)
 
 
-def _clip_by_attributes(call: Call, data: Tensor) -> Tensor:
+def _clip_by_attributes(call: Call, data: OnnxTensor) -> OnnxTensor:
     for name, kind in (("min", "Max"), ("max", "Min")):
         if call.attribute(name) is not None:
-            data = extreme_of(call, kind, data, call.builder.number(call.floating(name), data.dtype))
+            data = nan_propagating_extreme(
+                call, kind, data, call.builder.scalar_constant(call.floating(name), data.dtype)
+            )
     return data
 
 
 @importer("Where")
-def where(call: Call) -> Tensor:
+def select_elements(call: Call) -> OnnxTensor:
     condition, x, y = call.tensors
-    if condition.array is not None and x.known is not None and y.known is not None and x.dtype == "int64":
-        return of_symbols(np.where(condition.array, x.known, y.known), x.dtype)
+    if (
+        condition.array is not None
+        and x.known_elements is not None
+        and y.known_elements is not None
+        and x.dtype == "int64"
+    ):
+        return tensor_of_symbols(np.where(condition.array, x.known_elements, y.known_elements), x.dtype)
     return call.op("where", condition, x, y)
 
 
-def lowest_of(dtype: str) -> Array:
+def lowest_value(dtype: str) -> Array:
     """The least value of a data type."""
     kind = parse_dtype(dtype)
     if kind.is_bool:
         raise OnnxUnsupportedError("the least of bool")
-    return np.asarray(extremes(kind)[0], numpy_dtype(dtype))
+    return np.asarray(value_bounds(kind)[0], numpy_dtype(dtype))

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
 from ..registry import Results, importer
 from ..symbols import Symbol
-from ..values import Tensor, known_numbers
-from .nn import powers_of, root_of
+from ..values import OnnxTensor, known_integers
+from .nn import absolute_powers, p_th_root
 from .reductions import reduce_along
-from .shapes import padded, transposed
+from .shapes import pad_axes, permute_axes
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Windows:
         return [before for before, _ in self.pads] + [after for _, after in self.pads]
 
 
-def windows_of(call: Call, data: Tensor, sizes: Sequence[int], rank: int) -> Windows:
+def windows_of(call: Call, data: OnnxTensor, sizes: Sequence[int], rank: int) -> Windows:
     """The windows of a convolution or a pool."""
     if len(sizes) != rank:
         raise OnnxError(f"{call.op_type}: windows of {list(sizes)}, expected {rank} numbers")
-    strides, dilations = (call.each(name, rank, 1, 1) for name in ("strides", "dilations"))
+    strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
     auto = _auto_pad(call)
     if auto in ("SAME_UPPER", "SAME_LOWER"):
-        extents = known_numbers(data.shape[2:], f"{auto} of an image of extents")
+        extents = known_integers(data.shape[2:], f"{auto} of an image of extents")
         pads = [_same_pads(*each, auto) for each in zip(extents, sizes, strides, dilations, strict=True)]
     else:
         pads = _pads(call, rank, auto)
@@ -56,7 +56,7 @@ def _auto_pad(call: Call) -> str:
 
 def _pads(call: Call, rank: int, auto: str) -> list[tuple[int, int]]:
     """The padding before and after each dimension, by the attributes of a node."""
-    flat = [0] * (2 * rank) if auto == "VALID" else call.each("pads", 2 * rank, 0, -(2**31))
+    flat = [0] * (2 * rank) if auto == "VALID" else call.integers_attribute("pads", 2 * rank, 0, -(2**31))
     return list(zip(flat[:rank], flat[rank:], strict=True))
 
 
@@ -67,7 +67,7 @@ def _same_pads(extent: int, size: int, stride: int, dilation: int, auto: str) ->
     return (whole // 2, whole - whole // 2) if auto == "SAME_UPPER" else (whole - whole // 2, whole // 2)
 
 
-def rank_of(call: Call, data: Tensor) -> int:
+def spatial_rank(call: Call, data: OnnxTensor) -> int:
     """The number of spatial dimensions of an image. Raises OnnxUnsupportedError unless it is 1 to 3."""
     if not 1 <= data.rank - 2 <= 3:
         raise OnnxUnsupportedError(f"{call.op_type} of {data.rank - 2} dimensions, expected 1 to 3")
@@ -78,18 +78,18 @@ def rank_of(call: Call, data: Tensor) -> int:
 
 
 @importer("Conv")
-def conv(call: Call) -> Tensor:
-    x, w, bias = call.widened(call.tensor(0)), call.widened(call.tensor(1)), call.optional(2)
-    result = convolved(call, x, w)
+def conv(call: Call) -> OnnxTensor:
+    x, w, bias = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1)), call.optional(2)
+    result = convolve(call, x, w)
     return call.cast(_add_bias(call, result, bias), call.tensor().dtype)
 
 
-def convolved(call: Call, x: Tensor, w: Tensor) -> Tensor:
+def convolve(call: Call, x: OnnxTensor, w: OnnxTensor) -> OnnxTensor:
     """A convolution of `x` and `w` with the attributes of a node."""
-    rank = rank_of(call, x)
-    windows = windows_of(call, x, call.integers("kernel_shape") or w.numbers[2:], rank)
+    rank = spatial_rank(call, x)
+    windows = windows_of(call, x, call.integers("kernel_shape") or w.static_shape[2:], rank)
     if any(n < 0 for pair in windows.pads for n in pair):
-        x = padded(call, x, [(0, 0), (0, 0), *windows.pads], "constant")
+        x = pad_axes(call, x, [(0, 0), (0, 0), *windows.pads], "constant")
         windows = Windows(windows.sizes, windows.strides, windows.dilations, [(0, 0)] * rank)
     return call.op(
         f"nn.conv{rank}d",
@@ -102,17 +102,17 @@ def convolved(call: Call, x: Tensor, w: Tensor) -> Tensor:
     )
 
 
-def _add_bias(call: Call, data: Tensor, bias: Tensor | None) -> Tensor:
-    return data if bias is None else call.op("nn.bias_add", data, call.widened(bias), axis=1)
+def _add_bias(call: Call, data: OnnxTensor, bias: OnnxTensor | None) -> OnnxTensor:
+    return data if bias is None else call.op("nn.bias_add", data, call.widen_small_floats(bias), axis=1)
 
 
 @importer("ConvTranspose")
-def conv_transpose(call: Call) -> Tensor:
-    x, w = call.widened(call.tensor(0)), call.widened(call.tensor(1))
-    rank = rank_of(call, x)
-    sizes = list(call.integers("kernel_shape") or w.numbers[2:])
-    strides, dilations = (call.each(name, rank, 1, 1) for name in ("strides", "dilations"))
-    more = call.each("output_padding", rank, 0, 0)
+def conv_transpose(call: Call) -> OnnxTensor:
+    x, w = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
+    rank = spatial_rank(call, x)
+    sizes = list(call.integers("kernel_shape") or w.static_shape[2:])
+    strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
+    more = call.integers_attribute("output_padding", rank, 0, 0)
     pads = _transposed_pads(call, x, sizes, strides, dilations, more)
     cropped = [(max(before, 0), max(after, 0)) for before, after in pads]
     result = call.op(
@@ -126,19 +126,24 @@ def conv_transpose(call: Call) -> Tensor:
         groups=call.integer("group", 1),
     )
     around = [(max(-before, 0), max(-after, 0)) for before, after in pads]
-    result = padded(call, result, [(0, 0), (0, 0), *around], "constant")
+    result = pad_axes(call, result, [(0, 0), (0, 0), *around], "constant")
     return call.cast(_add_bias(call, result, call.optional(2)), call.tensor().dtype)
 
 
 def _transposed_pads(
-    call: Call, x: Tensor, sizes: Sequence[int], strides: Sequence[int], dilations: Sequence[int], more: Sequence[int]
+    call: Call,
+    x: OnnxTensor,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    more: Sequence[int],
 ) -> list[tuple[int, int]]:
     """The cropping before and after each dimension of a transposed convolution; negative for padding."""
     rank, wanted, auto = len(sizes), call.integers("output_shape"), _auto_pad(call)
     same = auto in ("SAME_UPPER", "SAME_LOWER")
     if wanted is None and not same:
         return _pads(call, rank, auto)
-    extents = known_numbers(x.shape[2:], "ConvTranspose to a shape from extents")
+    extents = known_integers(x.shape[2:], "ConvTranspose to a shape from extents")
     target = wanted[-rank:] if wanted is not None else [n * stride for n, stride in zip(extents, strides, strict=True)]
     pads: list[tuple[int, int]] = []
     for n, size, stride, dilation, extra, out in zip(extents, sizes, strides, dilations, more, target, strict=True):
@@ -151,7 +156,7 @@ def _transposed_pads(
 # Pools
 
 
-def _pool_attributes(call: Call, x: Tensor, rank: int) -> dict[str, Any]:
+def _pool_attributes(call: Call, x: OnnxTensor, rank: int) -> dict[str, Any]:
     """The attributes of the relay pool operator for a node."""
     windows = windows_of(call, x, call.integers("kernel_shape") or (), rank)
     return {
@@ -166,78 +171,78 @@ def _pool_attributes(call: Call, x: Tensor, rank: int) -> dict[str, Any]:
 @importer("MaxPool")
 def max_pool(call: Call) -> Results:
     x = call.tensor()
-    rank = rank_of(call, x)
+    rank = spatial_rank(call, x)
     attributes = _pool_attributes(call, x, rank)
-    if call.asked < 2:
+    if call.used_result_count < 2:
         return Results([call.op(f"nn.max_pool{rank}d", x, **attributes)])
     maxima, places = call.ops(f"nn.max_pool{rank}d_with_places", x, **attributes)
     return Results([maxima, _flat_positions(call, call.cast(places, "int64"), x)])
 
 
-def _flat_positions(call: Call, places: Tensor, x: Tensor) -> Tensor:
+def _flat_positions(call: Call, places: OnnxTensor, x: OnnxTensor) -> OnnxTensor:
     """Converts row-major positions within a channel to positions within the whole tensor, in the order of the attribute
     `storage_order`."""
     batch, channels, *image = x.extents
     if call.integer("storage_order"):
-        left, weights = places, np.cumprod([1, *known_numbers(image, "MaxPool by columns of extents")])
+        left, weights = places, np.cumprod([1, *known_integers(image, "MaxPool by columns of extents")])
         places = call.constant(0, "int64")
         for extent, weight in reversed(list(zip(image, weights, strict=False))):
             own = call.scalar("multiply", call.scalar("floor_mod", left, extent), int(weight))
             places, left = call.op("add", places, own), call.scalar("floor_divide", left, extent)
-    first = call.op("expand_dims", call.builder.places(batch), axis=1, num_newaxis=len(image) + 1)
-    second = call.op("expand_dims", call.builder.places(channels), axis=1, num_newaxis=len(image))
+    first = call.op("expand_dims", call.builder.index_vector(batch), axis=1, num_newaxis=len(image) + 1)
+    second = call.op("expand_dims", call.builder.index_vector(channels), axis=1, num_newaxis=len(image))
     channel = call.op("add", call.op("multiply", first, call.builder.size_value(channels)), second)
     return call.op("add", places, call.op("multiply", channel, call.builder.size_value(math.prod(image))))
 
 
 @importer("MaxUnpool")
-def max_unpool(call: Call) -> Tensor:
+def max_unpool(call: Call) -> OnnxTensor:
     """Scatters elements to the positions returned by `MaxPool` in a tensor of zeros; pads it with zeros to
     `output_shape`."""
     x, places = call.tensor(0), call.tensor(1)
-    rank = rank_of(call, x)
+    rank = spatial_rank(call, x)
     windows = windows_of(call, x, call.integers("kernel_shape") or (), rank)
-    parts = zip(x.numbers[2:], windows.strides, windows.sizes, windows.pads, strict=True)
-    shape = [*x.numbers[:2], *((n - 1) * stride + size - sum(pads) for n, stride, size, pads in parts)]
-    wanted = call.numbers(2, "output_shape") or shape
+    parts = zip(x.static_shape[2:], windows.strides, windows.sizes, windows.pads, strict=True)
+    shape = [*x.static_shape[:2], *((n - 1) * stride + size - sum(pads) for n, stride, size, pads in parts)]
+    wanted = call.constant_integers(2, "output_shape") or shape
     if len(wanted) != len(shape) or any(n < least for n, least in zip(wanted, shape, strict=True)):
         raise OnnxError(f"MaxUnpool to output_shape {list(wanted)}, expected {shape} at least")
     zeros = call.builder.full([math.prod(shape)], np.zeros((), numpy_dtype(x.dtype)))
-    flat = [call.builder.reshape(each, [math.prod(x.numbers)]) for each in (places, x)]
+    flat = [call.builder.reshape(each, [math.prod(x.static_shape)]) for each in (places, x)]
     unpooled = call.builder.reshape(call.op("scatter_elements", zeros, *flat, axis=0), shape)
-    return padded(call, unpooled, [(0, n - least) for n, least in zip(wanted, shape, strict=True)], "constant")
+    return pad_axes(call, unpooled, [(0, n - least) for n, least in zip(wanted, shape, strict=True)], "constant")
 
 
 @importer("AveragePool")
-def average_pool(call: Call) -> Tensor:
+def average_pool(call: Call) -> OnnxTensor:
     x = call.tensor()
-    rank = rank_of(call, x)
+    rank = spatial_rank(call, x)
     include = call.integer("count_include_pad") == 1
     result = call.op(
-        f"nn.avg_pool{rank}d", call.widened(x), **_pool_attributes(call, x, rank), count_include_pad=include
+        f"nn.avg_pool{rank}d", call.widen_small_floats(x), **_pool_attributes(call, x, rank), count_include_pad=include
     )
     return call.cast(result, x.dtype)
 
 
 @importer("LpPool")
-def lp_pool(call: Call) -> Tensor:
+def lp_pool(call: Call) -> OnnxTensor:
     """The root of the sums of powers, computed by a convolution of each channel with ones."""
-    x, p = call.widened(call.tensor()), call.integer("p", 2)
-    rank = rank_of(call, x)
+    x, p = call.widen_small_floats(call.tensor()), call.integer("p", 2)
+    rank = spatial_rank(call, x)
     windows = windows_of(call, x, call.integers("kernel_shape") or (), rank)
     pads = windows.pads
     if call.integer("ceil_mode"):
-        extents = known_numbers(x.shape[2:], "LpPool with ceil_mode of extents")
+        extents = known_integers(x.shape[2:], "LpPool with ceil_mode of extents")
         pads = [
             _ceil_pads(*each)
             for each in zip(extents, windows.sizes, windows.strides, windows.dilations, pads, strict=True)
         ]
-    channels = known_numbers(x.shape[1:2], "LpPool of channels")[0]
+    channels = known_integers(x.shape[1:2], "LpPool of channels")[0]
     ones = call.constant(np.ones((channels, 1, *windows.sizes), numpy_dtype(x.dtype)))
     flat = [before for before, _ in pads] + [after for _, after in pads]
     options: dict[str, Any] = {"strides": windows.strides, "padding": flat, "dilation": windows.dilations}
-    total = call.op(f"nn.conv{rank}d", powers_of(call, x, p), ones, groups=channels, **options)
-    return call.cast(root_of(call, total, p), call.tensor().dtype)
+    total = call.op(f"nn.conv{rank}d", absolute_powers(call, x, p), ones, groups=channels, **options)
+    return call.cast(p_th_root(call, total, p), call.tensor().dtype)
 
 
 def _ceil_pads(extent: int, size: int, stride: int, dilation: int, pads: tuple[int, int]) -> tuple[int, int]:
@@ -252,13 +257,13 @@ def _ceil_pads(extent: int, size: int, stride: int, dilation: int, pads: tuple[i
 
 
 @importer("GlobalAveragePool")
-def global_average_pool(call: Call) -> Tensor:
+def global_average_pool(call: Call) -> OnnxTensor:
     x = call.tensor()
     return reduce_along(call, "mean", x, range(2, x.rank), True)
 
 
 @importer("GlobalMaxPool")
-def global_max_pool(call: Call) -> Tensor:
+def global_max_pool(call: Call) -> OnnxTensor:
     x = call.tensor()
     return reduce_along(call, "max", x, range(2, x.rank), True)
 
@@ -267,18 +272,18 @@ def global_max_pool(call: Call) -> Tensor:
 
 
 @importer("DepthToSpace")
-def depth_to_space(call: Call) -> Tensor:
+def depth_to_space(call: Call) -> OnnxTensor:
     mode = call.choice("mode", "DCR", "CRD")
     return call.op("nn.depth_to_space", call.tensor(), block_size=call.integer("blocksize"), mode=mode)
 
 
 @importer("SpaceToDepth")
-def space_to_depth(call: Call) -> Tensor:
+def space_to_depth(call: Call) -> OnnxTensor:
     x, size = call.tensor(), call.integer("blocksize")
     if call.choice("mode", "DCR", "CRD") == "DCR":
         return call.op("nn.space_to_depth", x, block_size=size)
     batch, channels, height, width = x.extents
-    rows, columns = (known_numbers([n], "SpaceToDepth of")[0] // size for n in (height, width))
+    rows, columns = (known_integers([n], "SpaceToDepth of")[0] // size for n in (height, width))
     blocks = call.builder.reshape(x, [batch, channels, rows, size, columns, size])
     moved = call.op("transpose", blocks, axes=[0, 1, 3, 5, 2, 4])
     return call.builder.reshape(moved, [batch, channels * size * size, rows, columns])
@@ -288,28 +293,30 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic",
 
 
 @importer("Upsample")
-def upsample(call: Call) -> Tensor:
+def upsample(call: Call) -> OnnxTensor:
     x = call.tensor()
-    scales = call.attribute("scales") if call.version < 9 else call.known(1, "scales")
+    scales = call.attribute("scales") if call.version < 9 else call.constant_elements(1, "scales")
     if scales is None:
         raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]
-    sizes = [math.floor(n * scale) for n, scale in zip(x.numbers, factors, strict=True)]
+    sizes = [math.floor(n * scale) for n, scale in zip(x.static_shape, factors, strict=True)]
     return _resize(call, x, range(x.rank), sizes, factors, call.text("mode", "nearest"), "asymmetric", "floor", None)
 
 
 @importer("Resize")
-def resize(call: Call) -> Tensor:
+def resize(call: Call) -> OnnxTensor:
     x = call.tensor()
-    axes = [axis_in(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
-    factors = call.known(1, "scales") if call.version < 11 else call.known(2, "scales")
-    wanted = None if call.version < 11 else call.known(3, "sizes")
+    axes = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
+    factors = call.constant_elements(1, "scales") if call.version < 11 else call.constant_elements(2, "scales")
+    wanted = None if call.version < 11 else call.constant_elements(3, "sizes")
     mode, where = call.text("mode", "nearest"), call.text("coordinate_transformation_mode", "half_pixel")
     if wanted is not None and wanted.size:
         changed = [n for n, size in enumerate(wanted) if not isinstance(size, Symbol) or repr(size) != x.shape[axes[n]]]
-        call.refuse(len(changed) < len(axes) and call.attribute("keep_aspect_ratio_policy"), "a ratio of open sizes")
+        call.raise_unsupported_if(
+            len(changed) < len(axes) and call.attribute("keep_aspect_ratio_policy"), "a ratio of open sizes"
+        )
         axes, wanted = [axes[n] for n in changed], [wanted[n] for n in changed]
-        sizes, scales = _sizes_and_scales(call, _extents(x, axes), known_numbers(wanted, "Resize to sizes"))
+        sizes, scales = _sizes_and_scales(call, _extents(x, axes), known_integers(wanted, "Resize to sizes"))
     elif factors is not None and factors.size:
         changed = [n for n, scale in enumerate(factors) if scale != 1 or isinstance(x.shape[axes[n]], int)]
         axes, scales = [axes[n] for n in changed], [float(factors[n]) for n in changed]
@@ -318,16 +325,16 @@ def resize(call: Call) -> Tensor:
         raise OnnxError("Resize: neither scales nor sizes")
     if call.version < 11:
         return _resize(call, x, axes, sizes, scales, mode, "asymmetric", "floor", None)
-    roi = call.known(1, "roi") if where == "tf_crop_and_resize" else None
+    roi = call.constant_elements(1, "roi") if where == "tf_crop_and_resize" else None
     if roi is not None:
-        every = [axis_in(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
+        every = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
         roi = roi.reshape(2, -1)[:, [every.index(axis) for axis in axes]].ravel()
     rounding = call.text("nearest_mode", "round_prefer_floor")
     return _resize(call, x, axes, sizes, scales, mode, where, rounding, roi)
 
 
-def _extents(x: Tensor, axes: Sequence[int]) -> tuple[int, ...]:
-    return known_numbers([x.shape[axis] for axis in axes], "Resize of extents")
+def _extents(x: OnnxTensor, axes: Sequence[int]) -> tuple[int, ...]:
+    return known_integers([x.shape[axis] for axis in axes], "Resize of extents")
 
 
 def _sizes_and_scales(call: Call, extents: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], list[float]]:
@@ -342,7 +349,7 @@ def _sizes_and_scales(call: Call, extents: Sequence[int], sizes: Sequence[int]) 
 
 def _resize(
     call: Call,
-    x: Tensor,
+    x: OnnxTensor,
     axes: Sequence[int],
     sizes: Sequence[int],
     scales: Sequence[float],
@@ -350,7 +357,7 @@ def _resize(
     where: str,
     rounding: str,
     roi: Any,
-) -> Tensor:
+) -> OnnxTensor:
     """Resizes an image. Moves the resized axes after the others, which are folded into two axes."""
     if mode not in _METHODS:
         raise OnnxUnsupportedError(f"{call.op_type}: mode '{mode}' is not supported")
@@ -398,17 +405,17 @@ def _resize(
 
 
 def _resize_antialiased(
-    call: Call, x: Tensor, targets: Sequence[tuple[int, int, float]], mode: str, where: str
-) -> Tensor:
+    call: Call, x: OnnxTensor, targets: Sequence[tuple[int, int, float]], mode: str, where: str
+) -> OnnxTensor:
     """Resizes an image with an antialiasing filter, as a matrix product along each axis. targets: (axis, size, scale)
     of each resized axis."""
-    resized = call.widened(x)
+    resized = call.widen_small_floats(x)
     for axis, size, scale in targets:
         weights = _antialias_weights(call, int(x.shape[axis]), size, scale, mode, where)
         order = [d for d in range(x.rank) if d != axis] + [axis]
-        rows = transposed(call, resized, order)
+        rows = permute_axes(call, resized, order)
         rows = call.op("nn.dense", rows, call.constant(weights, resized.dtype))
-        resized = transposed(call, rows, [order.index(d) for d in range(x.rank)])
+        resized = permute_axes(call, rows, [order.index(d) for d in range(x.rank)])
     return call.cast(resized, x.dtype)
 
 

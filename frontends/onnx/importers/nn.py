@@ -7,25 +7,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
-from ..values import Tensor, known_numbers
+from ..values import OnnxTensor, known_integers
 from .reductions import reduce_along
-from .shapes import sliced, transposed
+from .shapes import permute_axes, slice_along
 
 # Products
 
 
 @importer("MatMul")
-def matmul(call: Call) -> Tensor:
-    return product(call, call.tensor(0), call.tensor(1))
+def matmul(call: Call) -> OnnxTensor:
+    return matrix_product(call, call.tensor(0), call.tensor(1))
 
 
-def product(call: Call, a: Tensor, b: Tensor) -> Tensor:
+def matrix_product(call: Call, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
     """The matrix product with the semantics of numpy's `matmul`; accumulates floats of 16 bits in float32."""
     dtype = a.dtype
-    a, b = call.widened(a), call.widened(b)
+    a, b = call.widen_small_floats(a), call.widen_small_floats(b)
     if a.rank == 1:
         result = _product(call, call.op("expand_dims", a, axis=0), _column(call, b))
         result = call.op(
@@ -37,15 +37,15 @@ def product(call: Call, a: Tensor, b: Tensor) -> Tensor:
     return call.cast(_product(call, a, b), dtype)
 
 
-def _column(call: Call, b: Tensor) -> Tensor:
+def _column(call: Call, b: OnnxTensor) -> OnnxTensor:
     return call.op("expand_dims", b, axis=1) if b.rank == 1 else b
 
 
-def _product(call: Call, a: Tensor, b: Tensor) -> Tensor:
+def _product(call: Call, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
     if a.rank == b.rank == 2:
         return call.op("nn.matmul", a, b)
     if b.rank == 2:
-        return call.op("nn.dense", a, transposed(call, b, (1, 0)))
+        return call.op("nn.dense", a, permute_axes(call, b, (1, 0)))
     if a.rank == b.rank == 3 and a.shape[0] == b.shape[0]:
         return call.op("nn.batch_matmul", a, b, transpose_b=False)
     if a.shape[:-2] == b.shape[:-2]:
@@ -59,20 +59,20 @@ def _product(call: Call, a: Tensor, b: Tensor) -> Tensor:
 
 
 @importer("Gemm")
-def gemm(call: Call) -> Tensor:
+def gemm(call: Call) -> OnnxTensor:
     a, b, c = call.tensor(0), call.tensor(1), call.optional(2)
     dtype = a.dtype
-    a, b = call.widened(a), call.widened(b)
+    a, b = call.widen_small_floats(a), call.widen_small_floats(b)
     if call.integer("transA"):
-        a = transposed(call, a, (1, 0))
+        a = permute_axes(call, a, (1, 0))
     result = call.op("nn.dense", a, b) if call.integer("transB") else call.op("nn.matmul", a, b)
     result = _times(call, result, call.floating("alpha", 1.0))
     if c is not None:
-        result = call.op("add", result, _times(call, call.widened(c), call.floating("beta", 1.0)))
+        result = call.op("add", result, _times(call, call.widen_small_floats(c), call.floating("beta", 1.0)))
     return call.cast(result, dtype)
 
 
-def _times(call: Call, data: Tensor, factor: float) -> Tensor:
+def _times(call: Call, data: OnnxTensor, factor: float) -> OnnxTensor:
     if factor == 1:
         return data
     if data.is_float:
@@ -85,15 +85,15 @@ MOST_ROWS = 32
 
 
 @importer("Det")
-def determinant(call: Call) -> Tensor:
+def determinant(call: Call) -> OnnxTensor:
     """The product of the pivots of an unrolled Gaussian elimination."""
     x = call.tensor()
-    rows, columns = known_numbers(x.shape[-2:], "Det of a matrix of")
+    rows, columns = known_integers(x.shape[-2:], "Det of a matrix of")
     if rows != columns:
         raise OnnxError(f"Det of a matrix of {rows} by {columns}, expected as many rows as columns")
     if rows > MOST_ROWS:
         raise OnnxUnsupportedError(f"Det of a matrix of {rows} rows, expected {MOST_ROWS} at most")
-    rest = call.builder.reshape(call.widened(x), [math.prod(x.extents[:-2]), rows, columns])
+    rest = call.builder.reshape(call.widen_small_floats(x), [math.prod(x.extents[:-2]), rows, columns])
     result = call.op("ones_like", call.op("sum", rest, axis=(1, 2)))
     for left in range(rows, 0, -1):
         pivot, rest = _eliminate(call, rest, left)
@@ -101,13 +101,13 @@ def determinant(call: Call) -> Tensor:
     return call.cast(call.builder.reshape(result, x.extents[:-2]), x.dtype)
 
 
-def _eliminate(call: Call, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def _eliminate(call: Call, x: OnnxTensor, count: int) -> tuple[OnnxTensor, OnnxTensor]:
     """One step of the elimination with partial pivoting: the pivot of the first column, with the sign of the row
     exchange, and the remaining submatrix.
 
     x: (batch, count, count).
     """
-    number, first = call.builder.number, call.constant(0, "int64")
+    number, first = call.builder.scalar_constant, call.constant(0, "int64")
     index = call.op("argmax", call.op("abs", call.op("take", x, first, axis=2)), axis=1)
     chosen = call.op("one_hot", index, on_value=1, off_value=0, depth=count, axis=1, dtype="int8")
     chosen = call.scalar("not_equal", call.op("expand_dims", chosen, axis=2), 0)
@@ -116,19 +116,19 @@ def _eliminate(call: Call, x: Tensor, count: int) -> tuple[Tensor, Tensor]:
     signed = call.op("where", call.scalar("equal", index, 0), pivot, call.op("negative", pivot))
     if count == 1:
         return signed, x
-    exchanged = call.op("where", chosen, sliced(call, x, 1, 0, 1, 1), x)
-    below = sliced(call, exchanged, 1, 1, count, 1)
+    exchanged = call.op("where", chosen, slice_along(call, x, 1, 0, 1, 1), x)
+    below = slice_along(call, exchanged, 1, 1, count, 1)
     divisor = call.op("where", call.scalar("equal", pivot, 0), number(1, x.dtype), pivot)
     factors = call.op("divide", call.op("take", below, first, axis=2), call.op("expand_dims", divisor, axis=1))
-    row = call.op("expand_dims", sliced(call, row, 1, 1, count, 1), axis=1)
+    row = call.op("expand_dims", slice_along(call, row, 1, 1, count, 1), axis=1)
     taken = call.op("multiply", call.op("expand_dims", factors, axis=2), row)
-    return signed, call.op("subtract", sliced(call, below, 2, 1, count, 1), taken)
+    return signed, call.op("subtract", slice_along(call, below, 2, 1, count, 1), taken)
 
 
 @importer("Einsum")
-def einsum(call: Call) -> Tensor:
+def einsum(call: Call) -> OnnxTensor:
     tensors = call.tensors
-    result = call.op("einsum", *map(call.widened, tensors), equation=call.text("equation"))
+    result = call.op("einsum", *map(call.widen_small_floats, tensors), equation=call.text("equation"))
     return call.cast(result, tensors[0].dtype)
 
 
@@ -136,10 +136,10 @@ def einsum(call: Call) -> Tensor:
 
 
 @importer("BatchNormalization")
-def batch_norm(call: Call) -> Tensor:
+def batch_norm(call: Call) -> OnnxTensor:
     x, scale, bias, mean, variance = call.tensors
-    call.refuse(call.integer("training_mode") or call.asked > 1, "training")
-    call.refuse(call.version < 9 and not call.integer("spatial", 1), "a mean for each element")
+    call.raise_unsupported_if(call.integer("training_mode") or call.used_result_count > 1, "training")
+    call.raise_unsupported_if(call.version < 9 and not call.integer("spatial", 1), "a mean for each element")
     epsilon = call.floating("epsilon", 1e-5)
     if x.dtype == mean.dtype and x.dtype in ("float32", "float64"):
         return call.op("nn.batch_norm", x, scale, bias, mean, variance, epsilon=epsilon)
@@ -149,8 +149,8 @@ def batch_norm(call: Call) -> Tensor:
 
 
 @importer("InstanceNormalization")
-def instance_norm(call: Call) -> Tensor:
-    x, scale, bias = (call.widened(each) for each in call.tensors)
+def instance_norm(call: Call) -> OnnxTensor:
+    x, scale, bias = (call.widen_small_floats(each) for each in call.tensors)
     result = call.op("nn.instance_norm", x, scale, bias, epsilon=call.floating("epsilon", 1e-5))
     return call.cast(result, call.tensor().dtype)
 
@@ -158,7 +158,7 @@ def instance_norm(call: Call) -> Tensor:
 @importer("LayerNormalization")
 def layer_norm(call: Call) -> Results:
     x, scale, bias = call.tensor(0), call.tensor(1), call.optional(2)
-    axis = axis_in(call.integer("axis", -1), x.rank)
+    axis = normalized_axis(call.integer("axis", -1), x.rank)
     axes = list(range(axis, x.rank))
     epsilon = call.floating("epsilon", 1e-5)
     wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
@@ -178,9 +178,9 @@ def layer_norm(call: Call) -> Results:
 
 
 @importer("RMSNormalization")
-def rms_norm(call: Call) -> Tensor:
+def rms_norm(call: Call) -> OnnxTensor:
     x, scale = call.tensor(0), call.tensor(1)
-    axis = axis_in(call.integer("axis", -1), x.rank)
+    axis = normalized_axis(call.integer("axis", -1), x.rank)
     axes = list(range(axis, x.rank))
     epsilon = call.floating("epsilon", 1e-5)
     wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
@@ -193,8 +193,8 @@ def rms_norm(call: Call) -> Tensor:
 
 
 @importer("GroupNormalization")
-def group_norm(call: Call) -> Tensor:
-    x, scale, bias = (call.widened(each) for each in call.tensors)
+def group_norm(call: Call) -> OnnxTensor:
+    x, scale, bias = (call.widen_small_floats(each) for each in call.tensors)
     groups, channels = call.integer("num_groups"), x.shape[1]
     if not isinstance(channels, int) or groups < 1 or channels % groups:
         raise OnnxError(f"GroupNormalization: {groups} groups of {channels} channels")
@@ -205,7 +205,7 @@ def group_norm(call: Call) -> Tensor:
 
 
 @importer("LRN")
-def lrn(call: Call) -> Tensor:
+def lrn(call: Call) -> OnnxTensor:
     return call.op(
         "nn.lrn",
         call.tensor(),
@@ -217,10 +217,10 @@ def lrn(call: Call) -> Tensor:
 
 
 @importer("LpNormalization")
-def lp_normalization(call: Call) -> Tensor:
+def lp_normalization(call: Call) -> OnnxTensor:
     x = call.tensor()
-    axis = axis_in(call.integer("axis", -1), x.rank)
-    wide = call.widened(x)
+    axis = normalized_axis(call.integer("axis", -1), x.rank)
+    wide = call.widen_small_floats(x)
     p = call.integer("p", 2)
     if p not in (1, 2):
         raise OnnxError(f"attribute 'p': expected 1 or 2, got {p}")
@@ -228,30 +228,30 @@ def lp_normalization(call: Call) -> Tensor:
         norm = reduce_along(call, "sum", call.op("abs", wide), [axis], True)
     else:
         norm = call.op("sqrt", reduce_along(call, "sum", call.op("multiply", wide, wide), [axis], True))
-    zero = call.builder.number(0, wide.dtype)
+    zero = call.builder.scalar_constant(0, wide.dtype)
     result = call.op("where", call.op("equal", norm, zero), zero, call.op("divide", wide, norm))
     return call.cast(result, x.dtype)
 
 
 @importer("GlobalLpPool")
-def global_lp_pool(call: Call) -> Tensor:
+def global_lp_pool(call: Call) -> OnnxTensor:
     x, p = call.tensor(), call.integer("p", 2)
-    return call.cast(norm_of(call, call.widened(x), range(2, x.rank), p), x.dtype)
+    return call.cast(p_norm(call, call.widen_small_floats(x), range(2, x.rank), p), x.dtype)
 
 
-def norm_of(call: Call, x: Tensor, axes: Sequence[int], p: int) -> Tensor:
+def p_norm(call: Call, x: OnnxTensor, axes: Sequence[int], p: int) -> OnnxTensor:
     """The p-norm along axes."""
-    powers = powers_of(call, x, p)
-    return root_of(call, reduce_along(call, "sum", powers, list(axes), True), p)
+    powers = absolute_powers(call, x, p)
+    return p_th_root(call, reduce_along(call, "sum", powers, list(axes), True), p)
 
 
-def powers_of(call: Call, x: Tensor, p: int) -> Tensor:
+def absolute_powers(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
     if p == 2:
         return call.op("multiply", x, x)
     return call.op("abs", x) if p == 1 else call.scalar("power", call.op("abs", x), p)
 
 
-def root_of(call: Call, x: Tensor, p: int) -> Tensor:
+def p_th_root(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
     if p == 1:
         return x
     return call.op("sqrt", x) if p == 2 else call.scalar("power", x, float(np.float64(1) / p))

@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxUnsupportedError
 from ..registry import importer
-from ..values import Tensor, known_numbers
-from .shapes import moved, reshaped, small, transposed, unsqueezed
+from ..values import OnnxTensor, known_integers
+from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
 
 
 @importer("Gather")
-def gather(call: Call) -> Tensor:
+def gather(call: Call) -> OnnxTensor:
     data, indices = call.tensor(0), call.tensor(1)
-    axis = axis_in(call.integer("axis"), data.rank)
-    if small(data) and indices.array is not None:
-        assert data.known is not None
-        return moved(data, np.take(data.known, indices.array, axis))
+    axis = normalized_axis(call.integer("axis"), data.rank)
+    if is_foldable(data) and indices.array is not None:
+        assert data.known_elements is not None
+        return moved_constant(data, np.take(data.known_elements, indices.array, axis))
     extent = data.shape[axis]
     if extent == 0:
         raise OnnxUnsupportedError("Gather along an axis without elements")
@@ -28,42 +28,42 @@ def gather(call: Call) -> Tensor:
 
 
 @importer("GatherElements")
-def gather_elements(call: Call) -> Tensor:
+def gather_elements(call: Call) -> OnnxTensor:
     data = call.tensor(0)
-    return call.op("gather", data, call.tensor(1), axis=axis_in(call.integer("axis"), data.rank))
+    return call.op("gather", data, call.tensor(1), axis=normalized_axis(call.integer("axis"), data.rank))
 
 
 @importer("GatherND")
-def gather_nd(call: Call) -> Tensor:
+def gather_nd(call: Call) -> OnnxTensor:
     data, indices, shared = call.tensor(0), call.tensor(1), call.integer("batch_dims")
     order = [indices.rank - 1, *range(indices.rank - 1)]
-    return call.op("gather_nd", data, transposed(call, indices, order), batch_dims=shared)
+    return call.op("gather_nd", data, permute_axes(call, indices, order), batch_dims=shared)
 
 
 _COMBINED = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
 
 
 @importer("ScatterElements", "Scatter")
-def scatter_elements(call: Call) -> Tensor:
+def scatter_elements(call: Call) -> OnnxTensor:
     data, indices, updates = call.tensors
-    axis = axis_in(call.integer("axis"), data.rank)
+    axis = normalized_axis(call.integer("axis"), data.rank)
     how = _COMBINED[call.choice("reduction", *_COMBINED)]
     return call.op("scatter_elements", data, indices, updates, axis=axis, reduction=how)
 
 
 @importer("ScatterND")
-def scatter_nd(call: Call) -> Tensor:
+def scatter_nd(call: Call) -> OnnxTensor:
     data, indices, updates = call.tensors
     order = [indices.rank - 1, *range(indices.rank - 1)]
     how = _COMBINED[call.choice("reduction", *_COMBINED)]
-    return call.op("scatter_nd", data, transposed(call, indices, order), updates, mode=how)
+    return call.op("scatter_nd", data, permute_axes(call, indices, order), updates, mode=how)
 
 
 @importer("OneHot")
-def one_hot(call: Call) -> Tensor:
+def one_hot(call: Call) -> OnnxTensor:
     indices, values = call.tensor(0), call.tensor(2)
-    depth = int(call.number(1, "depth"))
-    axis = axis_in(call.integer("axis", -1), indices.rank + 1)
+    depth = int(call.constant_scalar(1, "depth"))
+    axis = normalized_axis(call.integer("axis", -1), indices.rank + 1)
     places = indices if "int" in indices.dtype and indices.dtype != "uint64" else call.cast(indices, "int64")
     places = call.cast(places, "int64")
     places = call.op("where", call.scalar("less", places, 0), call.scalar("add", places, depth), places)
@@ -73,37 +73,37 @@ def one_hot(call: Call) -> Tensor:
 
 
 @importer("ReverseSequence")
-def reverse_sequence(call: Call) -> Tensor:
+def reverse_sequence(call: Call) -> OnnxTensor:
     axes: dict[str, Any] = {"seq_axis": call.integer("time_axis"), "batch_axis": call.integer("batch_axis", 1)}
     return call.op("reverse_sequence", call.tensor(0), call.tensor(1), **axes)
 
 
 @importer("NonZero")
-def non_zero(call: Call) -> Tensor:
-    return call.constant(np.stack(np.nonzero(np.asarray(call.known(0, "the operand")))), "int64")
+def non_zero(call: Call) -> OnnxTensor:
+    return call.constant(np.stack(np.nonzero(np.asarray(call.constant_elements(0, "the operand")))), "int64")
 
 
 @importer("Compress")
-def compress(call: Call) -> Tensor:
-    data, condition = call.tensor(0), call.known(1, "condition")
+def compress(call: Call) -> OnnxTensor:
+    data, condition = call.tensor(0), call.constant_elements(1, "condition")
     assert condition is not None
     axis = call.attribute("axis")
     places = np.flatnonzero(condition)
     if axis is None:
-        data, axis = reshaped(call, data, [-1]), 0
-    return call.op("take", data, call.constant(places, "int64"), axis=axis_in(axis, data.rank))
+        data, axis = reshape_to(call, data, [-1]), 0
+    return call.op("take", data, call.constant(places, "int64"), axis=normalized_axis(axis, data.rank))
 
 
 @importer("TensorScatter")
-def tensor_scatter(call: Call) -> Tensor:
+def tensor_scatter(call: Call) -> OnnxTensor:
     """Writes updates along an axis, from a start index for each index of the first axis."""
     data, update = call.tensor(0), call.tensor(1)
-    axis = axis_in(call.integer("axis", -2), data.rank)
+    axis = normalized_axis(call.integer("axis", -2), data.rank)
     circular = call.choice("mode", "linear", "circular") == "circular"
-    batch, count, extent = known_numbers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")
+    batch, count, extent = known_integers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")
     start = call.optional(2) or call.constant(np.zeros(batch), "int64")
     offsets = call.constant(np.arange(count), "int64")
-    places = call.op("add", unsqueezed(call, start, [1]), unsqueezed(call, offsets, [0]))
+    places = call.op("add", insert_axes(call, start, [1]), insert_axes(call, offsets, [0]))
     if circular:
         places = call.scalar("floor_mod", places, extent)
     middle = [batch if d == 0 else count if d == axis else 1 for d in range(data.rank)]
@@ -115,8 +115,8 @@ def tensor_scatter(call: Call) -> Tensor:
 
 
 @importer("GridSample")
-def grid_sample(call: Call) -> Tensor:
-    x, grid = call.widened(call.tensor(0)), call.widened(call.tensor(1))
+def grid_sample(call: Call) -> OnnxTensor:
+    x, grid = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
     names = {"linear": "bilinear", "cubic": "bicubic"}
     mode = call.text("mode", "linear")
     if x.rank not in (4, 5):
@@ -124,7 +124,7 @@ def grid_sample(call: Call) -> Tensor:
     result = call.op(
         "image.grid_sample",
         x,
-        transposed(call, grid, [0, grid.rank - 1, *range(1, grid.rank - 1)]),
+        permute_axes(call, grid, [0, grid.rank - 1, *range(1, grid.rank - 1)]),
         method=names.get(mode, mode),
         layout="NCHW" if x.rank == 4 else "NCDHW",
         padding_mode=call.text("padding_mode", "zeros"),
@@ -134,17 +134,17 @@ def grid_sample(call: Call) -> Tensor:
 
 
 @importer("Col2Im")
-def col2im(call: Call) -> Tensor:
+def col2im(call: Call) -> OnnxTensor:
     """Sums overlapping blocks into an image, by a transposed convolution whose weights are 1 at one position each."""
     x = call.tensor()
-    image, block = call.numbers(1, "image_shape") or (), call.numbers(2, "block_shape") or ()
+    image, block = call.constant_integers(1, "image_shape") or (), call.constant_integers(2, "block_shape") or ()
     rank = len(image)
     if not 1 <= rank <= 3:
         raise OnnxUnsupportedError(f"Col2Im of {rank} dimensions, expected 1 to 3")
     strides = list(call.integers("strides") or [1] * rank)
     dilations = list(call.integers("dilations") or [1] * rank)
     pads = list(call.integers("pads") or [0] * (2 * rank))
-    batch, rows = x.numbers[:2]
+    batch, rows = x.static_shape[:2]
     taps = int(np.prod(block))
     counts = [
         (n + pads[d] + pads[d + rank] - ((block[d] - 1) * dilations[d] + 1)) // strides[d] + 1

@@ -3,61 +3,61 @@
 from __future__ import annotations
 
 from ....core.dtypes import int_range, parse_dtype
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxError
 from ..registry import importer
-from ..values import Tensor, known_numbers, require_dtype
-from .elementwise import converted, dtype_of_code, extreme_of
-from .images import convolved
-from .nn import product
+from ..values import OnnxTensor, known_integers, require_dtype
+from .elementwise import convert_dtype, dtype_of_code, nan_propagating_extreme
+from .images import convolve
+from .nn import matrix_product
 
 
-def beside(call: Call, number: Tensor, data: Tensor, axis: int) -> Tensor:
+def broadcast_parameter(call: Call, number: OnnxTensor, data: OnnxTensor, axis: int) -> OnnxTensor:
     """Reshapes scales or zero points for broadcasting to `data`: one scalar, or one element for each index of an axis
     or for each block."""
     if number.rank == 0 or (number.rank == 1 and number.shape == (1,) and call.integer("block_size") == 0):
         return call.builder.reshape(number, []) if number.rank else number
-    axis = axis_in(axis, data.rank)
+    axis = normalized_axis(axis, data.rank)
     if number.rank == 1 and not call.integer("block_size"):
         return _along_axis(call, number, data.rank, axis)
     size = call.integer("block_size")
     if size == 0 or number.rank != data.rank:
         raise OnnxError(f"{call.op_type}: a scale of shape {list(number.shape)} for {list(data.shape)}")
-    extent = known_numbers([data.shape[axis]], "a block of")[0]
+    extent = known_integers([data.shape[axis]], "a block of")[0]
     wide = call.op("repeat", number, repeats=size, axis=axis)
     return call.op("strided_slice", wide, begin=[0], end=[extent], axes=[axis]) if wide.shape[axis] != extent else wide
 
 
-def _along_axis(call: Call, number: Tensor, rank: int, axis: int) -> Tensor:
+def _along_axis(call: Call, number: OnnxTensor, rank: int, axis: int) -> OnnxTensor:
     return call.builder.reshape(number, [number.extents[0] if d == axis else 1 for d in range(rank)])
 
 
-def quantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor, dtype: str) -> Tensor:
+def quantize_tensor(call: Call, x: OnnxTensor, scale: OnnxTensor, zero: OnnxTensor, dtype: str) -> OnnxTensor:
     """`round(x / scale) + zero`, clamped to the range of a data type. scale, zero: broadcastable to `x`."""
     ratio = call.op("divide", x, scale)
     if parse_dtype(dtype).is_float:
-        wide = call.widened(ratio)
-        return converted(call, call.op("add", wide, call.cast(zero, wide.dtype)), dtype)
-    wide = call.cast(ratio, "float64") if dtype in ("int32", "uint32") else call.widened(ratio)
+        wide = call.widen_small_floats(ratio)
+        return convert_dtype(call, call.op("add", wide, call.cast(zero, wide.dtype)), dtype)
+    wide = call.cast(ratio, "float64") if dtype in ("int32", "uint32") else call.widen_small_floats(ratio)
     rounded = call.op("add", call.op("round", wide), call.cast(zero, wide.dtype))
     low, high = int_range(parse_dtype(dtype))
-    number = call.builder.number
-    inside = extreme_of(
-        call, "Min", number(high, wide.dtype), extreme_of(call, "Max", number(low, wide.dtype), rounded)
+    number = call.builder.scalar_constant
+    inside = nan_propagating_extreme(
+        call, "Min", number(high, wide.dtype), nan_propagating_extreme(call, "Max", number(low, wide.dtype), rounded)
     )
     return call.cast(inside, dtype)
 
 
-def dequantized(call: Call, x: Tensor, scale: Tensor, zero: Tensor | None) -> Tensor:
+def dequantize_tensor(call: Call, x: OnnxTensor, scale: OnnxTensor, zero: OnnxTensor | None) -> OnnxTensor:
     """`(x - zero) * scale`, in the data type of `scale`."""
     wide = call.cast(x, "float32" if x.is_float else "int64" if x.dtype in ("int32", "uint32") else "int32")
     if zero is not None:
         wide = call.op("subtract", wide, call.cast(zero, wide.dtype))
-    return call.cast(call.op("multiply", call.cast(wide, "float32"), call.widened(scale)), scale.dtype)
+    return call.cast(call.op("multiply", call.cast(wide, "float32"), call.widen_small_floats(scale)), scale.dtype)
 
 
 @importer("QuantizeLinear")
-def quantize_linear(call: Call) -> Tensor:
+def quantize_linear(call: Call) -> OnnxTensor:
     x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
     code = call.integer("output_dtype")
     dtype = zero.dtype if zero is not None else dtype_of_code(code) if code else "uint8"
@@ -65,31 +65,31 @@ def quantize_linear(call: Call) -> Tensor:
     if x.dtype == "int32":
         x = call.cast(x, "float32")
     axis = call.integer("axis", 1)
-    scale = call.cast(beside(call, scale, x, axis), x.dtype)
-    zeros = call.builder.number(0, dtype) if zero is None else beside(call, zero, x, axis)
-    return quantized(call, x, scale, zeros, dtype)
+    scale = call.cast(broadcast_parameter(call, scale, x, axis), x.dtype)
+    zeros = call.builder.scalar_constant(0, dtype) if zero is None else broadcast_parameter(call, zero, x, axis)
+    return quantize_tensor(call, x, scale, zeros, dtype)
 
 
 @importer("DequantizeLinear")
-def dequantize_linear(call: Call) -> Tensor:
+def dequantize_linear(call: Call) -> OnnxTensor:
     x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
     axis = call.integer("axis", 1)
     require_dtype(x.dtype)
-    placed = None if zero is None else beside(call, zero, x, axis)
-    result = dequantized(call, x, beside(call, scale, x, axis), placed)
+    placed = None if zero is None else broadcast_parameter(call, zero, x, axis)
+    result = dequantize_tensor(call, x, broadcast_parameter(call, scale, x, axis), placed)
     code = call.integer("output_dtype")
     return call.cast(result, dtype_of_code(code)) if code else result
 
 
 @importer("MatMulInteger")
-def matmul_integer(call: Call) -> Tensor:
+def matmul_integer(call: Call) -> OnnxTensor:
     a, b = call.tensor(0), call.tensor(1)
     a = _subtract_zero_point(call, a, call.optional(2), a.rank - 2)
     b = _subtract_zero_point(call, b, call.optional(3), b.rank - 1)
-    return product(call, a, b)
+    return matrix_product(call, a, b)
 
 
-def _subtract_zero_point(call: Call, data: Tensor, zero: Tensor | None, axis: int) -> Tensor:
+def _subtract_zero_point(call: Call, data: OnnxTensor, zero: OnnxTensor | None, axis: int) -> OnnxTensor:
     """Subtracts the zero point from integers; the result is int32."""
     wide = call.cast(data, "int32")
     if zero is None:
@@ -102,9 +102,9 @@ def _subtract_zero_point(call: Call, data: Tensor, zero: Tensor | None, axis: in
 
 
 @importer("QLinearMatMul")
-def qlinear_matmul(call: Call) -> Tensor:
+def qlinear_matmul(call: Call) -> OnnxTensor:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = call.tensors
-    total = product(
+    total = matrix_product(
         call, _subtract_zero_point(call, a, a_zero, a.rank - 2), _subtract_zero_point(call, b, b_zero, b.rank - 1)
     )
     scale_a = _broadcast_scale(call, a_scale, total.rank, total.rank - 2)
@@ -112,34 +112,38 @@ def qlinear_matmul(call: Call) -> Tensor:
     return _requantize(call, total, [scale_a, scale_b], y_scale, y_zero)
 
 
-def _broadcast_scale(call: Call, scale: Tensor, rank: int, axis: int) -> Tensor:
+def _broadcast_scale(call: Call, scale: OnnxTensor, rank: int, axis: int) -> OnnxTensor:
     if scale.rank == 1 and scale.shape != (1,):
         return _along_axis(call, scale, rank, axis)
     return call.builder.reshape(scale, []) if scale.rank == 1 else scale
 
 
-def _requantize(call: Call, values: Tensor, scales: list[Tensor], y_scale: Tensor, y_zero: Tensor) -> Tensor:
+def _requantize(
+    call: Call, values: OnnxTensor, scales: list[OnnxTensor], y_scale: OnnxTensor, y_zero: OnnxTensor
+) -> OnnxTensor:
     """Converts int32 values quantized by the product of `scales` to integers quantized by `y_scale` and `y_zero`."""
-    factor = call.op("multiply", *(call.widened(each) for each in scales))
-    factor = call.op("divide", factor, _broadcast_scale(call, call.widened(y_scale), values.rank, values.rank - 1))
-    one = call.builder.number(1, "float32")
+    factor = call.op("multiply", *(call.widen_small_floats(each) for each in scales))
+    factor = call.op(
+        "divide", factor, _broadcast_scale(call, call.widen_small_floats(y_scale), values.rank, values.rank - 1)
+    )
+    one = call.builder.scalar_constant(1, "float32")
     x = call.op("multiply", call.cast(values, "float32"), factor)
-    return quantized(call, x, one, _broadcast_scale(call, y_zero, values.rank, values.rank - 1), y_zero.dtype)
+    return quantize_tensor(call, x, one, _broadcast_scale(call, y_zero, values.rank, values.rank - 1), y_zero.dtype)
 
 
 @importer("ConvInteger")
-def conv_integer(call: Call) -> Tensor:
+def conv_integer(call: Call) -> OnnxTensor:
     x, w = call.tensor(0), call.tensor(1)
-    return convolved(
+    return convolve(
         call, _subtract_zero_point(call, x, call.optional(2), 1), _subtract_zero_point(call, w, call.optional(3), 0)
     )
 
 
 @importer("QLinearConv")
-def qlinear_conv(call: Call) -> Tensor:
+def qlinear_conv(call: Call) -> OnnxTensor:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (call.tensor(n) for n in range(8))
     bias = call.optional(8)
-    total = convolved(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))
+    total = convolve(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))
     if bias is not None:
         total = call.op("nn.bias_add", total, bias, axis=1)
     scales = [_broadcast_scale(call, x_scale, total.rank, 1), _broadcast_scale(call, w_scale, total.rank, 1)]

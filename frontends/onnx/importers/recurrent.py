@@ -12,9 +12,9 @@ from ....core.dtypes import numpy_dtype
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
-from ..values import Tensor, known_numbers
-from .elementwise import extreme_of
-from .shapes import parts, transposed
+from ..values import OnnxTensor, known_integers
+from .elementwise import nan_propagating_extreme
+from .shapes import permute_axes, split_along
 
 MOST_STEPS = 512
 """The maximum length of a sequence."""
@@ -25,8 +25,8 @@ class _Sequence:
     """The inputs common to all directions. steps: x of each step, (batch, inputs).  lengths: the length of each
     sequence, (batch,); None if all sequences have full length."""
 
-    steps: Sequence[Tensor]
-    lengths: Tensor | None
+    steps: Sequence[OnnxTensor]
+    lengths: OnnxTensor | None
     hidden: int
     batch: Any
     directions: int
@@ -35,47 +35,47 @@ class _Sequence:
 def _sequence(call: Call) -> _Sequence:
     x = call.tensor(0)
     if call.integer("layout"):
-        x = transposed(call, x, (1, 0, 2))
-    length = known_numbers(x.shape[:1], f"{call.op_type} of so many steps")[0]
+        x = permute_axes(call, x, (1, 0, 2))
+    length = known_integers(x.shape[:1], f"{call.op_type} of so many steps")[0]
     if length > MOST_STEPS:
         raise OnnxUnsupportedError(f"{call.op_type} of {length} steps, expected {MOST_STEPS} at most")
-    hidden = call.integer("hidden_size") or call.tensor(2).numbers[-1]
-    steps = [call.op("squeeze", part, axis=[0]) for part in parts(call, x, [1] * length, 0)]
+    hidden = call.integer("hidden_size") or call.tensor(2).static_shape[-1]
+    steps = [call.op("squeeze", part, axis=[0]) for part in split_along(call, x, [1] * length, 0)]
     lengths = call.optional(4)
     if lengths is not None and lengths.array is not None and bool((lengths.array >= length).all()):
         lengths = None
-    return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).numbers[0])
+    return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).static_shape[0])
 
 
-def _take_direction(call: Call, data: Tensor | None, direction: int) -> Tensor | None:
+def _take_direction(call: Call, data: OnnxTensor | None, direction: int) -> OnnxTensor | None:
     return None if data is None else call.op("take", data, call.constant(direction, "int64"), axis=0)
 
 
-def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> Tensor:
+def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> OnnxTensor:
     """The initial state of a direction, (batch, hidden)."""
     state = call.optional(index)
     if state is None:
         zero = np.zeros((), numpy_dtype(call.tensor(0).dtype))
         return call.builder.full([sequence.batch, sequence.hidden], zero)
     if call.integer("layout"):
-        state = transposed(call, state, (1, 0, 2))
+        state = permute_axes(call, state, (1, 0, 2))
     initial = _take_direction(call, state, direction)
     assert initial is not None
     return initial
 
 
-Function = Callable[[Tensor], Tensor]
+Function = Callable[[OnnxTensor], OnnxTensor]
 """The activation function of a gate."""
 
-Step = Callable[[Tensor, Sequence[Tensor]], Sequence[Tensor]]
+Step = Callable[[OnnxTensor, Sequence[OnnxTensor]], Sequence[OnnxTensor]]
 """Maps x of a step and the states to the next states, the first of which is the output."""
 
 
 def _run(
-    call: Call, sequence: _Sequence, backward: bool, states: Sequence[Tensor], step: Step
-) -> tuple[list[Tensor], Sequence[Tensor]]:
+    call: Call, sequence: _Sequence, backward: bool, states: Sequence[OnnxTensor], step: Step
+) -> tuple[list[OnnxTensor], Sequence[OnnxTensor]]:
     """The outputs of all steps in order, and the final states. Outputs after the end of a sequence are 0."""
-    outputs: list[Tensor] = []
+    outputs: list[OnnxTensor] = []
     order = range(len(sequence.steps))
     for n in reversed(order) if backward else order:
         new_states = step(sequence.steps[n], states)
@@ -83,13 +83,13 @@ def _run(
         if sequence.lengths is not None:
             goes_on = call.op("expand_dims", call.scalar("greater", sequence.lengths, n), axis=1)
             new_states = [call.op("where", goes_on, new, old) for new, old in zip(new_states, states, strict=True)]
-            output = call.op("where", goes_on, output, call.builder.number(0, output.dtype))
+            output = call.op("where", goes_on, output, call.builder.scalar_constant(0, output.dtype))
         states = new_states
         outputs.append(output)
     return outputs[::-1] if backward else outputs, states
 
 
-def _stack_results(call: Call, runs: Sequence[tuple[list[Tensor], Sequence[Tensor]]]) -> Results:
+def _stack_results(call: Call, runs: Sequence[tuple[list[OnnxTensor], Sequence[OnnxTensor]]]) -> Results:
     """The results of a node: all outputs (length, directions, batch, hidden), and the final states of the
     directions."""
     layout = call.integer("layout")
@@ -97,8 +97,8 @@ def _stack_results(call: Call, runs: Sequence[tuple[list[Tensor], Sequence[Tenso
     every = call.op("stack", *steps, axis=0)
     last = [call.op("stack", *(states[n] for _, states in runs), axis=0) for n in range(len(runs[0][1]))]
     if layout:
-        every = transposed(call, every, (2, 0, 1, 3))
-        last = [transposed(call, each, (1, 0, 2)) for each in last]
+        every = permute_axes(call, every, (2, 0, 1, 3))
+        last = [permute_axes(call, each, (1, 0, 2)) for each in last]
     return Results([every, *last])
 
 
@@ -143,23 +143,25 @@ def _function(call: Call, name: str, alpha: float | None, beta: float | None) ->
             raise OnnxUnsupportedError(f"{call.op_type}: activation '{name}' is not supported")
 
 
-def _clip(call: Call, x: Tensor) -> Tensor:
+def _clip(call: Call, x: OnnxTensor) -> OnnxTensor:
     """Clamps the input of an activation function to the attribute `clip` of the node, if present."""
     limit = call.attribute("clip")
     if limit is None:
         return x
-    number = call.builder.number
-    return extreme_of(call, "Max", number(-limit, x.dtype), extreme_of(call, "Min", number(limit, x.dtype), x))
+    number = call.builder.scalar_constant
+    return nan_propagating_extreme(
+        call, "Max", number(-limit, x.dtype), nan_propagating_extreme(call, "Min", number(limit, x.dtype), x)
+    )
 
 
 @dataclass(frozen=True)
 class _Weights:
     """The weights of a direction: w (gates, inputs), r (gates, hidden), and the bias of each."""
 
-    w: Tensor
-    r: Tensor
-    w_bias: Tensor | None
-    r_bias: Tensor | None
+    w: OnnxTensor
+    r: OnnxTensor
+    w_bias: OnnxTensor | None
+    r_bias: OnnxTensor | None
 
 
 def _weights(call: Call, direction: int, gates: int, hidden: int) -> _Weights:
@@ -167,11 +169,11 @@ def _weights(call: Call, direction: int, gates: int, hidden: int) -> _Weights:
     assert w is not None
     assert r is not None
     both = _take_direction(call, call.optional(3), direction)
-    halves = [None, None] if both is None else parts(call, both, [gates * hidden] * 2, 0)
+    halves = [None, None] if both is None else split_along(call, both, [gates * hidden] * 2, 0)
     return _Weights(w, r, *halves)
 
 
-def _times(call: Call, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
+def _times(call: Call, x: OnnxTensor, w: OnnxTensor, bias: OnnxTensor | None) -> OnnxTensor:
     product = call.op("nn.dense", x, w)
     return product if bias is None else call.op("add", product, bias)
 
@@ -192,11 +194,13 @@ def _directions(call: Call, count: int) -> list[bool]:
 def rnn(call: Call) -> Results:
     sequence = _sequence(call)
     functions = _functions(call, ["Tanh"], sequence.directions)
-    runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    runs: list[tuple[list[OnnxTensor], Sequence[OnnxTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
 
-        def step(x: Tensor, states: Sequence[Tensor], weights: _Weights = weights, f: Function = f) -> list[Tensor]:
+        def step(
+            x: OnnxTensor, states: Sequence[OnnxTensor], weights: _Weights = weights, f: Function = f
+        ) -> list[OnnxTensor]:
             inputs = _times(call, x, weights.w, weights.w_bias)
             kept = _times(call, states[0], weights.r, weights.r_bias)
             return [f(_clip(call, call.op("add", inputs, kept)))]
@@ -209,7 +213,7 @@ def rnn(call: Call) -> Results:
 def gru(call: Call) -> Results:
     sequence = _sequence(call)
     functions = _functions(call, ["Sigmoid", "Tanh"], sequence.directions)
-    runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    runs: list[tuple[list[OnnxTensor], Sequence[OnnxTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         step = _gru_step(call, _weights(call, n, 3, sequence.hidden), functions[n], sequence.hidden)
         runs.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
@@ -220,16 +224,16 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
     f, g = functions
     linear = call.integer("linear_before_reset")
 
-    def thirds(data: Tensor | None, axis: int) -> list[Tensor | None]:
-        return [None] * 3 if data is None else [*parts(call, data, [hidden] * 3, axis)]
+    def thirds(data: OnnxTensor | None, axis: int) -> list[OnnxTensor | None]:
+        return [None] * 3 if data is None else [*split_along(call, data, [hidden] * 3, axis)]
 
     rows, biases = thirds(weights.r, 0), thirds(weights.r_bias, 0)
 
-    def step(x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
+    def step(x: OnnxTensor, states: Sequence[OnnxTensor]) -> list[OnnxTensor]:
         (h,) = states
-        inputs = parts(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
+        inputs = split_along(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
 
-        def gate(n: int) -> Tensor:
+        def gate(n: int) -> OnnxTensor:
             row = rows[n]
             assert row is not None
             return f(_clip(call, call.op("add", inputs[n], _times(call, h, row, biases[n]))))
@@ -241,7 +245,7 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
         else:
             kept = _times(call, call.op("multiply", reset, h), rows[2], biases[2])
         new = g(_clip(call, call.op("add", inputs[2], kept)))
-        rest = call.op("subtract", call.builder.number(1, update.dtype), update)
+        rest = call.op("subtract", call.builder.scalar_constant(1, update.dtype), update)
         return [call.op("add", call.op("multiply", rest, new), call.op("multiply", update, h))]
 
     return step
@@ -251,10 +255,10 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
 def lstm(call: Call) -> Results:
     sequence = _sequence(call)
     functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], sequence.directions)
-    runs: list[tuple[list[Tensor], Sequence[Tensor]]] = []
+    runs: list[tuple[list[OnnxTensor], Sequence[OnnxTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         peepholes = _take_direction(call, call.optional(7), n)
-        thirds = None if peepholes is None else parts(call, peepholes, [sequence.hidden] * 3, 0)
+        thirds = None if peepholes is None else split_along(call, peepholes, [sequence.hidden] * 3, 0)
         step = _lstm_step(call, _weights(call, n, 4, sequence.hidden), functions[n], sequence.hidden, thirds)
         states = [_state(call, 5, sequence, n), _state(call, 6, sequence, n)]
         runs.append(_run(call, sequence, backward, states, step))
@@ -266,22 +270,22 @@ def _lstm_step(
     weights: _Weights,
     functions: Sequence[Function],
     hidden: int,
-    peepholes: Sequence[Tensor] | None,
+    peepholes: Sequence[OnnxTensor] | None,
 ) -> Step:
     f, g, h = functions
     coupled = call.integer("input_forget")
 
-    def peeped(data: Tensor, cell: Tensor, n: int) -> Tensor:
+    def peeped(data: OnnxTensor, cell: OnnxTensor, n: int) -> OnnxTensor:
         return data if peepholes is None else call.op("add", data, call.op("multiply", peepholes[n], cell))
 
-    def step(x: Tensor, states: Sequence[Tensor]) -> list[Tensor]:
+    def step(x: OnnxTensor, states: Sequence[OnnxTensor]) -> list[OnnxTensor]:
         output, cell = states
         inputs = _times(call, x, weights.w, weights.w_bias)
         kept = _times(call, output, weights.r, weights.r_bias)
-        i, o, forget, c = parts(call, call.op("add", inputs, kept), [hidden] * 4, 1)
+        i, o, forget, c = split_along(call, call.op("add", inputs, kept), [hidden] * 4, 1)
         i = f(_clip(call, peeped(i, cell, 0)))
         if coupled:
-            forget = call.op("subtract", call.builder.number(1, i.dtype), i)
+            forget = call.op("subtract", call.builder.scalar_constant(1, i.dtype), i)
         else:
             forget = f(_clip(call, peeped(forget, cell, 2)))
         new = g(_clip(call, c))

@@ -7,31 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dtypes import extremes, numpy_dtype, parse_dtype
-from ..call import Call, axis_in
+from ....core.dtypes import numpy_dtype, parse_dtype, value_bounds
+from ..call import Call, normalized_axis
 from ..errors import OnnxError
 from ..graph import Array
 from ..registry import Results, importer
-from ..values import Tensor, of_symbols
-from .elementwise import lowest_of
-from .shapes import axes_said
+from ..values import OnnxTensor, tensor_of_symbols
+from .elementwise import lowest_value
+from .shapes import axes_argument
 
 _SINCE = {"ReduceSum": 13}
 """The first version whose axes are an operand; 18 for other operators."""
 
 
-def reduced_axes(call: Call, data: Tensor) -> tuple[int, ...] | None:
+def reduction_axes(call: Call, data: OnnxTensor) -> tuple[int, ...] | None:
     """The axes of a reduction; None for no reduction."""
-    axes = axes_said(call, 1, _SINCE.get(call.op_type, 18))
+    axes = axes_argument(call, 1, _SINCE.get(call.op_type, 18))
     if not axes:
         return None if call.integer("noop_with_empty_axes") else tuple(range(data.rank))
-    return tuple(axis_in(axis, data.rank) for axis in axes) if data.rank else ()
+    return tuple(normalized_axis(axis, data.rank) for axis in axes) if data.rank else ()
 
 
-def reduce_along(call: Call, name: str, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+def reduce_along(call: Call, name: str, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
     """Applies a relay reduction along axes. Accumulates floats of 16 bits in float32."""
     if name in ("sum", "prod", "mean"):
-        wide = call.widened(data)
+        wide = call.widen_small_floats(data)
         return call.cast(call.op(name, wide, axis=tuple(axes), keepdims=keep), data.dtype) if axes else data
     return call.op(name, data, axis=tuple(axes), keepdims=keep) if axes else data
 
@@ -40,11 +40,11 @@ def reduce_along(call: Call, name: str, data: Tensor, axes: Sequence[int], keep:
     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
     "ReduceSum", "ReduceSumSquare",
 )  # fmt: skip
-def reduce(call: Call) -> Tensor:
+def reduce_tensor(call: Call) -> OnnxTensor:
     data, keep = call.tensor(), call.integer("keepdims", 1) == 1
-    axes = reduced_axes(call, data)
+    axes = reduction_axes(call, data)
     if call.op_type == "ReduceProd" and data.sizes is not None and axes == (0,):
-        return of_symbols(np.asarray(np.prod(data.sizes), object).reshape([1] if keep else []))
+        return tensor_of_symbols(np.asarray(np.prod(data.sizes), object).reshape([1] if keep else []))
     match call.op_type:
         case "ReduceMax" | "ReduceMin":
             return data if axes is None else _extreme(call, data, axes, keep)
@@ -54,8 +54,8 @@ def reduce(call: Call) -> Tensor:
             return _sum_like(call, data, axes, keep)
 
 
-def _sum_like(call: Call, data: Tensor, axes: Sequence[int] | None, keep: bool) -> Tensor:
-    wide = call.widened(data)
+def _sum_like(call: Call, data: OnnxTensor, axes: Sequence[int] | None, keep: bool) -> OnnxTensor:
+    wide = call.widen_small_floats(data)
     match call.op_type:
         case "ReduceL1":
             wide = call.op("abs", wide)
@@ -74,7 +74,7 @@ def _sum_like(call: Call, data: Tensor, axes: Sequence[int] | None, keep: bool) 
     return call.cast(result, data.dtype)
 
 
-def _extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+def _extreme(call: Call, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
     is_max = call.op_type == "ReduceMax"
     if data.dtype == "bool":
         return call.op("any" if is_max else "all", data, axis=tuple(axes), keepdims=keep) if axes else data
@@ -84,23 +84,23 @@ def _extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tenso
     if not data.is_float or not axes:
         return result
     is_nan = call.op("any", call.op("isnan", data), axis=tuple(axes), keepdims=keep)
-    return call.op("where", is_nan, call.builder.number(np.nan, data.dtype), result)
+    return call.op("where", is_nan, call.builder.scalar_constant(np.nan, data.dtype), result)
 
 
-def _empty_extreme(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+def _empty_extreme(call: Call, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
     shape = [1 if axis in axes else extent for axis, extent in enumerate(data.extents) if keep or axis not in axes]
-    value = lowest_of(data.dtype) if call.op_type == "ReduceMax" else _highest_of(data.dtype)
+    value = lowest_value(data.dtype) if call.op_type == "ReduceMax" else _highest_of(data.dtype)
     return call.builder.full(shape, value)
 
 
 def _highest_of(dtype: str) -> Array:
-    return np.asarray(extremes(parse_dtype(dtype))[1], numpy_dtype(dtype))
+    return np.asarray(value_bounds(parse_dtype(dtype))[1], numpy_dtype(dtype))
 
 
-def _log_sum_exp(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> Tensor:
+def _log_sum_exp(call: Call, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
     """Computes log(sum(exp(x - m))) + m for the maximum m of x, which avoids overflow; m is 0 if the maximum is
     infinite."""
-    wide = call.widened(data) if data.is_float else call.cast(data, "float64")
+    wide = call.widen_small_floats(data) if data.is_float else call.cast(data, "float64")
     if not axes:
         return data
     if any(data.shape[axis] == 0 for axis in axes):
@@ -109,19 +109,19 @@ def _log_sum_exp(call: Call, data: Tensor, axes: Sequence[int], keep: bool) -> T
             np.asarray(-np.inf, numpy_dtype(data.dtype)),
         )
     most = call.op("max", wide, axis=tuple(axes), keepdims=True)
-    most = call.op("where", call.op("isfinite", most), most, call.builder.number(0, wide.dtype))
+    most = call.op("where", call.op("isfinite", most), most, call.builder.scalar_constant(0, wide.dtype))
     total = call.op("sum", call.op("exp", call.op("subtract", wide, most)), axis=tuple(axes), keepdims=True)
     result = call.op("add", call.op("log", total), most)
     return call.cast(result if keep else call.op("squeeze", result, axis=tuple(axes)), data.dtype)
 
 
 @importer("ArgMax", "ArgMin")
-def arg_extreme(call: Call) -> Tensor:
+def arg_extreme(call: Call) -> OnnxTensor:
     data = call.tensor()
     indices = call.op(
         call.op_type.lower(),
         data,
-        axis=axis_in(call.integer("axis"), data.rank),
+        axis=normalized_axis(call.integer("axis"), data.rank),
         keepdims=call.integer("keepdims", 1) == 1,
         select_last_index=call.integer("select_last_index") == 1,
     )
@@ -129,27 +129,29 @@ def arg_extreme(call: Call) -> Tensor:
 
 
 @importer("Hardmax")
-def hardmax(call: Call) -> Tensor:
+def hardmax(call: Call) -> OnnxTensor:
     data = call.tensor()
     if call.version < 13:
         return _apply_to_rows(call, data, lambda rows: _hardmax(call, rows, 1))
-    return _hardmax(call, data, axis_in(call.integer("axis", -1), data.rank))
+    return _hardmax(call, data, normalized_axis(call.integer("axis", -1), data.rank))
 
 
-def _hardmax(call: Call, data: Tensor, axis: int) -> Tensor:
+def _hardmax(call: Call, data: OnnxTensor, axis: int) -> OnnxTensor:
     places = call.op("argmax", data, axis=axis)
-    return call.op("one_hot", places, on_value=1, off_value=0, depth=data.numbers[axis], axis=axis, dtype=data.dtype)
+    return call.op(
+        "one_hot", places, on_value=1, off_value=0, depth=data.static_shape[axis], axis=axis, dtype=data.dtype
+    )
 
 
 @importer("Softmax", "LogSoftmax")
-def softmax(call: Call) -> Tensor:
+def softmax(call: Call) -> OnnxTensor:
     data = call.tensor()
     if call.version < 13:
         return _apply_to_rows(call, data, lambda rows: _softmax(call, rows, 1))
-    return _softmax(call, data, axis_in(call.integer("axis", -1), data.rank))
+    return _softmax(call, data, normalized_axis(call.integer("axis", -1), data.rank))
 
 
-def _softmax(call: Call, data: Tensor, axis: int) -> Tensor:
+def _softmax(call: Call, data: OnnxTensor, axis: int) -> OnnxTensor:
     """Softmax or log-softmax along an axis. Rounds floats of 16 bits where ONNX's definition in terms of other
     operators rounds."""
     is_log = call.op_type == "LogSoftmax"
@@ -161,10 +163,10 @@ def _softmax(call: Call, data: Tensor, axis: int) -> Tensor:
     return call.op("subtract", left, call.op("log", total)) if is_log else call.op("divide", powers, total)
 
 
-def _apply_to_rows(call: Call, data: Tensor, function: Any) -> Tensor:
+def _apply_to_rows(call: Call, data: OnnxTensor, function: Any) -> OnnxTensor:
     """Applies a function to rows, each of which holds the elements of the axes from `axis` on: the semantics of older
     versions."""
-    axis = axis_in(call.integer("axis", 1), data.rank)
+    axis = normalized_axis(call.integer("axis", 1), data.rank)
     extents = data.extents
     if axis == data.rank - 1 == 1:
         return function(data)
@@ -173,24 +175,24 @@ def _apply_to_rows(call: Call, data: Tensor, function: Any) -> Tensor:
 
 
 @importer("CumSum", "CumProd")
-def cumulative(call: Call) -> Tensor:
+def cumulative(call: Call) -> OnnxTensor:
     data = call.tensor()
-    axis = axis_in(call.number(1, "axis"), data.rank)
+    axis = normalized_axis(call.constant_scalar(1, "axis"), data.rank)
     flags = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
     name = call.op_type.lower()
-    return call.cast(call.op(name, call.widened(data), axis=axis, **flags), data.dtype)
+    return call.cast(call.op(name, call.widen_small_floats(data), axis=axis, **flags), data.dtype)
 
 
 @importer("TopK")
 def topk(call: Call) -> Results:
     data = call.tensor()
-    axis = axis_in(call.integer("axis", -1), data.rank)
-    count = call.integer("k") if call.version < 10 else int(call.number(1, "k"))
+    axis = normalized_axis(call.integer("axis", -1), data.rank)
+    count = call.integer("k") if call.version < 10 else int(call.constant_scalar(1, "k"))
     extent = data.shape[axis]
     if isinstance(extent, int) and count > extent:
         raise OnnxError(f"TopK: k {count} of an extent of {extent}")
     if count == 0:
-        shape = [0 if d == axis else n for d, n in enumerate(data.numbers)]
+        shape = [0 if d == axis else n for d, n in enumerate(data.static_shape)]
         return Results(
             [call.constant(np.zeros(shape, numpy_dtype(data.dtype))), call.constant(np.zeros(shape, "int64"))]
         )

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxError
 from ..registry import Results, importer
-from ..values import Item, Tensor, known_numbers
+from ..values import Item, OnnxTensor, known_integers
 from .control import MOST_ROUNDS
-from .shapes import concatenated, parts, unsqueezed
+from .shapes import concatenate_along, insert_axes, split_along
 
 
 @importer("SequenceConstruct")
@@ -27,7 +27,7 @@ def sequence_empty(_call: Call) -> list[Item]:
 def _position(call: Call, index: int, length: int, default: int, last: int) -> int:
     """The position operand of a sequence operator, counted from the end if negative. last: the greatest valid
     position."""
-    position = int(call.number(index, "position", default))
+    position = int(call.constant_scalar(index, "position", default))
     position += length if position < 0 else 0
     if not 0 <= position <= last:
         raise OnnxError(f"{call.op_type}: position {position} in a sequence of {length}")
@@ -55,15 +55,15 @@ def sequence_erase(call: Call) -> list[Item]:
 
 
 @importer("SequenceLength")
-def sequence_length(call: Call) -> Tensor:
+def sequence_length(call: Call) -> OnnxTensor:
     return call.constant(len(call.sequence()), "int64")
 
 
 @importer("SplitToSequence")
 def split_to_sequence(call: Call) -> list[Any]:
-    data, sizes = call.tensor(), call.known(1, "split")
-    axis = axis_in(call.integer("axis"), data.rank)
-    extent = known_numbers([data.shape[axis]], "SplitToSequence along")[0]
+    data, sizes = call.tensor(), call.constant_elements(1, "split")
+    axis = normalized_axis(call.integer("axis"), data.rank)
+    extent = known_integers([data.shape[axis]], "SplitToSequence along")[0]
     if sizes is not None and sizes.ndim == 0:
         size = int(sizes)
         if size < 1:
@@ -71,22 +71,22 @@ def split_to_sequence(call: Call) -> list[Any]:
         extents = [min(size, extent - start) for start in range(0, extent, size)]
     else:
         extents = [1] * extent if sizes is None else [int(each) for each in sizes]
-    pieces = parts(call, data, extents, axis)
+    pieces = split_along(call, data, extents, axis)
     if sizes is None and not call.integer("keepdims", 1):
         return [call.op("squeeze", part, axis=[axis]) for part in pieces]
     return list(pieces)
 
 
 @importer("ConcatFromSequence")
-def concat_from_sequence(call: Call) -> Tensor:
-    tensors = [item for item in call.sequence() if isinstance(item, Tensor)]
+def concat_from_sequence(call: Call) -> OnnxTensor:
+    tensors = [item for item in call.sequence() if isinstance(item, OnnxTensor)]
     if not tensors:
         raise OnnxError("ConcatFromSequence of an empty sequence")
     is_new = call.integer("new_axis") == 1
-    axis = axis_in(call.integer("axis"), tensors[0].rank + is_new)
+    axis = normalized_axis(call.integer("axis"), tensors[0].rank + is_new)
     if is_new:
-        tensors = [unsqueezed(call, tensor, [axis]) for tensor in tensors]
-    return concatenated(call, tensors, axis)
+        tensors = [insert_axes(call, tensor, [axis]) for tensor in tensors]
+    return concatenate_along(call, tensors, axis)
 
 
 @importer("SequenceMap")
@@ -97,7 +97,7 @@ def sequence_map(call: Call) -> Results:
     outputs: list[list[Item]] = [[] for _ in body.outputs]
     for n in range(len(items)):
         operands = [other[n] if isinstance(other, list) else other for other in call.inputs]
-        for results, item in zip(outputs, call.scope.inner(body, operands), strict=True):
+        for results, item in zip(outputs, call.scope.subgraph_outputs(body, operands), strict=True):
             results.append(item)
     return Results(outputs)
 
@@ -108,7 +108,7 @@ def optional(call: Call) -> Item:
 
 
 @importer("OptionalHasElement")
-def optional_has_element(call: Call) -> Tensor:
+def optional_has_element(call: Call) -> OnnxTensor:
     return call.constant(np.asarray(call.item(0) is not None))
 
 

@@ -9,79 +9,82 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
-from ..call import Call, axis_in
+from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
 from ..registry import Results, importer
-from ..symbols import NotKnownError, Symbol, greatest, is_from
-from ..values import Tensor, known_numbers, of_array, of_symbols
+from ..symbols import Symbol, UnknownSizeError, is_provably_at_least, symbol_maximum
+from ..values import OnnxTensor, known_integers, tensor_of_array, tensor_of_symbols
 from .elementwise import dtype_of_code
 
 MOST_KNOWN = 4096
 """The maximum number of elements of a tensor whose elements are moved at import time."""
 
 
-def small(*tensors: Tensor | None) -> bool:
+def is_foldable(*tensors: OnnxTensor | None) -> bool:
     """Whether the elements of all tensors are known at import time, and few enough to be moved there."""
-    return all(tensor is None or (tensor.known is not None and tensor.known.size <= MOST_KNOWN) for tensor in tensors)
+    return all(
+        tensor is None or (tensor.known_elements is not None and tensor.known_elements.size <= MOST_KNOWN)
+        for tensor in tensors
+    )
 
 
-def moved(data: Tensor, made: Array) -> Tensor:
+def moved_constant(data: OnnxTensor, made: Array) -> OnnxTensor:
     """The known tensor with elements `made`, moved from those of `data`."""
-    return of_array(made, data.name) if data.array is not None else of_symbols(made, data.dtype)
+    return tensor_of_array(made, data.name) if data.array is not None else tensor_of_symbols(made, data.dtype)
 
 
 # Shapes as values
 
 
 @importer("Constant")
-def constant(call: Call) -> Tensor:
+def constant(call: Call) -> OnnxTensor:
     for name, value in call.node.attributes.items():
         match name:
             case "value":
-                return of_array(value, call.node.outputs[0])
+                return tensor_of_array(value, call.node.outputs[0])
             case "value_float" | "value_floats":
-                return of_array(np.asarray(value, "float32"))
+                return tensor_of_array(np.asarray(value, "float32"))
             case "value_int" | "value_ints":
-                return of_array(np.asarray(value, "int64"))
+                return tensor_of_array(np.asarray(value, "int64"))
             case _:
                 raise OnnxUnsupportedError(f"constants by {name} are not supported")
     raise OnnxError("a constant without a value")
 
 
 @importer("Shape")
-def shape(call: Call) -> Tensor:
+def shape(call: Call) -> OnnxTensor:
     data = call.tensor()
     start, end = call.integer("start"), call.integer("end", data.rank)
-    return of_symbols(data.extents[slice(start, end)])
+    return tensor_of_symbols(data.extents[slice(start, end)])
 
 
 @importer("Size")
-def size_of(call: Call) -> Tensor:
-    return of_symbols(np.asarray(math.prod(call.tensor().extents), object))
+def element_count(call: Call) -> OnnxTensor:
+    return tensor_of_symbols(np.asarray(math.prod(call.tensor().extents), object))
 
 
 @importer("ConstantOfShape")
-def constant_of_shape(call: Call) -> Tensor:
+def constant_of_shape(call: Call) -> OnnxTensor:
     value = np.asarray(call.attribute("value", np.zeros(1, "float32"))).reshape(())
-    return call.builder.full(call.known(0, "shape"), value)
+    return call.builder.full(call.constant_elements(0, "shape"), value)
 
 
 @importer("Range")
-def arange(call: Call) -> Tensor:
-    start, stop, step = (call.number(n, what) for n, what in enumerate(("start", "limit", "delta")))
+def arange(call: Call) -> OnnxTensor:
+    start, stop, step = (call.constant_scalar(n, what) for n, what in enumerate(("start", "limit", "delta")))
     dtype = call.tensor().dtype
     if not any(isinstance(each, Symbol) for each in (start, stop, step)):
         if step == 0:
             raise OnnxError("Range with a delta of 0")
         count = max(math.ceil((stop - start) / step), 0)
         if "int" in dtype:
-            return of_array((int(start) + np.arange(count) * int(step)).astype(dtype))
-        return of_array((start + np.arange(count) * step).astype(dtype))
+            return tensor_of_array((int(start) + np.arange(count) * int(step)).astype(dtype))
+        return tensor_of_array((start + np.arange(count) * step).astype(dtype))
     if isinstance(step, Symbol) or step < 1:
         raise OnnxUnsupportedError(f"Range from {start} to {stop} by {step}")
-    count = greatest((stop - start + (step - 1)) // step if step > 1 else stop - start, 0)
-    places = call.builder.places(count)
+    count = symbol_maximum((stop - start + (step - 1)) // step if step > 1 else stop - start, 0)
+    places = call.builder.index_vector(count)
     scaled = places if step == 1 else call.scalar("multiply", places, int(step))
     if isinstance(start, Symbol) or start != 0:
         scaled = call.op("add", scaled, call.builder.size_value(start))
@@ -89,11 +92,11 @@ def arange(call: Call) -> Tensor:
 
 
 @importer("EyeLike")
-def eye_like(call: Call) -> Tensor:
+def eye_like(call: Call) -> OnnxTensor:
     data = call.tensor()
     code = call.attribute("dtype")
     dtype = data.dtype if code is None else dtype_of_code(code)
-    rows, columns = data.numbers
+    rows, columns = data.static_shape
     return call.op("eye", rows=rows, columns=columns, k=call.integer("k"), dtype=dtype)
 
 
@@ -101,13 +104,13 @@ def eye_like(call: Call) -> Tensor:
 
 
 @importer("Reshape")
-def reshape(call: Call) -> Tensor:
-    data, wanted = call.tensor(), call.known(1, "shape")
+def reshape(call: Call) -> OnnxTensor:
+    data, wanted = call.tensor(), call.constant_elements(1, "shape")
     assert wanted is not None
-    return reshaped(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
+    return reshape_to(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
 
 
-def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = False) -> Tensor:
+def reshape_to(call: Call, data: OnnxTensor, wanted: Sequence[Any], keep_zero: bool = False) -> OnnxTensor:
     """Reshapes a tensor. wanted: 0 copies the extent of the same axis of `data`, unless `keep_zero`; -1 is inferred
     from the other extents."""
     extents = data.extents
@@ -123,7 +126,7 @@ def reshaped(call: Call, data: Tensor, wanted: Sequence[Any], keep_zero: bool = 
     if rest:
         target[rest[0]] = _inferred_extent(extents, [extent for axis, extent in enumerate(target) if axis != rest[0]])
     if data.sizes is not None:
-        return of_symbols(data.sizes.reshape(known_numbers(target, "shape")), data.dtype)
+        return tensor_of_symbols(data.sizes.reshape(known_integers(target, "shape")), data.dtype)
     return call.builder.reshape(data, target)
 
 
@@ -140,7 +143,7 @@ def _inferred_extent(extents: Array, others: Sequence[Any]) -> Any:
     if isinstance(part, Symbol) or isinstance(whole, Symbol):
         try:
             return whole // part
-        except NotKnownError:
+        except UnknownSizeError:
             raise OnnxUnsupportedError(f"a reshape of {list(extents)} of which {list(others)} are known") from None
     if part == 0 or whole % part:
         raise OnnxError(f"reshape of {list(extents)}: nothing stands for -1 beside {list(others)}")
@@ -148,7 +151,7 @@ def _inferred_extent(extents: Array, others: Sequence[Any]) -> Any:
 
 
 @importer("Flatten")
-def flatten(call: Call) -> Tensor:
+def flatten(call: Call) -> OnnxTensor:
     data, axis = call.tensor(), call.integer("axis", 1)
     if not -data.rank <= axis <= data.rank:
         raise OnnxError(f"axis {axis} of {data.rank} dimensions")
@@ -157,68 +160,68 @@ def flatten(call: Call) -> Tensor:
     return call.builder.reshape(data, [math.prod(extents[:axis]), math.prod(extents[axis:])])
 
 
-def axes_said(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...] | None:
+def axes_argument(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...] | None:
     """The axes of a node: an operand from version `since` on, an attribute before it."""
-    return call.numbers(index, "axes") if call.version >= since else call.integers("axes")
+    return call.constant_integers(index, "axes") if call.version >= since else call.integers("axes")
 
 
 @importer("Squeeze")
-def squeeze(call: Call) -> Tensor:
-    data, axes = call.tensor(), axes_said(call)
+def squeeze(call: Call) -> OnnxTensor:
+    data, axes = call.tensor(), axes_argument(call)
     if axes is None:
         if any(isinstance(extent, str) for extent in data.shape):
             raise OnnxUnsupportedError("Squeeze without axes of a tensor whose extents are not known")
         taken = [axis for axis, extent in enumerate(data.shape) if extent == 1]
     else:
-        taken = [axis_in(axis, data.rank) for axis in axes]
+        taken = [normalized_axis(axis, data.rank) for axis in axes]
     if any(data.shape[axis] != 1 for axis in taken):
         raise OnnxError(f"Squeeze: axes {taken} of shape {list(data.shape)}, expected extents of 1")
     kept = [axis for axis in range(data.rank) if axis not in taken]
-    if small(data):
-        assert data.known is not None
-        return moved(data, data.known.reshape([data.known.shape[axis] for axis in kept]))
+    if is_foldable(data):
+        assert data.known_elements is not None
+        return moved_constant(data, data.known_elements.reshape([data.known_elements.shape[axis] for axis in kept]))
     return call.op("squeeze", data, axis=taken) if taken else data
 
 
 @importer("Unsqueeze")
-def unsqueeze(call: Call) -> Tensor:
+def unsqueeze(call: Call) -> OnnxTensor:
     data = call.tensor()
-    axes = axes_said(call) or ()
-    return unsqueezed(call, data, axes)
+    axes = axes_argument(call) or ()
+    return insert_axes(call, data, axes)
 
 
-def unsqueezed(call: Call, data: Tensor, axes: Sequence[int]) -> Tensor:
+def insert_axes(call: Call, data: OnnxTensor, axes: Sequence[int]) -> OnnxTensor:
     rank = data.rank + len(axes)
-    places = sorted(axis_in(axis, rank) for axis in axes)
+    places = sorted(normalized_axis(axis, rank) for axis in axes)
     if len(set(places)) < len(places):
         raise OnnxError(f"Unsqueeze: axes {list(axes)}, one of them twice")
-    if small(data):
-        assert data.known is not None
-        return moved(data, np.expand_dims(data.known, tuple(places)))
+    if is_foldable(data):
+        assert data.known_elements is not None
+        return moved_constant(data, np.expand_dims(data.known_elements, tuple(places)))
     for axis in places:
         data = call.op("expand_dims", data, axis=axis)
     return data
 
 
 @importer("Transpose")
-def transpose(call: Call) -> Tensor:
+def transpose(call: Call) -> OnnxTensor:
     data = call.tensor()
     order = call.integers("perm") or tuple(reversed(range(data.rank)))
-    return transposed(call, data, order)
+    return permute_axes(call, data, order)
 
 
-def transposed(call: Call, data: Tensor, order: Sequence[int]) -> Tensor:
+def permute_axes(call: Call, data: OnnxTensor, order: Sequence[int]) -> OnnxTensor:
     """Permutes the axes of a tensor."""
     if list(order) == list(range(data.rank)):
         return data
     if data.sizes is not None:
-        return of_symbols(data.sizes.transpose(order), data.dtype)
+        return tensor_of_symbols(data.sizes.transpose(order), data.dtype)
     return call.op("transpose", data, axes=tuple(order))
 
 
 @importer("Expand")
-def expand(call: Call) -> Tensor:
-    data, wanted = call.tensor(), call.known(1, "shape")
+def expand(call: Call) -> OnnxTensor:
+    data, wanted = call.tensor(), call.constant_elements(1, "shape")
     assert wanted is not None
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
@@ -241,12 +244,12 @@ def _broadcast_extent(own: Any, given: Any) -> Any:
 
 
 @importer("Tile")
-def tile(call: Call) -> Tensor:
-    data, reps = call.tensor(), call.numbers(1, "repeats")
+def tile(call: Call) -> OnnxTensor:
+    data, reps = call.tensor(), call.constant_integers(1, "repeats")
     assert reps is not None
     if 0 in reps:
-        extents = [extent * n for extent, n in zip(data.numbers, reps, strict=True)]
-        return of_array(np.zeros(extents, numpy_dtype(data.dtype)))
+        extents = [extent * n for extent, n in zip(data.static_shape, reps, strict=True)]
+        return tensor_of_array(np.zeros(extents, numpy_dtype(data.dtype)))
     return call.op("tile", data, reps=reps) if any(n != 1 for n in reps) else data
 
 
@@ -254,15 +257,17 @@ def tile(call: Call) -> Tensor:
 
 
 @importer("Concat")
-def concat(call: Call) -> Tensor:
+def concat(call: Call) -> OnnxTensor:
     tensors = call.tensors
-    axis = axis_in(call.integer("axis"), tensors[0].rank)
-    return concatenated(call, tensors, axis)
+    axis = normalized_axis(call.integer("axis"), tensors[0].rank)
+    return concatenate_along(call, tensors, axis)
 
 
-def concatenated(call: Call, tensors: Sequence[Tensor], axis: int) -> Tensor:
-    if small(*tensors) and any(each.sizes is not None for each in tensors):
-        return of_symbols(np.concatenate([np.asarray(each.known, object) for each in tensors], axis), tensors[0].dtype)
+def concatenate_along(call: Call, tensors: Sequence[OnnxTensor], axis: int) -> OnnxTensor:
+    if is_foldable(*tensors) and any(each.sizes is not None for each in tensors):
+        return tensor_of_symbols(
+            np.concatenate([np.asarray(each.known_elements, object) for each in tensors], axis), tensors[0].dtype
+        )
     filled = [each for each in tensors if each.shape[axis] != 0] or list(tensors[:1])
     return filled[0] if len(filled) == 1 else call.op("concatenate", *filled, axis=axis)
 
@@ -270,25 +275,25 @@ def concatenated(call: Call, tensors: Sequence[Tensor], axis: int) -> Tensor:
 @importer("Split")
 def split(call: Call) -> Results:
     data = call.tensor()
-    axis = axis_in(call.integer("axis"), data.rank)
-    sizes = call.numbers(1, "split") if call.version >= 13 else call.integers("split")
+    axis = normalized_axis(call.integer("axis"), data.rank)
+    sizes = call.constant_integers(1, "split") if call.version >= 13 else call.integers("split")
     if sizes is None:
         count = call.integer("num_outputs", len(call.node.outputs))
-        extent = known_numbers([data.shape[axis]], f"{call.op_type} along")[0]
+        extent = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
         if call.version < 18 and extent % count:
             raise OnnxError(f"{call.op_type}: {count} equal parts of an extent of {extent}")
         part = -(-extent // count)
         sizes = tuple(max(min(part, extent - n * part), 0) for n in range(count))
-    return Results(parts(call, data, sizes, axis))
+    return Results(split_along(call, data, sizes, axis))
 
 
-def parts(call: Call, data: Tensor, sizes: Sequence[int], axis: int) -> list[Tensor]:
+def split_along(call: Call, data: OnnxTensor, sizes: Sequence[int], axis: int) -> list[OnnxTensor]:
     """Splits a tensor along an axis into parts of the given sizes."""
-    if sum(sizes) != known_numbers([data.shape[axis]], f"{call.op_type} along")[0]:
+    if sum(sizes) != known_integers([data.shape[axis]], f"{call.op_type} along")[0]:
         raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
-    if data.known is not None and small(data):
+    if data.known_elements is not None and is_foldable(data):
         cuts = np.cumsum(sizes)[:-1]
-        return [moved(data, part) for part in np.split(data.known, cuts, axis)]
+        return [moved_constant(data, part) for part in np.split(data.known_elements, cuts, axis)]
     if len(sizes) == 1:
         return [data]
     starts = [sum(sizes[:n]) for n in range(1, len(sizes))]
@@ -296,34 +301,34 @@ def parts(call: Call, data: Tensor, sizes: Sequence[int], axis: int) -> list[Ten
 
 
 @importer("Slice")
-def cut(call: Call) -> Tensor:
+def slice_tensor(call: Call) -> OnnxTensor:
     data = call.tensor()
     if call.version < 10:
         starts: Any = call.integers("starts") or ()
         ends: Any = call.integers("ends") or ()
         axes, steps = call.integers("axes"), None
     else:
-        starts, ends = call.known(1, "starts"), call.known(2, "ends")
-        axes, steps = call.numbers(3, "axes"), call.numbers(4, "steps")
-    chosen = [axis_in(axis, data.rank) for axis in (range(len(starts)) if axes is None else axes)]
+        starts, ends = call.constant_elements(1, "starts"), call.constant_elements(2, "ends")
+        axes, steps = call.constant_integers(3, "axes"), call.constant_integers(4, "steps")
+    chosen = [normalized_axis(axis, data.rank) for axis in (range(len(starts)) if axes is None else axes)]
     steps = steps or [1] * len(chosen)
     if not len(starts) == len(ends) == len(chosen) == len(steps) or 0 in steps:
         words = f"{len(starts)} starts, {len(ends)} ends, {len(chosen)} axes and steps {list(steps)}"
         raise OnnxError(f"Slice by {words}, expected as many of each, and no step of 0")
     for axis, start, end, step in zip(chosen, list(starts), list(ends), steps, strict=True):
-        data = sliced(call, data, axis, start, end, step)
+        data = slice_along(call, data, axis, start, end, step)
     return data
 
 
-def sliced(call: Call, data: Tensor, axis: int, start: Any, end: Any, step: int) -> Tensor:
+def slice_along(call: Call, data: OnnxTensor, axis: int, start: Any, end: Any, step: int) -> OnnxTensor:
     """A slice along one axis, with Python's semantics."""
     extent = data.extents[axis]
     symbolic = [each for each in (extent, start, end) if isinstance(each, Symbol)]
     if not symbolic:
         taken = slice(int(start), int(end), step)
-        if small(data):
-            assert data.known is not None
-            return moved(data, data.known[(*[slice(None)] * axis, taken)])
+        if is_foldable(data):
+            assert data.known_elements is not None
+            return moved_constant(data, data.known_elements[(*[slice(None)] * axis, taken)])
         first, last, _ = taken.indices(extent)
         if (first, last, step) == (0, extent, 1):
             return data
@@ -336,7 +341,9 @@ def _end(last: int) -> int:
     return last if last >= 0 else -(2**31)
 
 
-def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: Any, end: Any, step: int) -> Tensor:
+def _sliced_symbolic(
+    call: Call, data: OnnxTensor, axis: int, extent: Any, start: Any, end: Any, step: int
+) -> OnnxTensor:
     """A slice along an axis with a symbolic extent or bound."""
     if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
         return call.op("reverse", data, axis=axis)
@@ -346,7 +353,7 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
         call.builder.require_at_least(0, extent - last)
         index = call.op("expand_dims", call.builder.size_value(first), axis=0)
         return call.op("take", data, index, axis=axis)
-    if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_from(0, first):
+    if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_provably_at_least(0, first):
         return _take_prefix(call, data, axis, first, last)
     bounds = [_from_end(bound, extent) for bound in (start, end)]
     if step < 1 or isinstance(data.shape[axis], int) or None in bounds:
@@ -357,13 +364,13 @@ def _sliced_symbolic(call: Call, data: Tensor, axis: int, extent: Any, start: An
     return call.op("strided_slice", data, begin=bounds[:1], end=bounds[1:], strides=[step], axes=[axis])
 
 
-def _take_prefix(call: Call, data: Tensor, axis: int, first: Any, last: Any) -> Tensor:
+def _take_prefix(call: Call, data: OnnxTensor, axis: int, first: Any, last: Any) -> OnnxTensor:
     """The elements from `first` to `last`, an index known at run time; adds a run-time check `last <= extent`."""
     count = last - first
-    if not is_from(0, count):
+    if not is_provably_at_least(0, count):
         raise OnnxUnsupportedError(f"Slice from {first} to {last}, which may be less")
     call.builder.require_at_most(last, int(data.shape[axis]))
-    places = call.builder.places(count)
+    places = call.builder.index_vector(count)
     if isinstance(first, Symbol) or first != 0:
         places = call.op("add", places, call.builder.size_value(first))
     return call.op("take", data, places, axis=axis)
@@ -394,27 +401,27 @@ def _bound_index(bound: Any, extent: Any) -> Any:
 
 
 @importer("Pad")
-def pad(call: Call) -> Tensor:
+def pad(call: Call) -> OnnxTensor:
     data, mode = call.tensor(), call.text("mode", "constant")
     if call.version < 11:
-        widths, value = call.integers("pads") or (), call.builder.number(call.floating("value"), data.dtype)
+        widths, value = call.integers("pads") or (), call.builder.scalar_constant(call.floating("value"), data.dtype)
         axes: Sequence[int] = range(data.rank)
     else:
-        widths = call.numbers(1, "pads") or ()
-        value = call.optional(2) or call.builder.number(0, data.dtype)
-        chosen = call.numbers(3, "axes")
-        axes = range(data.rank) if chosen is None else [axis_in(axis, data.rank) for axis in chosen]
+        widths = call.constant_integers(1, "pads") or ()
+        value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
+        chosen = call.constant_integers(3, "axes")
+        axes = range(data.rank) if chosen is None else [normalized_axis(axis, data.rank) for axis in chosen]
     if len(widths) != 2 * len(axes):
         raise OnnxError(f"Pad: {len(widths)} pads, expected {2 * len(axes)}")
     pairs = [(0, 0)] * data.rank
     for n, axis in enumerate(axes):
         pairs[axis] = (widths[n], widths[n + len(axes)])
-    return padded(call, data, pairs, mode, value)
+    return pad_axes(call, data, pairs, mode, value)
 
 
-def padded(
-    call: Call, data: Tensor, pairs: Sequence[tuple[int, int]], mode: str, value: Tensor | None = None
-) -> Tensor:
+def pad_axes(
+    call: Call, data: OnnxTensor, pairs: Sequence[tuple[int, int]], mode: str, value: OnnxTensor | None = None
+) -> OnnxTensor:
     """Pads each dimension before and after its elements. pairs: the two widths of each dimension."""
     if not any(n for pair in pairs for n in pair):
         return data
@@ -423,7 +430,7 @@ def padded(
     if data.dtype == "bool":
         wide = call.cast(data, "uint8")
         filler = None if value is None else call.cast(value, "uint8")
-        return call.cast(padded(call, wide, pairs, mode, filler), "bool")
+        return call.cast(pad_axes(call, wide, pairs, mode, filler), "bool")
     if value is None or value.array is not None:
         number = 0.0 if value is None or value.array is None else value.array.ravel()[0].item()
         return call.op("nn.pad", data, pad_width=pairs, pad_value=float(number))
@@ -433,9 +440,9 @@ def padded(
 
 
 @importer("Trilu")
-def trilu(call: Call) -> Tensor:
+def trilu(call: Call) -> OnnxTensor:
     data, upper = call.tensor(), bool(call.integer("upper", 1))
-    k = int(call.number(1, "k", 0))
+    k = int(call.constant_scalar(1, "k", 0))
     if data.dtype == "bool":
         return call.cast(call.op("trilu", call.cast(data, "uint8"), k=k, upper=upper), "bool")
     return call.op("trilu", data, k=k, upper=upper)

@@ -138,7 +138,7 @@ def lower(
     serial = context.config.get("tir.disable_vectorize", False)
     for phase, passes in enumerate(_PHASES):
         ours = [each for each in passes() if not (serial and isinstance(each, TirVectorizeLoopsPass))]
-        mod = run_passes(mod, [*map(XdslPass, ours), *context.added(phase)])
+        mod = run_passes(mod, [*map(XdslPass, ours), *context.added_passes(phase)])
     mod.is_lowered = True
     return mod
 

@@ -20,7 +20,7 @@ from ...relay.analysis import free_vars
 from ...relay.expr import Expr, Function
 from ...relay.graph import module_of
 from ..nodes.expr import Buffer
-from ..nodes.reading import Reader
+from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
 
@@ -36,14 +36,14 @@ class PrimFunc(Module):
         if len(functions) != 1:
             raise OptionError(f"a module of {len(functions)} functions, expected one")
         self._func = functions[0]
-        self._reader: Reader | None = None
+        self._reader: NodeReader | None = None
 
-    def _get_reader(self) -> Reader:
+    def _get_reader(self) -> NodeReader:
         """The reader of a copy in statement-tree form, cached so that nodes keep their identity."""
         if self._reader is None:
             copy = self._func.clone()
             treeify(copy)
-            self._reader = Reader(copy)
+            self._reader = NodeReader(copy)
         return self._reader
 
     @property

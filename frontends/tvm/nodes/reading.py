@@ -34,7 +34,7 @@ from ....dialects.tir import (
     comparison_name,
     constant_value,
 )
-from ....dialects.tir.tree import is_expression
+from ....dialects.tir.tree import is_expression_op
 from ....expressions.expr import OPERATORS, Call, Cast, FloatImm, IfThenElse, IntImm, Not, PrimExpr, Select, Var
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
@@ -43,7 +43,7 @@ PROLOGUE = (SymbolOp, MatchBufferOp)
 """Operations before the body of a function: its sizes and its buffer parameters."""
 
 
-class Reader:
+class NodeReader:
     """Converts one function in statement-tree form to nodes. A value always converts to the same `Var`."""
 
     def __init__(self, func: FuncOp):
@@ -59,7 +59,7 @@ class Reader:
         if isinstance(op, PROLOGUE):
             return True
         users = [use.operation for result in op.results for use in result.uses]
-        return is_expression(op) and bool(users) and all(self._is_prologue(user) for user in users)
+        return is_expression_op(op) and bool(users) and all(self._is_prologue(user) for user in users)
 
     def prologue(self) -> list[Operation]:
         """The ops before the body."""
@@ -68,7 +68,7 @@ class Reader:
     # Statements
 
     def _block(self, block: Block, ops: Sequence[Operation] | None = None) -> nodes.Stmt:
-        statements = [op for op in (block.ops if ops is None else ops) if not is_expression(op)]
+        statements = [op for op in (block.ops if ops is None else ops) if not is_expression_op(op)]
         return self._sequence(statements)
 
     def _sequence(self, ops: Sequence[Operation]) -> nodes.Stmt:
@@ -144,7 +144,7 @@ class Reader:
         op = value.owner
         if isinstance(value.type, MemRefType):
             return BufferArg(value)
-        if isinstance(op, Block) or not is_expression(op):
+        if isinstance(op, Block) or not is_expression_op(op):
             return BufferArg(value) if isinstance(value.type, HandleType) else self.var(value)
         expr = None if isinstance(value.type, HandleType) else self._expression(op, value)
         if expr is None:

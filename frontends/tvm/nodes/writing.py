@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ....core.dtypes import type_of
+from ....core.dtypes import mlir_type
 from ....dialects.tir import EvaluateOp, ForOp, FuncOp, IfOp, TirBuilder
 from ....dialects.tir.tree import treeify
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, Var
-from ....expressions.write import Writer
+from ....expressions.write import ExpressionEmitter
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
-from .reading import Reader
+from .reading import NodeReader
 
 
-def write_function(reader: Reader, body: nodes.Stmt) -> FuncOp:
+def write_function(reader: NodeReader, body: nodes.Stmt) -> FuncOp:
     """A copy of the function that was read, with another body. TeError for an undeclared variable."""
     source = reader.func
     func = source.clone()
@@ -38,7 +38,7 @@ def write_function(reader: Reader, body: nodes.Stmt) -> FuncOp:
     return func
 
 
-class _ExpressionWriter(Writer):
+class _ExpressionWriter(ExpressionEmitter):
     """Emits the expressions of one statement. values: the new value of each value of the original function."""
 
     def __init__(self, builder: TirBuilder, known: Mapping[PrimExpr, SSAValue], values: Mapping[SSAValue, SSAValue]):
@@ -124,7 +124,7 @@ class _StatementWriter:
             node.loop_var.name,
             low,
             extent,
-            type_of(node.loop_var.data_type),
+            mlir_type(node.loop_var.data_type),
             kind=node.kind.name.lower(),
             thread=node.thread_tag,
             annotations=annotations,

@@ -9,7 +9,7 @@ from ....core.errors import OptionError, UnsupportedError
 from ....expressions.tensor import Tensor
 from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools
 from ....operators.activations import leaky_relu, prelu, relu
-from ....operators.axes import Axes, axes_of, axis_of
+from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.nn import log_softmax, matmul, softmax
@@ -232,7 +232,7 @@ def pad(
     name: str = "PadInput", attrs: object = None,
 ) -> Tensor:  # fmt: skip
     """Pads each dimension with a value before and after its elements. pad_after: equal to `pad_before` if missing."""
-    return padding.surrounded(data, _widths(pad_before, pad_after), pad_value, "constant", name)
+    return padding.pad_tensor(data, _widths(pad_before, pad_after), pad_value, "constant", name)
 
 
 def mirror_pad(
@@ -240,7 +240,7 @@ def mirror_pad(
     name: str = "MirrorPadInput",
 ) -> Tensor:  # fmt: skip
     """Pads each dimension with mirrored elements before and after."""
-    return padding.mirrored(data, _widths(pad_before, pad_after), mode, name)
+    return padding.mirror_pad_tensor(data, _widths(pad_before, pad_after), mode, name)
 
 
 def _widths(before: Sequence[int], after: Sequence[int] | None) -> list[tuple[int, int]]:
@@ -269,8 +269,8 @@ def batch_norm(
 
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-5) -> Tensor:
     """Normalization by the mean and the variance along `axis`, which are also the axes of gamma and beta."""
-    axes = axes_of(axis, data.ndim, "layer_norm")
-    return normalization.normalized(data, gamma, beta, axes, axes, epsilon, "layer_norm")
+    axes = nonnegative_axes(axis, data.ndim, "layer_norm")
+    return normalization.normalize_along(data, gamma, beta, axes, axes, epsilon, "layer_norm")
 
 
 def group_norm(
@@ -278,18 +278,18 @@ def group_norm(
     epsilon: float = 1e-5,
 ) -> Tensor:  # fmt: skip
     """Normalization by the mean and variance of each group of channels along axes. axes: without the channel axis."""
-    channel = axis_of(channel_axis, data.ndim, "group_norm")
-    along = [d for d in axes_of(axes, data.ndim, "group_norm") if d != channel]
-    return normalization.normalized_in_groups(data, gamma, beta, num_groups, channel, along, epsilon, "group_norm")
+    channel = nonnegative_axis(channel_axis, data.ndim, "group_norm")
+    along = [d for d in nonnegative_axes(axes, data.ndim, "group_norm") if d != channel]
+    return normalization.normalize_groups(data, gamma, beta, num_groups, channel, along, epsilon, "group_norm")
 
 
 def instance_norm(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, channel_axis: int, axis: Axes, epsilon: float = 1e-5
 ) -> Tensor:
     """Normalization by the mean and the variance along axes. channel_axis: the axis of gamma and beta."""
-    channel = axis_of(channel_axis, data.ndim, "instance_norm")
-    along = axes_of(axis, data.ndim, "instance_norm")
-    return normalization.normalized(data, gamma, beta, [channel], along, epsilon, "instance_norm")
+    channel = nonnegative_axis(channel_axis, data.ndim, "instance_norm")
+    along = nonnegative_axes(axis, data.ndim, "instance_norm")
+    return normalization.normalize_along(data, gamma, beta, [channel], along, epsilon, "instance_norm")
 
 
 def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2) -> Tensor:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.analysis.threads.reductions import Lanes, lanes_of, thread_reduction
+from stepwell.analysis.threads.reductions import WarpLanes, thread_reduction, warp_lanes_of
 from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import UnsupportedError
 from stepwell.dialects.tir import BlockOp
@@ -16,7 +16,7 @@ from stepwell.frontends.tvmscript import parse_tvmscript
 AXES = "xyz"
 
 
-def lanes(extents: dict[str, int], reduced: str, also: str = "") -> Lanes:
+def lanes(extents: dict[str, int], reduced: str, also: str = "") -> WarpLanes:
     """The lanes of a reduction over thread axes `reduced` among the thread axes `extents`. also: other statements of
     the kernel."""
     loops, indent = "", " " * 8
@@ -42,30 +42,30 @@ def main(A: T.Buffer(({shape}{", ".join(str(extents[axis]) for axis in reduced)}
     (block,) = [op for op in module.op.walk() if isinstance(op, BlockOp)]
     reduction = thread_reduction(block)
     assert reduction is not None
-    return lanes_of(reduction)
+    return warp_lanes_of(reduction)
 
 
 @pytest.mark.parametrize(
     ("extents", "reduced", "expected"),
     [
-        ({"x": 256}, "x", Lanes(32, 1)),
-        ({"x": 40}, "x", Lanes(32, 1)),
-        ({"x": 5}, "x", Lanes(5, 1)),
-        ({"x": 8, "y": 5}, "x", Lanes(8, 1)),  # several rows in a warp
-        ({"x": 24, "y": 2}, "x", Lanes(8, 1)),  # the second row begins in the first warp
-        ({"x": 5, "y": 2}, "x", Lanes(1, 1)),
-        ({"x": 64, "y": 4}, "x", Lanes(32, 1)),
-        ({"x": 8, "y": 32}, "y", Lanes(4, 8)),  # rows are next to each other
-        ({"x": 4, "y": 8, "z": 3}, "y", Lanes(8, 4)),
-        ({"x": 3, "y": 16}, "y", Lanes(1, 3)),
-        ({"x": 3, "y": 10}, "y", Lanes(10, 3)),
-        ({"x": 8, "y": 16}, "xy", Lanes(32, 1)),
-        ({"x": 2, "y": 3, "z": 5}, "yz", Lanes(15, 2)),
-        ({"x": 4, "y": 2, "z": 4}, "xz", Lanes(1, 1)),  # others lie between
-        ({"x": 4, "y": 1, "z": 4}, "xz", Lanes(16, 1)),
+        ({"x": 256}, "x", WarpLanes(32, 1)),
+        ({"x": 40}, "x", WarpLanes(32, 1)),
+        ({"x": 5}, "x", WarpLanes(5, 1)),
+        ({"x": 8, "y": 5}, "x", WarpLanes(8, 1)),  # several rows in a warp
+        ({"x": 24, "y": 2}, "x", WarpLanes(8, 1)),  # the second row begins in the first warp
+        ({"x": 5, "y": 2}, "x", WarpLanes(1, 1)),
+        ({"x": 64, "y": 4}, "x", WarpLanes(32, 1)),
+        ({"x": 8, "y": 32}, "y", WarpLanes(4, 8)),  # rows are next to each other
+        ({"x": 4, "y": 8, "z": 3}, "y", WarpLanes(8, 4)),
+        ({"x": 3, "y": 16}, "y", WarpLanes(1, 3)),
+        ({"x": 3, "y": 10}, "y", WarpLanes(10, 3)),
+        ({"x": 8, "y": 16}, "xy", WarpLanes(32, 1)),
+        ({"x": 2, "y": 3, "z": 5}, "yz", WarpLanes(15, 2)),
+        ({"x": 4, "y": 2, "z": 4}, "xz", WarpLanes(1, 1)),  # others lie between
+        ({"x": 4, "y": 1, "z": 4}, "xz", WarpLanes(16, 1)),
     ],
 )
-def test_lanes_of_one_warp(extents: dict[str, int], reduced: str, expected: Lanes) -> None:
+def test_lanes_of_one_warp(extents: dict[str, int], reduced: str, expected: WarpLanes) -> None:
     assert lanes(extents, reduced) == expected
 
 
@@ -95,7 +95,7 @@ def test_where_other_threads_are_in_the_block_nobody_knows_which_lanes(extent: i
     indent = " " * 8
     loop = f'{indent}for t in T.thread_binding({extent}, thread="threadIdx.x"):'
     also = f"{loop}\n{indent}    if t < 1:\n{indent}        A[t] = 0\n"
-    assert lanes({"x": 16}, "x", also) == (Lanes(16, 1) if extent == 16 else Lanes(1, 1))
+    assert lanes({"x": 16}, "x", also) == (WarpLanes(16, 1) if extent == 16 else WarpLanes(1, 1))
 
 
 # Arguments of shuffles

@@ -35,7 +35,7 @@ def compile_for(request: pytest.FixtureRequest):
         nvcc = nvrtc._nvcc()
         if nvcc is None or shutil.which("g++") is None:
             pytest.skip("no nvcc")
-        return lambda source, architecture: nvrtc._by_nvcc(nvcc, source, architecture)
+        return lambda source, architecture: nvrtc._compile_by_nvcc(nvcc, source, architecture)
     pytest.importorskip("cuda.bindings")
     if not nvrtc.header_folders():
         pytest.skip("no CUDA headers")

@@ -10,7 +10,7 @@ import pytest
 
 from stepwell import Schedule, build
 from stepwell.core.errors import OptionError, ScheduleError, StepwellError, UnsupportedError
-from stepwell.core.gpu import shared_bytes
+from stepwell.core.gpu import max_shared_bytes
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.transforms.pipelines import lower_launches
 
@@ -91,7 +91,7 @@ def test_an_architecture_that_is_not_known() -> None:
     module = parse_tvmscript(MEMORY.format(scope="shared", size=32))
     message = message_of(lambda: lower_launches(module, arch="sm_91"), OptionError)
     assert message.startswith("arch 'sm_91', did you mean 'sm_90'?: expected one of sm_50, sm_52,")
-    assert shared_bytes("sm_90a") == shared_bytes("compute_90") == 227 * 1024
+    assert max_shared_bytes("sm_90a") == max_shared_bytes("compute_90") == 227 * 1024
 
 
 BODIES = {

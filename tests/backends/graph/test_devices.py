@@ -22,7 +22,7 @@ from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.interpreter import interpret
 from stepwell.frontends import relay
 from stepwell.frontends import tvm as tvm_api
-from stepwell.tools.testing.graphs import Graph, graphs
+from stepwell.tools.testing.graphs import RandomGraph, graphs
 
 tvm: Any = tvm_api
 
@@ -63,7 +63,7 @@ def test_the_batch_changes_its_size_between_runs(models: Any, target: str) -> No
 @pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 @given(graph=graphs(most=5))
 @settings(max_examples=settings().max_examples // 10)
-def test_any_graph_computes_what_it_means(graph: Graph) -> None:
+def test_any_graph_computes_what_it_means(graph: RandomGraph) -> None:
     executor = GraphExecutor(build_graph(graph.module, target="cuda-emulated", opt_level=1))
     for n, array in enumerate(graph.inputs):
         executor.set_input(n, array)

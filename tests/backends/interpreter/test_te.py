@@ -9,15 +9,15 @@ from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import ArgumentError, UndefinedBehaviorError
 from stepwell.frontends import te
 from stepwell.frontends.mlir import parse_mlir
-from stepwell.tools.testing.te import CASES, Case
+from stepwell.tools.testing.te import CASES, TensorCase
 
 RUNNING = [case for case in CASES if case.runs and not case.tvm_refuses]
 
 
 @pytest.mark.parametrize("case", RUNNING, ids=lambda case: case.name)
-def test_tensors_are_what_numpy_computes(case: Case) -> None:
+def test_tensors_are_what_numpy_computes(case: TensorCase) -> None:
     inputs = case.inputs(te)
-    expected = case.expected(inputs)
+    expected = case.reference_outputs(inputs)
     outputs = [np.zeros(each.shape, each.dtype) for each in expected]
     mod = te.create_te_func(case.build(te), case.index_dtype)
     interpret(mod, "main", case.arguments(inputs, outputs))

@@ -167,7 +167,9 @@ def test_a_library_that_is_not_there_is_an_error_of_the_call(
     executable: Executable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> Any:
-        return nvidia.load("cublas", [nvidia.Place("stepwell_no_package", "libcublas.so.none")], "nvidia-cublas")
+        return nvidia.load_shared_library(
+            "cublas", [nvidia.LibraryLocation("stepwell_no_package", "libcublas.so.none")], "nvidia-cublas"
+        )
 
     monkeypatch.setattr(cublas, "_cublas", missing)
     executor = GraphExecutor(executable)
@@ -181,12 +183,14 @@ def test_the_files_of_a_wheel_are_found(stand_in: ctypes.CDLL, tmp_path: Path, m
     for name in ("libone.so.7", "libtwo.so.7"):
         shutil.copy(stand_in._name, folder / name)
     monkeypatch.syspath_prepend(tmp_path)
-    there = nvidia.Place("stepwell_wheel", "libone.so.7", ("libtwo.so.7",))
-    found = nvidia.load("one", [nvidia.Place("stepwell_no_package", "libone.so.8"), there], "one")
+    there = nvidia.LibraryLocation("stepwell_wheel", "libone.so.7", ("libtwo.so.7",))
+    found = nvidia.load_shared_library(
+        "one", [nvidia.LibraryLocation("stepwell_no_package", "libone.so.8"), there], "one"
+    )
     assert found._name == str(folder / "libone.so.7")
-    alone = nvidia.Place("stepwell_wheel", "libone.so.7", ("libthree.so.7",))
+    alone = nvidia.LibraryLocation("stepwell_wheel", "libone.so.7", ("libthree.so.7",))
     with pytest.raises(PluginError, match=r"library one is not there: pip install one \(.*libthree.so.7"):
-        nvidia.load("one", [alone], "one")
+        nvidia.load_shared_library("one", [alone], "one")
 
 
 def test_what_is_no_product_of_its_types_stays() -> None:

@@ -166,7 +166,9 @@ def test_a_library_that_is_not_there_is_an_error_of_the_call(
     executable: Executable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> Any:
-        return nvidia.load("cudnn", [nvidia.Place("stepwell_no_package", "libcudnn.so.none")], "nvidia-cudnn-cu13")
+        return nvidia.load_shared_library(
+            "cudnn", [nvidia.LibraryLocation("stepwell_no_package", "libcudnn.so.none")], "nvidia-cudnn-cu13"
+        )
 
     monkeypatch.setattr(cudnn, "_cudnn", missing)
     with pytest.raises(PluginError, match="library cudnn is not there: pip install nvidia-cudnn-cu13"):

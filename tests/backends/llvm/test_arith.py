@@ -341,9 +341,9 @@ def test_flags_on_operations_reach_llvm(compile_text) -> None:
 def test_float_constants_are_exact(value: float) -> None:
     from xdsl.dialects.builtin import f32
 
-    from stepwell.backends.llvm.types import float_literal
+    from stepwell.backends.llvm.types import llvm_float_literal
 
-    bits = int(float_literal(value, f32), 16).to_bytes(8, "big")
+    bits = int(llvm_float_literal(value, f32), 16).to_bytes(8, "big")
     np.testing.assert_array_equal(np.frombuffer(bits, ">f8")[0], value)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.backends.llvm import compile_module
-from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, numpy_dtype, parse_dtype, type_of
+from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import UnsupportedError
 
 NAMES = [*SMALL_FLOATS, "float16", "bfloat16"]
@@ -21,7 +21,7 @@ def options(request: pytest.FixtureRequest, plain_target) -> dict:
 
 
 def mlir(name: str, lanes: int = 1) -> str:
-    return str(type_of(parse_dtype(name).with_lanes(lanes)))
+    return str(mlir_type(parse_dtype(name).with_lanes(lanes)))
 
 
 def every(name: str) -> np.ndarray:
@@ -112,16 +112,16 @@ def around(name: str) -> np.ndarray:
 def nearest(values: np.ndarray, name: str) -> np.ndarray:
     """The values of a signed type nearest to f64 values, ties to even, by a search among all values."""
     known, dtype = FLOAT_FORMATS[name], numpy_dtype(name)
-    finite = np.arange(known.largest + 1, dtype=f"u{dtype.itemsize}").view(dtype).astype(np.float64)
+    finite = np.arange(known.largest_bits + 1, dtype=f"u{dtype.itemsize}").view(dtype).astype(np.float64)
     middle = (finite + np.append(finite[1:], 2 * finite[-1] - finite[-2])) / 2
     magnitude = np.abs(values)
     low, high = (np.searchsorted(middle, magnitude, side) for side in ("left", "right"))
     bits = np.where((low != high) & (low % 2 == 0), low, high)
-    overflow = known.largest + 1 if known.has_infinity else known.nan if known.has_nan else known.largest
-    bits = np.where(bits > known.largest, overflow, bits)
-    has_sign = known.has_negative_zero | (bits % known.nan != 0)
+    overflow = known.largest_bits + 1 if known.has_infinity else known.nan_bits if known.has_nan else known.largest_bits
+    bits = np.where(bits > known.largest_bits, overflow, bits)
+    has_sign = known.has_negative_zero | (bits % known.nan_bits != 0)
     bits = bits ^ np.where(np.signbit(values) & has_sign, 1 << known.semantics.sign_shift, 0)
-    bits = np.where(np.isnan(values), known.nan, bits)
+    bits = np.where(np.isnan(values), known.nan_bits, bits)
     return bits.astype(f"u{dtype.itemsize}").view(dtype)
 
 

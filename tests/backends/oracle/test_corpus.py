@@ -7,16 +7,16 @@ import pytest
 from stepwell.backends.oracle import run_oracle
 from stepwell.dialects.tir import FuncOp
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.corpus import Program, corpus, scheduled_programs, script_programs
+from stepwell.tools.testing.corpus import CorpusProgram, corpus, programs_of_schedules, script_programs
 
 pytestmark = pytest.mark.skipif(corpus() is None, reason="the corpus is not there")
 
 
-def _cases(programs: list[Program]) -> Any:
+def _cases(programs: list[CorpusProgram]) -> Any:
     return pytest.mark.parametrize("program", programs, ids=lambda p: p.name)
 
 
-def _check(program: Program) -> None:
+def _check(program: CorpusProgram) -> None:
     """Runs a program with uninitialized outputs, so that a read before a write is detected."""
     module = parse_tvmscript(program.text, filename=f"{program.name}.py")
     (entry,) = module.functions
@@ -30,20 +30,20 @@ def _check(program: Program) -> None:
 
 
 @_cases(script_programs("classic"))
-def test_a_script_in_classic_syntax_computes_the_recorded_outputs(program: Program) -> None:
+def test_a_script_in_classic_syntax_computes_the_recorded_outputs(program: CorpusProgram) -> None:
     _check(program)
 
 
 @_cases(script_programs("tvm"))
-def test_a_script_in_todays_syntax_computes_the_recorded_outputs(program: Program) -> None:
+def test_a_script_in_todays_syntax_computes_the_recorded_outputs(program: CorpusProgram) -> None:
     _check(program)
 
 
-@_cases(scheduled_programs("in"))
-def test_a_program_computes_the_recorded_outputs_before_its_schedule(program: Program) -> None:
+@_cases(programs_of_schedules("in"))
+def test_a_program_computes_the_recorded_outputs_before_its_schedule(program: CorpusProgram) -> None:
     _check(program)
 
 
-@_cases([p for p in scheduled_programs("out") if p.right])
-def test_a_program_computes_the_recorded_outputs_behind_its_schedule(program: Program) -> None:
+@_cases([p for p in programs_of_schedules("out") if p.right])
+def test_a_program_computes_the_recorded_outputs_behind_its_schedule(program: CorpusProgram) -> None:
     _check(program)

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.backends.oracle import compile_oracle
 from stepwell.backends.oracle.expressions import RULES
 from stepwell.backends.oracle.numerics import BF16, F16, bf16_bits, f16_bits
-from stepwell.core.dtypes import DType, int_range, numpy_dtype, parse_dtype, type_of, wrap_int
+from stepwell.core.dtypes import DType, int_range, mlir_type, numpy_dtype, parse_dtype, wrap_int
 from stepwell.dialects.tir import COMPARISONS, FLOAT_UNARY, FuncOp, IntrinsicOp, ReturnOp, ShuffleOp, TirBuilder
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -28,7 +28,7 @@ Build = Callable[..., SSAValue]
 
 def function(dtypes: Sequence[str], build: Build) -> Callable[..., Any]:
     """The oracle's Python function for the expression built by `build`, with a parameter of each type."""
-    func = FuncOp("main", [(f"x{i}", type_of(d)) for i, d in enumerate(dtypes)])
+    func = FuncOp("main", [(f"x{i}", mlir_type(d)) for i, d in enumerate(dtypes)])
     builder = TirBuilder(func.body.block)
     value = build(builder, *func.body.block.args)
     builder.insert(ReturnOp(value))
@@ -338,9 +338,9 @@ def test_a_fixed_point_product_is_rounded_half_up() -> None:
 
 
 def test_the_bits_of_a_value_can_be_taken_for_another_type() -> None:
-    f = function(["float32"], lambda b, x: b.reinterpret(x, type_of("int32")))
+    f = function(["float32"], lambda b, x: b.reinterpret(x, mlir_type("int32")))
     assert f(1.0) == 0x3F800000
-    g = function(["int16"], lambda b, x: b.reinterpret(x, type_of("bfloat16")))
+    g = function(["int16"], lambda b, x: b.reinterpret(x, mlir_type("bfloat16")))
     assert g(0x3F80) == 1.0
 
 

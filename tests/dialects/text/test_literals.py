@@ -7,7 +7,14 @@ from xdsl.ir.affine import AffineMap
 
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
 from stepwell.core.errors import UnsupportedError
-from stepwell.dialects.text.literals import attribute, dictionary, float_digits, number, quoted, type_text
+from stepwell.dialects.text.literals import (
+    attribute_literal,
+    dictionary_literal,
+    float_digits,
+    number_literal,
+    string_literal,
+    type_text,
+)
 from stepwell.dialects.text.styles import CLASSIC, TODAY
 from stepwell.dialects.tir import HandleType
 
@@ -61,22 +68,24 @@ def test_digits_read_back_as_the_same_number(dtype: str):
     ],
 )
 def test_a_number_says_its_type_unless_it_is_an_int32(value: int | float, dtype: str, text: str):
-    assert number(value, parse_dtype(dtype), CLASSIC) == text
+    assert number_literal(value, parse_dtype(dtype), CLASSIC) == text
 
 
 def test_numbers_that_tvm_0_27_cannot_write_are_made_from_others():
-    assert number(2**64 - 1, parse_dtype("uint64"), TODAY) == 'T.Cast("uint64", T.int64(-1))'
-    assert number(1e300, parse_dtype("float64"), TODAY) == 'T.reinterpret("float64", T.int64(9094988921128908188))'
+    assert number_literal(2**64 - 1, parse_dtype("uint64"), TODAY) == 'T.Cast("uint64", T.int64(-1))'
+    assert (
+        number_literal(1e300, parse_dtype("float64"), TODAY) == 'T.reinterpret("float64", T.int64(9094988921128908188))'
+    )
 
 
 def test_strings_are_quoted_so_that_python_reads_them():
-    assert quoted('a"b\\c\nd') == r'"a\"b\\c\nd"'
+    assert string_literal('a"b\\c\nd') == r'"a\"b\\c\nd"'
 
 
 def test_keys_are_sorted_and_spelled_for_their_reader():
     items = {"tir.noalias": UnitAttr(), "a": StringAttr("x")}
-    assert dictionary(items, CLASSIC) == '{"a": "x", "tir.noalias": True}'
-    assert dictionary(items, TODAY) == '{"a": "x", "tirx.noalias": True}'
+    assert dictionary_literal(items, CLASSIC) == '{"a": "x", "tir.noalias": True}'
+    assert dictionary_literal(items, TODAY) == '{"a": "x", "tirx.noalias": True}'
 
 
 def test_the_type_of_a_pointer_says_what_is_behind_it():
@@ -88,4 +97,4 @@ def test_the_type_of_a_pointer_says_what_is_behind_it():
 
 def test_an_attribute_without_a_form_is_refused():
     with pytest.raises(UnsupportedError, match="TVMScript has no way to write the attribute affine_map"):
-        attribute(AffineMapAttr(AffineMap.identity(2)), CLASSIC)
+        attribute_literal(AffineMapAttr(AffineMap.identity(2)), CLASSIC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwell.dialects.text.names import Names, legal_name
+from stepwell.dialects.text.names import IdentifierScope, legal_name
 
 
 @pytest.mark.parametrize(
@@ -14,17 +14,17 @@ def test_a_name_becomes_an_identifier(name: str, legal: str):
 
 @pytest.mark.parametrize("name", ["T", "I", "for", "lambda", "None", "range", "cls", "tvm"])
 def test_a_name_that_means_something_else_gets_a_number(name: str):
-    assert Names().define(name) == f"{name}_1"
+    assert IdentifierScope().define(name) == f"{name}_1"
 
 
 def test_a_name_in_use_gets_the_next_number():
-    names = Names()
+    names = IdentifierScope()
     assert [names.define("i") for _ in range(3)] == ["i", "i_1", "i_2"]
     assert names.define("i_1") == "i_1_1"
 
 
 def test_a_name_is_free_again_behind_its_scope():
-    names = Names(("Module",))
+    names = IdentifierScope(("Module",))
     names.define("i")
     with names.scope():
         assert names.define("i") == "i_1"

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell import Module
 from stepwell.backends.oracle import run_oracle
-from stepwell.core.dtypes import DType, dtype_of, int_range, numpy_dtype, parse_dtype, type_of
+from stepwell.core.dtypes import DType, dtype_of, int_range, mlir_type, numpy_dtype, parse_dtype
 from stepwell.dialects.tir import (
     COMPARISONS,
     FLOAT_BINARY,
@@ -46,7 +46,7 @@ def numbers(dtype: DType) -> st.SearchStrategy[float]:
 
 
 def function(result: DType) -> TirBuilder:
-    return TirBuilder(FuncOp("f", [("out", buffer_type(type_of(result), [1]))]).body.block)
+    return TirBuilder(FuncOp("f", [("out", buffer_type(mlir_type(result), [1]))]).body.block)
 
 
 def check(op: Operation, builder: TirBuilder) -> float | None:
@@ -97,7 +97,7 @@ def test_comparisons(data: st.DataObject, name: str, operator: str) -> None:
 def test_casts(data: st.DataObject, source: str, target: str) -> None:
     have, want = parse_dtype(source), parse_dtype(target)
     builder = function(want)
-    check(CastOp(builder.const(data.draw(numbers(have)), have), type_of(want)), builder)
+    check(CastOp(builder.const(data.draw(numbers(have)), have), mlir_type(want)), builder)
 
 
 def constants(builder: TirBuilder, a: float, b: float, dtype: str) -> tuple[SSAValue, SSAValue]:

@@ -13,8 +13,8 @@ from stepwell import Module, parse_mlir, parse_tvmscript
 from stepwell.backends.oracle import run_oracle
 from stepwell.dialects import mlir_context
 from stepwell.dialects.tir.tree import is_tree_form, treeify
-from stepwell.tools.testing.comparison import same
-from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
+from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.corpus import CorpusProgram, programs_of_schedules, script_programs
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
@@ -213,10 +213,10 @@ def _check_same(module: Module, changed: Module, arguments: dict[str, Any]) -> N
     run_oracle(module, "main", expected)
     run_oracle(changed, "main", got)
     for name, a, b in zip(arguments, got, expected, strict=True):
-        assert same(a, b), name
+        assert equal_values(a, b), name
 
 
-CORPUS = [*script_programs(), *scheduled_programs("in")]
+CORPUS = [*script_programs(), *programs_of_schedules("in")]
 
 
 @pytest.mark.skipif(not CORPUS, reason="the corpus is not there")
@@ -226,7 +226,7 @@ def test_upstream_passes_and_treeify_leave_the_script_as_it_was(passes: list[Mod
         _check_unchanged(program, passes)
 
 
-def _check_unchanged(program: Program, passes: list[ModulePass]) -> None:
+def _check_unchanged(program: CorpusProgram, passes: list[ModulePass]) -> None:
     module = parse_tvmscript(program.text, filename=program.name)
     assert is_tree_form(module.op), program.name
     changed = Module(module.op.clone())

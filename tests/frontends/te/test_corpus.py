@@ -10,8 +10,8 @@ import pytest
 from stepwell import Module, build, parse_mlir, parse_tvmscript
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
-from stepwell.tools.testing.equivalence import difference
-from stepwell.tools.testing.te import CASES, Case
+from stepwell.tools.testing.equivalence import program_difference
+from stepwell.tools.testing.te import CASES, TensorCase
 
 RECORDED: dict[str, dict[str, str]] = json.loads(
     (Path(__file__).parents[2] / "data" / "te" / "tvm-0.27.json").read_text()
@@ -58,21 +58,21 @@ OTHERWISE = {
 """Cases whose program differs from TVM's, with the reason."""
 
 
-def made(case: Case) -> Module:
+def made(case: TensorCase) -> Module:
     return te.create_prim_func(case.build(te), case.index_dtype)
 
 
-def computed(case: Case, mod: Module, target: str, seed: int = 0) -> tuple[list[Any], list[Any]]:
+def computed(case: TensorCase, mod: Module, target: str, seed: int = 0) -> tuple[list[Any], list[Any]]:
     """The outputs of a program for a case, and the expected outputs."""
     inputs = case.inputs(te, seed)
-    expected = case.expected(inputs)
+    expected = case.reference_outputs(inputs)
     outputs = [np.zeros(each.shape, each.dtype) for each in expected]
     build(mod, target=target)["main"](*case.arguments(inputs, outputs))
     return outputs, expected
 
 
 @pytest.mark.parametrize("case", [case for case in GOOD if case.runs], ids=lambda case: case.name)
-def test_what_is_computed_is_what_numpy_computes(case: Case) -> None:
+def test_what_is_computed_is_what_numpy_computes(case: TensorCase) -> None:
     mod = made(case)
     mod.verify()
     outputs, expected = computed(case, mod, "llvm")
@@ -80,20 +80,20 @@ def test_what_is_computed_is_what_numpy_computes(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case.name)
-def test_the_program_is_that_of_tvm(case: Case) -> None:
-    found = difference(made(case), parse_tvmscript(RECORDED[case.name]["script"]))
+def test_the_program_is_that_of_tvm(case: TensorCase) -> None:
+    found = program_difference(made(case), parse_tvmscript(RECORDED[case.name]["script"]))
     assert (found is not None) == (case.name in OTHERWISE)
 
 
 @pytest.mark.parametrize("case", GOOD, ids=lambda case: case.name)
-def test_tensors_print_and_parse(case: Case) -> None:
+def test_tensors_print_and_parse(case: TensorCase) -> None:
     mod = te.create_te_func(case.build(te), case.index_dtype)
     mod.verify()
     assert str(parse_mlir(str(mod))) == str(mod)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.tvm_refuses], ids=lambda case: case.name)
-def test_what_tvm_refuses_is_refused_or_right(case: Case) -> None:
+def test_what_tvm_refuses_is_refused_or_right(case: TensorCase) -> None:
     if case.name != "max_of_bools":
         with pytest.raises(TeError):
             made(case)

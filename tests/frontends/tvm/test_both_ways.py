@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell.tools.testing.equivalence import difference
+from stepwell.tools.testing.equivalence import program_difference
 from stepwell.transforms.pipelines import run_pipeline
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -20,4 +20,4 @@ def test_a_pass_written_both_ways_makes_one_program(monkeypatch: pytest.MonkeyPa
     ours = run_pipeline(mod, [pattern()])
     theirs = names["vectorize"](mod)
     assert "T.vectorized(8)" in theirs.script()
-    assert difference(ours, theirs) is None
+    assert program_difference(ours, theirs) is None

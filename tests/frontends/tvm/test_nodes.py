@@ -14,7 +14,7 @@ from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import te, tir
 from stepwell.frontends.tvm.ir.module import PrimFunc
 from stepwell.frontends.tvm.tir.stmt_functor import ir_transform, post_order_visit, pre_order_visit, substitute
-from stepwell.tools.testing.choices import Seeded
+from stepwell.tools.testing.choices import SeededChoices
 from stepwell.tools.testing.programs import random_module
 
 CORPUS = sorted((Path(__file__).parents[2] / "data" / "corpus" / "tvmscript").glob("*.py"))
@@ -47,7 +47,7 @@ def test_what_is_read_and_written_is_the_same_program(file: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_a_random_program_is_the_same_when_it_is_read_and_written(seed: int) -> None:
-    for func in functions(random_module(Seeded(seed))):
+    for func in functions(random_module(SeededChoices(seed))):
         again = func.with_body(func.body)
         try:
             assert again.script("0.27") == func.script("0.27")

@@ -17,7 +17,7 @@ _PER_CHUNK = settings().max_examples
 @pytest.mark.parametrize("chunk", range(_CHUNKS))
 def test_mutated_programs_end_in_a_program_or_a_diagnostic(chunk: int, fuzz_seed: int) -> None:
     first = (fuzz_seed * _CHUNKS + chunk) * _PER_CHUNK
-    failures = list(fuzz.run(PROGRAMS, _PER_CHUNK, seed=first))
+    failures = list(fuzz.run_fuzzer(PROGRAMS, _PER_CHUNK, seed=first))
     assert not failures, "\n\n".join(f"seed {f.seed}\n{f.text}\n{f.error}" for f in failures[:3])
 
 

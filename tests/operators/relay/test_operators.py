@@ -14,7 +14,7 @@ from stepwell.core.dtypes import dtype_of_numpy
 from stepwell.expressions.errors import TeError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.operators import OPERATORS
-from stepwell.operators.attributes import _ALIASES, _TAKEN  # pyright: ignore[reportPrivateUsage]
+from stepwell.operators.attributes import _ALIASES, _CONVERSIONS  # pyright: ignore[reportPrivateUsage]
 from stepwell.operators.relay import (
     OPERATIONS,
     ConstantOp,
@@ -61,13 +61,13 @@ def test_results_have_the_types_that_the_interpreter_gives(name: str, data: st.D
     assert isinstance(func, FuncOp)
     got: Any = interpret(module, "main", sample.operands)
     arrays = got if isinstance(got, tuple) else (got,)
-    for value, array in zip(func.returned, arrays, strict=True):
+    for value, array in zip(func.return_values, arrays, strict=True):
         assert (shape_of(value), dtype_of_tensor(value)) == (array.shape, dtype_of_numpy(array.dtype).name)
 
 
 def test_every_type_of_an_attribute_is_known() -> None:
     types = {attribute.type for operator in OPERATORS.values() for attribute in operator.attributes}
-    assert {each for type in types for each in _ALIASES.get(type, type).split(" | ")} <= set(_TAKEN)
+    assert {each for type in types for each in _ALIASES.get(type, type).split(" | ")} <= set(_CONVERSIONS)
 
 
 def test_attributes_that_are_as_by_default_are_not_there() -> None:
@@ -77,7 +77,11 @@ def test_attributes_that_are_as_by_default_are_not_there() -> None:
     (op,) = func.body.block.ops
     assert list(op.properties) == ["axis"]
     assert isinstance(op, OPERATIONS["sum"])
-    assert (op.value("keepdims"), op.value("axis"), op.values) == (False, (1,), {"axis": (1,)})
+    assert (op.attribute_value("keepdims"), op.attribute_value("axis"), op.explicit_attributes) == (
+        False,
+        (1,),
+        {"axis": (1,)},
+    )
 
 
 def test_operands_that_do_not_go_together_are_refused() -> None:

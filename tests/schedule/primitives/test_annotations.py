@@ -6,7 +6,7 @@ import stepwell
 from stepwell.core.errors import ScheduleError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import check_computes_the_same, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, check_computes_the_same, refusal_of
 
 CHAIN = """
 @T.prim_func
@@ -44,7 +44,7 @@ IJ = "i, j = sch.get_loops('B')\n"
     ],
 )
 def test_loops_are_annotated_with_what_a_program_can_say(value: str, printed: str) -> None:
-    mod = scheduled(CHAIN, IJ + f"sch.annotate(i, 'x', {value})")
+    mod = apply_steps(CHAIN, IJ + f"sch.annotate(i, 'x', {value})")
     text = mod.script()
     assert f'for i in T.serial(6, annotations={{"x": {printed}}}):' in text or printed.startswith("T.int64")
     assert stepwell.parse_tvmscript(text).script() == text
@@ -52,15 +52,15 @@ def test_loops_are_annotated_with_what_a_program_can_say(value: str, printed: st
 
 
 def test_blocks_are_annotated() -> None:
-    assert 'T.block_attr({"x": 1})' in scheduled(CHAIN, "sch.annotate('B', 'x', 1)").script()
+    assert 'T.block_attr({"x": 1})' in apply_steps(CHAIN, "sch.annotate('B', 'x', 1)").script()
     assert 'T.block_attr({"a": 2, "x": 1})' in (
-        scheduled(CHAIN, "sch.annotate('B', 'a', 2)\nsch.annotate('B', 'x', 1)").script()
+        apply_steps(CHAIN, "sch.annotate('B', 'a', 2)\nsch.annotate('B', 'x', 1)").script()
     )
 
 
 def test_a_number_of_the_trace_is_an_annotation() -> None:
     steps = IJ + "v, _ = sch.sample_perfect_tile(i, n=2, decision=[2, 3])\nsch.annotate(i, 'x', v)"
-    assert 'annotations={"x": 2}' in scheduled(CHAIN, steps).script()
+    assert 'annotations={"x": 2}' in apply_steps(CHAIN, steps).script()
     sch = Schedule(stepwell.parse_tvmscript(CHAIN))
     exec(steps, {"sch": sch})
     assert "ann_val=v" in str(sch.trace)
@@ -70,24 +70,25 @@ def test_a_number_of_the_trace_is_an_annotation() -> None:
 
 
 def test_the_same_again_is_nothing_and_another_value_is_refused() -> None:
-    once, twice = (scheduled(CHAIN, IJ + "sch.annotate(i, 'x', 1)\n" * n) for n in (1, 2))
+    once, twice = (apply_steps(CHAIN, IJ + "sch.annotate(i, 'x', 1)\n" * n) for n in (1, 2))
     assert str(once) == str(twice)
-    error = refused(CHAIN, IJ + "sch.annotate(i, 'x', 1)", "sch.annotate(i, 'x', 2)")
+    error = refusal_of(CHAIN, IJ + "sch.annotate(i, 'x', 1)", "sch.annotate(i, 'x', 2)")
     assert "annotation 'x' is there already, with another value" in str(error)
-    assert "'x'" in str(refused(CHAIN, "sch.annotate('B', 'x', 1)", "sch.annotate('B', 'x', True)"))
+    assert "'x'" in str(refusal_of(CHAIN, "sch.annotate('B', 'x', 1)", "sch.annotate('B', 'x', True)"))
 
 
 def test_keys_of_today_are_those_of_before() -> None:
-    assert '"tir.x": 1' in scheduled(CHAIN, IJ + "sch.annotate(i, 'tirx.x', 1)").script()
+    assert '"tir.x": 1' in apply_steps(CHAIN, IJ + "sch.annotate(i, 'tirx.x', 1)").script()
     assert (
-        "annotations" not in scheduled(CHAIN, IJ + "sch.annotate(i, 'tirx.x', 1)\nsch.unannotate(i, 'tirx.x')").script()
+        "annotations"
+        not in apply_steps(CHAIN, IJ + "sch.annotate(i, 'tirx.x', 1)\nsch.unannotate(i, 'tirx.x')").script()
     )
 
 
 @pytest.mark.parametrize("value", ["None", "object()", "{1: 2}", "2**70", "[v]"])
 def test_what_is_no_annotation_is_refused(value: str) -> None:
     steps = IJ + "v, _ = sch.sample_perfect_tile(i, n=2, decision=[2, 3])"
-    assert refused(CHAIN, steps, f"sch.annotate(i, 'x', {value})")
+    assert refusal_of(CHAIN, steps, f"sch.annotate(i, 'x', {value})")
 
 
 # The root block
@@ -97,7 +98,7 @@ ROOT = "sch.annotate('root', 'x', 1)\n"
 
 
 def test_the_root_block_is_annotated_as_a_block_around_the_body() -> None:
-    lines = scheduled(CHAIN, ROOT).script().splitlines()
+    lines = apply_steps(CHAIN, ROOT).script().splitlines()
     start = next(n for n, line in enumerate(lines) if 'with T.block("root"):' in line)
     assert lines[start].strip() == 'with T.block("root"):'
     assert 'T.block_attr({"x": 1})' in "\n".join(lines[start : start + 4])
@@ -120,7 +121,7 @@ def test_handles_of_the_root_block_stay_when_it_becomes_a_block_and_when_not() -
 
 def test_primitives_go_on_under_an_annotated_root() -> None:
     steps = ROOT + IJ + "sch.split(i, [None, 4])\nsch.reorder(*sch.get_loops('C')[::-1])"
-    mod = scheduled(CHAIN, steps)
+    mod = apply_steps(CHAIN, steps)
     assert "T.grid(2, 4, 4)" in mod.script()
 
 
@@ -136,8 +137,8 @@ def main(a: T.handle, b: T.handle):
             vi = T.axis.spatial(n, i)
             B[vi] = A[vi, vi]
 """
-    assert scheduled(text, ROOT + "sch.unannotate('root', 'x')").script() == stepwell.parse_tvmscript(text).script()
-    scheduled(text, ROOT)
+    assert apply_steps(text, ROOT + "sch.unannotate('root', 'x')").script() == stepwell.parse_tvmscript(text).script()
+    apply_steps(text, ROOT)
 
 
 # unannotate
@@ -145,23 +146,23 @@ def main(a: T.handle, b: T.handle):
 
 def test_an_annotation_is_taken_back() -> None:
     steps = IJ + "sch.annotate(i, 'x', 1)\nsch.annotate('B', 'y', 1)\nsch.unannotate(i, 'x')\nsch.unannotate('B', 'y')"
-    assert scheduled(CHAIN, steps).script() == stepwell.parse_tvmscript(CHAIN).script()
+    assert apply_steps(CHAIN, steps).script() == stepwell.parse_tvmscript(CHAIN).script()
 
 
 @pytest.mark.parametrize("where", ["i", "'B'", "'root'"])
 def test_an_annotation_that_is_not_there_is_refused(where: str) -> None:
-    error = refused(
+    error = refusal_of(
         CHAIN, IJ + f"sch.annotate({where}, 'pragma_unroll', 1)", f"sch.unannotate({where}, 'pragma_unrol')"
     )
     assert error.reason == "no annotation 'pragma_unrol', did you mean 'pragma_unroll'? (has: pragma_unroll)"
-    assert "no annotation 'x' (has: none)" in str(refused(CHAIN, IJ, f"sch.unannotate({where}, 'x')"))
+    assert "no annotation 'x' (has: none)" in str(refusal_of(CHAIN, IJ, f"sch.unannotate({where}, 'x')"))
 
 
 # storage_align
 
 
 def alignment(steps: str) -> str:
-    text = scheduled(CHAIN, steps).script()
+    text = apply_steps(CHAIN, steps).script()
     line = next(line for line in text.splitlines() if "buffer_dim_align" in line)
     return line.strip().removeprefix('T.block_attr({"buffer_dim_align": ').removesuffix("})")
 
@@ -191,13 +192,13 @@ def test_a_later_alignment_replaces_that_of_the_same_axis() -> None:
     ],
 )
 def test_what_cannot_be_aligned_is_refused(arguments: str, message: str) -> None:
-    assert message in str(refused(CHAIN, "", f"sch.storage_align({arguments})"))
+    assert message in str(refusal_of(CHAIN, "", f"sch.storage_align({arguments})"))
 
 
 def test_an_annotation_of_another_form_is_not_overwritten() -> None:
     steps = "sch.annotate('B', 'buffer_dim_align', {value})"
     for value in ("1", "[1]", "[[0, 0, 8]]"):
-        message = str(refused(CHAIN, steps.format(value=value), "sch.storage_align('B', 0, 0, 8, 0)"))
+        message = str(refusal_of(CHAIN, steps.format(value=value), "sch.storage_align('B', 0, 0, 8, 0)"))
         assert "expected rows of four numbers" in message
 
 
@@ -209,13 +210,13 @@ def test_an_annotation_of_another_form_is_not_overwritten() -> None:
     [("0", "shared", "B_shared"), ("'B'", "local", "B_local"), ("0", "wmma.matrix_a", "B_wmma_matrix_a")],
 )
 def test_a_buffer_moves_to_other_memory_and_is_renamed(buffer: str, scope: str, name: str) -> None:
-    text = scheduled(CHAIN, f"sch.set_scope('B', {buffer}, '{scope}')").script()
+    text = apply_steps(CHAIN, f"sch.set_scope('B', {buffer}, '{scope}')").script()
     assert f'{name} = T.alloc_buffer((6, 4), scope="{scope}")' in text
     assert f"C[vi, vj] = {name}[vi, vj] * T.float32(2.0)" in text
 
 
 def test_memory_that_it_is_in_changes_nothing() -> None:
-    assert scheduled(CHAIN, "sch.set_scope('B', 0, 'global')").script() == stepwell.parse_tvmscript(CHAIN).script()
+    assert apply_steps(CHAIN, "sch.set_scope('B', 0, 'global')").script() == stepwell.parse_tvmscript(CHAIN).script()
 
 
 def test_views_move_along() -> None:
@@ -235,7 +236,7 @@ def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
     for i in range(24):
         C[i // 4, i % 4] = D[i]
 """
-    mod = scheduled(text.format(scope=""), "sch.set_scope('B', 0, 'shared')")
+    mod = apply_steps(text.format(scope=""), "sch.set_scope('B', 0, 'shared')")
     expected = text.format(scope=', scope="shared"').replace(
         '(6, 4), "float32")\n    for', '(6, 4), "float32", scope="shared")\n    for'
     )
@@ -254,7 +255,7 @@ def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
     ],
 )
 def test_what_cannot_move_is_refused(arguments: str, message: str) -> None:
-    assert message in str(refused(CHAIN, "", f"sch.set_scope({arguments})"))
+    assert message in str(refusal_of(CHAIN, "", f"sch.set_scope({arguments})"))
 
 
 def test_text_with_annotations_and_scopes_is_read_back() -> None:

@@ -5,7 +5,7 @@ import pytest
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
 from stepwell.schedule.trace import replay_script
-from stepwell.tools.testing.scheduling import body_of, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, refusal_of
 
 COPY = """
 @T.prim_func
@@ -41,7 +41,7 @@ def attempt(index_map: str, block: str = "B") -> str:
 
 
 def test_axes_are_fused() -> None:
-    assert body_of(scheduled(COPY, attempt("lambda i, j: i * 6 + j"))) == (
+    assert body_text(apply_steps(COPY, attempt("lambda i, j: i * 6 + j"))) == (
         "for ax0 in range(48):\n"
         '    with T.block("B"):\n'
         "        v0 = T.axis.spatial(48, ax0)\n"
@@ -52,41 +52,41 @@ def test_axes_are_fused() -> None:
 
 
 def test_axes_are_split_and_change_places() -> None:
-    text = body_of(scheduled(COPY, attempt("lambda i, j: (j // 3, i, j % 3)")))
+    text = body_text(apply_steps(COPY, attempt("lambda i, j: (j // 3, i, j % 3)")))
     assert "for ax0, ax1, ax2 in T.grid(2, 8, 3):" in text
     assert "B[v1, v0 * 3 + v2] = A[v1, v0 * 3 + v2] * T.float32(2.0)" in text
 
 
 def test_axes_keep_their_kinds() -> None:
-    text = body_of(scheduled(REDUCTION, attempt("lambda i, j, k: (k, i * 6 + j)", "D")))
+    text = body_text(apply_steps(REDUCTION, attempt("lambda i, j, k: (k, i * 6 + j)", "D")))
     assert 'v0, v1 = T.axis.remap("RS", [ax0, ax1])' in text
-    text = body_of(scheduled(REDUCTION, attempt("lambda i, j, k: (i, 0, j, k)", "D")))
+    text = body_text(apply_steps(REDUCTION, attempt("lambda i, j, k: (i, 0, j, k)", "D")))
     assert 'v0, v1, v2, v3 = T.axis.remap("SSSR", [ax0, ax1, ax2, ax3])' in text
 
 
 def test_gaps_are_left_out_by_a_predicate() -> None:
-    text = body_of(scheduled(COPY, attempt("lambda i, j: (i, j // 4, j % 4)")))
+    text = body_text(apply_steps(COPY, attempt("lambda i, j: (i, j // 4, j % 4)")))
     assert "for ax0, ax1, ax2 in T.grid(8, 2, 4):" in text
     assert "T.where(ax1 * 4 + ax2 < 6)" in text
-    text = body_of(scheduled(REDUCTION, attempt("lambda i, j, k: (i, j, k // 3, k % 3)", "D")))
+    text = body_text(apply_steps(REDUCTION, attempt("lambda i, j, k: (i, j, k // 3, k % 3)", "D")))
     assert "T.where(ax2 * 3 + ax3 < 5)" in text
 
 
 def test_the_loops_may_be_any_that_run_the_block_once_for_each_value() -> None:
-    text = body_of(scheduled(COPY, "sch.split(sch.get_loops('B')[1], [2, 4])\n" + attempt("lambda i, j: (j, i)")))
+    text = body_text(apply_steps(COPY, "sch.split(sch.get_loops('B')[1], [2, 4])\n" + attempt("lambda i, j: (j, i)")))
     assert "for ax0, ax1 in T.grid(6, 8):" in text
     assert "T.where" not in text
 
 
 def test_domains_that_do_not_start_at_zero_do_afterwards() -> None:
-    text = body_of(scheduled(STENCIL, attempt("lambda i, j: (j, i)")))
+    text = body_text(apply_steps(STENCIL, attempt("lambda i, j: (j, i)")))
     assert "for ax0, ax1 in T.grid(7, 7):" in text
     assert "B[v1 + 1, v0 + 1] = B[v1, v0] + T.float32(1.0)" in text
 
 
 def test_blocks_in_the_block_follow() -> None:
-    text = body_of(
-        scheduled(
+    text = body_text(
+        apply_steps(
             COPY, "b = sch.blockize(sch.get_loops('B')[1])\nsch.transform_block_layout(b, lambda i, j: (i // 2, i % 2))"
         )
     )
@@ -106,14 +106,14 @@ def main(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj] * T.float32(2)
 """
-    after = body_of(scheduled(text, attempt("lambda i, j: i * 8 + j")))
+    after = body_text(apply_steps(text, attempt("lambda i, j: i * 8 + j")))
     assert "v0 = T.axis.spatial(n * 8, ax0)" in after
     assert "C[v0 // 8, v0 % 8] = A[v0 // 8, v0 % 8]" in after
 
 
 def test_instances_must_still_read_what_they_read() -> None:
-    scheduled(STENCIL, attempt("lambda i, j: i * 7 + j"))
-    message = str(refused(STENCIL, "", attempt("lambda i, j: (6 - i, j)")))
+    apply_steps(STENCIL, attempt("lambda i, j: i * 7 + j"))
+    message = str(refusal_of(STENCIL, "", attempt("lambda i, j: (6 - i, j)")))
     assert "is read by block B at (vi=2, vj=2)" in message
 
 
@@ -128,7 +128,7 @@ def test_instances_must_still_read_what_they_read() -> None:
     ],
 )
 def test_maps_that_make_no_axes_are_refused(index_map: str, message: str) -> None:
-    assert message in str(refused(REDUCTION, "", attempt(index_map, "D")))
+    assert message in str(refusal_of(REDUCTION, "", attempt(index_map, "D")))
 
 
 def test_the_block_is_alone_in_its_loops() -> None:
@@ -144,13 +144,13 @@ def main(A: T.Buffer((8, 6), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Bu
             vi = T.axis.spatial(8, i)
             C[vi] = B[vi, 0]
 """
-    message = str(refused(text, "", attempt("lambda i, j: (j, i)")))
+    message = str(refusal_of(text, "", attempt("lambda i, j: (j, i)")))
     assert "block B is not alone in loop i, which would be replaced" in message
 
 
 def test_the_new_loops_are_plain() -> None:
     steps = "sch.bind(sch.get_loops('B')[0], 'threadIdx.x')\n"
-    text = body_of(scheduled(COPY, steps + attempt("lambda i, j: (j, i)")))
+    text = body_text(apply_steps(COPY, steps + attempt("lambda i, j: (j, i)")))
     assert text.startswith("for ax0, ax1 in T.grid(6, 8):")
 
 
@@ -158,7 +158,7 @@ def test_a_block_that_does_not_run_for_all_values_keeps_its_axes() -> None:
     text = COPY.replace(
         'vi, vj = T.axis.remap("SS", [i, j])', "vi = T.axis.spatial(9, i)\n            vj = T.axis.spatial(6, j)"
     )
-    message = str(refused(text, "", attempt("lambda i, j: (j, i)")))
+    message = str(refusal_of(text, "", attempt("lambda i, j: (j, i)")))
     assert "do not run it once for each combination of values of its axes" in message
 
 

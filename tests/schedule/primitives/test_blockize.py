@@ -6,7 +6,7 @@ import pytest
 import stepwell
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import body_of, check_computes_the_same, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, check_computes_the_same, refusal_of
 
 ADD = """
 @T.prim_func
@@ -51,8 +51,8 @@ TILED_MATMUL = (
 
 
 def test_a_tile_becomes_a_block() -> None:
-    after = scheduled(ADD, TILED.format(4, 3) + "sch.blockize(i1)")
-    assert body_of(after) == (
+    after = apply_steps(ADD, TILED.format(4, 3) + "sch.blockize(i1)")
+    assert body_text(after) == (
         """for i_0, j_0 in T.grid(2, 4):
     with T.block("C_o"):
         vi_o, vj_o = T.axis.remap("SS", [i_0, j_0])
@@ -68,15 +68,15 @@ def test_a_tile_becomes_a_block() -> None:
 
 
 def test_an_axis_that_is_all_outside_or_all_inside_has_one_part() -> None:
-    text = body_of(scheduled(ADD, LOOPS + "sch.blockize(L[1])"))
+    text = body_text(apply_steps(ADD, LOOPS + "sch.blockize(L[1])"))
     assert "vj_o = T.axis.spatial(1, 0)" in text
     assert "vi_i" not in text
     assert "C[vi_o, vj_i] = A[vi_o, vj_i]" in text
 
 
 def test_the_init_of_a_reduction_becomes_that_of_the_block_around() -> None:
-    after = scheduled(MATMUL, TILED_MATMUL.format(4, 2))
-    assert body_of(after) == (
+    after = apply_steps(MATMUL, TILED_MATMUL.format(4, 2))
+    assert body_text(after) == (
         """for i_0, k_0 in T.grid(2, 4):
     with T.block("C_o"):
         vi_o = T.axis.spatial(2, i_0)
@@ -105,27 +105,27 @@ def test_the_init_of_a_reduction_becomes_that_of_the_block_around() -> None:
 @pytest.mark.parametrize(("rows", "depth"), [(4, 2), (3, 3), (8, 8), (1, 5)])
 def test_tiles_of_a_reduction_that_divide_it_or_not(target: str, rows: int, depth: int) -> None:
     steps = TILED_MATMUL.format(rows, depth).replace("blockize(i1)", f"blockize({target})")
-    scheduled(MATMUL, steps)
+    apply_steps(MATMUL, steps)
 
 
 @pytest.mark.parametrize("target", ["i0", "j0", "i1", "j1"])
 def test_tiles_that_do_not_divide(target: str) -> None:
-    after = body_of(scheduled(ADD, TILED.format(3, 5) + f"sch.blockize({target})"))
+    after = body_text(apply_steps(ADD, TILED.format(3, 5) + f"sch.blockize({target})"))
     if target == "i1":
         assert "T.where(vi_o * 3 + i_1 < 8 and vj_o * 5 + j_1 < 12)" in after
 
 
 def test_a_guard_of_outer_loops_stays_outside() -> None:
-    after = body_of(scheduled(ADD, LOOPS + "K = sch.split(L[0], [None, 3])\nsch.blockize(L[1])"))
+    after = body_text(apply_steps(ADD, LOOPS + "K = sch.split(L[0], [None, 3])\nsch.blockize(L[1])"))
     outer = after.split('T.block("C")')[0]
     assert "T.where(i_0 * 3 + i_1 < 8)" in outer
     assert after.count("T.where") == 1
 
 
 def test_parts_of_a_joined_loop() -> None:
-    after = body_of(scheduled(ADD, LOOPS + "f = sch.fuse(*L)\nK = sch.split(f, [None, 24])\nsch.blockize(K[1])"))
+    after = body_text(apply_steps(ADD, LOOPS + "f = sch.fuse(*L)\nK = sch.split(f, [None, 24])\nsch.blockize(K[1])"))
     assert "C[vi_o * 2 + vi_i, vj_i]" in after
-    scheduled(ADD, LOOPS + "f = sch.fuse(*L)\nK = sch.split(f, [None, 4])\nsch.blockize(K[1])")
+    apply_steps(ADD, LOOPS + "f = sch.fuse(*L)\nK = sch.split(f, [None, 4])\nsch.blockize(K[1])")
 
 
 def test_axes_that_do_not_start_at_zero_or_count_down() -> None:
@@ -136,37 +136,37 @@ def test_axes_that_do_not_start_at_zero_or_count_down() -> None:
         "            C[vi - 2, vj] = A[vi - 2, vj] + 1.0",
     )
     for target in ("i0", "j0", "i1", "j1"):
-        scheduled(text, TILED.format(4, 3) + f"sch.blockize({target})")
+        apply_steps(text, TILED.format(4, 3) + f"sch.blockize({target})")
 
 
 def test_blocks_side_by_side_become_one() -> None:
-    after = body_of(scheduled(CHAIN, "sch.blockize([sch.get_block('B'), sch.get_block('C')])"))
+    after = body_text(apply_steps(CHAIN, "sch.blockize([sch.get_block('B'), sch.get_block('C')])"))
     assert 'with T.block("outer_B_C_"):' in after
     assert "T.reads(A[vi_o, 0:6], B[vi_o, 0:6])" in after
     assert "T.writes(B[vi_o, 0:6], C[vi_o, 0:6])" in after
 
 
 def test_a_loop_around_several_blocks() -> None:
-    after = body_of(scheduled(CHAIN, LOOPS + "sch.blockize(L[0])"))
+    after = body_text(apply_steps(CHAIN, LOOPS + "sch.blockize(L[0])"))
     assert after.index("outer_B_C_") < after.index("for i in range(8)")
 
 
 def test_a_guard_that_several_blocks_share_stays_outside() -> None:
     both = LOOPS + "K = sch.split(L[0], [None, 3])\nsch.blockize([sch.get_block('B'), b])"
-    after = body_of(scheduled(CHAIN, both))
+    after = body_text(apply_steps(CHAIN, both))
     assert "T.where(i_0 * 3 + i_1 < 8)" in after.split('T.block("B")')[0]
     assert after.count("T.where") == 1
 
 
 def test_a_guard_of_one_block_of_several_stays_inside() -> None:
     text = CHAIN.replace("C[vi, vj] =", "T.where(i < 5)\n                C[vi, vj] =")
-    after = body_of(scheduled(text, LOOPS + "sch.blockize(L[0])"))
+    after = body_text(apply_steps(text, LOOPS + "sch.blockize(L[0])"))
     assert "T.where" not in after.split('T.block("B")')[0]
     assert after.count("T.where") == 1
 
 
 def test_one_block_without_its_loops() -> None:
-    after = body_of(scheduled(ADD, "sch.blockize('C')"))
+    after = body_text(apply_steps(ADD, "sch.blockize('C')"))
     assert "C[vi_o, vj_o] = A[vi_o, vj_o]" in after
 
 
@@ -183,14 +183,14 @@ def test_a_reduction_beside_what_it_reads() -> None:
             "      for j, k in T.grid(4, 8):\n"
         ),
     ).replace("+ A[", "+ Q[")
-    after = body_of(scheduled(text, "sch.blockize([sch.get_block('Q'), sch.get_block('C')])"))
+    after = body_text(apply_steps(text, "sch.blockize([sch.get_block('Q'), sch.get_block('C')])"))
     assert after.index("C_init") < after.index('"Q"')
-    scheduled(text, LOOPS + "sch.blockize(L[0])")
+    apply_steps(text, LOOPS + "sch.blockize(L[0])")
 
 
 def test_conditions_inside_are_told_by_the_new_axes() -> None:
     text = ADD.replace("        with T.block", "      if i + j < 9:\n        with T.block")
-    after = body_of(scheduled(text, TILED.format(4, 3) + "sch.blockize(i1)"))
+    after = body_text(apply_steps(text, TILED.format(4, 3) + "sch.blockize(i1)"))
     assert "if vi_o * 4 + i_1 + vj_o * 3 + j_1 < 9:" in after
 
 
@@ -210,7 +210,7 @@ def main(a: T.handle, c: T.handle):
             C[vi] = C[vi] + A[vi, vj]
 """
     for steps in ("sch.blockize(L[1])", "sch.blockize(L[0])", "K = sch.split(L[1], [None, 4])\nsch.blockize(K[1])"):
-        after = scheduled(text, LOOPS + steps)
+        after = apply_steps(text, LOOPS + steps)
         untouched = np.full(3, 7, np.float32)
         stepwell.build(after, "python")["main"](np.zeros((3, 0), np.float32), untouched)
         assert untouched.tolist() == [7, 7, 7]
@@ -263,7 +263,7 @@ def main(a: T.handle, c: T.handle):
     ],
 )
 def test_what_makes_no_block_is_refused(text: str, steps: str, attempt: str, reason: str) -> None:
-    assert reason in str(refused(text, steps, attempt))
+    assert reason in str(refusal_of(text, steps, attempt))
 
 
 def test_an_init_that_would_come_too_early_is_refused_with_instances() -> None:
@@ -278,7 +278,7 @@ def test_an_init_that_would_come_too_early_is_refused_with_instances() -> None:
             "      for k in range(8):\n"
         ),
     )
-    error = refused(text, LOOPS, "sch.blockize(L[0])")
+    error = refusal_of(text, LOOPS, "sch.blockize(L[0])")
     assert "A[0, 0]" in str(error)
     assert "block C" in str(error)
 
@@ -315,7 +315,7 @@ def test_an_init_that_would_come_too_early_is_refused_with_instances() -> None:
     ],
 )
 def test_other_primitives_inside_of_the_new_scope(steps: str) -> None:
-    scheduled(MATMUL, TILED_MATMUL.format(4, 2) + steps)
+    apply_steps(MATMUL, TILED_MATMUL.format(4, 2) + steps)
 
 
 def test_loops_of_a_block_inside_end_at_its_scope() -> None:
@@ -334,5 +334,5 @@ def test_loops_of_a_block_inside_end_at_its_scope() -> None:
 
 def test_blocks_in_blocks_in_blocks() -> None:
     steps = TILED.format(4, 6) + "sch.blockize(i1)\nK = sch.split(j1, [2, 3])\nsch.blockize(K[0])\nsch.blockize(i0)"
-    after = body_of(scheduled(ADD, steps))
+    after = body_text(apply_steps(ADD, steps))
     assert after.count("with T.block") == 4

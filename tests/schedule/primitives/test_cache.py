@@ -5,7 +5,7 @@ import pytest
 from stepwell.core.errors import ScheduleError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import body_of, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, refusal_of
 
 TWO_STAGES = """
 @T.prim_func
@@ -107,14 +107,14 @@ def main(A: T.Buffer((4,), "float32"), D: T.Buffer((8,), "float32")):
 
 
 def test_an_input_is_copied_whole_in_front_of_everything_for_all_its_readers() -> None:
-    text = body_of(scheduled(TWO_STAGES, "sch.cache_read('E', 0, 'shared')"))
+    text = body_text(apply_steps(TWO_STAGES, "sch.cache_read('E', 0, 'shared')"))
     assert text.startswith('B = T.alloc_buffer((8, 6))\nA_shared = T.alloc_buffer((8, 6), scope="shared")\n')
     assert text.index("A_shared[v0, v1] = A[v0, v1]") < text.index("B[vi, vj] = A_shared[vi, vj] * T.float32(2.0)")
     assert "E[vi, vj] = A_shared[vi, vj] + T.float32(1.0)" in text
 
 
 def test_the_copy_is_a_block_with_fresh_loops_and_axes() -> None:
-    text = body_of(scheduled(REDUCTION, "sch.cache_read('C', 0, 'local')"))
+    text = body_text(apply_steps(REDUCTION, "sch.cache_read('C', 0, 'local')"))
     assert (
         "for ax0, ax1 in T.grid(8, 5):\n"
         '    with T.block("A_local"):\n'
@@ -127,19 +127,19 @@ def test_the_copy_is_a_block_with_fresh_loops_and_axes() -> None:
 
 
 def test_consumer_blocks_alone_read_the_copy() -> None:
-    text = body_of(scheduled(TWO_STAGES, "sch.cache_read('B', 'A', 'local', consumer_blocks=['E'])"))
+    text = body_text(apply_steps(TWO_STAGES, "sch.cache_read('B', 'A', 'local', consumer_blocks=['E'])"))
     assert "B[vi, vj] = A[vi, vj] * T.float32(2.0)" in text
     assert "E[vi, vj] = A_local[vi, vj] + T.float32(1.0)" in text
 
 
 def test_a_copy_of_an_intermediate_stands_in_front_of_its_first_reader() -> None:
-    mod = scheduled(TWO_STAGES, "sch.cache_read('D', 0, 'local')")
-    names = [line for line in body_of(mod).splitlines() if "T.block(" in line]
+    mod = apply_steps(TWO_STAGES, "sch.cache_read('D', 0, 'local')")
+    names = [line for line in body_text(mod).splitlines() if "T.block(" in line]
     assert names == [f'    with T.block("{name}"):' for name in ("B", "E", "B_local", "D")]
 
 
 def test_a_copy_in_a_loop_copies_what_one_iteration_writes() -> None:
-    text = body_of(scheduled(TILED, "sch.cache_read('C', 0, 'local')"))
+    text = body_text(apply_steps(TILED, "sch.cache_read('C', 0, 'local')"))
     assert 'B_local = T.alloc_buffer((7, 8), scope="local")' in text
     assert "    for ax0, ax1 in T.grid(T.min(i * 2 + 1, 6) - i * 2 + 1, 8):\n" in text
     assert "v0 = T.axis.spatial(7, i * 2 + ax0)" in text
@@ -147,7 +147,7 @@ def test_a_copy_in_a_loop_copies_what_one_iteration_writes() -> None:
 
 
 def test_in_a_nested_block_the_copy_has_the_size_of_what_the_outer_one_reads() -> None:
-    text = body_of(scheduled(NESTED, "sch.cache_read('C', 0, 'local')"))
+    text = body_text(apply_steps(NESTED, "sch.cache_read('C', 0, 'local')"))
     assert 'A_local = T.alloc_buffer((2, 8), scope="local")' in text
     assert "A_local[v0, v1] = A[vo * 2 + v0, v1]" in text
     assert "C[vi, vj] = A_local[vi - vo * 2, vj] * T.float32(2.0)" in text
@@ -155,28 +155,28 @@ def test_in_a_nested_block_the_copy_has_the_size_of_what_the_outer_one_reads() -
 
 
 def test_in_a_nested_block_what_is_written_is_copied_at_its_end() -> None:
-    text = body_of(scheduled(NESTED, "sch.cache_write('C', 0, 'local')"))
+    text = body_text(apply_steps(NESTED, "sch.cache_write('C', 0, 'local')"))
     assert "C_local[vi - vo * 2, vj] = A[vi, vj] * T.float32(2.0)" in text
     assert text.endswith("C[vo * 2 + v0, v1] = C_local[v0, v1]")
 
 
 def test_a_block_with_blocks_inside_reads_and_writes_copies_too() -> None:
-    text = body_of(scheduled(NESTED, "sch.cache_read('outer', 0, 'local')\nsch.cache_write('outer', 0, 'local')"))
+    text = body_text(apply_steps(NESTED, "sch.cache_read('outer', 0, 'local')\nsch.cache_write('outer', 0, 'local')"))
     assert "T.reads(A_local[vo * 2:vo * 2 + 2, 0:8])" in text
     assert "T.writes(C_local[vo * 2:vo * 2 + 2, 0:8])" in text
     assert "C_local[vi, vj] = A_local[vi, vj] * T.float32(2.0)" in text
 
 
 def test_a_reduction_accumulates_and_starts_in_the_copy() -> None:
-    text = body_of(scheduled(REDUCTION, "sch.cache_write('C', 0, 'local')"))
+    text = body_text(apply_steps(REDUCTION, "sch.cache_write('C', 0, 'local')"))
     assert "        C_local[vi] = T.float32(0.0)\n" in text
     assert "C_local[vi] = C_local[vi] + A[vi, vk]" in text
     assert text.endswith("C[v0] = C_local[v0]")
 
 
 def test_readers_of_a_written_copy_read_the_buffer_or_the_copy_as_is_said() -> None:
-    buffer = body_of(scheduled(TWO_STAGES, "sch.cache_write('B', 0, 'local')"))
-    copy = body_of(scheduled(TWO_STAGES, "sch.cache_write('B', 0, 'local', consumer_blocks=['D'])"))
+    buffer = body_text(apply_steps(TWO_STAGES, "sch.cache_write('B', 0, 'local')"))
+    copy = body_text(apply_steps(TWO_STAGES, "sch.cache_write('B', 0, 'local', consumer_blocks=['D'])"))
     assert "D[vi, vj] = B[vi, vj] + T.float32(3.0)" in buffer
     assert "D[vi, vj] = B_local[vi, vj] + T.float32(3.0)" in copy
     assert copy.endswith("B[v0, v1] = B_local[v0, v1]")
@@ -184,21 +184,21 @@ def test_readers_of_a_written_copy_read_the_buffer_or_the_copy_as_is_said() -> N
 
 def test_the_new_block_is_returned_and_may_be_scheduled_on() -> None:
     steps = "b = sch.cache_write('B', 0, 'local')\nsch.fuse(*sch.get_loops(b))"
-    assert "for ax0_ax1_fused in range(48):" in body_of(scheduled(TWO_STAGES, steps))
+    assert "for ax0_ax1_fused in range(48):" in body_text(apply_steps(TWO_STAGES, steps))
 
 
 def test_a_second_copy_gets_names_of_its_own() -> None:
-    text = body_of(scheduled(REDUCTION, "sch.cache_read('C', 0, 'local')\nsch.cache_read('C', 0, 'local')"))
+    text = body_text(apply_steps(REDUCTION, "sch.cache_read('C', 0, 'local')\nsch.cache_read('C', 0, 'local')"))
     assert 'T.block("A_local_local")' in text
 
 
 def test_a_copy_stands_behind_all_writers() -> None:
-    text = body_of(scheduled(UPDATES, "sch.cache_read('D', 0, 'local')"))
+    text = body_text(apply_steps(UPDATES, "sch.cache_read('D', 0, 'local')"))
     assert text.index('T.block("add")') < text.index("C_local[v0] = C[v0]") < text.index("D[vi] = C_local[vi]")
 
 
 def test_one_of_two_writers_writes_its_part_to_a_copy() -> None:
-    text = body_of(scheduled(HALVES, "sch.cache_write('high', 0, 'local')"))
+    text = body_text(apply_steps(HALVES, "sch.cache_write('high', 0, 'local')"))
     assert 'C_local = T.alloc_buffer((4,), scope="local")' in text
     assert "C_local[vi] = A[vi] * T.float32(3.0)" in text
     assert "C[v0 + 4] = C_local[v0]" in text or "C[4 + v0] = C_local[v0]" in text
@@ -216,7 +216,7 @@ def main(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj] * T.float32(2)
 """
-    after = body_of(scheduled(text, "sch.cache_read('C', 0, 'local')\nsch.cache_write('C', 'C', 'shared')"))
+    after = body_text(apply_steps(text, "sch.cache_read('C', 0, 'local')\nsch.cache_write('C', 'C', 'shared')"))
     assert 'A_local = T.alloc_buffer((n, 8), scope="local")' in after
     assert after.count("in T.grid(n, T.int64(8)):") == 3
 
@@ -234,7 +234,7 @@ def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
             for j in range(8):
                 C[vi, j] = row[j] * T.float32(2)
 """
-    after = body_of(scheduled(text, "sch.cache_read('C', 0, 'shared')"))
+    after = body_text(apply_steps(text, "sch.cache_read('C', 0, 'shared')"))
     assert 'row = T.match_buffer(A_shared[vi, 0:8], (8,), scope="shared")' in after
 
 
@@ -253,7 +253,7 @@ def main(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
             C[vi] = B[vi * 2]
 """
     for attempt in ("sch.cache_read('C', 0, 'local')", "sch.cache_write('B', 0, 'local')"):
-        message = str(refused(text, "", attempt))
+        message = str(refusal_of(text, "", attempt))
         assert "the copy would read elements of buffer B that block B does not write: element [1] is not" in message
 
 
@@ -262,7 +262,7 @@ def test_what_is_written_under_a_condition_is_not_copied_back() -> None:
         "            C[vi] = C[vi] + A[vi, vk]", "            if vi < 3:\n                C[vi] = A[vi, vk]"
     )
     text = text.replace("            with T.init():\n                C[vi] = T.float32(0)\n", "")
-    assert "is left at the end" in str(refused(text, "", "sch.cache_write('C', 0, 'local')"))
+    assert "is left at the end" in str(refusal_of(text, "", "sch.cache_write('C', 0, 'local')"))
 
 
 def test_what_is_written_in_a_branch_is_not_copied_beyond_it_even_if_nobody_reads_that() -> None:
@@ -276,12 +276,12 @@ def main(A: T.Buffer((4,), "float32")):
                 vi = T.axis.spatial(4, i)
                 B[vi] = A[vi]
 """
-    message = str(refused(text, "", "sch.cache_write('B', 0, 'local')"))
+    message = str(refusal_of(text, "", "sch.cache_write('B', 0, 'local')"))
     assert "the copy would read elements of buffer B that block B does not write: element [2] is not" in message
 
 
 def test_an_update_that_another_block_starts_needs_the_buffer() -> None:
-    message = str(refused(UPDATES, "", "sch.cache_write('add', 0, 'local')"))
+    message = str(refusal_of(UPDATES, "", "sch.cache_write('add', 0, 'local')"))
     assert "C[0] is read by block add at (vi=0, vk=1) as block zero writes it at (vi=0), not as block add" in message
 
 
@@ -298,12 +298,12 @@ def test_an_update_that_another_block_starts_needs_the_buffer() -> None:
     ],
 )
 def test_the_buffer_and_its_readers_must_be_there(attempt: str, message: str) -> None:
-    assert message in str(refused(TWO_STAGES, "", attempt))
+    assert message in str(refusal_of(TWO_STAGES, "", attempt))
 
 
 def test_consumers_are_in_the_same_scope() -> None:
     assert "consumer block C is in another scope" in str(
-        refused(NESTED, "", "sch.cache_read('outer', 0, 'local', ['C'])")
+        refusal_of(NESTED, "", "sch.cache_read('outer', 0, 'local', ['C'])")
     )
 
 
@@ -323,7 +323,7 @@ def main(C: T.Buffer((8,), "float32")):
             vi = T.axis.spatial(8, i)
             C[vi] = Y[vi]
 """
-    message = str(refused(text, "", "sch.cache_read('C', 0, 'local')"))
+    message = str(refusal_of(text, "", "sch.cache_read('C', 0, 'local')"))
     assert "block X reaches the memory of buffer Y as X, which is not supported yet" in message
 
 

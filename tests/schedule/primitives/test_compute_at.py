@@ -8,7 +8,7 @@ from stepwell.core.errors import ScheduleError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import body_of, check_computes_the_same, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, check_computes_the_same, refusal_of
 
 BLUR = """
 @T.prim_func
@@ -68,7 +68,7 @@ def chain(
 
 def moved(text: str, steps: str) -> str:
     """The body of a function after the steps of a schedule `sch`, checked to preserve results."""
-    return body_of(scheduled(text, steps))
+    return body_text(apply_steps(text, steps))
 
 
 def below(text: str, line: str) -> str:
@@ -298,12 +298,12 @@ def main(A: T.Buffer((4,)), C: T.Buffer((4,)), D: T.Buffer((4,)), E: T.Buffer((4
 
 def order(module: Module) -> str:
     """The names of the blocks of a program, in order."""
-    return "".join(line.split('"')[1] for line in body_of(module).splitlines() if "T.block(" in line)
+    return "".join(line.split('"')[1] for line in body_text(module).splitlines() if "T.block(" in line)
 
 
 @pytest.mark.parametrize(("index", "blocks"), [(-1, "CBDE"), (-2, "BCDE"), (0, "BCDE"), (1, "CBDE")])
 def test_a_producer_stands_where_it_is_asked_for(index: int, blocks: str) -> None:
-    module = scheduled(TWO_READERS, f'sch.compute_at("B", sch.get_loops("D")[0], index={index})')
+    module = apply_steps(TWO_READERS, f'sch.compute_at("B", sch.get_loops("D")[0], index={index})')
     assert order(module) == blocks
 
 
@@ -316,7 +316,7 @@ def test_a_producer_stands_where_it_is_asked_for(index: int, blocks: str) -> Non
     ],
 )
 def test_a_producer_does_not_stand_behind_its_consumers(index: int, reason: str) -> None:
-    error = refused(TWO_READERS, "", f'sch.compute_at("B", sch.get_loops("D")[0], index={index})')
+    error = refusal_of(TWO_READERS, "", f'sch.compute_at("B", sch.get_loops("D")[0], index={index})')
     assert error.reason == reason
 
 
@@ -342,9 +342,9 @@ def main(A: T.Buffer((4,)), C: T.Buffer((4,)), D: T.Buffer((4,)), E: T.Buffer((4
             v = T.axis.spatial(4, i)
             E[v] = B[v]
 """
-    module = scheduled(program, f'sch.reverse_compute_at("D", sch.get_loops("B")[0], index={index})')
+    module = apply_steps(program, f'sch.reverse_compute_at("D", sch.get_loops("B")[0], index={index})')
     assert order(module) == blocks
-    assert refused(program, "", 'sch.reverse_compute_at("D", sch.get_loops("B")[0], index=0)').reason == (
+    assert refusal_of(program, "", 'sch.reverse_compute_at("D", sch.get_loops("B")[0], index=0)').reason == (
         "index 0: block D can stand at positions 1 to 2 in loop i, behind what shares buffers with it"
     )
 
@@ -369,14 +369,16 @@ def main(A: T.Buffer((8,)), E: T.Buffer((8,))):
             E[v] = C[v]
 """
     steps = 'l = sch.get_loops("E")[0]\nsch.compute_at("C", l)\nsch.compute_at("B", l, index={})'
-    assert order(scheduled(text, steps.format(-1))) == "BCE"
+    assert order(apply_steps(text, steps.format(-1))) == "BCE"
     assert (
         order(
-            scheduled(text, 'l = sch.get_loops("B")[0]\nsch.reverse_compute_at("C", l)\nsch.reverse_compute_at("E", l)')
+            apply_steps(
+                text, 'l = sch.get_loops("B")[0]\nsch.reverse_compute_at("C", l)\nsch.reverse_compute_at("E", l)'
+            )
         )
         == "BCE"
     )
-    error = refused(text, "", 'sch.compute_at("B", sch.get_loops("E")[0])')
+    error = refusal_of(text, "", 'sch.compute_at("B", sch.get_loops("E")[0])')
     assert error.reason == "no block in loop i reads what block B writes"
 
 
@@ -442,7 +444,7 @@ def test_what_did_not_run_does_not_run(where: str, extents: str, axes: str, expe
 
 def test_a_predicate_that_is_no_comparison_of_axes_is_refused() -> None:
     text = predicated("F[i % 4] < 2", "8, 4", "i // 2, j")
-    error = refused(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
+    error = refusal_of(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
     assert error.reason == (
         "not supported yet: the predicate of block B says something of the loops around it that cannot be said of "
         "its axes"
@@ -466,7 +468,7 @@ def main(A: T.Buffer((8,)), B: T.Buffer((8,)), D: T.Buffer((4,))):
             D[v] = B[v{}]
 """
     attempt = 'sch.compute_at("B", sch.get_loops("D")[0])'
-    error = refused(text.format(" * 2"), "", attempt)
+    error = refusal_of(text.format(" * 2"), "", attempt)
     assert error.reason == "B[1] is left at the end, but block B at (v=1) no longer runs"
     assert "^" in str(error)
     assert "v = T.axis.spatial(8, i * 2 + ax0)" in moved(text.format(" * 2] + B[v * 2 + 1"), attempt)
@@ -487,7 +489,7 @@ def main(A: T.Buffer((8,)), D: T.Buffer((8,))):
 """
     attempt = 'sch.compute_at("A", sch.get_loops("D")[0])'
     assert "v = T.axis.spatial(8, i)\n" in moved(text.format(""), attempt)
-    error = refused(text.format("] + A[7 - v"), "", attempt)
+    error = refusal_of(text.format("] + A[7 - v"), "", attempt)
     assert "block A at (v=" in error.reason
 
 
@@ -509,7 +511,7 @@ def main(A: T.Buffer((8,)), D: T.Buffer((8,)), E: T.Buffer((8,))):
             v = T.axis.spatial(8, i)
             D[v] = B[v]
 """
-    error = refused(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
+    error = refusal_of(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
     assert error.reason == "A[0] is read by block B at (v=0) after block A writes it at (v=0)"
 
 
@@ -532,8 +534,8 @@ def main(A: T.Buffer((8,)), D: T.Buffer((8,)), E: T.Buffer((8,))):
             E[v] = B[v]
 """
     attempt = 'sch.compute_at("B", sch.get_loops("D")[0])'
-    assert order(scheduled(text.format("7 - v"), attempt)) == "BDE"
-    error = refused(text.format("v // 2"), "", attempt)
+    assert order(apply_steps(text.format("7 - v"), attempt)) == "BDE"
+    error = refusal_of(text.format("v // 2"), "", attempt)
     assert error.reason == "B[4] is read by block E at (v=4), but block B at (v=4) no longer runs"
 
 
@@ -564,12 +566,12 @@ def main(A: T.Buffer((8,)), D: T.Buffer((7,))):
 def test_a_block_stays_in_its_scope() -> None:
     text = MATMUL
     steps = 'i, j, k = sch.get_loops("C")\nouter = sch.blockize(j)'
-    error = refused(text, steps, 'sch.compute_at("C", sch.get_loops("D")[0])')
+    error = refusal_of(text, steps, 'sch.compute_at("C", sch.get_loops("D")[0])')
     assert error.reason == (
         "block C and loop i are not in the same scope: one is inside of a block that the other is outside of"
     )
-    after = scheduled(text, steps + '\nsch.compute_at(outer, sch.get_loops("D")[0])')
-    assert below(body_of(after), "for i in range(6)").startswith(
+    after = apply_steps(text, steps + '\nsch.compute_at(outer, sch.get_loops("D")[0])')
+    assert below(body_text(after), "for i in range(6)").startswith(
         'with T.block("C_o"):\n    vi_o = T.axis.spatial(6, i)\n'
     )
 
@@ -614,15 +616,15 @@ def test_a_block_may_move_into_a_branch_that_its_readers_are_in() -> None:
     text = BRANCH.format("", "    ").replace(
         "        for i in range(8):", "    if 0 < f:\n        for i in range(8):", 1
     )
-    after = scheduled(text, 'sch.compute_at("B", sch.get_loops("D")[0])')
-    assert below(body_of(after), "for i in").startswith('with T.block("B"):\n    v = T.axis.spatial(8, i)\n')
+    after = apply_steps(text, 'sch.compute_at("B", sch.get_loops("D")[0])')
+    assert below(body_text(after), "for i in").startswith('with T.block("B"):\n    v = T.axis.spatial(8, i)\n')
 
 
 def test_a_block_does_not_leave_a_branch() -> None:
     text = BRANCH.format("    ", "").replace(
         "        for i in range(8):", "    if 0 < f:\n        for i in range(8):", 1
     )
-    error = refused(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
+    error = refusal_of(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
     assert error.reason == "block B is inside of a if, which would be lost"
 
 
@@ -752,11 +754,11 @@ def test_threads_that_share_memory_compute_what_all_need(scope: str, thread: str
 
 
 def test_the_place_of_no_loop_is_inlining_and_the_root_is_nothing() -> None:
-    inlined = scheduled(chain(), 'sch.compute_at("B", sch.sample_compute_location("B", decision=-2))')
+    inlined = apply_steps(chain(), 'sch.compute_at("B", sch.sample_compute_location("B", decision=-2))')
     assert order(inlined) == "D"
-    same = scheduled(chain(), 'sch.compute_at("B", sch.sample_compute_location("B", decision=-1))')
-    assert str(same) == str(scheduled(chain(), ""))
-    backwards = scheduled(chain(), 'sch.reverse_compute_at("D", sch.sample_compute_location("B", decision=-2))')
+    same = apply_steps(chain(), 'sch.compute_at("B", sch.sample_compute_location("B", decision=-1))')
+    assert str(same) == str(apply_steps(chain(), ""))
+    backwards = apply_steps(chain(), 'sch.reverse_compute_at("D", sch.sample_compute_location("B", decision=-2))')
     assert order(backwards) == "B"
 
 
@@ -773,14 +775,14 @@ def test_the_place_of_no_loop_is_inlining_and_the_root_is_nothing() -> None:
     ],
 )
 def test_refusals(attempt: str, reason: str) -> None:
-    error = refused(chain(), "", attempt)
+    error = refusal_of(chain(), "", attempt)
     assert error.reason == reason
     assert "^" in str(error)
 
 
 def test_a_block_that_uses_a_loop_directly_is_not_moved_out_of_it() -> None:
     text = chain(producer="B[v] = A[v] + T.Cast('float32', i)")
-    error = refused(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
+    error = refusal_of(text, "", 'sch.compute_at("B", sch.get_loops("D")[0])')
     assert error.reason == "block B uses i, which is not known in loop i"
 
 
@@ -791,7 +793,7 @@ def test_a_consumer_of_a_reduction_may_run_on_partial_sums_too() -> None:
 
 def test_what_a_consumer_of_partial_sums_adds_up_is_refused() -> None:
     text = MATMUL.replace("D[vi, vj] = T.max(C[vi, vj], 0.0)", "D[vi, vj] = D[vi, vj] + C[vi, vj]")
-    error = refused(text, "", 'sch.reverse_compute_at("D", sch.get_loops("C")[2])')
+    error = refusal_of(text, "", 'sch.reverse_compute_at("D", sch.get_loops("C")[2])')
     assert "block D at (vi=0, vj=0)" in error.reason
 
 

@@ -5,7 +5,7 @@ import pytest
 import stepwell
 from stepwell.schedule import Schedule
 from stepwell.tools.testing import scheduling
-from stepwell.tools.testing.scheduling import NEST, TRANSPOSE, VECTORS, body_of, check_computes_the_same, program
+from stepwell.tools.testing.scheduling import NEST, TRANSPOSE, VECTORS, body_text, check_computes_the_same, program
 
 
 def chain(
@@ -39,12 +39,12 @@ def inlined(text: str, block: str = "B") -> Schedule:
 
 def refused(text: str, block: str = "B") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    return str(scheduling.refused(text, "", f"sch.compute_inline({block!r})"))
+    return str(scheduling.refusal_of(text, "", f"sch.compute_inline({block!r})"))
 
 
 def script(sch: Schedule) -> str:
     """The statements of a program."""
-    return body_of(sch.mod) + "\n"
+    return body_text(sch.mod) + "\n"
 
 
 def test_a_block_is_computed_where_it_is_read() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.schedule.primitives.kinds import BOUND_TO
-from stepwell.tools.testing.scheduling import body_of, refused, scheduled
+from stepwell.schedule.primitives.kinds import BINDABLE_AXES
+from stepwell.tools.testing.scheduling import apply_steps, body_text, refusal_of
 
 MATMUL = """
 @T.prim_func
@@ -26,17 +26,17 @@ WORD = {"parallel": "T.parallel", "vectorize": "T.vectorized", "unroll": "T.unro
 @pytest.mark.parametrize("loop", "ij")
 def test_independent_iterations_get_any_kind(kind: str, loop: str) -> None:
     extent = {"i": 6, "j": 4}[loop]
-    assert f"for {loop} in {WORD[kind]}({extent}):" in scheduled(MATMUL, IJK + f"sch.{kind}({loop})").script()
+    assert f"for {loop} in {WORD[kind]}({extent}):" in apply_steps(MATMUL, IJK + f"sch.{kind}({loop})").script()
 
 
-@pytest.mark.parametrize("axis", BOUND_TO)
+@pytest.mark.parametrize("axis", BINDABLE_AXES)
 def test_independent_iterations_are_bound_to_any_axis(axis: str) -> None:
-    text = scheduled(MATMUL, IJK + f"sch.bind(i, {axis!r})").script()
+    text = apply_steps(MATMUL, IJK + f"sch.bind(i, {axis!r})").script()
     assert f'for i in T.thread_binding(6, thread="{axis}"):' in text
 
 
 def test_unrolled_loops_may_carry_anything() -> None:
-    assert "for k in T.unroll(5):" in scheduled(MATMUL, IJK + "sch.unroll(k)").script()
+    assert "for k in T.unroll(5):" in apply_steps(MATMUL, IJK + "sch.unroll(k)").script()
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_unrolled_loops_may_carry_anything() -> None:
     ],
 )
 def test_iterations_that_reduce_together_do_not_run_at_once(attempt: str, how: str) -> None:
-    error = refused(MATMUL, IJK, attempt)
+    error = refusal_of(MATMUL, IJK, attempt)
     assert error.reason.startswith(f"the iterations of loop k cannot run {how}: C[0, 0] is ")
     assert "in iteration k=0" in error.reason
     assert "in iteration k=1" in error.reason
@@ -59,7 +59,7 @@ def test_iterations_that_reduce_together_do_not_run_at_once(attempt: str, how: s
 
 
 def test_the_threads_of_a_block_reduce_together() -> None:
-    text = scheduled(MATMUL, IJK + "sch.bind(k, 'threadIdx.x')").script()
+    text = apply_steps(MATMUL, IJK + "sch.bind(k, 'threadIdx.x')").script()
     assert 'for k in T.thread_binding(5, thread="threadIdx.x"):' in text
 
 
@@ -74,8 +74,8 @@ def main(A: T.Buffer((9, 9), "float32")):
 
 
 def test_only_the_loop_that_carries_a_dependence_is_refused() -> None:
-    assert "T.parallel" in scheduled(STENCIL, "i, j = sch.get_loops('C')\nsch.parallel(j)").script()
-    error = refused(STENCIL, "i, j = sch.get_loops('C')", "sch.parallel(i)")
+    assert "T.parallel" in apply_steps(STENCIL, "i, j = sch.get_loops('C')\nsch.parallel(j)").script()
+    error = refusal_of(STENCIL, "i, j = sch.get_loops('C')", "sch.parallel(i)")
     assert "A[1, 0] is written by block C at (vi=0, vj=0) in iteration i=0 and read by block C at (vi=1, vj=0)" in (
         error.reason
     )
@@ -99,7 +99,7 @@ def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
 
 def test_each_iteration_has_a_temporary_of_its_own() -> None:
     text = TEMPORARY.format("3 - vj")
-    assert "T.parallel(6)" in scheduled(text, "i, _ = sch.get_loops('C')\nsch.parallel(i)").script()
+    assert "T.parallel(6)" in apply_steps(text, "i, _ = sch.get_loops('C')\nsch.parallel(i)").script()
 
 
 def test_a_temporary_that_hands_values_on_is_not_private() -> None:
@@ -107,15 +107,15 @@ def test_a_temporary_that_hands_values_on_is_not_private() -> None:
         "for j in range(4):\n            with T.block", "for j in range(2):\n            with T.block", 1
     )
     text = text.replace("B[vj] = ", "B[vj * 2 + vi % 2] = ").replace("A[vi, vj] +", "A[vi, vj * 2] +")
-    error = refused(text, "i, _ = sch.get_loops('C')", "sch.parallel(i)")
+    error = refusal_of(text, "i, _ = sch.get_loops('C')", "sch.parallel(i)")
     assert "cannot run parallel: B[" in error.reason
 
 
 def test_a_later_kind_replaces_an_earlier_one_and_annotations_stay() -> None:
     steps = IJK + "sch.annotate(i, 'x', 1)\nsch.bind(i, 'blockIdx.x')\nsch.parallel(i)"
-    assert 'for i in T.parallel(6, annotations={"x": 1}):' in scheduled(MATMUL, steps).script()
+    assert 'for i in T.parallel(6, annotations={"x": 1}):' in apply_steps(MATMUL, steps).script()
     steps = IJK + "sch.parallel(i)\nsch.bind(i, 'blockIdx.x')\nsch.unroll(i)"
-    assert "for i in T.unroll(6):" in scheduled(MATMUL, steps).script()
+    assert "for i in T.unroll(6):" in apply_steps(MATMUL, steps).script()
 
 
 def test_loops_of_symbolic_extent_get_kinds() -> None:
@@ -129,17 +129,17 @@ def main(a: T.handle):
             vi = T.axis.spatial(n, i)
             A[vi] = A[vi] + T.float32(1)
 """
-    assert "for i in T.vectorized(n):" in scheduled(text, "i, = sch.get_loops('C')\nsch.vectorize(i)").script()
+    assert "for i in T.vectorized(n):" in apply_steps(text, "i, = sch.get_loops('C')\nsch.vectorize(i)").script()
 
 
 def test_parallel_loops_run_natively() -> None:
-    scheduled(MATMUL, IJK + "sch.parallel(i)\nsch.vectorize(j)", target="llvm")
+    apply_steps(MATMUL, IJK + "sch.parallel(i)\nsch.vectorize(j)", target="llvm")
 
 
 def test_unchecked_schedules_do_not_look_at_dependences() -> None:
     sch = Schedule(stepwell.parse_tvmscript(MATMUL), enable_check=False)
     sch.parallel(sch.get_loops("C")[2])
-    assert "for k in T.parallel(5):" in body_of(sch.mod)
+    assert "for k in T.parallel(5):" in body_text(sch.mod)
 
 
 # Thread axes
@@ -147,23 +147,23 @@ def test_unchecked_schedules_do_not_look_at_dependences() -> None:
 
 @pytest.mark.parametrize(("axis", "meant"), [("threadIdx.w", "threadIdx."), ("blockidx.x", "blockIdx.x"), ("foo", "")])
 def test_axes_that_are_none_are_refused(axis: str, meant: str) -> None:
-    reason = refused(MATMUL, IJK, f"sch.bind(i, {axis!r})").reason
+    reason = refusal_of(MATMUL, IJK, f"sch.bind(i, {axis!r})").reason
     assert reason.startswith(f"no thread axis {axis!r}")
     assert (f"did you mean '{meant}" in reason) == bool(meant)
 
 
 def test_a_loop_inside_of_one_bound_to_the_same_axis_is_refused() -> None:
-    error = refused(MATMUL, IJK + "sch.bind(i, 'blockIdx.x')", "sch.bind(j, 'blockIdx.x')")
+    error = refusal_of(MATMUL, IJK + "sch.bind(i, 'blockIdx.x')", "sch.bind(j, 'blockIdx.x')")
     assert "loop i is bound to blockIdx.x already" in error.reason
     assert "^ to be bound too" in error.program
-    error = refused(MATMUL, IJK + "sch.bind(j, 'threadIdx.x')", "sch.bind(i, 'threadIdx.x')")
+    error = refusal_of(MATMUL, IJK + "sch.bind(j, 'threadIdx.x')", "sch.bind(i, 'threadIdx.x')")
     assert "loop j of the same kernel is bound to threadIdx.x already with extent 4" in error.reason
 
 
 def test_virtual_threads_of_different_axes_nest() -> None:
     steps = IJK + "sch.bind(i, 'vthread.x')\nsch.bind(j, 'vthread.y')"
-    assert 'thread="vthread.y"' in scheduled(MATMUL, steps).script()
-    assert "vthread.x already" in str(refused(MATMUL, IJK + "sch.bind(i, 'vthread.x')", "sch.bind(j, 'vthread.x')"))
+    assert 'thread="vthread.y"' in apply_steps(MATMUL, steps).script()
+    assert "vthread.x already" in str(refusal_of(MATMUL, IJK + "sch.bind(i, 'vthread.x')", "sch.bind(j, 'vthread.x')"))
 
 
 SIBLINGS = """
@@ -184,7 +184,7 @@ BOUND = "i, j = sch.get_loops('B')\n_, l = sch.get_loops('C')\nsch.bind(j, 'thre
 
 
 def test_extents_of_one_axis_in_a_kernel_agree() -> None:
-    error = refused(SIBLINGS, BOUND + "sch.bind(i, 'blockIdx.x')", "sch.bind(l, 'threadIdx.x')")
+    error = refusal_of(SIBLINGS, BOUND + "sch.bind(i, 'blockIdx.x')", "sch.bind(l, 'threadIdx.x')")
     assert "loop j of the same kernel is bound to threadIdx.x already with extent 4" in error.reason
     assert "^ extent 2" in error.program
 

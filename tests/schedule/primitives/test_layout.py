@@ -5,7 +5,7 @@ import pytest
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
 from stepwell.schedule.trace import replay_script
-from stepwell.tools.testing.scheduling import body_of, check_well_formed, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, check_well_formed, refusal_of
 
 STAGES = """
 @T.prim_func
@@ -64,7 +64,7 @@ def layout(index_map: str, *, block: str = "B", buffer: str = "('write', 0)", mo
 
 
 def test_every_access_goes_where_the_map_says() -> None:
-    text = body_of(scheduled(STAGES, layout("lambda i, j: (i // 4, j, i % 4)")))
+    text = body_text(apply_steps(STAGES, layout("lambda i, j: (i // 4, j, i % 4)")))
     assert text.startswith("B = T.alloc_buffer((2, 6, 4))\n")
     assert "B[vi // 4, vj, vi % 4] = A[vi, vj] * T.float32(2.0)" in text
     assert "D[vi, vj] = B[vi // 4, vj, vi % 4] + B[(vi + 2) // 4, vj, (vi + 2) % 4]" in text
@@ -72,39 +72,39 @@ def test_every_access_goes_where_the_map_says() -> None:
 
 
 def test_indices_are_simplified() -> None:
-    text = body_of(scheduled(STAGES, layout("lambda i, j: i * 6 + j") + "\n" + layout("lambda i: (i // 6, i % 6)")))
+    text = body_text(apply_steps(STAGES, layout("lambda i, j: i * 6 + j") + "\n" + layout("lambda i: (i // 6, i % 6)")))
     assert "B[vi, vj] = A[vi, vj] * T.float32(2.0)" in text
     assert "B = T.alloc_buffer((8, 6))" in text
 
 
 @pytest.mark.parametrize("block", ["B", "D"])
 def test_a_buffer_is_given_by_any_block_and_by_name(block: str) -> None:
-    text = body_of(scheduled(STAGES, layout("lambda i, j: (j, i)", block=block, buffer="'B'")))
+    text = body_text(apply_steps(STAGES, layout("lambda i, j: (j, i)", block=block, buffer="'B'")))
     assert "B = T.alloc_buffer((6, 8))" in text
 
 
 def test_a_parameter_changes_its_shape() -> None:
-    mod = scheduled(STAGES, layout("lambda i, j: (j, i)", block="D"))
+    mod = apply_steps(STAGES, layout("lambda i, j: (j, i)", block="D"))
     assert 'A: T.Buffer((8, 6), "float32"), D: T.Buffer((6, 6), "float32")' in mod.script()
-    mod = scheduled(STAGES, layout("lambda i, j: (i, j // 3, j % 3)", buffer="('read', 0)"))
+    mod = apply_steps(STAGES, layout("lambda i, j: (i, j // 3, j % 3)", buffer="('read', 0)"))
     assert 'A: T.Buffer((8, 2, 3), "float32")' in mod.script()
 
 
 def test_a_parameter_of_symbolic_shape_changes_it() -> None:
-    text = scheduled(SYMBOLIC, layout("lambda i, j: (j // 4, i, j % 4)", block="C")).script()
+    text = apply_steps(SYMBOLIC, layout("lambda i, j: (j // 4, i, j % 4)", block="C")).script()
     assert "C = T.match_buffer(c, (2, n, 4))" in text
-    text = scheduled(SYMBOLIC, layout("lambda i, j: (i // 4, j, i % 4)", block="C", more=", pad_value=0")).script()
+    text = apply_steps(SYMBOLIC, layout("lambda i, j: (i // 4, j, i % 4)", block="C", more=", pad_value=0")).script()
     assert "C = T.match_buffer(c, ((n + T.int64(3)) // T.int64(4), 8, 4))" in text
 
 
 def test_a_symbolic_shape_that_changes_again_leaves_nothing_behind() -> None:
-    sch = scheduled(SYMBOLIC_STAGES, f"{layout('lambda i: [i + 1]')}\n{layout('lambda i: [i]')}")
-    assert body_of(sch).count("n + ") == 1
+    sch = apply_steps(SYMBOLIC_STAGES, f"{layout('lambda i: [i + 1]')}\n{layout('lambda i: [i]')}")
+    assert body_text(sch).count("n + ") == 1
 
 
 @pytest.mark.parametrize("index_map", ["lambda i, j: (i, j + 1)", "lambda i, j: (i, j * 2)", "lambda i, j: (i + j, j)"])
 def test_elements_may_be_anywhere_as_long_as_they_stay_apart(index_map: str) -> None:
-    scheduled(STAGES, layout(index_map))
+    apply_steps(STAGES, layout(index_map))
 
 
 def test_blocks_in_blocks_say_what_they_touch_in_the_new_layout() -> None:
@@ -120,18 +120,18 @@ def main(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
                     vj = T.axis.spatial(8, j)
                     C[vi, vj] = A[vi, vj] * T.float32(2)
 """
-    after = body_of(scheduled(text, layout("lambda i, j: (j, i)", block="C")))
+    after = body_text(apply_steps(text, layout("lambda i, j: (j, i)", block="C")))
     assert "T.writes(C[0:8, vo * 2:vo * 2 + 2])" in after
 
 
 def test_without_a_value_padding_is_left_alone() -> None:
-    text = body_of(scheduled(STAGES, layout("lambda i, j: (i, j // 4, j % 4)")))
+    text = body_text(apply_steps(STAGES, layout("lambda i, j: (i, j // 4, j % 4)")))
     assert "B = T.alloc_buffer((8, 2, 4))" in text
     assert text.count("T.block(") == 2
 
 
 def test_the_writer_of_a_buffer_writes_its_padding_too() -> None:
-    text = body_of(scheduled(STAGES, layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=1")))
+    text = body_text(apply_steps(STAGES, layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=1")))
     assert (
         "for i, axis1, axis2 in T.grid(8, 2, 4):\n"
         '    with T.block("B"):\n'
@@ -144,7 +144,7 @@ def test_the_writer_of_a_buffer_writes_its_padding_too() -> None:
 
 
 def test_a_reduction_starts_and_updates_its_padding_with_the_value() -> None:
-    text = body_of(scheduled(REDUCTION, layout("lambda i, j: (i, j // 4, j % 4)", block="D", more=", pad_value=3")))
+    text = body_text(apply_steps(REDUCTION, layout("lambda i, j: (i, j // 4, j % 4)", block="D", more=", pad_value=3")))
     assert text.count("T.if_then_else(v_axis1 == 1 and 2 <= v_axis2, T.float32(3.0), ") == 2
     assert "for i, axis1, axis2, k in T.grid(4, 2, 4, 5):" in text
 
@@ -158,8 +158,8 @@ def test_a_reduction_starts_and_updates_its_padding_with_the_value() -> None:
     ],
 )
 def test_where_the_writer_goes_in_another_order_a_block_writes_the_padding(steps: str, loops: str) -> None:
-    mod = scheduled(STAGES, steps + "\n" + layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=1"))
-    text = body_of(mod).replace("i0", "i")
+    mod = apply_steps(STAGES, steps + "\n" + layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=1"))
+    text = body_text(mod).replace("i0", "i")
     assert 'with T.block("buffer_B_padding"):' in text
     assert "T.where(axis1 == 1 and 2 <= axis2)" in text
     assert loops in text
@@ -180,31 +180,31 @@ def main(A: T.Buffer((8, 6), "float32"), B: T.Buffer((8, 6), "float32"), E: T.Bu
                 vi, vj = T.axis.remap("SS", [i, j])
                 E[vi, vj] = A[vi, vj] * T.float32(3)
 """
-    after = body_of(scheduled(text, layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=1")))
+    after = body_text(apply_steps(text, layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=1")))
     assert 'T.block("E")' in after
     assert 'T.block("buffer_B_padding")' in after
 
 
 def test_two_dimensions_are_padded_at_once() -> None:
-    mod = scheduled(STAGES, layout("lambda i, j: (i // 3, j // 4, i % 3, j % 4)", more=", pad_value=1"))
-    assert "v_axis0 == 2 and v_axis2 == 2 or v_axis1 == 1 and 2 <= v_axis3" in body_of(mod)
+    mod = apply_steps(STAGES, layout("lambda i, j: (i // 3, j // 4, i % 3, j % 4)", more=", pad_value=1"))
+    assert "v_axis0 == 2 and v_axis2 == 2 or v_axis1 == 1 and 2 <= v_axis3" in body_text(mod)
 
 
 def test_a_fused_dimension_is_padded_at_its_end() -> None:
-    mod = scheduled(STAGES, layout("lambda i, j: ((i * 6 + j) // 5, (i * 6 + j) % 5)", more=", pad_value=1"))
-    assert "T.if_then_else(48 <= v_axis0 * 5 + v_axis1, T.float32(1.0), " in body_of(mod)
+    mod = apply_steps(STAGES, layout("lambda i, j: ((i * 6 + j) // 5, (i * 6 + j) % 5)", more=", pad_value=1"))
+    assert "T.if_then_else(48 <= v_axis0 * 5 + v_axis1, T.float32(1.0), " in body_text(mod)
 
 
 def test_padding_of_what_is_only_read_is_whoever_calls() -> None:
-    mod = scheduled(STAGES, layout("lambda i, j: (i, j // 4, j % 4)", buffer="'A'", more=", pad_value=1"))
+    mod = apply_steps(STAGES, layout("lambda i, j: (i, j // 4, j % 4)", buffer="'A'", more=", pad_value=1"))
     assert 'A: T.Buffer((8, 2, 4), "float32")' in mod.script()
-    assert body_of(mod).count("T.block(") == 2
+    assert body_text(mod).count("T.block(") == 2
 
 
 def test_a_remainder_of_a_short_dimension_has_room_for_all_numbers() -> None:
     text = STAGES.replace("(8, 6)", "(3, 6)").replace("(6, 6)", "(1, 6)").replace("B[vi + 2, vj]", "B[vi, vj]")
-    mod = scheduled(text, layout("lambda i, j: (i // 4, j, i % 4)", more=", pad_value=0"))
-    assert "B = T.alloc_buffer((1, 6, 4))" in body_of(mod)
+    mod = apply_steps(text, layout("lambda i, j: (i // 4, j, i % 4)", more=", pad_value=0"))
+    assert "B = T.alloc_buffer((1, 6, 4))" in body_text(mod)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint8", "int64"])
@@ -217,12 +217,12 @@ def main(A: T.Buffer((7,), "{dtype}"), D: T.Buffer((7,), "{dtype}")):
             vi = T.axis.spatial(7, i)
             D[vi] = A[vi] + A[vi]
 """
-    mod = scheduled(text, layout("lambda i: (i // 4, i % 4)", block="D", more=", pad_value=3"))
-    assert "v_axis0 == 1 and v_axis1 == 3" in body_of(mod)
+    mod = apply_steps(text, layout("lambda i: (i // 4, i % 4)", block="D", more=", pad_value=3"))
+    assert "v_axis0 == 1 and v_axis1 == 3" in body_text(mod)
 
 
 def test_different_elements_stay_different() -> None:
-    message = str(refused(STAGES, "", layout("lambda i, j: (i, j % 4)")))
+    message = str(refusal_of(STAGES, "", layout("lambda i, j: (i, j % 4)")))
     assert "the index map puts different indices in the same place: (i0=0, i1=4) and (i0=0, i1=0)" in message
 
 
@@ -239,13 +239,13 @@ def test_different_elements_stay_different() -> None:
     ],
 )
 def test_what_makes_no_layout_is_refused(attempt: str, message: str) -> None:
-    assert message in str(refused(STAGES, "", attempt))
+    assert message in str(refusal_of(STAGES, "", attempt))
 
 
 def test_integers_are_not_padded_with_fractions() -> None:
     text = STAGES.replace("float32", "int32").replace("T.alloc_buffer((8, 6))", 'T.alloc_buffer((8, 6), "int32")')
     attempt = layout("lambda i, j: (i, j // 4, j % 4)", more=", pad_value=0.5")
-    assert "pad_value 0.5 is not of type int32" in str(refused(text, "", attempt))
+    assert "pad_value 0.5 is not of type int32" in str(refusal_of(text, "", attempt))
 
 
 @pytest.mark.parametrize(
@@ -266,12 +266,12 @@ def main(A: T.Buffer((8, 6), "float32"), B: T.Buffer((8, 6), "float32")):
             T.writes(B[vi, 0:6])
             {body}
 """
-    assert message in str(refused(text, "", layout("lambda i, j: (j, i)")))
+    assert message in str(refusal_of(text, "", layout("lambda i, j: (j, i)")))
 
 
 def test_a_size_stays_known() -> None:
     text = SYMBOLIC.replace("A = T.match_buffer(a, (n, 8))", "A = T.match_buffer(a, (64, 8))")
-    message = str(refused(text, "", layout("lambda i, j: (i // 4, j, i % 4)", block="C")))
+    message = str(refusal_of(text, "", layout("lambda i, j: (i // 4, j, i % 4)", block="C")))
     assert "size n is known from the shape of parameter C alone" in message
 
 

@@ -6,7 +6,7 @@ import pytest
 import stepwell
 from stepwell.core.errors import ScheduleError
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import body_of, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, refusal_of
 
 
 def program(loops: str, body: str = "B[vi] = A[vi] + T.float32(1)", axes: str = "vi = T.axis.spatial(13, i)") -> str:
@@ -74,8 +74,8 @@ IJK = "i, j, k = sch.get_loops('B')\n"
 
 
 def test_a_split_that_divides_needs_no_guard() -> None:
-    mod = scheduled(VECTOR.replace("13", "12"), ONE + "sch.split(i, [None, 4])")
-    assert body_of(mod) == (
+    mod = apply_steps(VECTOR.replace("13", "12"), ONE + "sch.split(i, [None, 4])")
+    assert body_text(mod) == (
         "for i_0, i_1 in T.grid(3, 4):\n"
         '    with T.block("B"):\n'
         "        vi = T.axis.spatial(12, i_0 * 4 + i_1)\n"
@@ -86,7 +86,7 @@ def test_a_split_that_divides_needs_no_guard() -> None:
 
 
 def test_a_split_that_does_not_divide_is_guarded() -> None:
-    text = body_of(scheduled(VECTOR, ONE + "sch.split(i, [None, 4])"))
+    text = body_text(apply_steps(VECTOR, ONE + "sch.split(i, [None, 4])"))
     assert "for i_0, i_1 in T.grid(4, 4):" in text
     assert "T.where(i_0 * 4 + i_1 < 13)" in text
 
@@ -105,39 +105,39 @@ def test_a_split_that_does_not_divide_is_guarded() -> None:
     ],
 )
 def test_factors_are_extents_outermost_first_and_one_may_follow(factors, extents: str, guarded: bool) -> None:
-    mod = scheduled(VECTOR, ONE + f"loops = sch.split(i, {factors})\nassert len(loops) == {len(factors)}")
+    mod = apply_steps(VECTOR, ONE + f"loops = sch.split(i, {factors})\nassert len(loops) == {len(factors)}")
     assert (f"T.grid({extents})" if "," in extents else f"range({extents})") in mod.script()
     assert ("T.where" in mod.script()) == guarded
 
 
 def test_a_split_loop_is_split_again_and_guards_that_always_hold_are_dropped() -> None:
     steps = ONE + "a, b = sch.split(i, [None, 8])\nsch.split(b, [3, None])\nsch.split(a, [None, 1])"
-    text = body_of(scheduled(VECTOR, steps))
+    text = body_text(apply_steps(VECTOR, steps))
     assert text.count("T.where") == 1
     assert "i_0_0 * 8 + i_1_0 * 3 + i_1_1 < 13 and i_1_0 * 3 + i_1_1 < 8" in text
 
 
 def test_new_loops_are_serial() -> None:
     for kind in ("parallel", "vectorized", "unroll"):
-        text = scheduled(VECTOR.replace("range(13)", f"T.{kind}(13)"), ONE + "sch.split(i, [None, 4])").script()
+        text = apply_steps(VECTOR.replace("range(13)", f"T.{kind}(13)"), ONE + "sch.split(i, [None, 4])").script()
         assert f"T.{kind}" not in text
 
 
 def test_a_loop_that_does_not_start_at_0_is_split() -> None:
-    text = body_of(scheduled(VECTOR.replace("range(13)", "range(3, 13)"), ONE + "sch.split(i, [None, 4])"))
+    text = body_text(apply_steps(VECTOR.replace("range(13)", "range(3, 13)"), ONE + "sch.split(i, [None, 4])"))
     assert "vi = T.axis.spatial(13, i_0 * 4 + i_1 + 3)" in text
     assert "T.where(i_0 * 4 + i_1 + 3 < 13)" in text
 
 
 def test_loops_of_64_bits_stay_so() -> None:
-    text = body_of(scheduled(VECTOR.replace("range(13)", "range(T.int64(13))"), ONE + "sch.split(i, [None, 4])"))
+    text = body_text(apply_steps(VECTOR.replace("range(13)", "range(T.int64(13))"), ONE + "sch.split(i, [None, 4])"))
     assert "T.grid(T.int64(4), T.int64(4))" in text
 
 
 @pytest.mark.parametrize("type", ["int32", "int64"])
 @pytest.mark.parametrize("factors", ["[None, 8]", "[8, None]", "[2, None, 3]"])
 def test_loops_of_symbolic_extent_are_split(type: str, factors: str) -> None:
-    mod = scheduled(SYMBOLIC.format(type=type), IJ + f"sch.split(i, {factors})\nsch.split(j, {factors})")
+    mod = apply_steps(SYMBOLIC.format(type=type), IJ + f"sch.split(i, {factors})\nsch.split(j, {factors})")
     assert mod.script().count("T.where") == 1
     assert "Cast" not in mod.script()
 
@@ -147,7 +147,7 @@ def test_where_counting_may_wrap_the_guard_is_computed_in_more_bits() -> None:
         "A: T.Buffer((64,), 'float32'), B: T.Buffer((64,), 'float32'), n: T.int32",
         program("for i in range(n):", "T.where(i < 64)\nB[vi] = A[vi]", "vi = T.axis.spatial(64, i)"),
     )
-    mod = scheduled(text, ONE + "sch.split(i, [None, 8])")
+    mod = apply_steps(text, ONE + "sch.split(i, [None, 8])")
     guard = next(line for line in mod.script().splitlines() if "T.where" in line)
     assert 'T.Cast("int64", i_0) * T.int64(8)' in guard
     main = stepwell.build(mod)
@@ -161,18 +161,18 @@ def test_where_counting_may_wrap_the_guard_is_computed_in_more_bits() -> None:
 def test_stores_outside_of_blocks_are_guarded_by_a_branch() -> None:
     text = VECTOR.replace("(13,), 'float32')):", "(13,), 'float32'), C: T.Buffer((13,), 'float32')):")
     text += "        C[i] = A[i] * T.float32(2)\n"
-    out = body_of(scheduled(text, ONE + "sch.split(i, [None, 4])"))
+    out = body_text(apply_steps(text, ONE + "sch.split(i, [None, 4])"))
     assert "    if i_0 * 4 + i_1 < 13:\n" in out
     assert "T.where" not in out
 
 
 def test_what_is_read_on_the_way_to_a_block_is_read_under_the_guard() -> None:
-    text = body_of(scheduled(CSR, IJ + "sch.split(i, [None, 3])"))
+    text = body_text(apply_steps(CSR, IJ + "sch.split(i, [None, 3])"))
     assert text.index("if i_0 * 3 + i_1 < 5:") < text.index("range(P[i_0 * 3 + i_1] % 5)")
 
 
 def test_bounds_that_are_read_from_memory_are_read_once() -> None:
-    text = body_of(scheduled(CSR, IJ + "sch.split(j, [None, 3])"))
+    text = body_text(apply_steps(CSR, IJ + "sch.split(j, [None, 3])"))
     assert "for j_0, j_1 in T.grid((value % 5 + 2) // 3, 3):" in text
     assert "T.where(j_0 * 3 + j_1 < value % 5)" in text
 
@@ -191,7 +191,7 @@ def test_bounds_that_are_read_from_memory_are_read_once() -> None:
     ],
 )
 def test_factors_that_do_not_fit_are_refused(factors: str, message: str) -> None:
-    error = refused(VECTOR, ONE, f"sch.split(i, {factors})")
+    error = refusal_of(VECTOR, ONE, f"sch.split(i, {factors})")
     assert error.primitive == "split"
     with pytest.raises(ScheduleError, match=message):
         raise error
@@ -199,7 +199,7 @@ def test_factors_that_do_not_fit_are_refused(factors: str, message: str) -> None
 
 @pytest.mark.parametrize("factors", ["4", "'ab'", "[2, 'x']", "[2.0, None]"])
 def test_factors_that_are_no_numbers_are_refused(factors: str) -> None:
-    assert "expected a list of numbers" in str(refused(VECTOR, ONE, f"sch.split(i, {factors})"))
+    assert "expected a list of numbers" in str(refusal_of(VECTOR, ONE, f"sch.split(i, {factors})"))
 
 
 @pytest.mark.parametrize(
@@ -215,18 +215,20 @@ def test_factors_that_are_no_numbers_are_refused(factors: str) -> None:
 def test_blocks_and_loops_are_asked_for_by_their_handles(attempt: str, message: str) -> None:
     text = VECTOR + "    for i in range(13):\n        with T.block('D'):\n            B[i] = B[i] + 1.0\n"
     text = text.replace("B[i] = B[i]", "vi = T.axis.spatial(13, i)\n            B[vi] = B[vi]")
-    assert refused(text, ONE + "p = sch.sample_compute_location('B', decision=-1)", attempt).reason in message
+    assert refusal_of(text, ONE + "p = sch.sample_compute_location('B', decision=-1)", attempt).reason in message
 
 
 def test_annotated_bound_and_stepping_loops_are_not_split() -> None:
-    assert "has annotations (x)" in str(refused(VECTOR, ONE + "sch.annotate(i, 'x', 1)", "sch.split(i, [None, 4])"))
-    assert "bound to threadIdx.x" in str(refused(VECTOR, ONE + "sch.bind(i, 'threadIdx.x')", "sch.split(i, [None, 4])"))
+    assert "has annotations (x)" in str(refusal_of(VECTOR, ONE + "sch.annotate(i, 'x', 1)", "sch.split(i, [None, 4])"))
+    assert "bound to threadIdx.x" in str(
+        refusal_of(VECTOR, ONE + "sch.bind(i, 'threadIdx.x')", "sch.split(i, [None, 4])")
+    )
     stepping = VECTOR.replace("range(13)", "T.serial(0, 13, step=2)")
-    assert "has a step other than 1" in str(refused(stepping, ONE, "sch.split(i, [None, 4])"))
+    assert "has a step other than 1" in str(refusal_of(stepping, ONE, "sch.split(i, [None, 4])"))
 
 
 def test_a_loop_that_was_split_is_gone() -> None:
-    error = refused(VECTOR, ONE + "sch.split(i, [None, 4])", "sch.split(i, [None, 4])")
+    error = refusal_of(VECTOR, ONE + "sch.split(i, [None, 4])", "sch.split(i, [None, 4])")
     assert "loop 'i' is no longer in the program" in str(error)
 
 
@@ -234,14 +236,14 @@ def test_a_loop_that_was_split_is_gone() -> None:
 
 
 def test_loops_are_fused_and_their_variables_are_digits_of_the_new_one() -> None:
-    text = body_of(scheduled(GRID, IJ + "sch.fuse(i, j)"))
+    text = body_text(apply_steps(GRID, IJ + "sch.fuse(i, j)"))
     assert text.startswith("for i_j_fused in range(24):\n")
     assert "vi = T.axis.spatial(6, i_j_fused // 4)" in text
     assert "vj = T.axis.spatial(4, i_j_fused % 4)" in text
 
 
 def test_splitting_and_fusing_again_gives_the_same_bindings() -> None:
-    text = body_of(scheduled(VECTOR.replace("13", "12"), ONE + "a, b = sch.split(i, [None, 4])\nsch.fuse(a, b)"))
+    text = body_text(apply_steps(VECTOR.replace("13", "12"), ONE + "a, b = sch.split(i, [None, 4])\nsch.fuse(a, b)"))
     assert "vi = T.axis.spatial(12, i_0_i_1_fused)" in text
 
 
@@ -250,19 +252,19 @@ def test_guarded_splits_are_fused() -> None:
         "a, b = sch.split(i, [None, 5])\nc, d = sch.split(j, [None, 3])\nsch.reorder(a, c, b, d)\n"
         "sch.fuse(a, c)\ne = sch.fuse(b, d)\nsch.split(e, [None, 4])"
     )
-    assert "T.where" in scheduled(GRID, steps).script()
+    assert "T.where" in apply_steps(GRID, steps).script()
 
 
 def test_loops_that_do_not_start_at_0_are_fused() -> None:
     text = GRID.replace("range(6)", "range(2, 6)").replace("range(4)", "range(1, 4)")
-    out = body_of(scheduled(text, IJ + "sch.fuse(i, j)"))
+    out = body_text(apply_steps(text, IJ + "sch.fuse(i, j)"))
     assert "for i_j_fused in range(12):" in out
     assert "vi = T.axis.spatial((2, 6), i_j_fused // 3 + 2)" in out
 
 
 @pytest.mark.parametrize("type", ["int32", "int64"])
 def test_loops_of_symbolic_extents_are_fused_where_their_product_fits(type: str) -> None:
-    text = body_of(scheduled(SYMBOLIC.format(type=type), IJ + "f = sch.fuse(i, j)\nsch.split(f, [None, 8])"))
+    text = body_text(apply_steps(SYMBOLIC.format(type=type), IJ + "f = sch.fuse(i, j)\nsch.split(f, [None, 8])"))
     assert "vi = T.axis.spatial(n, (i_j_fused_0 * " in text
     assert "< n * m)" in text
 
@@ -276,7 +278,7 @@ def test_extents_that_may_be_negative_are_not_multiplied_as_they_are() -> None:
             "vi = T.axis.spatial(8, i)\nvj = T.axis.spatial(8, j)",
         ),
     )
-    main = stepwell.build(scheduled(text, IJ + "sch.fuse(i, j)"))
+    main = stepwell.build(apply_steps(text, IJ + "sch.fuse(i, j)"))
     for n, m, count in ((3, 5, 15), (-2, -3, 0), (-2, 4, 0), (0, 4, 0), (9, 9, 64)):
         a = np.zeros((8, 8), np.int32)
         main(a, n, m)
@@ -302,7 +304,7 @@ def test_extents_that_may_be_negative_are_not_multiplied_as_they_are() -> None:
     ],
 )
 def test_loops_that_are_no_grid_are_not_fused(text: str, attempt: str, message: str) -> None:
-    assert message in str(refused(text, IJ, attempt))
+    assert message in str(refusal_of(text, IJ, attempt))
 
 
 def test_a_product_that_may_not_fit_is_refused() -> None:
@@ -310,7 +312,7 @@ def test_a_product_that_may_not_fit_is_refused() -> None:
         "A: T.Buffer((8,), 'int32'), n: T.int32, m: T.int32",
         program("for i in range(n):\nfor j in range(m):", "T.where(i < 8)\nA[vi] = 1", "vi = T.axis.spatial(8, i)"),
     )
-    message = str(refused(text, IJ, "sch.fuse(i, j)"))
+    message = str(refusal_of(text, IJ, "sch.fuse(i, j)"))
     assert "the product of the extents may be as large as 4611686014132420609, which does not fit int32" in message
 
 
@@ -318,8 +320,8 @@ def test_a_product_that_may_not_fit_is_refused() -> None:
 
 
 def test_loops_are_reordered_and_others_keep_their_places() -> None:
-    assert "for k, j, i in T.grid(5, 4, 6):" in scheduled(MATMUL, IJK + "sch.reorder(k, i)").script()
-    assert "for k, i, j in T.grid(5, 6, 4):" in scheduled(MATMUL, IJK + "sch.reorder(k, i, j)").script()
+    assert "for k, j, i in T.grid(5, 4, 6):" in apply_steps(MATMUL, IJK + "sch.reorder(k, i)").script()
+    assert "for k, i, j in T.grid(5, 6, 4):" in apply_steps(MATMUL, IJK + "sch.reorder(k, i, j)").script()
 
 
 def test_handles_outlive_a_reorder() -> None:
@@ -332,7 +334,7 @@ def test_handles_outlive_a_reorder() -> None:
 
 @pytest.mark.parametrize("steps", ["sch.reorder()", "sch.reorder(k)", "sch.reorder(i, k)", "sch.reorder(i, j, k)"])
 def test_an_order_that_is_there_already_changes_nothing(steps: str) -> None:
-    assert scheduled(MATMUL, IJK + steps).script() == scheduled(MATMUL, IJK).script()
+    assert apply_steps(MATMUL, IJK + steps).script() == apply_steps(MATMUL, IJK).script()
 
 
 STENCIL = """
@@ -347,11 +349,11 @@ def main(A: T.Buffer((9, 9), "float32")):
 
 @pytest.mark.parametrize(("write", "read"), [(0, 0), (1, 0), (2, 0)])
 def test_a_dependence_that_points_forward_in_both_loops_may_be_reordered(write: int, read: int) -> None:
-    assert "for j, i" in scheduled(STENCIL.format(write=write, read=read), IJ + "sch.reorder(j, i)").script()
+    assert "for j, i" in apply_steps(STENCIL.format(write=write, read=read), IJ + "sch.reorder(j, i)").script()
 
 
 def test_a_dependence_that_would_be_turned_round_is_refused_with_two_instances() -> None:
-    error = refused(STENCIL.format(write=0, read=1), IJ, "sch.reorder(j, i)")
+    error = refusal_of(STENCIL.format(write=0, read=1), IJ, "sch.reorder(j, i)")
     assert "A[1, 1] is read by block B at (vi=1, vj=0) before block B writes it at (vi=0, vj=1)" in error.reason
     assert '        with T.block("B"):\n            ^^^^' in error.program
 
@@ -366,35 +368,35 @@ def main(A: T.Buffer((8, 30), "float32")):
             T.where(i + 1 <= j and j < i + 10)
             A[vi + 1, vj - vi] = A[vi, vj - vi - 1] + A[vi, vj - vi] + A[vi, vj - vi + 1]
 """
-    assert "for j, i" in scheduled(text, IJ + "sch.reorder(j, i)").script()
+    assert "for j, i" in apply_steps(text, IJ + "sch.reorder(j, i)").script()
 
 
 def test_a_parallel_loop_must_stay_independent() -> None:
     text = STENCIL.format(write=1, read=0)
-    error = refused(text, IJ + "sch.parallel(j)", "sch.reorder(j, i)")
+    error = refusal_of(text, IJ + "sch.parallel(j)", "sch.reorder(j, i)")
     assert "the iterations of loop j cannot run parallel: A[1, 1] is" in error.reason
 
 
 def test_bounds_that_depend_on_a_loop_keep_it_outside() -> None:
-    message = str(refused(GRID.replace("range(4)", "range(i + 1)"), IJ, "sch.reorder(j, i)"))
+    message = str(refusal_of(GRID.replace("range(4)", "range(i + 1)"), IJ, "sch.reorder(j, i)"))
     assert "the bounds of loop j depend on loop i, which would be inside of it" in message
 
 
 def test_loops_of_two_nests_are_not_reordered() -> None:
     text = GRID + "        C[i] = 1.0\n"
     text = text.replace("(6, 4), 'float32')):", "(6, 4), 'float32'), C: T.Buffer((6,), 'float32')):")
-    error = refused(text, IJ, "sch.reorder(j, i)")
+    error = refusal_of(text, IJ, "sch.reorder(j, i)")
     assert "loops j, i are not in one nest" in error.reason
 
 
 def test_a_loop_given_twice_is_refused() -> None:
-    assert "loop k is given twice" in str(refused(MATMUL, IJK, "sch.reorder(k, i, k)"))
+    assert "loop k is given twice" in str(refusal_of(MATMUL, IJK, "sch.reorder(k, i, k)"))
 
 
 def test_predicates_move_with_their_block() -> None:
     text = GRID.replace("B[vi, vj] =", "T.where(i * 4 + j < 21)\n                B[vi, vj] =")
     steps = IJ + "a, b = sch.split(i, [None, 4])\nc, d = sch.split(j, [None, 3])\nsch.reorder(d, b, c, a)"
-    assert "i_0 * 16 + i_1 * 4 + j_0 * 3 + j_1 < 21" in scheduled(text, steps).script()
+    assert "i_0 * 16 + i_1 * 4 + j_0 * 3 + j_1 < 21" in apply_steps(text, steps).script()
 
 
 def test_native_code_computes_the_same() -> None:
@@ -402,4 +404,4 @@ def test_native_code_computes_the_same() -> None:
         "a, b = sch.split(i, [None, 4])\nc, d = sch.split(j, [2, None])\ne, f = sch.split(k, [None, 3])\n"
         "sch.reorder(a, c, e, f, b, d)\nsch.fuse(a, c)\nsch.fuse(b, d)"
     )
-    scheduled(MATMUL, steps, target="llvm")
+    apply_steps(MATMUL, steps, target="llvm")

@@ -5,7 +5,7 @@ import pytest
 import stepwell
 from stepwell.schedule import Schedule
 from stepwell.tools.testing import scheduling
-from stepwell.tools.testing.scheduling import body_of, check_computes_the_same
+from stepwell.tools.testing.scheduling import body_text, check_computes_the_same
 
 MATRIX = 'A: T.Buffer((5, 6), "float32"), X: T.Buffer((6,), "float32"), C: T.Buffer((5,), "float32")'
 
@@ -42,12 +42,12 @@ def padded(text: str, padding: list[int]) -> str:
     sch = Schedule(mod, debug_mask="all")
     sch.pad_einsum("C", padding)
     check_computes_the_same(mod, sch.mod)
-    return body_of(sch.mod) + "\n"
+    return body_text(sch.mod) + "\n"
 
 
 def refused(text: str, padding: list[int], block: str = "C") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    return str(scheduling.refused(text, "", f"sch.pad_einsum({block!r}, {padding})"))
+    return str(scheduling.refusal_of(text, "", f"sch.pad_einsum({block!r}, {padding})"))
 
 
 def test_what_is_read_and_written_is_padded() -> None:

@@ -5,7 +5,7 @@ import pytest
 import stepwell
 from stepwell.schedule import Schedule
 from stepwell.tools.testing import scheduling
-from stepwell.tools.testing.scheduling import body_of, check_computes_the_same, program
+from stepwell.tools.testing.scheduling import body_text, check_computes_the_same, program
 
 
 def padded(body: str, loop: str = "range(10)", axis: str = "T.axis.spatial(10, i)", dtype: str = "float32") -> str:
@@ -40,13 +40,13 @@ def decomposed(text: str, loop: int = 0, *, split: bool = False) -> str:
     filling = sch.decompose_padding("B", sch.get_loops("B")[loop])
     assert "B_pad_const" in repr(filling)
     check_computes_the_same(mod, sch.mod)
-    return body_of(sch.mod) + "\n"
+    return body_text(sch.mod) + "\n"
 
 
 def refused(text: str, loop: str = "B", block: str = "B") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
     return str(
-        scheduling.refused(text, f"around = sch.get_loops({loop!r})[0]", f"sch.decompose_padding({block!r}, around)")
+        scheduling.refusal_of(text, f"around = sch.get_loops({loop!r})[0]", f"sch.decompose_padding({block!r}, around)")
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwell.tools.testing.scheduling import body_of, refused, scheduled
+from stepwell.tools.testing.scheduling import apply_steps, body_text, refusal_of
 
 MATMUL = """
 @T.prim_func
@@ -54,7 +54,7 @@ def with_body(body: str) -> str:
 
 
 def test_a_read_goes_through_a_copy_in_the_order_of_the_axes() -> None:
-    text = body_of(scheduled(MATMUL, "sch.reindex('C', ('read', 1))"))
+    text = body_text(apply_steps(MATMUL, "sch.reindex('C', ('read', 1))"))
     assert text.startswith(
         "B_reindex = T.alloc_buffer((4, 6))\n"
         "for ax0, ax1 in T.grid(4, 6):\n"
@@ -68,14 +68,14 @@ def test_a_read_goes_through_a_copy_in_the_order_of_the_axes() -> None:
 
 
 def test_a_write_goes_through_a_copy_behind_the_block() -> None:
-    text = body_of(scheduled(MATMUL, "sch.reindex('C', ('write', 0))"))
+    text = body_text(apply_steps(MATMUL, "sch.reindex('C', ('write', 0))"))
     assert "C_reindex[vi, vj] = C_reindex[vi, vj] + A[vi, vk] * B[vk, vj]" in text
     assert text.endswith("C[v0, v1] = C_reindex[v0, v1]")
     assert '    with T.block("C_reindex"):' in text
 
 
 def test_the_copy_has_a_dimension_for_each_axis_in_the_indices() -> None:
-    text = body_of(scheduled(CONVOLUTION, "sch.reindex('C', 'A')"))
+    text = body_text(apply_steps(CONVOLUTION, "sch.reindex('C', 'A')"))
     assert "A_reindex = T.alloc_buffer((1, 6, 3))" in text
     assert "A_reindex[v0, v1, v2] = A[0, v1 + v2]" in text
     assert "C[vn, vi] + A_reindex[vn, vi, vr] * W[vr]" in text
@@ -83,17 +83,17 @@ def test_the_copy_has_a_dimension_for_each_axis_in_the_indices() -> None:
 
 def test_constant_indices_have_no_dimension() -> None:
     text = CONVOLUTION.replace("A[vn, vi + vr]", "A[0, vi + vr]")
-    assert "A_reindex = T.alloc_buffer((6, 3))" in body_of(scheduled(text, "sch.reindex('C', 0)"))
+    assert "A_reindex = T.alloc_buffer((6, 3))" in body_text(apply_steps(text, "sch.reindex('C', 0)"))
 
 
 def test_the_copy_is_in_the_memory_of_the_buffer() -> None:
     text = SHARED_LOOP.replace("T.alloc_buffer((8, 6))", 'T.alloc_buffer((8, 6), scope="shared")')
-    assert 'B_reindex = T.alloc_buffer((8, 6), scope="shared")' in body_of(scheduled(text, "sch.reindex('D', 0)"))
+    assert 'B_reindex = T.alloc_buffer((8, 6), scope="shared")' in body_text(apply_steps(text, "sch.reindex('D', 0)"))
 
 
 @pytest.mark.parametrize("steps", ["sch.reindex('D', ('read', 0))", "sch.reindex('B', ('write', 0))"])
 def test_between_blocks_of_one_loop_an_iteration_copies_its_part(steps: str) -> None:
-    text = body_of(scheduled(SHARED_LOOP, steps))
+    text = body_text(apply_steps(SHARED_LOOP, steps))
     assert "    for ax0, ax1 in T.grid(1, 6):\n" in text
     assert 'v0, v1 = T.axis.remap("SS", [i, ax1])' in text
 
@@ -114,7 +114,7 @@ def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
                     C[vi, vj] = A[vi, vj] * T.float32(2)
 """
     for side in ("read", "write"):
-        after = body_of(scheduled(text, f"sch.reindex('C', ('{side}', 0))"))
+        after = body_text(apply_steps(text, f"sch.reindex('C', ('{side}', 0))"))
         assert "v0 = T.axis.spatial(8, vo * 2 + ax0)" in after
 
 
@@ -130,19 +130,19 @@ def main(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vj, vi] = A[vi, vj] * T.float32(2)
 """
-    after = body_of(scheduled(text, "sch.reindex('C', 'C')"))
+    after = body_text(apply_steps(text, "sch.reindex('C', 'C')"))
     assert "C_reindex = T.alloc_buffer((n, 8))" in after
     assert "C[v1, v0] = C_reindex[v0, v1]" in after
 
 
 def test_a_guarded_read_is_not_copied_without_the_guard() -> None:
-    message = str(refused(PADDED, "", "sch.reindex('C', ('read', 0))"))
+    message = str(refusal_of(PADDED, "", "sch.reindex('C', ('read', 0))"))
     assert "the copy would read buffer A at vi - 1 for all values of the axes, which may be outside of it" in message
 
 
 def test_a_guarded_read_inside_of_the_buffer_is_copied() -> None:
     text = PADDED.replace("A[vi - 1]", "A[vi // 2]")
-    assert "A_reindex[v0] = A[v0 // 2]" in body_of(scheduled(text, "sch.reindex('C', ('read', 0))"))
+    assert "A_reindex[v0] = A[v0 // 2]" in body_text(apply_steps(text, "sch.reindex('C', ('read', 0))"))
 
 
 def test_a_guarded_write_is_not_copied() -> None:
@@ -150,7 +150,7 @@ def test_a_guarded_write_is_not_copied() -> None:
         "C[vi] = T.if_then_else(1 <= vi and vi < 9, A[vi - 1], T.float32(0))",
         "if vi < 3:\n                C[vi] = A[vi]",
     )
-    message = str(refused(text, "", "sch.reindex('C', ('write', 0))"))
+    message = str(refusal_of(text, "", "sch.reindex('C', ('write', 0))"))
     assert "the copy would read what block C does not write: it does so under a condition" in message
 
 
@@ -166,7 +166,7 @@ def test_a_guarded_write_is_not_copied() -> None:
     ],
 )
 def test_the_indices_are_one_sum_of_axes(body: str, message: str) -> None:
-    assert message in str(refused(with_body(body), "", "sch.reindex('C', 'A')"))
+    assert message in str(refusal_of(with_body(body), "", "sch.reindex('C', 'A')"))
 
 
 @pytest.mark.parametrize(
@@ -179,17 +179,17 @@ def test_the_indices_are_one_sum_of_axes(body: str, message: str) -> None:
     ],
 )
 def test_the_buffer_must_be_there(attempt: str, message: str) -> None:
-    assert message in str(refused(MATMUL, "", attempt))
+    assert message in str(refusal_of(MATMUL, "", attempt))
 
 
 def test_a_block_with_blocks_inside_is_not_reindexed() -> None:
     steps = "b = sch.blockize(sch.get_loops('C')[1])"
     assert "has blocks inside, expected none" in str(
-        refused(SHARED_LOOP.replace('"D"', '"C"'), steps, "sch.reindex(b, 0)")
+        refusal_of(SHARED_LOOP.replace('"D"', '"C"'), steps, "sch.reindex(b, 0)")
     )
 
 
 def test_names_of_blocks_and_of_buffers_do_not_get_in_each_others_way() -> None:
-    after = body_of(scheduled(SHARED_LOOP, "sch.reindex('D', ('read', 0))\nsch.reindex('B', ('write', 0))"))
+    after = body_text(apply_steps(SHARED_LOOP, "sch.reindex('D', ('read', 0))\nsch.reindex('B', ('write', 0))"))
     assert "B_reindex_1 = T.alloc_buffer" in after
     assert 'T.block("B_reindex")' in after

@@ -5,7 +5,7 @@ import pytest
 import stepwell
 from stepwell.schedule import Schedule
 from stepwell.tools.testing import scheduling
-from stepwell.tools.testing.scheduling import NEST, TRANSPOSE, VECTORS, body_of, check_computes_the_same, program
+from stepwell.tools.testing.scheduling import NEST, TRANSPOSE, VECTORS, body_text, check_computes_the_same, program
 
 
 def block(name: str, body: str, loop: str = "range(16)", axis: str = "T.axis.spatial(16, i)") -> str:
@@ -25,12 +25,12 @@ def inlined(text: str, name: str = "D") -> str:
     sch = Schedule(mod, debug_mask="all")
     sch.reverse_compute_inline(name)
     check_computes_the_same(mod, sch.mod)
-    return body_of(sch.mod) + "\n"
+    return body_text(sch.mod) + "\n"
 
 
 def refused(text: str, name: str = "D") -> str:
     """The reason for the refusal, which leaves the program unchanged."""
-    return str(scheduling.refused(text, "", f"sch.reverse_compute_inline({name!r})"))
+    return str(scheduling.refusal_of(text, "", f"sch.reverse_compute_inline({name!r})"))
 
 
 def test_the_producer_does_the_work() -> None:

@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineMap
 
 from stepwell.analysis.index import Analyzer, Lin
 from stepwell.core.errors import ScheduleError
-from stepwell.schedule.rewriting.index_maps import apply_map, index_map_attr, index_map_text, map_bounds, pad_number
+from stepwell.schedule.rewriting.index_maps import apply_map, index_map_attr, index_map_text, map_bounds, padding_value
 
 MAPS: list[tuple[Callable[..., Any], int, str]] = [
     (lambda i, j: (i, j // 4, j % 4), 2, "lambda i0, i1: (i0, i1 // 4, i1 % 4,)"),
@@ -89,10 +89,10 @@ def test_what_is_no_index_map_is_refused(function: Any, message: str) -> None:
 
 
 def test_padding_is_a_number_or_a_function_that_gives_one() -> None:
-    assert pad_number(None, 2) is None
-    assert pad_number(1, 2) == 1
-    assert pad_number(eval("lambda i, j: (T.float32(1.5),)"), 2) == 1.5
-    assert pad_number(lambda *indices: 2, 2) == 2
+    assert padding_value(None, 2) is None
+    assert padding_value(1, 2) == 1
+    assert padding_value(eval("lambda i, j: (T.float32(1.5),)"), 2) == 1.5
+    assert padding_value(lambda *indices: 2, 2) == 2
 
 
 @pytest.mark.parametrize(
@@ -101,5 +101,5 @@ def test_padding_is_a_number_or_a_function_that_gives_one() -> None:
 )
 def test_padding_that_is_no_number_is_refused(value: Any, message: str) -> None:
     with pytest.raises(ScheduleError) as error:
-        pad_number(value, 1)
+        padding_value(value, 1)
     assert message in str(error.value)

@@ -19,12 +19,12 @@ pytest.importorskip("onnx")
 from stepwell.frontends.onnx import OnnxError, expand_node, load_model
 from stepwell.tools.onnx_suite import (
     KINDS,
-    Case,
-    Outcome,
-    difference,
-    folded,
+    CaseOutcome,
+    OnnxCase,
+    fold_shapes,
     load_cases,
     report,
+    result_difference,
     run_cases,
     write_between_marks,
 )
@@ -35,23 +35,23 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[str, Case]:
+def cases() -> dict[str, OnnxCase]:
     return {case.name: case for case in load_cases()}
 
 
-def test_every_case_has_a_kind_and_an_operator(cases: dict[str, Case]) -> None:
+def test_every_case_has_a_kind_and_an_operator(cases: dict[str, OnnxCase]) -> None:
     assert {case.kind for case in cases.values()} == set(KINDS)
     assert cases["test_add"].op == "Add"
     assert cases["test_clip_expanded"].op == "Clip"
     assert cases["test_clip_expanded"].is_expanded
 
 
-def test_every_model_of_inference_is_read(cases: dict[str, Case]) -> None:
+def test_every_model_of_inference_is_read(cases: dict[str, OnnxCase]) -> None:
     graphs = [load_model(case.model) for case in cases.values() if case.kind == "inference"]
     assert len(graphs) > 1000
 
 
-def test_operators_are_expanded_as_in_the_cases_that_say_so(cases: dict[str, Case]) -> None:
+def test_operators_are_expanded_as_in_the_cases_that_say_so(cases: dict[str, OnnxCase]) -> None:
     names = [name for name in cases if name.endswith("_expanded")]
     assert len(names) > 300
     for name in names:
@@ -63,25 +63,25 @@ def test_operators_are_expanded_as_in_the_cases_that_say_so(cases: dict[str, Cas
         assert [node.op_type for node in nodes] == [node.op_type for node in load_model(cases[name].model).nodes]
 
 
-def test_shapes_are_folded_into_the_model_and_the_case_stays(cases: dict[str, Case]) -> None:
+def test_shapes_are_folded_into_the_model_and_the_case_stays(cases: dict[str, OnnxCase]) -> None:
     case = cases["test_reshape_zero_dim"]
-    changed = folded(case)
+    changed = fold_shapes(case)
     assert [item.name for item in load_model(changed.model).inputs] == ["data"]
     np.testing.assert_array_equal(load_model(changed.model).initializers["shape"], case.inputs[1])
     assert (len(changed.inputs), len(case.inputs), len(case.model.graph.input)) == (1, 2, 2)
 
 
-def test_expanded_cases_fold_what_their_operator_folds(cases: dict[str, Case]) -> None:
-    assert len(folded(cases["test_reduce_l1_keep_dims_example_expanded"]).inputs) == 1
-    assert folded(cases["test_add"]) is cases["test_add"]
+def test_expanded_cases_fold_what_their_operator_folds(cases: dict[str, OnnxCase]) -> None:
+    assert len(fold_shapes(cases["test_reduce_l1_keep_dims_example_expanded"]).inputs) == 1
+    assert fold_shapes(cases["test_add"]) is cases["test_add"]
 
 
-@pytest.mark.parametrize("change", [lambda case: case, folded])
-def test_the_reference_passes(cases: dict[str, Case], change: Any) -> None:
+@pytest.mark.parametrize("change", [lambda case: case, fold_shapes])
+def test_the_reference_passes(cases: dict[str, OnnxCase], change: Any) -> None:
     names = ("test_add", "test_add_bcast", "test_reshape_zero_dim", "test_clip_expanded", "test_split_to_sequence_1")
     prepare = PEERS["reference"]()
     outcomes = {case.name: end for case, end in run_cases([change(cases[name]) for name in names], prepare, workers=2)}
-    assert outcomes == dict.fromkeys(names, Outcome("pass"))
+    assert outcomes == dict.fromkeys(names, CaseOutcome("pass"))
 
 
 def misbehave(at_once: Any = None, later: Any = None) -> Any:
@@ -119,12 +119,12 @@ def fail(error: Exception) -> Any:
         (misbehave(None, lambda: np.zeros(2)), "wrong", "[0]: expected dtype float32, got float64"),
     ],
 )
-def test_every_way_to_fail_has_an_outcome(cases: dict[str, Case], prepare: Any, result: str, detail: str) -> None:
+def test_every_way_to_fail_has_an_outcome(cases: dict[str, OnnxCase], prepare: Any, result: str, detail: str) -> None:
     ((_, outcome),) = run_cases([cases["test_add"]], prepare, limit=1.0)
-    assert outcome == Outcome(result, detail)
+    assert outcome == CaseOutcome(result, detail)
 
 
-def test_one_that_hangs_does_not_stop_the_others(cases: dict[str, Case]) -> None:
+def test_one_that_hangs_does_not_stop_the_others(cases: dict[str, OnnxCase]) -> None:
     slow = replace(cases["test_add"], name="slow", inputs=[np.zeros(1), *cases["test_add"].inputs[1:]])
 
     def prepare(data: bytes) -> Any:
@@ -137,7 +137,7 @@ def test_one_that_hangs_does_not_stop_the_others(cases: dict[str, Case]) -> None
     assert ends == [("test_add", "pass")] * 3 + [("slow", "timeout")]
 
 
-def test_memory_that_was_not_written_holds_no_zeros(cases: dict[str, Case]) -> None:
+def test_memory_that_was_not_written_holds_no_zeros(cases: dict[str, OnnxCase]) -> None:
     zeros = replace(cases["test_add"], outputs=[np.zeros(100_000, "float32")])
     ((_, outcome),) = run_cases([zeros], misbehave(None, lambda: np.empty(100_000, "float32")))
     assert outcome.result == "wrong"
@@ -164,22 +164,26 @@ HALF = ml_dtypes.bfloat16
 )
 def test_a_difference_is_said(got: Any, want: Any, said: str) -> None:
     got, want = (np.array(item) if isinstance(item, list) else item for item in (got, want))
-    found = difference([got], [want])
+    found = result_difference([got], [want])
     assert found == (f"[0]: {said}" if said else "")
 
 
 def test_sequences_are_compared_value_by_value() -> None:
     ones = np.ones(2)
-    assert difference([[ones, ones]], [[ones, ones]]) == ""
-    assert difference([[ones]], [[ones, ones]]) == "[0]: expected 2 values, got 1"
-    assert difference([ones], [[ones]]) == "[0]: expected 1 values, got ndarray"
-    assert difference([[ones, ones]], [[ones, 2 * ones]]).startswith("[0][1]: 2 of 2 values")
+    assert result_difference([[ones, ones]], [[ones, ones]]) == ""
+    assert result_difference([[ones]], [[ones, ones]]) == "[0]: expected 2 values, got 1"
+    assert result_difference([ones], [[ones]]) == "[0]: expected 1 values, got ndarray"
+    assert result_difference([[ones, ones]], [[ones, 2 * ones]]).startswith("[0][1]: 2 of 2 values")
 
 
-def test_a_report_counts_and_groups(cases: dict[str, Case]) -> None:
+def test_a_report_counts_and_groups(cases: dict[str, OnnxCase]) -> None:
     add, mul, clip = (cases[f"test_{name}"] for name in ("add", "mul", "clip"))
-    given = [(add, Outcome("pass")), (mul, Outcome("unsupported", "no b")), (clip, Outcome("unsupported", "no b"))]
-    text = report({"given": given, "folded": [*given[:2], (clip, Outcome("wrong", "[0]: bad"))]})
+    given = [
+        (add, CaseOutcome("pass")),
+        (mul, CaseOutcome("unsupported", "no b")),
+        (clip, CaseOutcome("unsupported", "no b")),
+    ]
+    text = report({"given": given, "folded": [*given[:2], (clip, CaseOutcome("wrong", "[0]: bad"))]})
     assert "| inference | as given | 3 | 1 | 0 | 2 | 0 | 0 | 0 | 0 | 0 | 33.3 % |" in text
     assert "| Clip | 1 | . | . | 1 | . | . | 1 | . | . |" in text
     assert "- unsupported, 2: no b (`test_clip`, `test_mul`)" in text
@@ -187,9 +191,9 @@ def test_a_report_counts_and_groups(cases: dict[str, Case]) -> None:
     assert "### Wrong results, shapes folded\n\n- `test_clip` (Clip): [0]: bad" in text
 
 
-def test_a_report_says_why_a_wrong_result_is_no_mistake(cases: dict[str, Case]) -> None:
+def test_a_report_says_why_a_wrong_result_is_no_mistake(cases: dict[str, OnnxCase]) -> None:
     name = "test_dft_inverse"
-    text = report({"given": [(cases[name], Outcome("wrong", "[0]: bad"))]})
+    text = report({"given": [(cases[name], CaseOutcome("wrong", "[0]: bad"))]})
     assert f"`{name}` (DFT): [0]: bad (expected are `numpy.fft.ifft`'s numbers in float32" in text
 
 

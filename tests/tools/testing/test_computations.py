@@ -3,7 +3,7 @@
 import pytest
 
 from stepwell.dialects.tir import BlockOp, ForOp, IfOp, IfThenElseOp, MatchRegionOp, SymbolOp
-from stepwell.tools.testing.choices import Seeded
+from stepwell.tools.testing.choices import SeededChoices
 from stepwell.tools.testing.computations import random_computation, random_computation_text
 from stepwell.tools.testing.scheduling import check_same_outputs, check_well_formed
 
@@ -18,13 +18,13 @@ class Least:
 
 
 def test_a_seed_gives_the_same_program_again() -> None:
-    assert random_computation_text(Seeded(3)) == random_computation_text(Seeded(3))
-    assert len({random_computation_text(Seeded(seed)) for seed in SEEDS}) > 50
+    assert random_computation_text(SeededChoices(3)) == random_computation_text(SeededChoices(3))
+    assert len({random_computation_text(SeededChoices(seed)) for seed in SEEDS}) > 50
 
 
 @pytest.mark.parametrize("seed", SEEDS[:40])
 def test_a_program_does_nothing_that_is_excluded(seed: int) -> None:
-    mod = random_computation(Seeded(seed))
+    mod = random_computation(SeededChoices(seed))
     copy = mod.clone()
     check_well_formed(copy)
     for size in (2, 5):
@@ -42,7 +42,7 @@ def test_programs_have_all_that_schedules_must_cope_with() -> None:
     """Guards against property tests that cover less than intended."""
     found: set[str] = set()
     for seed in range(150):
-        mod = random_computation(Seeded(seed))
+        mod = random_computation(SeededChoices(seed))
         found |= {"two functions"} if len(mod.functions) > 1 else set()
         for op in mod.op.walk():
             match op:

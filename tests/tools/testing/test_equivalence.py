@@ -3,7 +3,7 @@
 import pytest
 
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.equivalence import difference
+from stepwell.tools.testing.equivalence import program_difference
 
 HEADER = "from tvm.script import tir as T\n\n\n"
 
@@ -44,7 +44,7 @@ def _difference(*edits: tuple[str, str], block_names: bool = False) -> str | Non
     for old, new in edits:
         assert old in text, old
         text = text.replace(old, new, 1)
-    return difference(parse_tvmscript(PROGRAM), parse_tvmscript(text), block_names=block_names)
+    return program_difference(parse_tvmscript(PROGRAM), parse_tvmscript(text), block_names=block_names)
 
 
 def test_a_program_is_the_same_as_itself() -> None:
@@ -55,7 +55,7 @@ def test_names_of_variables_and_buffers_do_not_matter() -> None:
     text = PROGRAM
     for old, new in (("vi", "x_1"), ("vj", "y"), ("j0", "outer"), ("j1", "inner"), ("C[", "E["), ("C =", "E =")):
         text = text.replace(old, new)
-    assert difference(parse_tvmscript(PROGRAM), parse_tvmscript(text), block_names=True) is None
+    assert program_difference(parse_tvmscript(PROGRAM), parse_tvmscript(text), block_names=True) is None
 
 
 def test_names_of_blocks_matter_when_asked_for() -> None:
@@ -149,11 +149,11 @@ def test_a_binding_may_be_written_as_what_it_is_where_the_predicate_holds() -> N
         "            B[vi] = A[vi]\n"
     )
     shorter = text.replace("(4, i0 * 4 + i1)", "(4, i1)")
-    assert difference(parse_tvmscript(text), parse_tvmscript(shorter)) is None
+    assert program_difference(parse_tvmscript(text), parse_tvmscript(shorter)) is None
     alone = [t.replace("where(i0 * 4 + i1 < 4)", "where(i0 * 2 + 1 == 1)") for t in (text, shorter)]
-    assert difference(*map(parse_tvmscript, alone)) is None
+    assert program_difference(*map(parse_tvmscript, alone)) is None
     wider = [t.replace("where(i0 * 4 + i1 < 4)", "where(i0 * 4 + i1 < 5)") for t in (text, shorter)]
-    assert difference(*map(parse_tvmscript, wider)) is not None
+    assert program_difference(*map(parse_tvmscript, wider)) is not None
 
 
 def test_a_missing_statement_is_told() -> None:
@@ -164,7 +164,7 @@ def test_a_missing_statement_is_told() -> None:
 
 def test_fewer_statements_are_told() -> None:
     shorter = PROGRAM[: PROGRAM.index("    for u, i, j")]
-    found = difference(parse_tvmscript(PROGRAM), parse_tvmscript(shorter))
+    found = program_difference(parse_tvmscript(PROGRAM), parse_tvmscript(shorter))
     assert found == "main: number of statements in def main\n  for u in serial, 0 +: 1\n  nothing more"
 
 
@@ -172,7 +172,10 @@ def test_swapped_buffers_are_not_renamed_buffers() -> None:
     text = HEADER + (
         "@T.prim_func\ndef main(A: T.Buffer((4,)), B: T.Buffer((4,))):\n    for i in range(4):\n        B[i] = A[i]\n"
     )
-    assert difference(parse_tvmscript(text), parse_tvmscript(text.replace("B[i] = A[i]", "A[i] = B[i]"))) is not None
+    assert (
+        program_difference(parse_tvmscript(text), parse_tvmscript(text.replace("B[i] = A[i]", "A[i] = B[i]")))
+        is not None
+    )
 
 
 def test_one_temporary_is_not_two() -> None:
@@ -186,7 +189,7 @@ def test_one_temporary_is_not_two() -> None:
         "        D[i] = A[i]\n"
         "        B[i] = C[i] + D[i]\n"
     )
-    assert difference(parse_tvmscript(text), parse_tvmscript(text.replace("+ D[i]", "+ C[i]"))) is not None
+    assert program_difference(parse_tvmscript(text), parse_tvmscript(text.replace("+ D[i]", "+ C[i]"))) is not None
 
 
 def test_loaded_indices_are_compared_by_what_is_loaded() -> None:
@@ -197,11 +200,15 @@ def test_loaded_indices_are_compared_by_what_is_loaded() -> None:
         "        B[i] = A[I[i] + J[i] * 2]\n"
     )
     assert (
-        difference(parse_tvmscript(text), parse_tvmscript(text.replace("I[i] + J[i] * 2", "2 * J[i] + I[i]"))) is None
+        program_difference(parse_tvmscript(text), parse_tvmscript(text.replace("I[i] + J[i] * 2", "2 * J[i] + I[i]")))
+        is None
     )
-    assert difference(parse_tvmscript(text), parse_tvmscript(text.replace("I[i] + J[i]", "J[i] + I[i]"))) is not None
+    assert (
+        program_difference(parse_tvmscript(text), parse_tvmscript(text.replace("I[i] + J[i]", "J[i] + I[i]")))
+        is not None
+    )
 
 
 def test_functions_must_have_the_same_names() -> None:
-    found = difference(parse_tvmscript(PROGRAM), parse_tvmscript(PROGRAM.replace("def main", "def other")))
+    found = program_difference(parse_tvmscript(PROGRAM), parse_tvmscript(PROGRAM.replace("def main", "def other")))
     assert found == "functions differ:\n  main\n  other"

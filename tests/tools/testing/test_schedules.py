@@ -80,7 +80,7 @@ def test_wrong_numbers_are_found() -> None:
 
 
 def test_numbers_of_a_moved_output_are_looked_for_where_the_index_map_puts_them() -> None:
-    moved = [case for case in schedule_cases() if case.moved]
+    moved = [case for case in schedule_cases() if case.changes_output_layout]
     assert len(moved) == 3
     for case in moved:
         module = parse_tvmscript(case.after)
@@ -90,14 +90,14 @@ def test_numbers_of_a_moved_output_are_looked_for_where_the_index_map_puts_them(
 
 
 def test_wrong_numbers_of_a_moved_output_are_found() -> None:
-    case = next(case for case in schedule_cases() if case.moved)
+    case = next(case for case in schedule_cases() if case.changes_output_layout)
     module = parse_tvmscript(case.after.replace("T.float32(3.0)", "T.float32(3.5)"))
     with pytest.raises(AssertionError, match="Not equal"):
         check_numbers(module, case.problem, case.trace)
 
 
 def test_loops_bound_to_threads_are_run() -> None:
-    case = next(c for c in schedule_cases() if "in T.parallel(" in c.after and not c.moved)
+    case = next(c for c in schedule_cases() if "in T.parallel(" in c.after and not c.changes_output_layout)
     text = re.sub(r"T\.parallel\((\d+)\)", r'T.thread_binding(\1, thread="blockIdx.x")', case.after)
     assert "thread_binding" in text
     check_numbers(parse_tvmscript(text), case.problem)

@@ -7,8 +7,8 @@ import pytest
 
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.layouts import laid_out, parameter_layouts
-from stepwell.tools.testing.scheduling import check_computes_the_same, check_same_outputs, refused, scheduled
+from stepwell.tools.testing.layouts import apply_layouts, parameter_layouts
+from stepwell.tools.testing.scheduling import apply_steps, check_computes_the_same, check_same_outputs, refusal_of
 
 COPY = """
 @T.prim_func
@@ -92,11 +92,11 @@ def test_padding_that_the_function_writes_is_checked_and_other_padding_is_not() 
     mod, schedule = laid_out_by(COPY, write=(lambda i: (i // 2, i % 2), 3), read=(lambda i: (i // 2, i % 2),))
     layouts = parameter_layouts(mod, schedule.trace)
     arguments = {"A": np.arange(5, dtype=np.int32), "B": np.arange(5, dtype=np.int32)}
-    after = laid_out(arguments, layouts, is_input=False)
+    after = apply_layouts(arguments, layouts, is_input=False)
     assert after["A"][1].tolist() == [[True, True], [True, True], [True, False]]
     assert after["B"][0].tolist() == [[0, 1], [2, 3], [4, 3]]
     assert after["B"][1].all()
-    before = laid_out(arguments, layouts, is_input=True)
+    before = apply_layouts(arguments, layouts, is_input=True)
     assert before["B"][0][2, 1] != 3
 
 
@@ -107,7 +107,7 @@ def test_a_schedule_without_layouts_moves_nothing() -> None:
 
 
 def test_steps_may_be_given_as_python() -> None:
-    assert "T.parallel(5)" in scheduled(COPY, 'sch.parallel(sch.get_loops("B")[0])').script()
-    assert "no block 'X'" in str(refused(COPY, "", 'sch.get_block("X")'))
+    assert "T.parallel(5)" in apply_steps(COPY, 'sch.parallel(sch.get_loops("B")[0])').script()
+    assert "no block 'X'" in str(refusal_of(COPY, "", 'sch.get_block("X")'))
     with pytest.raises(AssertionError, match="not refused"):
-        refused(COPY, "", 'sch.get_block("B")')
+        refusal_of(COPY, "", 'sch.get_block("B")')

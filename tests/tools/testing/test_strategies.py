@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from stepwell.backends.oracle import run_oracle
 from stepwell.core.dtypes import dtype_of
-from stepwell.dialects.tir import AXIS_KINDS, FOR_KINDS, BlockOp, ForOp, FuncOp
+from stepwell.dialects.tir import BLOCK_AXIS_KINDS, FOR_KINDS, BlockOp, ForOp, FuncOp
 from stepwell.module import Module
-from stepwell.tools.testing.choices import Seeded
+from stepwell.tools.testing.choices import SeededChoices
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments, random_arguments, random_module
 from stepwell.tools.testing.strategies import inputs_for, programs, tir_functions, tir_modules
@@ -34,13 +34,13 @@ def test_functions_take_the_arguments_made_for_them(data: st.DataObject, func: F
 
 
 def test_a_seed_always_gives_the_same_program() -> None:
-    assert str(random_module(Seeded(7))) == str(random_module(Seeded(7)))
-    assert str(random_module(Seeded(7))) != str(random_module(Seeded(8)))
+    assert str(random_module(SeededChoices(7))) == str(random_module(SeededChoices(7)))
+    assert str(random_module(SeededChoices(7))) != str(random_module(SeededChoices(8)))
 
 
 @pytest.fixture(scope="module")
 def many() -> list[Module]:
-    return [random_module(Seeded(seed), EVERYTHING) for seed in range(100)]
+    return [random_module(SeededChoices(seed), EVERYTHING) for seed in range(100)]
 
 
 WANTED = """
@@ -64,7 +64,7 @@ def test_programs_contain_everything(many: list[Module]) -> None:
 
 def test_blocks_have_all_kinds_of_axes(many: list[Module]) -> None:
     blocks = [op for module in many for op in module.op.walk() if isinstance(op, BlockOp)]
-    assert {a.kind for b in blocks for a in b.axes} == {*AXIS_KINDS}
+    assert {a.kind for b in blocks for a in b.axes} == {*BLOCK_AXIS_KINDS}
     assert any(b.predicate is not None for b in blocks)
     assert any(isinstance(b.parent_op(), BlockOp) for b in blocks)
 
@@ -77,7 +77,7 @@ def test_values_have_all_data_types(many: list[Module]) -> None:
 
 def test_features_can_be_left_out() -> None:
     plain = Features(dtypes=("float32",), blocks=False, symbols=False, vectors=False, calls=False)
-    ops = Counter(op.name for seed in range(60) for op in random_module(Seeded(seed), plain).op.walk())
+    ops = Counter(op.name for seed in range(60) for op in random_module(SeededChoices(seed), plain).op.walk())
     assert not {"tir.block", "tir.symbol", "tir.ramp", "tir.call", "math.exp"} & set(ops)
 
 
@@ -90,7 +90,7 @@ def test_programs_shrink_to_a_store_or_two() -> None:
 def test_arguments_hold_what_breaks_things() -> None:
     values: list[Any] = []
     for seed in range(60):
-        choices = Seeded(seed)
+        choices = SeededChoices(seed)
         func = random_module(choices).functions["main"]
         assert isinstance(func, FuncOp)
         values += random_arguments(choices, func).values()

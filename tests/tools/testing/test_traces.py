@@ -8,15 +8,15 @@ from stepwell.core.errors import ScheduleError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
-from stepwell.schedule.session import LATER
+from stepwell.schedule.session import UNSUPPORTED_PRIMITIVES
 from stepwell.schedule.state import PRIMITIVES
 from stepwell.tools.testing import traces
-from stepwell.tools.testing.choices import Played, Recorded, Seeded
+from stepwell.tools.testing.choices import RecordingChoices, ReplayedChoices, SeededChoices
 from stepwell.tools.testing.computations import random_computation
 from stepwell.tools.testing.steps import MOVES, STEPS
 from stepwell.tools.testing.traces import (
-    Outcome,
-    Watched,
+    RecordingSchedule,
+    TraceOutcome,
     check_replays,
     check_trace,
     random_trace,
@@ -46,13 +46,13 @@ UNTRIED = {
 
 
 @pytest.fixture
-def sum_of_rows() -> Watched:
-    return Watched(parse_tvmscript(SUM))
+def sum_of_rows() -> RecordingSchedule:
+    return RecordingSchedule(parse_tvmscript(SUM))
 
 
 def test_every_primitive_is_tried() -> None:
     known = {op.name.partition(".")[2] for op in PRIMITIVES}
-    assert known - UNTRIED - LATER == set(STEPS)
+    assert known - UNTRIED - UNSUPPORTED_PRIMITIVES == set(STEPS)
     assert set(STEPS) >= MOVES
 
 
@@ -61,7 +61,7 @@ def test_every_primitive_is_done_on_some_programs(name: str) -> None:
     """Every primitive succeeds on some programs; a primitive that is always refused is not tested."""
     done = 0
     for seed in range(MOST_SEEDS):
-        choices = Seeded(seed)
+        choices = SeededChoices(seed)
         outcome = random_trace(choices, random_computation(choices), 2, (name,))
         done += outcome.done.get(name, 0)
         if done >= 2:
@@ -70,7 +70,7 @@ def test_every_primitive_is_done_on_some_programs(name: str) -> None:
 
 
 def test_a_trace_counts_what_was_done_and_refused() -> None:
-    choices = Seeded(5)
+    choices = SeededChoices(5)
     outcome = random_trace(choices, random_computation(choices), 12)
     assert sum(outcome.done.values()) + sum(outcome.refused.values()) == 12
     assert outcome.done
@@ -78,42 +78,42 @@ def test_a_trace_counts_what_was_done_and_refused() -> None:
 
 
 def test_a_seed_gives_the_same_trace_again() -> None:
-    first, second = (random_trace(c := Seeded(8), random_computation(c), 6) for _ in range(2))
+    first, second = (random_trace(c := SeededChoices(8), random_computation(c), 6) for _ in range(2))
     assert str(first.schedule.trace) == str(second.schedule.trace)
 
 
 def test_recorded_choices_do_the_same_again() -> None:
-    recorded = Recorded(Seeded(8))
+    recorded = RecordingChoices(SeededChoices(8))
     first = random_trace(recorded, random_computation(recorded), 6)
-    played = Played(recorded.numbers)
+    played = ReplayedChoices(recorded.numbers)
     second = random_trace(played, random_computation(played), 6)
     assert str(first.schedule.mod) == str(second.schedule.mod)
 
 
-def test_a_file_with_a_trace_is_what_the_pass_takes(sum_of_rows: Watched) -> None:
+def test_a_file_with_a_trace_is_what_the_pass_takes(sum_of_rows: RecordingSchedule) -> None:
     sum_of_rows.parallel(sum_of_rows.get_loops("B")[0])
     text = with_trace(parse_tvmscript(SUM), sum_of_rows.trace)
     assert str(apply_passes(parse_mlir(text), "apply-schedule")) == str(sum_of_rows.mod)
 
 
-def test_what_was_tried_last_is_shown_behind_the_trace(sum_of_rows: Watched) -> None:
+def test_what_was_tried_last_is_shown_behind_the_trace(sum_of_rows: RecordingSchedule) -> None:
     loops = sum_of_rows.get_loops("B")
     with pytest.raises(ScheduleError):
         sum_of_rows.parallel(loops[1])
-    assert "sch.parallel(loop=l2)" in str(sum_of_rows.attempted)
+    assert "sch.parallel(loop=l2)" in str(sum_of_rows.attempted_trace)
     assert "sch.parallel" not in str(sum_of_rows.trace)
     sum_of_rows.parallel(loops[0])
-    assert str(sum_of_rows.attempted) == str(sum_of_rows.trace)
+    assert str(sum_of_rows.attempted_trace) == str(sum_of_rows.trace)
 
 
-def replaced(schedule: Watched, old: str, new: str) -> None:
+def replaced(schedule: RecordingSchedule, old: str, new: str) -> None:
     """Replaces text in the program of a schedule, bypassing the schedule."""
     text = str(schedule.mod)
     assert old in text
     schedule._state.module = parse_mlir(text.replace(old, new)).op
 
 
-def test_a_program_that_computes_something_else_is_found(sum_of_rows: Watched) -> None:
+def test_a_program_that_computes_something_else_is_found(sum_of_rows: RecordingSchedule) -> None:
     mod = parse_tvmscript(SUM)
     check_trace(mod, sum_of_rows)
     replaced(sum_of_rows, "arith.addi", "arith.muli")
@@ -121,13 +121,13 @@ def test_a_program_that_computes_something_else_is_found(sum_of_rows: Watched) -
         check_trace(mod, sum_of_rows)
 
 
-def test_a_race_is_found(sum_of_rows: Watched) -> None:
+def test_a_race_is_found(sum_of_rows: RecordingSchedule) -> None:
     replaced(sum_of_rows, 'tir.for serial "k"', 'tir.for parallel "k"')
     with pytest.raises(AssertionError, match="race"):
         check_trace(parse_tvmscript(SUM), sum_of_rows)
 
 
-def test_a_trace_that_gives_another_program_is_found(sum_of_rows: Watched) -> None:
+def test_a_trace_that_gives_another_program_is_found(sum_of_rows: RecordingSchedule) -> None:
     mod = parse_tvmscript(SUM)
     check_replays(mod, sum_of_rows)
     replaced(sum_of_rows, 'tir.for serial "k"', 'tir.for unrolled "k"')
@@ -140,7 +140,7 @@ def attempt_with(monkeypatch: pytest.MonkeyPatch, step: Any) -> AssertionError:
     mod = parse_tvmscript(SUM)
     monkeypatch.setitem(STEPS, "split", step)
     with pytest.raises(AssertionError) as caught:
-        try_step(Seeded(0), Outcome(Watched(mod)), "split", mod, check_flow=True)
+        try_step(SeededChoices(0), TraceOutcome(RecordingSchedule(mod)), "split", mod, check_flow=True)
     return caught.value
 
 
@@ -175,6 +175,6 @@ def test_another_flow_of_values_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_flow_is_compared_of_what_moves_loops_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     flows: list[bool] = []
     monkeypatch.setattr(traces, "try_step", lambda *_, check_flow: flows.append(check_flow))
-    random_trace(Seeded(0), parse_tvmscript(SUM), 1, ("split",), check_flow=True)
-    random_trace(Seeded(0), parse_tvmscript(SUM), 1, ("rfactor",), check_flow=True)
+    random_trace(SeededChoices(0), parse_tvmscript(SUM), 1, ("split",), check_flow=True)
+    random_trace(SeededChoices(0), parse_tvmscript(SUM), 1, ("rfactor",), check_flow=True)
     assert flows == [True, False]

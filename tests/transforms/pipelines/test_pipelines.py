@@ -14,7 +14,7 @@ from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import PassError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.corpus import Program, scheduled_programs, script_programs
+from stepwell.tools.testing.corpus import CorpusProgram, programs_of_schedules, script_programs
 from stepwell.transforms.pipelines import lower, lower_launches, run_pipeline, spec
 from stepwell.transforms.pipelines.checks import check_module, no_blocks, only_upstream
 from stepwell.transforms.pipelines.landings import BLOCKS, CUDA, GRAPHS, LLVM, LOOPS, TIR, Landing
@@ -31,7 +31,7 @@ tir.func @main("A" %A: memref<8xf16>, "B" %B: memref<8xf16>) {
   }
 }"""
 
-PROGRAMS = [*script_programs()[::3], *scheduled_programs("out")[::9]]
+PROGRAMS = [*script_programs()[::3], *programs_of_schedules("out")[::9]]
 
 
 def test_the_way_down_leaves_its_input_as_it_is() -> None:
@@ -211,7 +211,7 @@ def test_each_pass_is_verified_when_asked_for(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.right], ids=lambda p: p.name)
-def test_every_tir_pass_preserves_what_programs_compute(program: Program) -> None:
+def test_every_tir_pass_preserves_what_programs_compute(program: CorpusProgram) -> None:
     module = parse_tvmscript(program.text, filename=program.name)
     entry = next(iter(module))
     for step in passes_of([BLOCKS, LOOPS]):

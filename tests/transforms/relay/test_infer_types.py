@@ -30,8 +30,8 @@ def test_what_is_computed_of_a_refined_parameter_has_its_sizes() -> None:
     last = list(func.body.block.ops)[2]
     refine_parameters(func, {"x": tensor_type((3, 4), "float32")})
     module.verify()
-    assert [shape_of(value) for value in func.returned] == [(4, 6), ("m",)]
-    assert func.returned[1] is last.results[0]
+    assert [shape_of(value) for value in func.return_values] == [(4, 6), ("m",)]
+    assert func.return_values[1] is last.results[0]
     first, _ = interpret(module, "main", [np.zeros((3, 4), "float32"), np.zeros(2, "float32")])
     assert first.shape == (4, 6)
 

@@ -9,7 +9,7 @@ from stepwell import apply_passes, build
 from stepwell.dialects.te import ComputeOp
 from stepwell.expressions.expr import PrimExpr
 from stepwell.frontends import te
-from stepwell.tools.testing.te import CASES, Case
+from stepwell.tools.testing.te import CASES, TensorCase
 from stepwell.transforms.pipelines import run_pipeline
 from stepwell.transforms.te.inline import TeInlinePass
 from stepwell.transforms.te.to_tir import ConvertTeToTirPass
@@ -23,11 +23,11 @@ MULTIPLE = [
 
 
 @pytest.mark.parametrize("case", MULTIPLE, ids=lambda case: case.name)
-def test_what_is_computed_stays(case: Case) -> None:
+def test_what_is_computed_stays(case: TensorCase) -> None:
     mod = run_pipeline(te.create_te_func(case.build(te), case.index_dtype), [TeInlinePass()])
     mod.verify()
     inputs = case.inputs(te)
-    expected = case.expected(inputs)
+    expected = case.reference_outputs(inputs)
     outputs = [np.zeros(each.shape, each.dtype) for each in expected]
     build(run_pipeline(mod, [ConvertTeToTirPass()]))["main"](*case.arguments(inputs, outputs))
     assert not any(case.differs(got, wanted) for got, wanted in zip(outputs, expected, strict=True))

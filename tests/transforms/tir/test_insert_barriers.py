@@ -13,7 +13,7 @@ from stepwell import apply_passes
 from stepwell.analysis.threads.axes import is_thread_loop
 from stepwell.analysis.threads.barriers import is_barrier, is_barrier_of_warp
 from stepwell.dialects.tir import ForOp
-from stepwell.dialects.tir.tree import is_expression
+from stepwell.dialects.tir.tree import is_expression_op
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 THREADS, WARP, ROUNDS = 64, 32, 3
@@ -123,7 +123,7 @@ def expected(copies: Sequence[Copy]) -> list[str]:
 def inserted(copies: Sequence[Copy]) -> list[str]:
     module = apply_passes(parse_tvmscript(program(copies)), PASSES)
     (loop,) = (op for op in module.op.walk() if isinstance(op, ForOp) and not is_thread_loop(op))
-    return [_name(op) for op in loop.body.block.ops if not is_expression(op) or is_barrier(op)]
+    return [_name(op) for op in loop.body.block.ops if not is_expression_op(op) or is_barrier(op)]
 
 
 def _name(op: Operation) -> str:

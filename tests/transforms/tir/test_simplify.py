@@ -26,7 +26,7 @@ from stepwell.dialects.tir import (
     buffer_type,
 )
 from stepwell.dialects.tir.tree import is_tree_form, treeify
-from stepwell.tools.testing.corpus import Program, script_programs
+from stepwell.tools.testing.corpus import CorpusProgram, script_programs
 from stepwell.transforms.tir.simplify import TirSimplifyPass
 
 SIZE = 16
@@ -145,7 +145,7 @@ CORPUS = script_programs()
 
 @pytest.mark.skipif(not CORPUS, reason="the corpus is not there")
 @pytest.mark.parametrize("program", CORPUS, ids=lambda p: p.name)
-def test_a_program_of_the_corpus_computes_what_is_recorded(program: Program) -> None:
+def test_a_program_of_the_corpus_computes_what_is_recorded(program: CorpusProgram) -> None:
     module = parse_tvmscript(program.text, filename=program.name)
     simple = simplified(module, unit_loops=True)
     assert is_tree_form(simple.op)

@@ -10,7 +10,7 @@ from xdsl.printer import Printer
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.corpus import scheduled_programs, script_programs
+from stepwell.tools.testing.corpus import programs_of_schedules, script_programs
 from stepwell.transforms.pipelines import Options, lower, run_pipeline
 from stepwell.transforms.pipelines.landings import UPSTREAM
 
@@ -43,7 +43,7 @@ def _objections(iree_opt: Path, texts: dict[str, str]) -> dict[str, str]:
 
 
 def test_iree_reads_every_lowered_program_of_the_corpus(iree_opt: Path) -> None:
-    programs = [*script_programs(), *scheduled_programs("in"), *scheduled_programs("out")]
+    programs = [*script_programs(), *programs_of_schedules("in"), *programs_of_schedules("out")]
     texts = {p.text: p.name for p in programs}
     lowered = {name: str(lower(parse_tvmscript(text, filename=name))) for text, name in texts.items()}
     assert len(lowered) > 150

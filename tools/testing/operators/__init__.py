@@ -11,7 +11,7 @@ from ....operators import OPERATORS
 from .programs import program_of
 from .sampling import Sample
 
-__all__ = ["SAMPLES", "Sample", "missing", "program_of"]
+__all__ = ["SAMPLES", "Sample", "operators_without_samples", "program_of"]
 
 _MODULES = [import_module(f".{each.name}", __name__) for each in iter_modules(__path__)]
 
@@ -21,6 +21,6 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
 """A strategy for the operands and attributes of each operator."""
 
 
-def missing() -> set[str]:
+def operators_without_samples() -> set[str]:
     """The operators without a strategy."""
     return set(OPERATORS) - set(SAMPLES)

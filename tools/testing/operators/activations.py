@@ -5,11 +5,23 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from .sampling import ALL, FLOATS, NUMBERS, SHAPES, Draw, Sample, any_axis, infinities, moved, numbers, of_one
+from .sampling import (
+    ALL,
+    FLOATS,
+    NUMBERS,
+    SHAPES,
+    Draw,
+    Sample,
+    any_axis,
+    infinities,
+    numbers,
+    tensor_samples,
+    unary_samples,
+)
 
 
 @st.composite
-def activated(draw: Draw, **attributes: st.SearchStrategy[object]) -> Sample:
+def activation_samples(draw: Draw, **attributes: st.SearchStrategy[object]) -> Sample:
     """A tensor of floats of any shape, large, infinite and NaN among them. attributes: strategies by name."""
     bound = draw(st.sampled_from((0.5, 8, 100)))
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(FLOATS)), -bound, bound)
@@ -36,13 +48,13 @@ def slopes(draw: Draw) -> Sample:
 POSITIVE = st.sampled_from((0.25, 1.0, 1.5))
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    "nn.relu": of_one(NUMBERS),
-    "nn.leaky_relu": activated(alpha=st.sampled_from((0.0, 0.125, 0.5))),
+    "nn.relu": unary_samples(NUMBERS),
+    "nn.leaky_relu": activation_samples(alpha=st.sampled_from((0.0, 0.125, 0.5))),
     "nn.prelu": slopes(),
-    **dict.fromkeys(("nn.elu", "nn.celu"), activated(alpha=POSITIVE)),
-    "nn.selu": st.one_of(activated(), activated(alpha=POSITIVE, gamma=POSITIVE)),
-    **dict.fromkeys(("nn.softplus", "nn.silu", "nn.mish", "nn.hard_swish"), activated()),
-    "nn.gelu": activated(approximate=st.sampled_from(("none", "tanh"))).map(_not_steep),
-    "nn.hard_sigmoid": st.one_of(activated(), activated(alpha=POSITIVE, beta=POSITIVE)),
-    "nn.dropout": moved(lambda draw, data: {"rate": draw(st.sampled_from((0.0, 0.5, 1.0)))}, dtypes=ALL),
+    **dict.fromkeys(("nn.elu", "nn.celu"), activation_samples(alpha=POSITIVE)),
+    "nn.selu": st.one_of(activation_samples(), activation_samples(alpha=POSITIVE, gamma=POSITIVE)),
+    **dict.fromkeys(("nn.softplus", "nn.silu", "nn.mish", "nn.hard_swish"), activation_samples()),
+    "nn.gelu": activation_samples(approximate=st.sampled_from(("none", "tanh"))).map(_not_steep),
+    "nn.hard_sigmoid": st.one_of(activation_samples(), activation_samples(alpha=POSITIVE, beta=POSITIVE)),
+    "nn.dropout": tensor_samples(lambda draw, data: {"rate": draw(st.sampled_from((0.0, 0.5, 1.0)))}, dtypes=ALL),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from .sampling import Draw, Sample, any_layout, any_padding, arranged, numbers
+from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers
 
 
 @st.composite
@@ -29,7 +29,7 @@ def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
         attributes["output_padding"] = draw(st.integers(0, 2))
     if draw(st.booleans()):
         attributes |= {"channels": groups * outer, "kernel_size": sizes}
-    return Sample([arranged(data, f"NC{image}", layout), arranged(weight, f"OI{image}", kernel)], attributes)
+    return Sample([change_layout(data, f"NC{image}", layout), change_layout(weight, f"OI{image}", kernel)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from .sampling import ALL, FLOATS, NUMBERS, SHAPES, SIGNED, Draw, Sample, infinities, moved, numbers
+from .sampling import ALL, FLOATS, NUMBERS, SHAPES, SIGNED, Draw, Sample, infinities, numbers, tensor_samples
 
 
 def _value(draw: Draw, dtype: str) -> Any:
@@ -52,10 +52,10 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
         ("zeros", "ones"),
         st.builds(lambda shape, dtype: Sample([], {"shape": shape, "dtype": dtype}), SHAPES, st.sampled_from(ALL)),
     ),
-    "full_like": moved(lambda draw, data: {"fill_value": _value(draw, data.dtype.name)}),
-    **dict.fromkeys(("zeros_like", "ones_like"), moved(lambda draw, data: {})),
+    "full_like": tensor_samples(lambda draw, data: {"fill_value": _value(draw, data.dtype.name)}),
+    **dict.fromkeys(("zeros_like", "ones_like"), tensor_samples(lambda draw, data: {})),
     "arange": ranges(),
     "eye": diagonals(),
     "trilu": triangles(),
-    "nn.batch_flatten": moved(lambda draw, data: {}, rank=1, dtypes=NUMBERS),
+    "nn.batch_flatten": tensor_samples(lambda draw, data: {}, rank=1, dtypes=NUMBERS),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from .sampling import FLOATS, Draw, Sample, any_layout, arranged, numbers
+from .sampling import FLOATS, Draw, Sample, any_layout, change_layout, numbers
 
 
 @st.composite
@@ -19,7 +19,7 @@ def grid_samples(draw: Draw) -> Sample:
     attributes = {"layout": layout, "padding_mode": draw(st.sampled_from(("zeros", "border", "reflection")))}
     attributes["method"] = draw(st.sampled_from(("nearest", "bilinear", "bicubic")[: 3 if rank == 2 else 2]))
     attributes["align_corners"] = draw(st.booleans())
-    return Sample([arranged(data, f"NC{image}", layout), grid], attributes)
+    return Sample([change_layout(data, f"NC{image}", layout), grid], attributes)
 
 
 @st.composite

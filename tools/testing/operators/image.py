@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .sampling import ALL, FLOATS, Draw, Sample, any_layout, arranged, numbers
+from .sampling import ALL, FLOATS, Draw, Sample, any_layout, change_layout, numbers
 
 MODES = (
     "half_pixel",
@@ -42,7 +42,7 @@ def resizes(draw: Draw, rank: int) -> Sample:
     elif draw(st.booleans()):
         scale = st.sampled_from((0.5, 0.75, 1.0, 1.25, 2.0, 2.75))
         attributes["scales"] = draw(st.lists(scale, min_size=rank, max_size=rank))
-    return Sample([arranged(data, f"NC{image}", layout)], attributes)
+    return Sample([change_layout(data, f"NC{image}", layout)], attributes)
 
 
 @st.composite
@@ -62,7 +62,7 @@ def upsamplings(draw: Draw, rank: int) -> Sample:
         attributes["coordinate_transformation_mode"] = draw(
             st.sampled_from(("half_pixel", "align_corners", "asymmetric"))
         )
-    return Sample([arranged(data, f"NC{image}", layout)], attributes)
+    return Sample([change_layout(data, f"NC{image}", layout)], attributes)
 
 
 @st.composite
@@ -74,7 +74,7 @@ def blocks(draw: Draw, deep: bool) -> Sample:
     attributes = {"block_size": size, "layout": layout}
     if deep:
         attributes["mode"] = draw(st.sampled_from(("DCR", "CRD")))
-    return Sample([arranged(numbers(draw, shape, draw(st.sampled_from(ALL))), "NCHW", layout)], attributes)
+    return Sample([change_layout(numbers(draw, shape, draw(st.sampled_from(ALL))), "NCHW", layout)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

@@ -23,14 +23,14 @@ def _part(draw: Draw, shape: Sequence[int], axis: int, longest: int) -> list[int
 
 
 @st.composite
-def gathered(draw: Draw) -> Sample:
+def gather_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(ALL)))
     axis = any_axis(draw, data.ndim)
     return Sample([data, _indices(draw, _part(draw, data.shape, axis, 9))], {"axis": axis})
 
 
 @st.composite
-def gathered_nd(draw: Draw) -> Sample:
+def gather_nd_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
     batch = draw(st.integers(0, data.ndim))
     count = draw(st.integers(0, data.ndim - batch))
@@ -44,7 +44,7 @@ def _mode(draw: Draw, *more: str) -> tuple[str, str]:
 
 
 @st.composite
-def scattered(draw: Draw) -> Sample:
+def scatter_samples(draw: Draw) -> Sample:
     mode, dtype = _mode(draw, "mean")
     bound = 1 if mode == "mul" else 8
     data = numbers(draw, draw(SHAPES.filter(bool)), dtype, -bound, bound)
@@ -56,7 +56,7 @@ def scattered(draw: Draw) -> Sample:
 
 
 @st.composite
-def scattered_nd(draw: Draw) -> Sample:
+def scatter_nd_samples(draw: Draw) -> Sample:
     mode, dtype = _mode(draw)
     bound = 1 if mode == "mul" else 8
     data = numbers(draw, draw(SHAPES), dtype, -bound, bound)
@@ -67,7 +67,7 @@ def scattered_nd(draw: Draw) -> Sample:
 
 
 @st.composite
-def reversed_sequences(draw: Draw) -> Sample:
+def reverse_sequence_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(ALL)))
     along, batch = draw(st.permutations(range(data.ndim)))[:2]
     lengths = _indices(draw, (data.shape[batch],))
@@ -75,7 +75,7 @@ def reversed_sequences(draw: Draw) -> Sample:
 
 
 @st.composite
-def masked(draw: Draw) -> Sample:
+def sequence_mask_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(NUMBERS)))
     axis = draw(st.integers(0, 1))
     return Sample(
@@ -84,10 +84,10 @@ def masked(draw: Draw) -> Sample:
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    "gather": gathered(),
-    "gather_nd": gathered_nd(),
-    "reverse_sequence": reversed_sequences(),
-    "sequence_mask": masked(),
-    "scatter_elements": scattered(),
-    "scatter_nd": scattered_nd(),
+    "gather": gather_samples(),
+    "gather_nd": gather_nd_samples(),
+    "reverse_sequence": reverse_sequence_samples(),
+    "sequence_mask": sequence_mask_samples(),
+    "scatter_elements": scatter_samples(),
+    "scatter_nd": scatter_nd_samples(),
 }

@@ -6,7 +6,20 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, SIGNED, SMALL, Draw, Sample, numbers, of_one, of_two
+from .sampling import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    NUMBERS,
+    SHAPES,
+    SIGNED,
+    SMALL,
+    Draw,
+    Sample,
+    binary_samples,
+    numbers,
+    unary_samples,
+)
 
 
 @st.composite
@@ -58,15 +71,15 @@ _FUNCTIONS = """
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    **{name: of_one(_TYPES.get(name, FLOATS), *_WITHIN.get(name, (-8, 8))) for name in _FUNCTIONS},
+    **{name: unary_samples(_TYPES.get(name, FLOATS), *_WITHIN.get(name, (-8, 8))) for name in _FUNCTIONS},
     "cast": casts(),
     "clip": clips(),
     "reinterpret": bits(),
-    **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum"), of_two()),
-    **dict.fromkeys(("divide", "floor_divide", "mod", "floor_mod"), of_two(nonzero=True)),
-    "power": of_two(FLOATS, (0.25, 4), (-2, 2)),
-    **dict.fromkeys(("left_shift", "right_shift"), of_two(INTEGERS, right=(0, 7))),
-    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), of_two(INTEGERS)),
-    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), of_two(("bool",))),
-    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), of_two()),
+    **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum"), binary_samples()),
+    **dict.fromkeys(("divide", "floor_divide", "mod", "floor_mod"), binary_samples(nonzero=True)),
+    "power": binary_samples(FLOATS, (0.25, 4), (-2, 2)),
+    **dict.fromkeys(("left_shift", "right_shift"), binary_samples(INTEGERS, right=(0, 7))),
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), binary_samples(INTEGERS)),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor"), binary_samples(("bool",))),
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), binary_samples()),
 }

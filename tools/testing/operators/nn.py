@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, moved_floats, numbers
+from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, float_samples, numbers
 
 
 @st.composite
@@ -45,6 +45,6 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "nn.batch_matmul": products(1),
     "nn.bias_add": biases(),
     **dict.fromkeys(
-        ("nn.softmax", "nn.log_softmax"), moved_floats(lambda draw, data: {"axis": any_axis(draw, data.ndim)}, rank=1)
+        ("nn.softmax", "nn.log_softmax"), float_samples(lambda draw, data: {"axis": any_axis(draw, data.ndim)}, rank=1)
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .sampling import EXTENTS, FLOATS, SHAPES, Array, Draw, Sample, any_axis, moved_floats, numbers
+from .sampling import EXTENTS, FLOATS, SHAPES, Array, Draw, Sample, any_axis, float_samples, numbers
 
 EPSILONS = st.sampled_from((1e-5, 1e-3, 0.25))
 
@@ -96,6 +96,6 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "nn.instance_norm": instances(),
     "nn.group_norm": groups(),
     "nn.rms_norm": roots(),
-    "nn.l2_normalize": moved_floats(_norm),
-    "nn.lrn": moved_floats(_neighbours, rank=1),
+    "nn.l2_normalize": float_samples(_norm),
+    "nn.lrn": float_samples(_neighbours, rank=1),
 }

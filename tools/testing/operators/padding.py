@@ -22,7 +22,7 @@ def _widths(draw: Draw, data: Array, repeats: bool, least: int = 0) -> list[tupl
 
 
 @st.composite
-def paddings(draw: Draw) -> Sample:
+def padding_pairs(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
     if draw(st.booleans()):
         data = infinities(draw, data)
@@ -39,4 +39,4 @@ def mirrors(draw: Draw) -> Sample:
     return Sample([data], {"pad_width": widths, "mode": draw(st.sampled_from(("SYMMETRIC", "REFLECT")))})
 
 
-SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"nn.pad": paddings(), "nn.mirror_pad": mirrors()}
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"nn.pad": padding_pairs(), "nn.mirror_pad": mirrors()}

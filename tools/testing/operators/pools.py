@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from .sampling import FLOATS, Draw, Sample, any_layout, any_padding, arranged, infinities, numbers
+from .sampling import FLOATS, Draw, Sample, any_layout, any_padding, change_layout, infinities, numbers
 
 
 @st.composite
@@ -34,7 +34,7 @@ def pools(draw: Draw, rank: int, mean: bool) -> Sample:
         attributes["count_include_pad"] = draw(st.booleans())
     elif draw(st.booleans()):
         data = infinities(draw, data)
-    return Sample([arranged(data, f"NC{image}", layout)], attributes)
+    return Sample([change_layout(data, f"NC{image}", layout)], attributes)
 
 
 @st.composite
@@ -46,7 +46,7 @@ def adaptive_pools(draw: Draw, rank: int) -> Sample:
     data = numbers(draw, (draw(st.integers(0, 2)), draw(st.integers(1, 2)), *extents), dtype)
     several = st.lists(st.integers(1, 8), min_size=rank, max_size=rank)
     attributes = {"output_size": draw(st.one_of(st.none(), st.integers(1, 8), several)), "layout": layout}
-    return Sample([arranged(data, f"NC{image}", layout)], attributes)
+    return Sample([change_layout(data, f"NC{image}", layout)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {

@@ -18,7 +18,7 @@ def _parameters(draw: Draw, data: Array, axis: int, dtype: str, zero: str) -> li
 
 
 @st.composite
-def quantized(draw: Draw) -> Sample:
+def quantize_samples(draw: Draw) -> Sample:
     dtype, out = draw(st.sampled_from(FLOATS)), draw(st.sampled_from(INTEGERS))
     data = numbers(draw, draw(SHAPES), dtype, -200, 200)
     if draw(st.booleans()):
@@ -31,7 +31,7 @@ def quantized(draw: Draw) -> Sample:
 
 
 @st.composite
-def dequantized(draw: Draw) -> Sample:
+def dequantize_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -(2**31), 2**31)
     axis = any_axis(draw, data.ndim) if data.ndim else -1
     zero = draw(st.sampled_from(("int32", data.dtype.name)))
@@ -39,4 +39,7 @@ def dequantized(draw: Draw) -> Sample:
     return Sample([data, *_parameters(draw, data, axis, "float32", zero)], attributes)
 
 
-SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"qnn.quantize": quantized(), "qnn.dequantize": dequantized()}
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "qnn.quantize": quantize_samples(),
+    "qnn.dequantize": dequantize_samples(),
+}

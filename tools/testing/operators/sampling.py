@@ -51,13 +51,13 @@ def numbers(draw: Draw, shape: Sequence[int], dtype: str, low: float = -8, high:
 
 
 @st.composite
-def of_one(draw: Draw, dtypes: Sequence[str] = FLOATS, low: float = -8, high: float = 8) -> Sample:
+def unary_samples(draw: Draw, dtypes: Sequence[str] = FLOATS, low: float = -8, high: float = 8) -> Sample:
     """A tensor of any shape."""
     return Sample([numbers(draw, draw(SHAPES), draw(st.sampled_from(dtypes)), low, high)])
 
 
 @st.composite
-def of_two(
+def binary_samples(
     draw: Draw,
     dtypes: Sequence[str] = NUMBERS,
     left: tuple[float, float] = (-8, 8),
@@ -101,7 +101,7 @@ def along_axes(
 
 
 @st.composite
-def moved(
+def tensor_samples(
     draw: Draw,
     said: Callable[[Draw, Array], dict[str, Any]],
     shapes: st.SearchStrategy[tuple[int, ...]] = SHAPES,
@@ -117,16 +117,16 @@ def any_axis(draw: Draw, rank: int) -> int:
     return draw(st.integers(-rank, rank - 1))
 
 
-def moved_floats(said: Callable[[Draw, Array], dict[str, Any]], rank: int = 0) -> st.SearchStrategy[Sample]:
+def float_samples(said: Callable[[Draw, Array], dict[str, Any]], rank: int = 0) -> st.SearchStrategy[Sample]:
     """A nonempty tensor of floats, and the attributes that `said` chooses for it."""
-    return moved(said, FILLED, rank, FLOATS)
+    return tensor_samples(said, FILLED, rank, FLOATS)
 
 
 def any_layout(draw: Draw, letters: str) -> str:
     return "".join(draw(st.permutations(letters)))
 
 
-def arranged(array: Array, usual: str, layout: str) -> Array:
+def change_layout(array: Array, usual: str, layout: str) -> Array:
     """Permutes the axes of an array from the layout `usual` to `layout`."""
     return np.ascontiguousarray(array.transpose([usual.index(letter) for letter in layout]))
 

@@ -9,7 +9,7 @@ from .sampling import ALL, NUMBERS, SHAPES, Draw, Sample, any_axis, numbers
 
 
 @st.composite
-def cumulative(draw: Draw, bound: float) -> Sample:
+def cumulative_samples(draw: Draw, bound: float) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)), -bound, bound)
     dtype = draw(st.sampled_from(NUMBERS if data.dtype.kind == "b" else ("", "float64", "int32", "uint8")))
     if data.dtype.kind == "f" and dtype.startswith("uint"):
@@ -22,4 +22,4 @@ def cumulative(draw: Draw, bound: float) -> Sample:
     return Sample([data], attributes | {"dtype": dtype})
 
 
-SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"cumsum": cumulative(8), "cumprod": cumulative(2)}
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"cumsum": cumulative_samples(8), "cumprod": cumulative_samples(2)}

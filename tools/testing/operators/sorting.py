@@ -13,7 +13,7 @@ PLACES = st.sampled_from((*SIGNED, "float32"))
 
 
 @st.composite
-def unordered(draw: Draw, *more: str) -> Sample:
+def sort_samples(draw: Draw, *more: str) -> Sample:
     """A tensor with equal elements, infinities and NaN, and the attributes of a sort. more: names of other
     attributes."""
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)), -2, 2)
@@ -43,8 +43,8 @@ def searches(draw: Draw) -> Sample:
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    "sort": unordered(),
-    "argsort": unordered("dtype"),
-    "topk": unordered("k", "ret_type", "dtype"),
+    "sort": sort_samples(),
+    "argsort": sort_samples("dtype"),
+    "topk": sort_samples("k", "ret_type", "dtype"),
     "searchsorted": searches(),
 }

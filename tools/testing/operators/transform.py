@@ -19,9 +19,9 @@ from .sampling import (
     Draw,
     Sample,
     any_axis,
-    moved,
+    binary_samples,
     numbers,
-    of_two,
+    tensor_samples,
 )
 
 
@@ -65,7 +65,7 @@ def _broadcast_shape(draw: Draw, data: Array) -> dict[str, Any]:
 
 
 @st.composite
-def several(draw: Draw, stacked: bool) -> Sample:
+def concatenation_samples(draw: Draw, stacked: bool) -> Sample:
     """Tensors of one type, with equal shapes except along the axis of their concatenation."""
     shape, dtype = draw(SHAPES.filter(lambda shape: stacked or bool(shape))), draw(st.sampled_from(ALL))
     axis = any_axis(draw, len(shape) + stacked)
@@ -80,13 +80,13 @@ def several(draw: Draw, stacked: bool) -> Sample:
 @st.composite
 def choices(draw: Draw) -> Sample:
     """A condition and two tensors with broadcastable shapes."""
-    pair, whole = draw(of_two(ALL)), draw(st.booleans())
+    pair, whole = draw(binary_samples(ALL)), draw(st.booleans())
     shape = np.broadcast_shapes(*(each.shape for each in pair.operands)) if whole else ()
     return Sample([numbers(draw, shape, "bool"), *pair.operands])
 
 
 @st.composite
-def taken(draw: Draw) -> Sample:
+def take_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
     axis = draw(st.one_of(st.none(), st.integers(-data.ndim, data.ndim - 1))) if data.ndim else None
     mode = draw(st.sampled_from(("clip", "wrap", "fast")))
@@ -101,7 +101,7 @@ def taken(draw: Draw) -> Sample:
 
 
 @st.composite
-def hot(draw: Draw) -> Sample:
+def one_hot_samples(draw: Draw) -> Sample:
     indices = numbers(draw, draw(SHAPES), draw(st.sampled_from(INTEGERS)), -2, 8)
     attributes = {
         "on_value": draw(st.integers(1, 3)),
@@ -116,25 +116,29 @@ def hot(draw: Draw) -> Sample:
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
-    "reshape": moved(_newshape),
-    "squeeze": moved(
+    "reshape": tensor_samples(_newshape),
+    "squeeze": tensor_samples(
         lambda draw, data: {
             "axis": draw(st.sampled_from((None, tuple(d for d, n in enumerate(data.shape) if n == 1)[:1])))
         }
     ),
-    "expand_dims": moved(
+    "expand_dims": tensor_samples(
         lambda draw, data: {"axis": any_axis(draw, data.ndim + 1), "num_newaxis": draw(st.integers(0, 2))}
     ),
-    "broadcast_to": moved(_broadcast_shape),
-    "transpose": moved(lambda draw, data: {"axes": draw(st.one_of(st.none(), st.permutations(range(data.ndim))))}),
-    "reverse": moved(lambda draw, data: {"axis": any_axis(draw, data.ndim)}, rank=1),
-    "repeat": moved(lambda draw, data: {"repeats": draw(st.integers(1, 3)), "axis": any_axis(draw, data.ndim)}, rank=1),
-    "tile": moved(lambda draw, data: {"reps": draw(st.lists(st.integers(1, 3), max_size=4))}),
-    "strided_slice": moved(_slice, rank=1),
-    "split": moved(_sections, FILLED, rank=1),
-    "concatenate": several(stacked=False),
-    "stack": several(stacked=True),
+    "broadcast_to": tensor_samples(_broadcast_shape),
+    "transpose": tensor_samples(
+        lambda draw, data: {"axes": draw(st.one_of(st.none(), st.permutations(range(data.ndim))))}
+    ),
+    "reverse": tensor_samples(lambda draw, data: {"axis": any_axis(draw, data.ndim)}, rank=1),
+    "repeat": tensor_samples(
+        lambda draw, data: {"repeats": draw(st.integers(1, 3)), "axis": any_axis(draw, data.ndim)}, rank=1
+    ),
+    "tile": tensor_samples(lambda draw, data: {"reps": draw(st.lists(st.integers(1, 3), max_size=4))}),
+    "strided_slice": tensor_samples(_slice, rank=1),
+    "split": tensor_samples(_sections, FILLED, rank=1),
+    "concatenate": concatenation_samples(stacked=False),
+    "stack": concatenation_samples(stacked=True),
     "where": choices(),
-    "take": taken(),
-    "one_hot": hot(),
+    "take": take_samples(),
+    "one_hot": one_hot_samples(),
 }

@@ -5,10 +5,10 @@ only numpy, so that the Python of another compiler can import it too.
 """
 
 from . import elementwise, indexing, naming, operators, reductions, shapes, tensors
-from .case import Case
+from .case import TensorCase
 
 TOPICS = (elementwise, reductions, indexing, operators, shapes, naming, tensors)
 
-CASES: tuple[Case, ...] = tuple(case for topic in TOPICS for case in topic.TABLE.cases)
+CASES: tuple[TensorCase, ...] = tuple(case for topic in TOPICS for case in topic.TABLE.cases)
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "TensorCase"]

@@ -12,7 +12,7 @@ Array: TypeAlias = npt.NDArray[Any]
 Build: TypeAlias = Callable[[Any], list[Any]]
 
 
-class Sized:
+class FixedSizes:
     """A view of a namespace in which `var` and `size_var` return the numbers of `sizes`."""
 
     def __init__(self, te: Any, sizes: Mapping[str, float]) -> None:
@@ -26,7 +26,7 @@ class Sized:
 
 
 @dataclass(frozen=True)
-class Case:
+class TensorCase:
     """Tensors built with the functions of a namespace `te`, TVM's or Stepwell's, and their numpy reference."""
 
     name: str
@@ -55,14 +55,14 @@ class Case:
     tvm_fails: str = ""
     """The reason why the function built by TVM 0.27, though correct, cannot be compiled or called."""
 
-    def sized(self, te: Any) -> list[Any]:
+    def arguments_of_sizes(self, te: Any) -> list[Any]:
         """The arguments with numbers for symbols, symbolic arguments included."""
-        return self.build(Sized(te, self.sizes))
+        return self.build(FixedSizes(te, self.sizes))
 
     def inputs(self, te: Any, seed: int = 0) -> list[Any]:
         """Random inputs, in order: arrays, and numbers for symbols."""
         choose = np.random.default_rng(seed)
-        tensors = self.sized(te)
+        tensors = self.arguments_of_sizes(te)
         outputs = {position % len(tensors) for position in self.outputs}
         return [self._value(tensor, choose) for position, tensor in enumerate(tensors) if position not in outputs]
 
@@ -70,9 +70,9 @@ class Case:
         if isinstance(tensor, int | float):
             return tensor
         shape = tuple(int(size) for size in tensor.shape)
-        return draw(shape, str(tensor.dtype), self.ranges.get(str(tensor.name)), choose)
+        return random_values(shape, str(tensor.dtype), self.ranges.get(str(tensor.name)), choose)
 
-    def expected(self, inputs: Sequence[Any]) -> list[Array]:
+    def reference_outputs(self, inputs: Sequence[Any]) -> list[Array]:
         """The reference outputs for inputs, in order."""
         with np.errstate(all="ignore"):
             outputs = self.reference(*inputs)
@@ -100,7 +100,9 @@ class Case:
         return not np.allclose(got.astype(np.float64), expected.astype(np.float64), self.rtol, atol, equal_nan=True)
 
 
-def draw(shape: tuple[int, ...], dtype: str, bounds: tuple[float, float] | None, choose: np.random.Generator) -> Array:
+def random_values(
+    shape: tuple[int, ...], dtype: str, bounds: tuple[float, float] | None, choose: np.random.Generator
+) -> Array:
     """Random values between bounds; without bounds small numbers with few digits, whose sums and products are exact in
     any order.
     """
@@ -118,11 +120,11 @@ class Table:
     """Cases in source order."""
 
     def __init__(self) -> None:
-        self.cases: list[Case] = []
+        self.cases: list[TensorCase] = []
 
     def add(self, name: str, build: Build, reference: Callable[..., Array | Sequence[Array]], **rest: Any) -> None:
         """Adds a case. rest: its other fields."""
-        self.cases.append(Case(name, build, reference, **rest))
+        self.cases.append(TensorCase(name, build, reference, **rest))
 
     def case(self, reference: Callable[..., Array | Sequence[Array]], **rest: Any) -> Callable[[Build], Build]:
         """Registers a case with the decorated function as its builder and namesake."""

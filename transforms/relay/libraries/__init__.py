@@ -3,13 +3,13 @@
 from ..kernels import kernel_of
 from .library import Library, LibraryPattern, libraries_of, library_of, library_symbols, lower_function
 from .matching import Match, find_matches
-from .patterns import Pattern, is_constant, is_op, is_var, wildcard
+from .patterns import GraphPattern, is_constant, is_op, is_var, wildcard
 
 __all__ = [
+    "GraphPattern",
     "Library",
     "LibraryPattern",
     "Match",
-    "Pattern",
     "find_matches",
     "is_constant",
     "is_op",

@@ -9,17 +9,17 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DictionaryAttr
 
-from ....core.diagnostics import did_you_mean, where
+from ....core.diagnostics import did_you_mean, location_prefix
 from ....core.errors import OptionError, PluginError
 from ....core.plugins import library_entry, library_names, load_entry
 from ....core.target import Target
 from ....dialects import te, tir
-from ....dialects.attributes import HOST
+from ....dialects.attributes import HOST_FUNCTION
 from ....dialects.tir.annotations import annotation_value
 from ....module import Module
 from ....operators.relay import FuncOp, OperatorOp
 from ..kernels import sizes_of_kernel
-from .patterns import Pattern
+from .patterns import GraphPattern
 
 Check: TypeAlias = Callable[[Sequence[OperatorOp]], bool]
 
@@ -31,7 +31,7 @@ class LibraryPattern:
     check: a condition on the matching operators, the last of which computes the result.
     """
 
-    pattern: Pattern
+    pattern: GraphPattern
     check: Check = lambda ops: True
 
 
@@ -80,18 +80,18 @@ def lower_function(func: FuncOp) -> te.FuncOp | tir.FuncOp:
     assert func.compiler is not None
     library = library_of(func.compiler.data)
     lowered = library.lower(func)
-    what = f"{where(func)}library {library.name} makes of {func.sym_name.data}"
+    what = f"{location_prefix(func)}library {library.name} makes of {func.sym_name.data}"
     if not isinstance(lowered, te.FuncOp | tir.FuncOp):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PluginError(f"{what} {lowered!r}, expected a te.func or tir.func")
     if lowered.sym_name != func.sym_name:
         raise PluginError(f"{what} a function called {lowered.sym_name.data}")
-    expected = len(sizes_of_kernel(func)) + len(func.params) + len(func.returned)
+    expected = len(sizes_of_kernel(func)) + len(func.params) + len(func.return_values)
     if len(lowered.params) != expected:
         raise PluginError(f"{what} a function of {len(lowered.params)} parameters, expected {expected}")
     lowered.location = func.location
     if library.kind != "llvm":
         attributes = lowered.func_attrs.data if lowered.func_attrs is not None else {}
-        lowered.func_attrs = DictionaryAttr({**attributes, HOST: annotation_value(True)})
+        lowered.func_attrs = DictionaryAttr({**attributes, HOST_FUNCTION: annotation_value(True)})
     return lowered
 
 

@@ -9,7 +9,7 @@ from xdsl.ir import Block
 
 from ....operators.relay import OperatorOp
 from .library import Library
-from .patterns import Pattern, operators_in
+from .patterns import GraphPattern, operators_in
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,9 @@ def find_matches(block: Block, libraries: Sequence[Library]) -> list[Match]:
     return sorted(matches, key=lambda match: order[match.ops[-1]])
 
 
-def _groups(root: OperatorOp, pattern: Pattern, order: Mapping[OperatorOp, int]) -> Iterator[tuple[OperatorOp, ...]]:
+def _groups(
+    root: OperatorOp, pattern: GraphPattern, order: Mapping[OperatorOp, int]
+) -> Iterator[tuple[OperatorOp, ...]]:
     """The groups of operators that compute results of `root`, match a pattern and can be outlined."""
     for result in root.outputs:
         for match in pattern.matches(result):

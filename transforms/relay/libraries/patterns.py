@@ -19,7 +19,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from ....operators import operator_of
 from ....operators.relay import ConstantOp, OperatorOp, Size, dtype_of_tensor, shape_of
 
-Found = Mapping["Pattern", SSAValue]
+Bindings = Mapping["GraphPattern", SSAValue]
 """The tensors that patterns match: { pattern -> tensor }."""
 
 _COMMUTATIVE = ("add", "multiply")
@@ -27,10 +27,10 @@ _COMMUTATIVE = ("add", "multiply")
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class GraphPattern:
     """A predicate on tensors of a graph. All occurrences of one pattern object match the same tensor."""
 
-    def matches(self, value: SSAValue, found: Found | None = None) -> Iterator[Found]:
+    def matches(self, value: SSAValue, found: Bindings | None = None) -> Iterator[Bindings]:
         """The ways in which a tensor matches, as extensions of `found`, in the written order of alternatives."""
         found = {} if found is None else found
         if self in found:
@@ -40,67 +40,67 @@ class Pattern:
         for more in self._inside(value, found):
             yield {**more, self: value}
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         """The ways in which the parts of the pattern match."""
         raise NotImplementedError
 
-    def __or__(self, other: Pattern) -> Pattern:
+    def __or__(self, other: GraphPattern) -> GraphPattern:
         return AltPattern(self, other)
 
-    def optional(self, option: Callable[[Pattern], Pattern]) -> Pattern:
+    def optional(self, option: Callable[[GraphPattern], GraphPattern]) -> GraphPattern:
         """The pattern with an optional part: `option` of this pattern, or this pattern alone if `option` does not
         match.
         """
         return AltPattern(option(self), self)
 
-    def has_attr(self, attributes: Mapping[str, Any]) -> Pattern:
+    def has_attr(self, attributes: Mapping[str, Any]) -> GraphPattern:
         """This pattern, for a result of an operator with these attributes, explicit or by default."""
         return WherePattern(self, lambda value: _has_attributes(value, attributes))
 
-    def has_dtype(self, *dtypes: str) -> Pattern:
+    def has_dtype(self, *dtypes: str) -> GraphPattern:
         """This pattern, for a tensor of one of several data types."""
         return WherePattern(self, lambda value: dtype_of_tensor(value) in dtypes)
 
-    def has_shape(self, shape: Sequence[Size]) -> Pattern:
+    def has_shape(self, shape: Sequence[Size]) -> GraphPattern:
         """This pattern, for a tensor of a shape; dynamic sizes are expressions of names."""
         return WherePattern(self, lambda value: shape_of(value) == tuple(shape))
 
 
-class WildcardPattern(Pattern):
+class WildcardPattern(GraphPattern):
     """The pattern of any tensor."""
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         yield bindings
 
 
-class ConstantPattern(Pattern):
+class ConstantPattern(GraphPattern):
     """The pattern of a constant."""
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         if isinstance(value.owner, ConstantOp):
             yield bindings
 
 
-class VarPattern(Pattern):
+class VarPattern(GraphPattern):
     """The pattern of a parameter of the function."""
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         if isinstance(value, BlockArgument):
             yield bindings
 
 
 @dataclass(frozen=True, eq=False)
-class CallPattern(Pattern):
+class CallPattern(GraphPattern):
     """The pattern of a result of an operator. args: the patterns of its operands; None for any operands."""
 
     operator: str
-    args: tuple[Pattern, ...] | None = None
+    args: tuple[GraphPattern, ...] | None = None
 
-    def __call__(self, *args: Pattern) -> CallPattern:
+    def __call__(self, *args: GraphPattern) -> CallPattern:
         """The pattern of a result of this operator on operands that match `args`."""
         return CallPattern(self.operator, args)
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         op = value.owner
         if not isinstance(op, OperatorOp) or op.operator.name != self.operator:
             return
@@ -113,40 +113,40 @@ class CallPattern(Pattern):
 
 
 @dataclass(frozen=True, eq=False)
-class AltPattern(Pattern):
+class AltPattern(GraphPattern):
     """An alternative between two patterns."""
 
-    left: Pattern
-    right: Pattern
+    left: GraphPattern
+    right: GraphPattern
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         yield from self.left.matches(value, bindings)
         yield from self.right.matches(value, bindings)
 
 
 @dataclass(frozen=True, eq=False)
-class WherePattern(Pattern):
+class WherePattern(GraphPattern):
     """A pattern with a condition on the tensor."""
 
-    inner: Pattern
+    inner: GraphPattern
     condition: Callable[[SSAValue], bool]
 
-    def _inside(self, value: SSAValue, bindings: Found) -> Iterator[Found]:
+    def _inside(self, value: SSAValue, bindings: Bindings) -> Iterator[Bindings]:
         if self.condition(value):
             yield from self.inner.matches(value, bindings)
 
 
-def wildcard() -> Pattern:
+def wildcard() -> GraphPattern:
     """The pattern of any tensor, computed elsewhere."""
     return WildcardPattern()
 
 
-def is_constant() -> Pattern:
+def is_constant() -> GraphPattern:
     """The pattern of a constant: a scalar or an array."""
     return ConstantPattern()
 
 
-def is_var() -> Pattern:
+def is_var() -> GraphPattern:
     """The pattern of a parameter."""
     return VarPattern()
 
@@ -158,13 +158,13 @@ def is_op(name: str) -> CallPattern:
     return CallPattern(operator_of(name).name)
 
 
-def operators_in(found: Found) -> set[OperatorOp]:
+def operators_in(found: Bindings) -> set[OperatorOp]:
     """The operators of a match."""
     owners = (value.owner for pattern, value in found.items() if isinstance(pattern, CallPattern))
     return {owner for owner in owners if isinstance(owner, OperatorOp)}
 
 
-def _all(patterns: Sequence[Pattern], values: Sequence[SSAValue], bindings: Found) -> Iterator[Found]:
+def _all(patterns: Sequence[GraphPattern], values: Sequence[SSAValue], bindings: Bindings) -> Iterator[Bindings]:
     """The ways in which several tensors match together."""
     if not patterns:
         yield bindings
@@ -178,4 +178,4 @@ def _has_attributes(value: SSAValue, attributes: Mapping[str, Any]) -> bool:
     if not isinstance(op, OperatorOp):
         return False
     names = {each.name for each in op.operator.attributes}
-    return all(name in names and op.value(name) == expected for name, expected in attributes.items())
+    return all(name in names and op.attribute_value(name) == expected for name, expected in attributes.items())

@@ -20,17 +20,17 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....analysis.threads.atomics import Atomic, atomic_of
 from ....analysis.threads.barriers import SYNC, is_barrier_of_warp
 from ....analysis.threads.shuffles import ACTIVE_MASK, MODES
-from ....core.diagnostics import unsupported
+from ....core.diagnostics import unsupported_op_error
 from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare
-from .control import check
+from .control import emit_check
 from .grids import active_mask, barrier, shuffle
-from .memory import constant_memory, data_pointer, element_pointer, view
-from .types import dtype_name, lower_type
-from .writer import Handlers, Pointer, Writer
+from .memory import constant_memory, data_pointer, pointer_to_element, view
+from .types import element_dtype_name, lower_type
+from .writer import Handlers, LoweredPointer, UpstreamWriter
 
 
-def _bind_result(w: Writer, op: Operation, results: list[SSAValue]) -> None:
+def _bind_result(w: UpstreamWriter, op: Operation, results: list[SSAValue]) -> None:
     for old, new in zip(op.results, results, strict=True):
         w.bind(old, new)
 
@@ -39,21 +39,21 @@ def _result_types(op: Operation) -> list[Attribute]:
     return [lower_type(r.type) for r in op.results]
 
 
-def _call(w: Writer, op: CallOp) -> None:
+def _call(w: UpstreamWriter, op: CallOp) -> None:
     _call_function(w, op, op.callee.string_value(), list(op.args))
 
 
-def _call_function(w: Writer, op: Operation, name: str, args: list[SSAValue]) -> None:
+def _call_function(w: UpstreamWriter, op: Operation, name: str, args: list[SSAValue]) -> None:
     signature = w.module.signatures[name]
     if len(signature) != len(args):
-        raise unsupported(op, f"function {name} takes {len(signature)} arguments, got {len(args)}")
+        raise unsupported_op_error(op, f"function {name} takes {len(signature)} arguments, got {len(args)}")
     arguments = [
         _convert_argument(w, op, n, arg, type) for n, (arg, type) in enumerate(zip(args, signature, strict=True))
     ]
     _bind_result(w, op, w.module.call_named(w, name, arguments, _result_types(op)))
 
 
-def _convert_argument(w: Writer, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSAValue:
+def _convert_argument(w: UpstreamWriter, op: Operation, n: int, arg: SSAValue, type: Attribute) -> SSAValue:
     """Argument `n` of a call, converted to the type of the parameter: pointers and buffers convert to each other."""
     if isinstance(type, MemRefType):
         return _as_memref(w, op, n, arg, type)
@@ -61,11 +61,11 @@ def _convert_argument(w: Writer, op: Operation, n: int, arg: SSAValue, type: Att
         return w.pointer_value(data_pointer(w, arg))
     value = w.value(arg)
     if value.type != type:
-        raise unsupported(op, f"argument {n} is {arg.type}, expected {type}")
+        raise unsupported_op_error(op, f"argument {n} is {arg.type}, expected {type}")
     return value
 
 
-def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
+def _as_memref(w: UpstreamWriter, op: Operation, n: int, arg: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
     if isinstance(arg.type, MemRefType):
         value = w.memref(arg)
         have = value.type
@@ -74,8 +74,8 @@ def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType
                 e if e >= 0 else w.make(memref.DimOp, [value, w.index(d)], [w.index(0).type], {}).result
                 for d, e in enumerate(have.get_shape())
             ]
-            first = element_pointer(w, arg, [0] * have.get_num_dims())
-            value = view(w, Pointer(w.pointer_value(first)), type, extents)[0]
+            first = pointer_to_element(w, arg, [0] * have.get_num_dims())
+            value = view(w, LoweredPointer(w.pointer_value(first)), type, extents)[0]
         return _fit(w, op, n, value, type)
     pointer = w.pointer(arg)
     base = pointer.base
@@ -83,9 +83,9 @@ def _as_memref(w: Writer, op: Operation, n: int, arg: SSAValue, type: MemRefType
         return _fit(w, op, n, base, type)
     shape = type.get_shape()
     if any(extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
-        raise unsupported(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
+        raise unsupported_op_error(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
     # A separate pointer, so that the memref starts at its target.
-    return view(w, Pointer(w.pointer_value(pointer)), type, list(shape))[0]
+    return view(w, LoweredPointer(w.pointer_value(pointer)), type, list(shape))[0]
 
 
 def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
@@ -119,25 +119,25 @@ def _layout(type: MemRefType[Attribute]) -> list[int | None]:
     return [*strides[: type.get_num_dims()], 0]
 
 
-def _fit(w: Writer, op: Operation, n: int, value: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
+def _fit(w: UpstreamWriter, op: Operation, n: int, value: SSAValue, type: MemRefType[Attribute]) -> SSAValue:
     """A memref converted to another type of the same elements; sizes that only the new type states are checked."""
     have = value.type
     assert isinstance(have, MemRefType)
     if have == type:
         return value
     if not _castable(have, type):
-        raise unsupported(op, f"argument {n} is {have}, expected {type}")
+        raise unsupported_op_error(op, f"argument {n} is {have}, expected {type}")
     for dim, (a, b) in enumerate(zip(have.get_shape(), type.get_shape(), strict=True)):
         if a < 0 <= b:
             size = w.make(memref.DimOp, [value, w.index(dim)], [w.index(0).type], {}).result
-            check(w, compare(w, "eq", size, w.index(b)), f"argument {n}: shape[{dim}] must be {b}")
+            emit_check(w, compare(w, "eq", size, w.index(b)), f"argument {n}: shape[{dim}] must be {b}")
     if have.memory_space != type.memory_space:
         local = MemRefType(have.element_type, have.get_shape(), have.layout, type.memory_space)
         value = w.op(memref.MemorySpaceCastOp, value, type=local)
     return value if value.type == type else w.op(memref.CastOp, value, type=type)
 
 
-def _extern(w: Writer, op: CallExternOp) -> None:
+def _extern(w: UpstreamWriter, op: CallExternOp) -> None:
     name, args = op.callee.data, list(op.args)
     if name in w.module.signatures:
         _call_function(w, op, name, args)
@@ -146,7 +146,7 @@ def _extern(w: Writer, op: CallExternOp) -> None:
         _atomic(w, op, atomic)
         return
     arguments = [_c_argument(w, arg) for arg in args]
-    callee = w.module.external(w, name, [a.type for a in arguments], _result_types(op), op)
+    callee = w.module.declare_external(w, name, [a.type for a in arguments], _result_types(op), op)
     _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
 
 
@@ -157,7 +157,7 @@ _ATOMIC_KINDS = {
 }  # fmt: skip
 
 
-def _atomic(w: Writer, op: CallExternOp, atomic: Atomic) -> None:
+def _atomic(w: UpstreamWriter, op: CallExternOp, atomic: Atomic) -> None:
     indices = [w.index(w.index_of(i)) for i in atomic.address.indices]
     value = w.value(op.args[1])
     number = "float" if atomic.dtype.is_float else atomic.dtype.kind
@@ -167,50 +167,52 @@ def _atomic(w: Writer, op: CallExternOp, atomic: Atomic) -> None:
     _bind_result(w, op, list(rmw.results[: len(op.results)]))
 
 
-def _c_argument(w: Writer, arg: SSAValue) -> SSAValue:
+def _c_argument(w: UpstreamWriter, arg: SSAValue) -> SSAValue:
     """The argument of a C function: a pointer to a buffer, or to the zero-terminated characters of a string."""
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
         return w.pointer_value(_string(w, arg.owner.value.data))  # pyright: ignore[reportAttributeAccessIssue]
     return w.pointer_value(data_pointer(w, arg)) if isinstance(arg.type, MemRefType) else w.value(arg)
 
 
-def _string(w: Writer, text: str) -> Pointer:
+def _string(w: UpstreamWriter, text: str) -> LoweredPointer:
     data = [*text.encode(), 0]
     type = MemRefType(i8, [len(data)])
     value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), [(b + 128) % 256 - 128 for b in data])
-    return Pointer(constant_memory(w, w.module.fresh_symbol("string"), type, value))
+    return LoweredPointer(constant_memory(w, w.module.fresh_symbol("string"), type, value))
 
 
-def _call_packed(w: Writer, op: CallPackedOp) -> None:
+def _call_packed(w: UpstreamWriter, op: CallPackedOp) -> None:
     arguments = [_packed_argument(w, op, n, arg) for n, arg in enumerate(op.args)]
-    dtypes = [dtype_name(a.type) for a in op.args]
-    result = [dtype_name(r.type) for r in op.results]
-    callee = w.module.packed(op.callee.data, [a.type for a in arguments], dtypes, _result_types(op), result)
+    dtypes = [element_dtype_name(a.type) for a in op.args]
+    result = [element_dtype_name(r.type) for r in op.results]
+    callee = w.module.declare_packed(op.callee.data, [a.type for a in arguments], dtypes, _result_types(op), result)
     _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
 
 
-def _packed_argument(w: Writer, op: CallPackedOp, n: int, arg: SSAValue) -> SSAValue:
+def _packed_argument(w: UpstreamWriter, op: CallPackedOp, n: int, arg: SSAValue) -> SSAValue:
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
-        raise unsupported(op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed")
+        raise unsupported_op_error(
+            op, f"argument {n} of packed function {op.callee.data} is a string, which cannot be passed"
+        )
     return w.memref(arg) if isinstance(arg.type, MemRefType) else w.value(arg)
 
 
-def _intrin(w: Writer, op: CallIntrinOp) -> None:
+def _intrin(w: UpstreamWriter, op: CallIntrinOp) -> None:
     name = op.intrinsic.data
     if name == SYNC and barrier(w, of_warp=is_barrier_of_warp(op)):
         return
     if name not in _BUILTINS:
-        raise unsupported(op, f"target llvm does not know T.{name}")
+        raise unsupported_op_error(op, f"target llvm does not know T.{name}")
     _BUILTINS[name](w, op)
 
 
-def _ignore_hint(w: Writer, op: CallIntrinOp) -> None:
+def _ignore_hint(w: UpstreamWriter, op: CallIntrinOp) -> None:
     """Ignores a hint to other passes."""
     if op.results:
         w.bind(op.results[0], w.constant(0, lower_type(op.results[0].type)))
 
 
-_BUILTINS: dict[str, Callable[[Writer, CallIntrinOp], None]] = {
+_BUILTINS: dict[str, Callable[[UpstreamWriter, CallIntrinOp], None]] = {
     "assume": _ignore_hint,
     "prefetch": _ignore_hint,
     ACTIVE_MASK: active_mask,

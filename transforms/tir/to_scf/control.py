@@ -9,18 +9,18 @@ from xdsl.dialects import cf, llvm, scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ....core.diagnostics import unsupported
+from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
 from ....dialects.attributes import ABOUT_ARGUMENT
 from ....dialects.tir import AssertOp, AttrOp, EvaluateOp, ForOp, IfOp, IfThenElseOp, ReturnOp, WhileOp, YieldOp
 from .types import BOOL, INDEX, POINTER, lower_type
-from .writer import Handlers, Writer
+from .writer import Handlers, UpstreamWriter
 
 _Outcome: TypeAlias = tuple[SSAValue, SSAValue | None]
 """Whether the function has returned, as a bool value, and its result if it has one."""
 
 
-def _body(w: Writer, block: Block, ops: Iterable[Operation], *, parallel: bool = False) -> None:
+def _body(w: UpstreamWriter, block: Block, ops: Iterable[Operation], *, parallel: bool = False) -> None:
     """Lowers the statements `ops` into `block`, and adds the terminator."""
     with w.inside(block):
         if parallel:
@@ -34,16 +34,18 @@ def _body(w: Writer, block: Block, ops: Iterable[Operation], *, parallel: bool =
 # Loops
 
 
-def _bounds(w: Writer, op: ForOp) -> list[SSAValue]:
+def _bounds(w: UpstreamWriter, op: ForOp) -> list[SSAValue]:
     low, extent, step = op.mixed_bounds
     lower = w.index_of(low)
     upper = w.add(lower, w.index_of(extent))
     return [w.index(n) for n in (lower, upper, w.index_of(step))]
 
 
-def _for(w: Writer, op: ForOp) -> None:
+def _for(w: UpstreamWriter, op: ForOp) -> None:
     if op.thread is not None and not op.thread.data.startswith(("vthread", "cthread")):
-        raise unsupported(op, f"target llvm has no threads: loop {op.loop_var.data} is bound to {op.thread.data}")
+        raise unsupported_op_error(
+            op, f"target llvm has no threads: loop {op.loop_var.data} is bound to {op.thread.data}"
+        )
     parallel = op.kind.data == "parallel"
     bounds = _bounds(w, op)
     block = Block(arg_types=[INDEX])
@@ -56,7 +58,7 @@ def _for(w: Writer, op: ForOp) -> None:
         w.make(scf.ForOp, bounds, regions=[Region(block)])
 
 
-def _while(w: Writer, op: WhileOp) -> None:
+def _while(w: UpstreamWriter, op: WhileOp) -> None:
     before, after = Block(), Block()
     with w.inside(before):
         *computed, last = op.condition.block.ops
@@ -70,7 +72,7 @@ def _while(w: Writer, op: WhileOp) -> None:
 # Branches
 
 
-def _if(w: Writer, op: IfOp) -> None:
+def _if(w: UpstreamWriter, op: IfOp) -> None:
     condition = w.value(op.condition)
     then, orelse = Block(), Region()
     _body(w, then, op.then.block.ops)
@@ -81,7 +83,7 @@ def _if(w: Writer, op: IfOp) -> None:
     w.make(scf.IfOp, [condition], regions=[Region(then), orelse])
 
 
-def _if_then_else(w: Writer, op: IfThenElseOp) -> None:
+def _if_then_else(w: UpstreamWriter, op: IfThenElseOp) -> None:
     condition = w.value(op.condition)
     blocks = [_yielding(w, region.block) for region in op.regions]
     types = [lower_type(op.result.type)]
@@ -89,7 +91,7 @@ def _if_then_else(w: Writer, op: IfThenElseOp) -> None:
     w.bind(op.result, result.results[0])
 
 
-def _yielding(w: Writer, source: Block) -> Block:
+def _yielding(w: UpstreamWriter, source: Block) -> Block:
     block = Block()
     with w.inside(block):
         *computed, last = source.ops
@@ -99,7 +101,7 @@ def _yielding(w: Writer, source: Block) -> Block:
     return block
 
 
-def _attr(w: Writer, op: AttrOp) -> None:
+def _attr(w: UpstreamWriter, op: AttrOp) -> None:
     """Lowers the body; attributes of nodes have no meaning here."""
     w.statements(op.body.block.ops)
 
@@ -107,23 +109,23 @@ def _attr(w: Writer, op: AttrOp) -> None:
 # Ends
 
 
-def _assert(w: Writer, op: AssertOp) -> None:
-    check(w, w.value(op.condition), op.message.data, argument=ABOUT_ARGUMENT in op.attributes)
+def _assert(w: UpstreamWriter, op: AssertOp) -> None:
+    emit_check(w, w.value(op.condition), op.message.data, argument=ABOUT_ARGUMENT in op.attributes)
 
 
-def check(w: Writer, condition: SSAValue, message: str, *, argument: bool = False) -> None:
+def emit_check(w: UpstreamWriter, condition: SSAValue, message: str, *, argument: bool = False) -> None:
     """Emits an assertion of `condition`, with a message. argument: whether it checks arguments of the caller."""
     op = w.make(cf.AssertOp, [condition], properties={"msg": StringAttr(message)})
     if argument:
         op.attributes[ABOUT_ARGUMENT] = UnitAttr()
 
 
-def _evaluate(w: Writer, op: EvaluateOp) -> None:
+def _evaluate(w: UpstreamWriter, op: EvaluateOp) -> None:
     """Emits nothing: the value has been computed where it is defined."""
 
 
-def _return(_w: Writer, op: ReturnOp) -> None:
-    raise unsupported(op, "return is supported only where the function would end anyway, not inside a loop")
+def _return(_w: UpstreamWriter, op: ReturnOp) -> None:
+    raise unsupported_op_error(op, "return is supported only where the function would end anyway, not inside a loop")
 
 
 def returns(op: Operation) -> bool:
@@ -153,7 +155,7 @@ def _ends(ops: Iterable[Operation]) -> bool | None:
     return result
 
 
-def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
+def finish(w: UpstreamWriter, ops: Sequence[Operation]) -> SSAValue | None:
     """Lowers the last statements of a function; returns its result if it has one.
 
     The rest of a function after a branch that returns is moved into the other branch. Where both branches return
@@ -174,20 +176,22 @@ def finish(w: Writer, ops: Sequence[Operation]) -> SSAValue | None:
         w.statements([op])
     if w.function.result_type is not None:
         name = w.function.sym_name.data
-        raise unsupported(w.function, f"function {name} must return {w.function.result_type}, but may end without")
+        raise unsupported_op_error(
+            w.function, f"function {name} must return {w.function.result_type}, but may end without"
+        )
     return None
 
 
-def _result(w: Writer, op: ReturnOp) -> SSAValue | None:
+def _result(w: UpstreamWriter, op: ReturnOp) -> SSAValue | None:
     return None if op.value is None else w.value(op.value)
 
 
-def _result_types(w: Writer) -> list[Attribute]:
+def _result_types(w: UpstreamWriter) -> list[Attribute]:
     type = w.function.result_type
     return [] if type is None else [lower_type(type)]
 
 
-def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None:
+def _final_if(w: UpstreamWriter, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None:
     """Lowers a branch one side of which always returns."""
     condition = w.value(op.condition)
     blocks = [_block(w, lambda r=region: finish(w, [*r.block.ops, *rest])) for region in op.regions]
@@ -195,13 +199,15 @@ def _final_if(w: Writer, op: IfOp, rest: Sequence[Operation]) -> SSAValue | None
     return _optional(w.make(scf.IfOp, [condition], _result_types(w), regions=[Region(b) for b in blocks]))
 
 
-def _unless(w: Writer, left: SSAValue, value: SSAValue | None, rest: Callable[[], SSAValue | None]) -> SSAValue | None:
+def _unless(
+    w: UpstreamWriter, left: SSAValue, value: SSAValue | None, rest: Callable[[], SSAValue | None]
+) -> SSAValue | None:
     """`value` if the function has returned, else the result of `rest`."""
     blocks = [_block(w, lambda: value), _block(w, rest)]
     return _optional(w.make(scf.IfOp, [left], _result_types(w), regions=[Region(b) for b in blocks]))
 
 
-def _block(w: Writer, build: Callable[[], SSAValue | None]) -> Block:
+def _block(w: UpstreamWriter, build: Callable[[], SSAValue | None]) -> Block:
     block = Block()
     with w.inside(block):
         value = build()
@@ -213,14 +219,14 @@ def _optional(op: Operation) -> SSAValue | None:
     return op.results[0] if op.results else None
 
 
-def _attempt_if(w: Writer, op: IfOp) -> _Outcome:
+def _attempt_if(w: UpstreamWriter, op: IfOp) -> _Outcome:
     """Lowers a branch that may return from the function."""
     condition = w.value(op.condition)
     then, orelse = (list(region.block.ops) for region in op.regions)
     return _either(w, condition, lambda: _attempt(w, then), lambda: _attempt(w, orelse))
 
 
-def _either(w: Writer, condition: SSAValue, *builds: Callable[[], _Outcome]) -> _Outcome:
+def _either(w: UpstreamWriter, condition: SSAValue, *builds: Callable[[], _Outcome]) -> _Outcome:
     """Emits a conditional between two outcomes."""
     location = w.location
     regions: list[Region] = []
@@ -235,7 +241,7 @@ def _either(w: Writer, condition: SSAValue, *builds: Callable[[], _Outcome]) -> 
     return results[0], results[1] if len(results) == 2 else None
 
 
-def _attempt(w: Writer, ops: Sequence[Operation]) -> _Outcome:
+def _attempt(w: UpstreamWriter, ops: Sequence[Operation]) -> _Outcome:
     """Lowers statements that may return from the function."""
     for n, op in enumerate(ops):
         w.location = op.location
@@ -253,7 +259,7 @@ def _attempt(w: Writer, ops: Sequence[Operation]) -> _Outcome:
     return w.constant(0, BOOL), _any_result(w)
 
 
-def _any_result(w: Writer) -> SSAValue | None:
+def _any_result(w: UpstreamWriter) -> SSAValue | None:
     """An arbitrary result, which is never used."""
     types = _result_types(w)
     if not types:

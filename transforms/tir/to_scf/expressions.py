@@ -8,8 +8,8 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....core.diagnostics import unsupported
-from ....core.dtypes import DType, dtype_of, type_of
+from ....core.diagnostics import unsupported_op_error
+from ....core.dtypes import DType, dtype_of, mlir_type
 from ....dialects.tir import (
     ConstOp,
     FloormodOp,
@@ -23,15 +23,15 @@ from ....dialects.tir import (
     SymbolOp,
 )
 from . import casts, indices
-from .casts import compare, convert, lane, reinterpret
+from .casts import compare, convert_value, lane, reinterpret_bits
 from .types import I64, lower_type
-from .writer import Handlers, Writer
+from .writer import Handlers, UpstreamWriter
 
 _F32 = DType("float", 32)
 _F64 = DType("float", 64)
 
 
-def _copy(w: Writer, op: Operation) -> None:
+def _copy(w: UpstreamWriter, op: Operation) -> None:
     """Copies an operation, on signless types."""
     operands = [w.value(v) for v in op.operands]
     types = [lower_type(r.type) for r in op.results]
@@ -41,25 +41,25 @@ def _copy(w: Writer, op: Operation) -> None:
         w.bind(old, result)
 
 
-def _defer(w: Writer, op: Operation) -> None:
+def _defer(w: UpstreamWriter, op: Operation) -> None:
     """Emits nothing: constants and ramps are emitted where their value is needed, as most are only indices of
     accesses.
     """
 
 
-def _bitcast(w: Writer, op: arith.BitcastOp) -> None:
+def _bitcast(w: UpstreamWriter, op: arith.BitcastOp) -> None:
     """Emits a bitcast; none between `ui8` and `i8`."""
-    w.bind(op.result, reinterpret(w, w.value(op.operands[0]), lower_type(op.result.type)))
+    w.bind(op.result, reinterpret_bits(w, w.value(op.operands[0]), lower_type(op.result.type)))
 
 
-def _abs(w: Writer, op: math.AbsIOp) -> None:
+def _abs(w: UpstreamWriter, op: math.AbsIOp) -> None:
     if dtype_of(op.operands[0].type).kind == "uint":
         w.bind(op.result, w.value(op.operands[0]))
     else:
         _copy(w, op)
 
 
-def _let(w: Writer, op: LetOp) -> None:
+def _let(w: UpstreamWriter, op: LetOp) -> None:
     if isinstance(op.value.type, HandleType):
         w.pointers[op.result] = w.pointer(op.value)
         return
@@ -69,34 +69,34 @@ def _let(w: Writer, op: LetOp) -> None:
         w.bind(op.result, w.value(op.value))
 
 
-def _floormod(w: Writer, op: FloormodOp) -> None:
+def _floormod(w: UpstreamWriter, op: FloormodOp) -> None:
     """The truncated remainder, plus the divisor where their signs differ."""
     lhs, rhs = w.value(op.lhs), w.value(op.rhs)
     zero = w.constant(0, lhs.type)
     rest = w.op(arith.RemSIOp, lhs, rhs)
     differ = compare(w, "slt", w.op(arith.XOrIOp, rest, rhs), zero)
     moves = w.op(arith.AndIOp, compare(w, "ne", rest, zero), differ)
-    w.bind(op.result, select(w, moves, w.op(arith.AddiOp, rest, rhs), rest))
+    w.bind(op.result, emit_select(w, moves, w.op(arith.AddiOp, rest, rhs), rest))
 
 
-def select(w: Writer, condition: SSAValue, then: SSAValue, orelse: SSAValue) -> SSAValue:
+def emit_select(w: UpstreamWriter, condition: SSAValue, then: SSAValue, orelse: SSAValue) -> SSAValue:
     return w.make(arith.SelectOp, [condition, then, orelse], [then.type]).result
 
 
-def _min(w: Writer, op: MinOp) -> None:
+def _min(w: UpstreamWriter, op: MinOp) -> None:
     lhs, rhs = w.value(op.lhs), w.value(op.rhs)
-    w.bind(op.result, select(w, compare(w, "olt", lhs, rhs), lhs, rhs))
+    w.bind(op.result, emit_select(w, compare(w, "olt", lhs, rhs), lhs, rhs))
 
 
-def _max(w: Writer, op: MaxOp) -> None:
+def _max(w: UpstreamWriter, op: MaxOp) -> None:
     lhs, rhs = w.value(op.lhs), w.value(op.rhs)
-    w.bind(op.result, select(w, compare(w, "ogt", lhs, rhs), lhs, rhs))
+    w.bind(op.result, emit_select(w, compare(w, "ogt", lhs, rhs), lhs, rhs))
 
 
 # Vectors
 
 
-def _ramp(w: Writer, op: RampOp) -> SSAValue:
+def _ramp(w: UpstreamWriter, op: RampOp) -> SSAValue:
     """base + stride * [0, 1, 2, ...]"""
     type = lower_type(op.result.type)
     assert isinstance(type, VectorType)
@@ -105,7 +105,7 @@ def _ramp(w: Writer, op: RampOp) -> SSAValue:
     return w.op(arith.AddiOp, base, w.op(arith.MuliOp, stride, steps))
 
 
-def _shuffle(w: Writer, op: ShuffleOp) -> None:
+def _shuffle(w: UpstreamWriter, op: ShuffleOp) -> None:
     vectors = [w.value(v) for v in op.vectors]
     indices, type = op.lane_indices, lower_type(op.result.type)
     if isinstance(type, VectorType) and all(isinstance(v.type, VectorType) for v in vectors) and len(vectors) <= 2:
@@ -118,7 +118,7 @@ def _shuffle(w: Writer, op: ShuffleOp) -> None:
     w.bind(op.result, from_lanes(w, picked, type) if isinstance(type, VectorType) else picked[0])
 
 
-def from_lanes(w: Writer, lanes: list[SSAValue], type: VectorType[Attribute]) -> SSAValue:
+def from_lanes(w: UpstreamWriter, lanes: list[SSAValue], type: VectorType[Attribute]) -> SSAValue:
     """The vector with the lanes `lanes`."""
     result = w.constant(0.0 if dtype_of(type).is_float else 0, type)
     for n, value in enumerate(lanes):
@@ -126,7 +126,7 @@ def from_lanes(w: Writer, lanes: list[SSAValue], type: VectorType[Attribute]) ->
     return result
 
 
-def per_lane(w: Writer, args: list[SSAValue], type: Attribute, build: Callable[..., SSAValue]) -> SSAValue:
+def per_lane(w: UpstreamWriter, args: list[SSAValue], type: Attribute, build: Callable[..., SSAValue]) -> SSAValue:
     """Applies `build` to the scalars of each lane of `args`, or to `args` if these are scalars."""
     if not isinstance(type, VectorType):
         return build(*args)
@@ -137,20 +137,20 @@ def per_lane(w: Writer, args: list[SSAValue], type: Attribute, build: Callable[.
 # Intrinsics
 
 
-def _intrinsic(w: Writer, op: IntrinsicOp) -> None:
+def _intrinsic(w: UpstreamWriter, op: IntrinsicOp) -> None:
     w.bind(op.result, _INTRINSICS[op.intrinsic.data](w, op))
 
 
-def _in(w: Writer, op: IntrinsicOp, dtype: DType, build: Callable[[list[SSAValue]], SSAValue]) -> SSAValue:
+def _in(w: UpstreamWriter, op: IntrinsicOp, dtype: DType, build: Callable[[list[SSAValue]], SSAValue]) -> SSAValue:
     """The result of `build` on the operands converted to `dtype`, rounded back once."""
     have = dtype_of(op.result.type)
     want = dtype.with_lanes(have.lanes)
 
     def operand(value: SSAValue) -> SSAValue:
         type = dtype_of(value.type)
-        return convert(w, w.value(value), type, want) if type.is_float else w.value(value)
+        return convert_value(w, w.value(value), type, want) if type.is_float else w.value(value)
 
-    return convert(w, build([operand(a) for a in op.args]), want, have)
+    return convert_value(w, build([operand(a) for a in op.args]), want, have)
 
 
 def _compute_dtype(op: IntrinsicOp, half: DType) -> DType:
@@ -159,7 +159,7 @@ def _compute_dtype(op: IntrinsicOp, half: DType) -> DType:
     return half if scalar.bits <= 16 else scalar
 
 
-def _sigmoid(w: Writer, op: IntrinsicOp) -> SSAValue:
+def _sigmoid(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
     def build(args: list[SSAValue]) -> SSAValue:
         one = w.constant(1.0, args[0].type)
         minus = w.op(arith.NegfOp, args[0])
@@ -168,23 +168,23 @@ def _sigmoid(w: Writer, op: IntrinsicOp) -> SSAValue:
     return _in(w, op, _compute_dtype(op, _F32), build)
 
 
-def _exp10(w: Writer, op: IntrinsicOp) -> SSAValue:
+def _exp10(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
     def build(args: list[SSAValue]) -> SSAValue:
         return w.op(math.PowFOp, w.constant(10.0, args[0].type), args[0])
 
     return _in(w, op, _compute_dtype(op, _F32), build)
 
 
-def _libm(name: str, half: DType, integer: bool = False) -> Callable[[Writer, IntrinsicOp], SSAValue]:
+def _libm(name: str, half: DType, integer: bool = False) -> Callable[[UpstreamWriter, IntrinsicOp], SSAValue]:
     """A call of a function of the C library, for float or double; `integer`: its second operand is an int."""
 
-    def lower(w: Writer, op: IntrinsicOp) -> SSAValue:
+    def lower(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
         dtype = _compute_dtype(op, half)
         symbol = name + ("f" if dtype.bits == 32 else "")
 
         def call(*args: SSAValue) -> SSAValue:
             types = [args[0].type]
-            callee = w.module.external(w, symbol, [a.type for a in args], types)
+            callee = w.module.declare_external(w, symbol, [a.type for a in args], types)
             return w.module.call_named(w, callee, args, types)[0]
 
         def build(args: list[SSAValue]) -> SSAValue:
@@ -197,7 +197,7 @@ def _libm(name: str, half: DType, integer: bool = False) -> Callable[[Writer, In
     return lower
 
 
-def _to_int32(w: Writer, value: SSAValue, have: DType) -> SSAValue:
+def _to_int32(w: UpstreamWriter, value: SSAValue, have: DType) -> SSAValue:
     """An exponent clamped to a C int; the result of a larger exponent is infinity or zero anyway."""
     if have.bits > 32:
         low, high = w.constant(-(2**31), value.type), w.constant(2**31 - 1, value.type)
@@ -207,57 +207,57 @@ def _to_int32(w: Writer, value: SSAValue, have: DType) -> SSAValue:
             value = w.op(arith.MinUIOp, value, high)
     elif have.bits == 32 and have.kind == "uint":
         value = w.op(arith.MinUIOp, value, w.constant(2**31 - 1, value.type))
-    return convert(w, value, have, DType("int", 32, have.lanes))
+    return convert_value(w, value, have, DType("int", 32, have.lanes))
 
 
-def _nextafter(w: Writer, op: IntrinsicOp) -> SSAValue:
+def _nextafter(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
     """The float whose bits are those of `x` plus or minus one: floats of one sign are ordered as their bits."""
     x, y = (w.value(a) for a in op.args)
     dtype = dtype_of(x.type)
     if dtype.bits < 16:
-        raise unsupported(op, f"nextafter of {dtype}")
-    bits_type = type_of(DType("int", dtype.bits, dtype.lanes))
+        raise unsupported_op_error(op, f"nextafter of {dtype}")
+    bits_type = mlir_type(DType("int", dtype.bits, dtype.lanes))
     zero, one = w.constant(0.0, x.type), w.constant(1, bits_type)
-    bits = reinterpret(w, x, bits_type)
+    bits = reinterpret_bits(w, x, bits_type)
     away = compare(w, "eq", compare(w, "olt", x, y), compare(w, "ogt", x, zero))
-    neighbour = w.op(arith.AddiOp, bits, select(w, away, one, w.constant(-1, bits_type)))
-    smallest = w.op(math.CopySignOp, reinterpret(w, one, x.type), y)
-    result = select(w, compare(w, "oeq", x, zero), smallest, reinterpret(w, neighbour, x.type))
-    result = select(w, compare(w, "oeq", x, y), y, result)
-    return select(w, compare(w, "uno", x, y), w.op(arith.AddfOp, x, y), result)
+    neighbour = w.op(arith.AddiOp, bits, emit_select(w, away, one, w.constant(-1, bits_type)))
+    smallest = w.op(math.CopySignOp, reinterpret_bits(w, one, x.type), y)
+    result = emit_select(w, compare(w, "oeq", x, zero), smallest, reinterpret_bits(w, neighbour, x.type))
+    result = emit_select(w, compare(w, "oeq", x, y), y, result)
+    return emit_select(w, compare(w, "uno", x, y), w.op(arith.AddfOp, x, y), result)
 
 
-def _is_special(w: Writer, op: IntrinsicOp) -> SSAValue:
+def _is_special(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
     """isnan, isinf, isfinite; integers are finite."""
     name, value = op.intrinsic.data, w.value(op.args[0])
     dtype = dtype_of(value.type)
     if not dtype.is_float:
         return w.constant(int(name == "isfinite"), lower_type(op.result.type))
     if not dtype.format.has_infinity:
-        value = convert(w, value, dtype, _F32.with_lanes(dtype.lanes))
+        value = convert_value(w, value, dtype, _F32.with_lanes(dtype.lanes))
     if name == "isnan":
         return compare(w, "uno", value, value)
     magnitude = w.op(math.AbsFOp, value)
     return compare(w, "oeq" if name == "isinf" else "olt", magnitude, w.constant(float("inf"), value.type))
 
 
-def _is_null(w: Writer, op: IntrinsicOp) -> SSAValue:
-    return compare(w, "eq", reinterpret(w, w.value(op.args[0]), I64), w.constant(0, I64))
+def _is_null(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
+    return compare(w, "eq", reinterpret_bits(w, w.value(op.args[0]), I64), w.constant(0, I64))
 
 
-def _likely(w: Writer, op: IntrinsicOp) -> SSAValue:
+def _likely(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
     return w.value(op.args[0])
 
 
-def _q_multiply_shift(w: Writer, op: IntrinsicOp) -> SSAValue:
+def _q_multiply_shift(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
     """`x * y * 2**(s - q)` in 64 bits, rounded to the nearest, halves up.
 
     `y` is a fixed-point number with `q` fractional bits.
     """
     lanes = dtype_of(op.result.type).lanes
-    wide = type_of(DType("int", 64, lanes))
+    wide = mlir_type(DType("int", 64, lanes))
     x, y, q, s = (
-        convert(w, _lanes(w, w.value(a), lanes), dtype_of(a.type).with_lanes(lanes), DType("int", 64, lanes))
+        convert_value(w, _lanes(w, w.value(a), lanes), dtype_of(a.type).with_lanes(lanes), DType("int", 64, lanes))
         for a in op.args
     )
     zero, one = w.constant(0, wide), w.constant(1, wide)
@@ -266,16 +266,16 @@ def _q_multiply_shift(w: Writer, op: IntrinsicOp) -> SSAValue:
     product = w.op(arith.MuliOp, w.op(arith.ShLIOp, x, left), y)
     half = w.op(arith.ShLIOp, one, w.op(arith.SubiOp, right, one))
     shifted = w.op(arith.ShRSIOp, w.op(arith.AddiOp, product, half), right)
-    return convert(w, shifted, DType("int", 64, lanes), dtype_of(op.result.type))
+    return convert_value(w, shifted, DType("int", 64, lanes), dtype_of(op.result.type))
 
 
-def _lanes(w: Writer, value: SSAValue, lanes: int) -> SSAValue:
+def _lanes(w: UpstreamWriter, value: SSAValue, lanes: int) -> SSAValue:
     if lanes == 1 or isinstance(value.type, VectorType):
         return value
     return w.op(vector.BroadcastOp, value, type=VectorType(value.type, [lanes]))
 
 
-_INTRINSICS: dict[str, Callable[[Writer, IntrinsicOp], SSAValue]] = {
+_INTRINSICS: dict[str, Callable[[UpstreamWriter, IntrinsicOp], SSAValue]] = {
     "exp10": _exp10,
     "fmod": _libm("fmod", _F32),
     "hypot": _libm("hypot", _F32),
@@ -307,5 +307,5 @@ HANDLERS: Handlers = {
     IntrinsicOp: _intrinsic,
 }
 
-LATE: dict[type[Operation], Callable[[Writer, RampOp], SSAValue]] = {RampOp: _ramp}
+LATE: dict[type[Operation], Callable[[UpstreamWriter, RampOp], SSAValue]] = {RampOp: _ramp}
 """Operations that are emitted where their value is needed."""

@@ -8,37 +8,37 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES
 from ....analysis.threads.shuffles import ALL_LANES, shuffle_of
-from ....core.diagnostics import unsupported
+from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, wrap_int
-from ....core.xdsl_compat import ShuffleOp
-from ....dialects.attributes import OF_WARP
+from ....core.xdsl_compat import GpuShuffleOp
+from ....dialects.attributes import WARP_BARRIER
 from ....dialects.tir import CallIntrinOp, LaunchThreadOp
 from ....dialects.tir.tree import is_pure_expression
-from .casts import convert
+from .casts import convert_value
 from .types import INDEX, lower_type
-from .writer import Handlers, Writer
+from .writer import Handlers, UpstreamWriter
 
 _AXES = (*BLOCK_AXES, *THREAD_AXES)
 _ARGUMENTS = 12
 """The number of arguments of a launch's body: block index, thread index, grid size and block size, each by x, y, z."""
 
 
-def _launch(w: Writer, op: LaunchThreadOp) -> None:
+def _launch(w: UpstreamWriter, op: LaunchThreadOp) -> None:
     axis = op.thread.data
     if not w.module.launches:
-        raise unsupported(op, f"target llvm has no threads: {op.var_name.data} is the index of {axis}")
+        raise unsupported_op_error(op, f"target llvm has no threads: {op.var_name.data} is the index of {axis}")
     if axis not in _AXES:
-        raise unsupported(op, f"no axis {axis} of a grid (has: {', '.join(_AXES)})")
+        raise unsupported_op_error(op, f"no axis {axis} of a grid (has: {', '.join(_AXES)})")
     if w.launched is None:
         _outermost(w, op)
         return
     if axis not in w.launched:
-        raise unsupported(op, f"{axis} is launched inside of another launch, whose threads are there already")
+        raise unsupported_op_error(op, f"{axis} is launched inside of another launch, whose threads are there already")
     w.indices[op.variable] = w.launched[axis]
     w.statements(op.body.block.ops)
 
 
-def _outermost(w: Writer, op: LaunchThreadOp) -> None:
+def _outermost(w: UpstreamWriter, op: LaunchThreadOp) -> None:
     nest = _nest(op)
     extents: dict[str, SSAValue] = {}
     for launch in nest:
@@ -66,7 +66,7 @@ def _inside(extent: SSAValue, op: LaunchThreadOp, launch: LaunchThreadOp) -> lis
     if not op.is_ancestor(owner):
         return []
     if not isinstance(owner, Operation) or not is_pure_expression(owner):
-        raise unsupported(launch, f"the kernel computes how many {launch.thread.data} there are")
+        raise unsupported_op_error(launch, f"the kernel computes how many {launch.thread.data} there are")
     needed = [each for operand in owner.operands for each in _inside(operand, op, launch)]
     return list(dict.fromkeys([*needed, owner]))
 
@@ -78,32 +78,34 @@ def _nest(op: LaunchThreadOp) -> list[LaunchThreadOp]:
         if isinstance(inner, LaunchThreadOp):
             known = launches.setdefault(inner.thread.data, inner)
             if known is not inner:
-                raise unsupported(inner, f"{inner.thread.data} is launched twice in one kernel (`tir-launch-threads`)")
+                raise unsupported_op_error(
+                    inner, f"{inner.thread.data} is launched twice in one kernel (`tir-launch-threads`)"
+                )
     return list(launches.values())
 
 
-def barrier(w: Writer, *, of_warp: bool = False) -> bool:
+def barrier(w: UpstreamWriter, *, of_warp: bool = False) -> bool:
     """Emits a barrier for the threads of a block, or of a warp; returns False outside of a launch."""
     if w.launched is None:
         return False
     op = gpu.BarrierOp()
     if of_warp:
-        op.attributes[OF_WARP] = UnitAttr()
+        op.attributes[WARP_BARRIER] = UnitAttr()
     w.insert(op)
     return True
 
 
-def shuffle(w: Writer, op: CallIntrinOp) -> None:
+def shuffle(w: UpstreamWriter, op: CallIntrinOp) -> None:
     """Emits an exchange of values between the lanes of a warp."""
     if w.launched is None:
-        raise unsupported(op, f"T.{op.intrinsic.data}: target llvm has no threads")
+        raise unsupported_op_error(op, f"T.{op.intrinsic.data}: target llvm has no threads")
     request = shuffle_of(op)
-    lane = convert(w, w.value(request.lane), dtype_of(request.lane.type), dtype_of(i32))
-    exchange = w.insert(ShuffleOp(request.mode, w.value(request.value), lane, w.constant(request.width, i32)))
+    lane = convert_value(w, w.value(request.lane), dtype_of(request.lane.type), dtype_of(i32))
+    exchange = w.insert(GpuShuffleOp(request.mode, w.value(request.value), lane, w.constant(request.width, i32)))
     w.bind(op.results[0], exchange.shuffled)
 
 
-def active_mask(w: Writer, op: CallIntrinOp) -> None:
+def active_mask(w: UpstreamWriter, op: CallIntrinOp) -> None:
     """The mask of active lanes: all lanes."""
     (result,) = op.results
     w.bind(result, w.constant(wrap_int(ALL_LANES, dtype_of(result.type)), lower_type(result.type)))

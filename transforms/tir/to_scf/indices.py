@@ -19,12 +19,12 @@ from ....core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predica
 from ....core.dtypes import dtype_of
 from ....dialects.tir import CastOp, FloormodOp, FuncOp, constant_value
 from .types import BOOL
-from .writer import Handlers, Index, Writer
+from .writer import Handlers, Index, UpstreamWriter
 
-Handler: TypeAlias = Callable[[Writer, Any], None]
+Handler: TypeAlias = Callable[[UpstreamWriter, Any], None]
 
 
-def _is_index(w: Writer, value: SSAValue) -> bool:
+def _is_index(w: UpstreamWriter, value: SSAValue) -> bool:
     """Whether a value is a constant, has an `index` already, or is a parameter."""
     if not isinstance(value.type, IntegerType) or dtype_of(value.type).is_bool:
         return False
@@ -33,12 +33,12 @@ def _is_index(w: Writer, value: SSAValue) -> bool:
     return isinstance(value, BlockArgument) and isinstance(value.owner.parent_op(), FuncOp)
 
 
-def _are_indices(w: Writer, values: Sequence[SSAValue]) -> bool:
+def _are_indices(w: UpstreamWriter, values: Sequence[SSAValue]) -> bool:
     """Whether all values can be converted to `index`, and at least one has an `index` already."""
     return all(_is_index(w, v) for v in values) and any(v in w.indices for v in values)
 
 
-def _bind(w: Writer, op: Operation, index: Index) -> None:
+def _bind(w: UpstreamWriter, op: Operation, index: Index) -> None:
     result = op.results[0]
     value = w.index(index)
     if value.name_hint is None:
@@ -56,7 +56,7 @@ _EXACT: dict[type[Operation], Callable[[Analyzer, Lin, Lin], Lin]] = {
 def arithmetic(otherwise: Handler) -> Handler:
     """The lowering of addition, subtraction and multiplication."""
 
-    def lower(w: Writer, op: Operation) -> None:
+    def lower(w: UpstreamWriter, op: Operation) -> None:
         if not _are_indices(w, op.operands):
             otherwise(w, op)
             return
@@ -78,7 +78,7 @@ def arithmetic(otherwise: Handler) -> Handler:
 def division(plain: type[Operation], otherwise: Handler) -> Handler:
     """The lowering of a quotient or remainder: `plain`, unsigned, for a nonnegative dividend and a positive divisor."""
 
-    def lower(w: Writer, op: Operation) -> None:
+    def lower(w: UpstreamWriter, op: Operation) -> None:
         lhs, rhs = op.operands
         if not (w.is_at_least(lhs, 0) and w.is_at_least(rhs, 1)):
             otherwise(w, op)
@@ -93,7 +93,7 @@ def division(plain: type[Operation], otherwise: Handler) -> Handler:
 def extremum(signed: type[Operation], otherwise: Handler) -> Handler:
     """The lowering of a minimum or maximum."""
 
-    def lower(w: Writer, op: Operation) -> None:
+    def lower(w: UpstreamWriter, op: Operation) -> None:
         if _are_indices(w, op.operands):
             _bind(w, op, w.op(signed, *(w.index(w.index_of(o)) for o in op.operands)))
         else:
@@ -105,7 +105,7 @@ def extremum(signed: type[Operation], otherwise: Handler) -> Handler:
 def conversion(otherwise: Handler) -> Handler:
     """The lowering of a conversion to an integer type that holds the value."""
 
-    def lower(w: Writer, op: Operation) -> None:
+    def lower(w: UpstreamWriter, op: Operation) -> None:
         (value,), result = op.operands, op.results[0]
         fits = (
             isinstance(result.type, IntegerType)
@@ -124,7 +124,7 @@ def conversion(otherwise: Handler) -> Handler:
 def _comparison(otherwise: Handler) -> Handler:
     """The lowering of a comparison, signed or unsigned."""
 
-    def lower(w: Writer, op: Operation) -> None:
+    def lower(w: UpstreamWriter, op: Operation) -> None:
         assert isinstance(op, arith.CmpiOp)
         others = SIGNED_PREDICATES if dtype_of(op.lhs.type).kind == "uint" else UNSIGNED_PREDICATES
         if predicate_of(op) in others or not _are_indices(w, op.operands):

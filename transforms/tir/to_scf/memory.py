@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ....core.diagnostics import unsupported
-from ....core.dtypes import byte_size, dtype_of
+from ....core.diagnostics import unsupported_op_error
+from ....core.dtypes import dtype_of, element_byte_size
 from ....dialects.tir import (
     AccessPtrOp,
     AddressOfOp,
@@ -42,9 +42,9 @@ from ....dialects.tir import (
     memory_space,
 )
 from .casts import lane
-from .expressions import select
+from .expressions import emit_select
 from .types import I64, POINTER, lower_type
-from .writer import Handlers, Index, Pointer, Writer
+from .writer import Handlers, Index, LoweredPointer, UpstreamWriter
 
 ALIGNMENT = 64
 """The alignment of all memory in the LLVM emitter, in bytes; a larger alignment must be explicit."""
@@ -53,7 +53,7 @@ ALIGNMENT = 64
 # Layouts
 
 
-def _strides(w: Writer, shape: Sequence[Index], strides: Sequence[Index] | None) -> list[Index]:
+def _strides(w: UpstreamWriter, shape: Sequence[Index], strides: Sequence[Index] | None) -> list[Index]:
     """The strides in elements; by default the strides of a compact row-major array."""
     if strides is not None:
         return list(strides)
@@ -63,7 +63,7 @@ def _strides(w: Writer, shape: Sequence[Index], strides: Sequence[Index] | None)
     return result[: len(shape)]
 
 
-def _layout(w: Writer, buffer: SSAValue) -> tuple[list[Index], list[Index], Index]:
+def _layout(w: UpstreamWriter, buffer: SSAValue) -> tuple[list[Index], list[Index], Index]:
     """The (shape, strides, offset) of a buffer, from its declaration."""
     if isinstance(op := buffer.owner, BufferOp):
         shape = [w.index_of(d) for d in op.mixed_shape]
@@ -80,13 +80,13 @@ def _layout(w: Writer, buffer: SSAValue) -> tuple[list[Index], list[Index], Inde
 
 
 def view(
-    w: Writer,
-    pointer: Pointer,
+    w: UpstreamWriter,
+    pointer: LoweredPointer,
     type: MemRefType[Attribute],
     shape: Sequence[Index],
     strides: Sequence[Index] | None = None,
     offset: Index = 0,
-) -> tuple[SSAValue, Pointer]:
+) -> tuple[SSAValue, LoweredPointer]:
     """The memory of a pointer as a memref with the elements and memory space of `type`, and the pointer in these
     elements.
     """
@@ -94,7 +94,7 @@ def view(
     base = pointer.base.type
     if not isinstance(base, MemRefType) or base.element_type != element or base.memory_space != space:
         unsized = MemRefType(element, [DYNAMIC_INDEX], NoneAttr(), space)
-        pointer = Pointer(w.op(UnrealizedConversionCastOp, w.pointer_value(pointer), type=unsized))
+        pointer = LoweredPointer(w.op(UnrealizedConversionCastOp, w.pointer_value(pointer), type=unsized))
     offset = w.add(pointer.offset, offset)
     identity = strides is None and offset == 0
     steps = _strides(w, shape, strides)
@@ -126,12 +126,14 @@ def _strided_layout(strides: Sequence[Index], offset: Index) -> StridedLayoutAtt
 # Declarations and allocations
 
 
-def allocate(w: Writer, type: MemRefType[Attribute], sizes: Sequence[Index], alignment: int, stack: bool) -> SSAValue:
+def allocate_memref(
+    w: UpstreamWriter, type: MemRefType[Attribute], sizes: Sequence[Index], alignment: int, stack: bool
+) -> SSAValue:
     """Memory for a memref of identity layout until the end of the current region, on the stack or the heap."""
     dynamic = [n for n in sizes if not isinstance(n, int)]
     if w.launched is not None:
         if dynamic:
-            raise unsupported(w.function, f"a kernel allocates memory of a size that is not known: {type}")
+            raise unsupported_op_error(w.function, f"a kernel allocates memory of a size that is not known: {type}")
         stack = True
     properties = {"alignment": IntegerAttr(alignment, i64)} if alignment > ALIGNMENT else {}
     if stack and not dynamic:
@@ -142,20 +144,20 @@ def allocate(w: Writer, type: MemRefType[Attribute], sizes: Sequence[Index], ali
     return op.memref
 
 
-def _alloc_buffer(w: Writer, op: AllocBufferOp) -> None:
+def _alloc_buffer(w: UpstreamWriter, op: AllocBufferOp) -> None:
     type = lower_type(op.type)
     assert isinstance(type, MemRefType)
     stack = op.memory is not None and op.memory.data == "stack"
     alignment = _alignment(op)
     shape = [w.index_of(d) for d in op.mixed_shape]
     if isinstance(type.layout, NoneAttr):
-        w.bind(op.buffer, allocate(w, type, shape, alignment, stack))
+        w.bind(op.buffer, allocate_memref(w, type, shape, alignment, stack))
         return
     _, strides, offset = _layout(w, op.buffer)
     size = _extent(w, shape, strides, offset)
     flat = MemRefType(type.element_type, _statics([size]), NoneAttr(), type.memory_space)
-    base = allocate(w, flat, [size], alignment, stack)
-    w.bind(op.buffer, view(w, Pointer(base), type, shape, strides, offset)[0])
+    base = allocate_memref(w, flat, [size], alignment, stack)
+    w.bind(op.buffer, view(w, LoweredPointer(base), type, shape, strides, offset)[0])
 
 
 def _alignment(op: BufferOp) -> int:
@@ -164,7 +166,7 @@ def _alignment(op: BufferOp) -> int:
     return number if number > 0 and number & (number - 1) == 0 else 1
 
 
-def _extent(w: Writer, shape: Sequence[Index], strides: Sequence[Index], offset: Index) -> Index:
+def _extent(w: UpstreamWriter, shape: Sequence[Index], strides: Sequence[Index], offset: Index) -> Index:
     """The number of elements that a strided buffer spans, offset included (an upper bound for empty buffers)."""
     total = w.add(offset, 1)
     for extent, stride in zip(shape, strides, strict=True):
@@ -174,18 +176,18 @@ def _extent(w: Writer, shape: Sequence[Index], strides: Sequence[Index], offset:
     return w.op(arith.MaxSIOp, total, w.index(0))
 
 
-def _allocate(w: Writer, op: AllocateOp) -> None:
+def _allocate(w: UpstreamWriter, op: AllocateOp) -> None:
     element, space = lower_type(op.pointer.type.element), memory_space(op.pointer.type.scope.data)
     sizes = [w.index_of(e) for e in op.mixed_extents]
     if op.condition is not None and constant_value(op.condition) != 1:
         first = sizes[0] if sizes else 1
-        sizes[:1] = [select(w, w.value(op.condition), w.index(first), w.index(0))]
+        sizes[:1] = [emit_select(w, w.value(op.condition), w.index(first), w.index(0))]
     stack = op.memory is not None and op.memory.data == "stack"
     type = MemRefType(element, _statics(sizes), NoneAttr(), space)
-    w.pointers[op.pointer] = Pointer(allocate(w, type, sizes, ALIGNMENT, stack))
+    w.pointers[op.pointer] = LoweredPointer(allocate_memref(w, type, sizes, ALIGNMENT, stack))
 
 
-def _allocate_const(w: Writer, op: AllocateConstOp) -> None:
+def _allocate_const(w: UpstreamWriter, op: AllocateConstOp) -> None:
     value = op.value
     tensor = value.type
     type = lower_type(tensor.element_type)
@@ -193,16 +195,18 @@ def _allocate_const(w: Writer, op: AllocateConstOp) -> None:
     buffer = MemRefType(type, shape, NoneAttr(), memory_space(op.pointer.type.scope.data))
     signless = DenseIntOrFPElementsAttr(TensorType(type, shape), value.data)  # pyright: ignore[reportArgumentType]
     name = w.module.fresh_symbol(f"{w.function.sym_name.data}_{op.var_name.data}")
-    w.pointers[op.pointer] = Pointer(constant_memory(w, name, buffer, signless))
+    w.pointers[op.pointer] = LoweredPointer(constant_memory(w, name, buffer, signless))
 
 
-def constant_memory(w: Writer, name: str, type: MemRefType[Attribute], value: DenseIntOrFPElementsAttr) -> SSAValue:
+def constant_memory(
+    w: UpstreamWriter, name: str, type: MemRefType[Attribute], value: DenseIntOrFPElementsAttr
+) -> SSAValue:
     """Defines a global constant array; returns its memref."""
     w.module.add_global(memref.GlobalOp.get(StringAttr(name), type, value, StringAttr("private"), UnitAttr()))
     return w.make(memref.GetGlobalOp, [], [type], {"name": SymbolRefAttr(name)}).memref
 
 
-def _decl_buffer(w: Writer, op: DeclBufferOp) -> None:
+def _decl_buffer(w: UpstreamWriter, op: DeclBufferOp) -> None:
     type = lower_type(op.type)
     assert isinstance(type, MemRefType)
     shape = [w.index_of(d) for d in op.mixed_shape]
@@ -214,29 +218,29 @@ def _decl_buffer(w: Writer, op: DeclBufferOp) -> None:
 # Pointers
 
 
-def data_pointer(w: Writer, buffer: SSAValue) -> Pointer:
+def data_pointer(w: UpstreamWriter, buffer: SSAValue) -> LoweredPointer:
     """The data pointer of a buffer, relative to which the declared offset of the buffer counts."""
-    return w.data.get(buffer) or Pointer(w.memref(buffer))
+    return w.data.get(buffer) or LoweredPointer(w.memref(buffer))
 
 
-def element_pointer(w: Writer, buffer: SSAValue, indices: Sequence[Index]) -> Pointer:
+def pointer_to_element(w: UpstreamWriter, buffer: SSAValue, indices: Sequence[Index]) -> LoweredPointer:
     """The pointer to an element of a buffer."""
     _, strides, offset = _layout(w, buffer)
     for index, stride in zip(indices, strides, strict=True):
         offset = w.add(offset, w.mul(index, stride))
     start = data_pointer(w, buffer)
-    return Pointer(start.base, w.add(start.offset, offset))
+    return LoweredPointer(start.base, w.add(start.offset, offset))
 
 
-def _buffer_data(w: Writer, op: BufferDataOp) -> None:
+def _buffer_data(w: UpstreamWriter, op: BufferDataOp) -> None:
     w.pointers[op.pointer] = data_pointer(w, op.buffer)
 
 
-def _address_of(w: Writer, op: AddressOfOp) -> None:
-    w.pointers[op.pointer] = element_pointer(w, op.buffer, [w.index_of(i) for i in op.indices])
+def _address_of(w: UpstreamWriter, op: AddressOfOp) -> None:
+    w.pointers[op.pointer] = pointer_to_element(w, op.buffer, [w.index_of(i) for i in op.indices])
 
 
-def _access_ptr(w: Writer, op: AccessPtrOp) -> None:
+def _access_ptr(w: UpstreamWriter, op: AccessPtrOp) -> None:
     """Lowers pointer arithmetic. The offset counts elements of the result's type, or of the base's for an untyped
     result.
     """
@@ -244,20 +248,20 @@ def _access_ptr(w: Writer, op: AccessPtrOp) -> None:
     data = op.data.type
     assert isinstance(data, HandleType)
     types = [t for t in (op.pointer.type.element, data.element) if not isinstance(t, NoneAttr)]
-    size = byte_size(types[0]) if types else 1
+    size = element_byte_size(types[0]) if types else 1
     type = base.base.type
-    if isinstance(type, MemRefType) and byte_size(type.element_type) == size:
-        w.pointers[op.pointer] = Pointer(base.base, w.add(base.offset, offset))
+    if isinstance(type, MemRefType) and element_byte_size(type.element_type) == size:
+        w.pointers[op.pointer] = LoweredPointer(base.base, w.add(base.offset, offset))
         return
     address = w.op(llvm.PtrToIntOp, w.pointer_value(base), type=I64)
     distance = w.op(arith.IndexCastOp, w.index(w.mul(offset, size)), type=I64)
-    w.pointers[op.pointer] = Pointer(w.op(llvm.IntToPtrOp, w.op(arith.AddiOp, address, distance), type=POINTER))
+    w.pointers[op.pointer] = LoweredPointer(w.op(llvm.IntToPtrOp, w.op(arith.AddiOp, address, distance), type=POINTER))
 
 
 # Elements
 
 
-def _load(w: Writer, op: LoadOp) -> None:
+def _load(w: UpstreamWriter, op: LoadOp) -> None:
     buffer = w.memref(op.buffer)
     type = lower_type(op.result.type)
     if isinstance(type, VectorType):
@@ -267,7 +271,7 @@ def _load(w: Writer, op: LoadOp) -> None:
     w.bind(op.result, w.make(memref.LoadOp, [buffer, *indices], [type], {}).res)
 
 
-def _store(w: Writer, op: StoreOp) -> None:
+def _store(w: UpstreamWriter, op: StoreOp) -> None:
     value, buffer = w.value(op.value), w.memref(op.buffer)
     if isinstance(value.type, VectorType):
         _store_vector(w, op, value, buffer)
@@ -287,7 +291,7 @@ def _first_lane(buffer: SSAValue, last: SSAValue) -> SSAValue | None:
     return ramp.base
 
 
-def _lane_indices(w: Writer, last: SSAValue) -> list[Index]:
+def _lane_indices(w: UpstreamWriter, last: SSAValue) -> list[Index]:
     """The last index of each lane of a vector access."""
     assert isinstance(last.type, VectorType)
     count, element = last.type.get_shape()[0], last.type.element_type
@@ -299,7 +303,7 @@ def _lane_indices(w: Writer, last: SSAValue) -> list[Index]:
     return [w.to_index(lane(w, vector_value, n), element) for n in range(count)]
 
 
-def _load_vector(w: Writer, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
+def _load_vector(w: UpstreamWriter, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
     *outer, last = op.indices
     indices = [w.index(w.index_of(i)) for i in outer]
     start = _first_lane(buffer, last)
@@ -318,7 +322,9 @@ def _load_vector(w: Writer, op: LoadOp, buffer: SSAValue, type: VectorType[Attri
     return result
 
 
-def _guard(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, load: Callable[[], SSAValue]) -> SSAValue:
+def _guard(
+    w: UpstreamWriter, predicate: SSAValue | None, n: int, type: Attribute, load: Callable[[], SSAValue]
+) -> SSAValue:
     """The result of `load` where lane `n` of the predicate is true, else 0."""
     if predicate is None:
         return load()
@@ -331,7 +337,7 @@ def _guard(w: Writer, predicate: SSAValue | None, n: int, type: Attribute, load:
     return w.make(scf.IfOp, [condition], [type], regions=[Region(b) for b in blocks]).results[0]
 
 
-def _store_vector(w: Writer, op: StoreOp, value: SSAValue, buffer: SSAValue) -> None:
+def _store_vector(w: UpstreamWriter, op: StoreOp, value: SSAValue, buffer: SSAValue) -> None:
     *outer, last = op.indices
     indices = [w.index(w.index_of(i)) for i in outer]
     start = _first_lane(buffer, last)

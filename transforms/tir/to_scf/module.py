@@ -15,24 +15,24 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ....core.diagnostics import unsupported, where
+from ....core.diagnostics import location_prefix, unsupported_op_error
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
-    DTYPE,
-    HOST,
-    KERNEL,
-    NAME,
+    GRAPH_KERNEL,
+    HOST_FUNCTION,
     NOALIAS,
     NOINLINE,
     ON_DEVICE,
     PACKED,
+    PARAMETER_DTYPE,
+    PARAMETER_NAME,
     TIR_NOALIAS,
     is_true,
 )
 from ....dialects.tir import FuncOp
 from . import calls, casts, control, expressions, grids, memory, prologue
-from .types import dtype_name, lower_type
-from .writer import Handlers, Writer
+from .types import element_dtype_name, lower_type
+from .writer import Handlers, UpstreamWriter
 
 
 class ModuleLowering:
@@ -95,9 +95,9 @@ class ModuleLowering:
         op.attributes.update(attributes or {})
         self.declarations.append(op)
 
-    def external(
+    def declare_external(
         self,
-        w: Writer,
+        w: UpstreamWriter,
         name: str,
         inputs: Sequence[Attribute],
         outputs: Sequence[Attribute],
@@ -112,10 +112,10 @@ class ModuleLowering:
             self._external[name] = signature
             self._declare(name, inputs, outputs)
         elif self._external[name] != signature:
-            raise unsupported(op or w.function, f"C function {name} is called with different types")
+            raise unsupported_op_error(op or w.function, f"C function {name} is called with different types")
         return name
 
-    def packed(
+    def declare_packed(
         self,
         name: str,
         inputs: Sequence[Attribute],
@@ -132,7 +132,9 @@ class ModuleLowering:
             )
         return self._packed[key]
 
-    def call_named(self, w: Writer, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]) -> list[SSAValue]:
+    def call_named(
+        self, w: UpstreamWriter, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]
+    ) -> list[SSAValue]:
         return list(w.make(func.CallOp, args, types, {"callee": SymbolRefAttr(name)}).results)
 
     # Functions
@@ -142,9 +144,9 @@ class ModuleLowering:
         inputs = self.signatures[op.sym_name.data]
         outputs = [] if op.result_type is None else [lower_type(op.result_type)]
         entry = Block(arg_types=inputs)
-        w = Writer(self, op, entry)
+        w = UpstreamWriter(self, op, entry)
         with w.inside(entry):
-            prologue.bind_parameters(w)
+            prologue.bind_function_parameters(w)
             result = control.finish(w, list(op.body.block.ops))
             w.location = op.location
             w.end(func.ReturnOp, *([] if result is None else [result]))
@@ -154,13 +156,13 @@ class ModuleLowering:
             Region(entry),
             visibility="private" if op.private is not None else None,
             arg_attrs=_parameter_attributes(op),
-            res_attrs=None if op.result_type is None else _attributes([dtype_name(op.result_type)]),
+            res_attrs=None if op.result_type is None else _attributes([element_dtype_name(op.result_type)]),
         )
         if is_true(op.attr(TIR_NOALIAS)):
             new.attributes[NOALIAS] = UnitAttr()
-        if is_true(op.attr(KERNEL)):
+        if is_true(op.attr(GRAPH_KERNEL)):
             new.attributes[NOINLINE] = UnitAttr()
-        if is_true(op.attr(HOST)):
+        if is_true(op.attr(HOST_FUNCTION)):
             new.attributes[ON_DEVICE] = UnitAttr()
         new.location = op.location
         return new
@@ -168,24 +170,26 @@ class ModuleLowering:
 
 def _signature(function: FuncOp) -> list[Attribute]:
     """The types of the parameters; a matched handle has the type of its buffer."""
-    buffers = prologue.matches(function)
+    buffers = prologue.matched_buffers(function)
     types = [buffers[a].buffer.type if a in buffers else a.type for a in function.body.block.args]
     try:
         return [lower_type(t) for t in types]
     except ValueError as error:
-        raise UnsupportedError(f"{where(function)}function {function.sym_name.data}: {error}") from error
+        raise UnsupportedError(f"{location_prefix(function)}function {function.sym_name.data}: {error}") from error
 
 
 def _attributes(dtypes: Sequence[str]) -> ArrayAttr[DictionaryAttr]:
-    return ArrayAttr([DictionaryAttr({DTYPE: StringAttr(d)}) for d in dtypes])
+    return ArrayAttr([DictionaryAttr({PARAMETER_DTYPE: StringAttr(d)}) for d in dtypes])
 
 
 def _parameter_attributes(function: FuncOp) -> ArrayAttr[DictionaryAttr]:
-    buffers = prologue.matches(function)
+    buffers = prologue.matched_buffers(function)
 
     def describe(name: str, arg: SSAValue) -> DictionaryAttr:
         if arg in buffers:  # users know a handle by its buffer
             name, arg = buffers[arg].buffer_name.data, buffers[arg].buffer
-        return DictionaryAttr({NAME: StringAttr(name), DTYPE: StringAttr(dtype_name(arg.type))})
+        return DictionaryAttr(
+            {PARAMETER_NAME: StringAttr(name), PARAMETER_DTYPE: StringAttr(element_dtype_name(arg.type))}
+        )
 
     return ArrayAttr([describe(name, arg) for name, arg in function.params])

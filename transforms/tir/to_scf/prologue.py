@@ -9,27 +9,27 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from ....core.diagnostics import unsupported
+from ....core.diagnostics import unsupported_op_error
 from ....dialects.tir import FuncOp, MatchBufferOp, Mixed, SymbolOp, constant_value, element_limit
-from ....dialects.tir.describe import describe
+from ....dialects.tir.describe import format_index
 from .casts import compare
-from .control import check
-from .types import I64, INDEX, dtype_name
-from .writer import Handlers, Index, Pointer, Writer
+from .control import emit_check
+from .types import I64, INDEX, element_dtype_name
+from .writer import Handlers, Index, LoweredPointer, UpstreamWriter
 
 
-def matches(function: FuncOp) -> dict[SSAValue, MatchBufferOp]:
+def matched_buffers(function: FuncOp) -> dict[SSAValue, MatchBufferOp]:
     """{ handle parameter -> its tir.match_buffer }, in parameter order."""
     buffers: dict[SSAValue, MatchBufferOp] = {}
     for op in function.body.walk():
         if isinstance(op, MatchBufferOp) and buffers.setdefault(op.source, op) is not op:
-            raise unsupported(op, "a parameter can be matched by one buffer only")
+            raise unsupported_op_error(op, "a parameter can be matched by one buffer only")
     return {arg: buffers[arg] for arg in function.body.block.args if arg in buffers}
 
 
-def bind_parameters(w: Writer) -> None:
+def bind_function_parameters(w: UpstreamWriter) -> None:
     """Binds arguments to values, and symbols of their shapes to the first size that is the symbol alone."""
-    buffers = matches(w.function)
+    buffers = matched_buffers(w.function)
     for old, new in zip(w.function.body.block.args, w.entry.args, strict=True):
         new.name_hint = old.name_hint
         if old in buffers:
@@ -41,10 +41,12 @@ def bind_parameters(w: Writer) -> None:
         w.location = op.location
         _bind_symbols(w, op)
         _check_elements(w, op)
-        w.pointers[old] = Pointer(w.memref(op.buffer))
+        w.pointers[old] = LoweredPointer(w.memref(op.buffer))
     for op in w.function.body.walk():
         if isinstance(op, SymbolOp) and op.result not in w.indices and op.result.uses:
-            raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
+            raise unsupported_op_error(
+                op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter"
+            )
 
 
 def _declared_numbers(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
@@ -56,13 +58,13 @@ def _declared_numbers(op: MatchBufferOp) -> Iterator[tuple[str, Mixed]]:
     yield "offset", op.mixed_offset
 
 
-def _actual(w: Writer, op: MatchBufferOp, what: str) -> SSAValue:
+def _actual(w: UpstreamWriter, op: MatchBufferOp, what: str) -> SSAValue:
     """The number called `what` of the argument at run time."""
     buffer = w.memref(op.buffer)
     type = buffer.type
     assert isinstance(type, MemRefType)
     number = int(what[what.index("[") + 1 : -1]) if "[" in what else 0
-    number_value = w.remembered((buffer, what))
+    number_value = w.recall((buffer, what))
     if number_value is not None:
         return number_value
     if what.startswith("shape"):
@@ -73,12 +75,12 @@ def _actual(w: Writer, op: MatchBufferOp, what: str) -> SSAValue:
     w.remember((buffer, "offset"), data.results[1])
     for n in range(rank):
         w.remember((buffer, f"strides[{n}]"), data.results[2 + rank + n])
-    number_value = w.remembered((buffer, what))
+    number_value = w.recall((buffer, what))
     assert number_value is not None
     return number_value
 
 
-def _bind_symbols(w: Writer, op: MatchBufferOp) -> None:
+def _bind_symbols(w: UpstreamWriter, op: MatchBufferOp) -> None:
     for what, value in _declared_numbers(op):
         if isinstance(value, SSAValue) and isinstance(value.owner, SymbolOp) and value not in w.indices:
             actual = _actual(w, op, what)
@@ -87,16 +89,16 @@ def _bind_symbols(w: Writer, op: MatchBufferOp) -> None:
             _check_fits(w, op, what, value, actual)
 
 
-def _check_fits(w: Writer, op: MatchBufferOp, what: str, symbol: SSAValue, actual: SSAValue) -> None:
+def _check_fits(w: UpstreamWriter, op: MatchBufferOp, what: str, symbol: SSAValue, actual: SSAValue) -> None:
     """Checks that a size fits into the type of its symbol, so that it is never truncated silently."""
     if symbol.type == I64:
         return
     back = w.to_index(w.value(symbol), symbol.type)
-    message = f"{op.buffer_name.data}: {what} does not fit {dtype_name(symbol.type)}"
-    check(w, compare(w, "eq", back, actual), message, argument=True)
+    message = f"{op.buffer_name.data}: {what} does not fit {element_dtype_name(symbol.type)}"
+    emit_check(w, compare(w, "eq", back, actual), message, argument=True)
 
 
-def _check_elements(w: Writer, op: MatchBufferOp) -> None:
+def _check_elements(w: UpstreamWriter, op: MatchBufferOp) -> None:
     """Checks the number of elements of an argument, so that index arithmetic on symbolic extents does not wrap."""
     limit = element_limit(op)
     if limit is None:
@@ -107,14 +109,14 @@ def _check_elements(w: Writer, op: MatchBufferOp) -> None:
     for n in dynamic:
         actual = _actual(w, op, f"shape[{n}]")
         message = f"{op.buffer_name.data}: expected fewer than {limit} elements"
-        check(w, compare(w, "sle", actual, most), message, argument=True)
+        emit_check(w, compare(w, "sle", actual, most), message, argument=True)
         if n != dynamic[-1]:
             factor = w.op(arith.MaxSIOp, actual, w.index(1))
             total = factor if total is None else w.op(arith.MuliOp, factor, total)
             most = w.op(arith.DivSIOp, w.index(limit - 1), total)
 
 
-def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
+def _match_buffer(w: UpstreamWriter, op: MatchBufferOp) -> None:
     """Checks the argument against declared sizes that are constants or expressions of symbols."""
     for what, value in _declared_numbers(op):
         if not isinstance(value, SSAValue):
@@ -123,9 +125,9 @@ def _match_buffer(w: Writer, op: MatchBufferOp) -> None:
         actual = _actual(w, op, what)
         if expected is actual:
             continue
-        text = str(constant_value(value)) if isinstance(expected, int) else describe(value)
+        text = str(constant_value(value)) if isinstance(expected, int) else format_index(value)
         condition = compare(w, "eq", actual, w.index(expected))
-        check(w, condition, f"{op.buffer_name.data}: {what} must be {text}", argument=True)
+        emit_check(w, condition, f"{op.buffer_name.data}: {what} must be {text}", argument=True)
 
 
 HANDLERS: Handlers = {MatchBufferOp: _match_buffer}

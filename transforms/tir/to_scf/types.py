@@ -34,7 +34,7 @@ def lower_type(type: Attribute) -> Attribute:
             return type
 
 
-def dtype_name(type: Attribute) -> str:
+def element_dtype_name(type: Attribute) -> str:
     """The name, as in numpy, of the data type of a scalar or of the elements of a buffer; "handle" for a pointer."""
     if isinstance(type, MemRefType):
         type = type.element_type

@@ -27,10 +27,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....analysis.index import Analyzer
-from ....core.diagnostics import unsupported, where
-from ....core.dtypes import byte_size, dtype_of
+from ....core.diagnostics import location_prefix, unsupported_op_error
+from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import PassError
-from ....dialects.attributes import BLOCK
+from ....dialects.attributes import BLOCK_NAME
 from ....dialects.tir import ConstOp, FuncOp, HandleType, Mixed, constant_value
 from .types import I64, INDEX, POINTER, lower_type
 
@@ -70,7 +70,7 @@ def _constant_name(value: int | float, type: Attribute) -> str:
 
 
 @dataclass(frozen=True)
-class Pointer:
+class LoweredPointer:
     """The target of a handle: element `offset` of `base`.
 
     The base is a memref (the offset counts its elements from its start) or an `!llvm.ptr`, then with offset 0.
@@ -80,7 +80,7 @@ class Pointer:
     offset: Index = 0
 
 
-class Writer:
+class UpstreamWriter:
     """The insertion point, the lowered values of the `tir` function, and builders of small pieces of IR."""
 
     def __init__(self, module: ModuleLowering, function: FuncOp, entry: Block):
@@ -90,8 +90,8 @@ class Writer:
         self.block = entry
         self.location: LocationAttr = UnknownLoc()
         self.values: dict[SSAValue, SSAValue] = {}
-        self.pointers: dict[SSAValue, Pointer] = {}
-        self.data: dict[SSAValue, Pointer] = {}
+        self.pointers: dict[SSAValue, LoweredPointer] = {}
+        self.data: dict[SSAValue, LoweredPointer] = {}
         """The data pointers of buffers declared over a pointer."""
         self.indices: dict[SSAValue, SSAValue] = {}
         """Values that have an `index` of their own: loop variables, symbols."""
@@ -113,11 +113,13 @@ class Writer:
             self.location = op.location
             handler = self.module.handlers.get(type(op))
             if handler is None:
-                raise unsupported(op, "no pass of the way down takes this operation: run one that lowers it first")
+                raise unsupported_op_error(
+                    op, "no pass of the way down takes this operation: run one that lowers it first"
+                )
             last = self.block.last_op
             handler(self, op)
-            if BLOCK in op.attributes and (emitted := self.block.last_op) is not None and emitted is not last:
-                emitted.attributes[BLOCK] = op.attributes[BLOCK]
+            if BLOCK_NAME in op.attributes and (emitted := self.block.last_op) is not None and emitted is not last:
+                emitted.attributes[BLOCK_NAME] = op.attributes[BLOCK_NAME]
         self.location = outer
 
     def insert(self, op: OpT) -> OpT:
@@ -176,7 +178,7 @@ class Writer:
         self._scopes[-1][key] = value
         return value
 
-    def remembered(self, key: tuple[object, ...]) -> SSAValue | None:
+    def recall(self, key: tuple[object, ...]) -> SSAValue | None:
         return self._look_up(key)
 
     @contextmanager
@@ -339,19 +341,19 @@ class Writer:
 
     # Pointers and memrefs
 
-    def pointer(self, handle: SSAValue) -> Pointer:
+    def pointer(self, handle: SSAValue) -> LoweredPointer:
         """The target of a handle."""
         if handle not in self.pointers:
-            self.pointers[handle] = Pointer(self.value(handle))
+            self.pointers[handle] = LoweredPointer(self.value(handle))
         return self.pointers[handle]
 
-    def pointer_value(self, pointer: Pointer) -> SSAValue:
+    def pointer_value(self, pointer: LoweredPointer) -> SSAValue:
         """A pointer converted to an `!llvm.ptr`."""
         base, type = pointer.base, pointer.base.type
         if not isinstance(type, MemRefType):
             return base
         address: Index = self.op(memref.ExtractAlignedPointerAsIndexOp, base, type=INDEX)
-        address = self.add(address, self.mul(pointer.offset, byte_size(type.element_type)))
+        address = self.add(address, self.mul(pointer.offset, element_byte_size(type.element_type)))
         number = self.op(arith.IndexCastOp, self.index(address), type=I64)
         return self.op(llvm.IntToPtrOp, number, type=POINTER)
 
@@ -375,5 +377,5 @@ def _to_signed(number: int, type: Attribute) -> int:
 
 def _describe(value: SSAValue) -> str:
     owner = value.owner
-    location = where(owner) if isinstance(owner, Operation) else ""
+    location = location_prefix(owner) if isinstance(owner, Operation) else ""
     return f"{location}%{value.name_hint or '?'} of type {value.type}"

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import UnknownOperatorError
-from stepwell.transforms.relay.libraries import Pattern, is_constant, is_op, is_var, wildcard
+from stepwell.transforms.relay.libraries import GraphPattern, is_constant, is_op, is_var, wildcard
 from stepwell.transforms.relay.libraries.patterns import operators_in
 
 relay: Any = graphs_in_python  # its functions are created at import
@@ -26,7 +26,7 @@ def value_of(expr: Any) -> SSAValue:
     return func.returned[0]
 
 
-def matched(pattern: Pattern, expr: Any) -> list[list[str]]:
+def matched(pattern: GraphPattern, expr: Any) -> list[list[str]]:
     """The operators of each match at the result of an expression."""
     return [sorted(op.operator.name for op in operators_in(found)) for found in pattern.matches(value_of(expr))]
 
@@ -68,7 +68,7 @@ def test_sums_and_products_match_in_any_order() -> None:
     assert matched(pattern, relay.subtract(X, relay.exp(X))) == []
 
 
-CONDITIONS: dict[str, tuple[Callable[[Pattern], Pattern], Any, bool]] = {
+CONDITIONS: dict[str, tuple[Callable[[GraphPattern], GraphPattern], Any, bool]] = {
     "an attribute": (lambda p: p.has_attr({"axis": -1}), relay.nn.softmax(X), True),
     "another value": (lambda p: p.has_attr({"axis": 0}), relay.nn.softmax(X), False),
     "an attribute that is not there": (lambda p: p.has_attr({"alpha": 0}), relay.nn.softmax(X), False),

@@ -9,7 +9,7 @@ import pytest
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import register_func
-from stepwell.core.dtypes import SCALAR_DTYPES, int_range, numpy_dtype, parse_dtype, type_of
+from stepwell.core.dtypes import SCALAR_DTYPES, int_range, mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.transforms.pipelines import lower, run_pipeline
@@ -72,11 +72,11 @@ def _interesting(dtype: str) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("source", SCALAR_DTYPES)
 def test_casts_from_a_type_to_every_other_compute_what_the_oracle_says(source: str) -> None:
-    have = type_of(source)
-    params = ", ".join(f'"B{n}" %B{n}: memref<16x{type_of(t)}>' for n, t in enumerate(SCALAR_DTYPES))
+    have = mlir_type(source)
+    params = ", ".join(f'"B{n}" %B{n}: memref<16x{mlir_type(t)}>' for n, t in enumerate(SCALAR_DTYPES))
     body = ""
     for n, target in enumerate(SCALAR_DTYPES):
-        want = type_of(target)
+        want = mlir_type(target)
         body += f"%y{n} = tir.cast %x : {have} -> {want}\n tir.store %y{n}, %B{n}[%i] : memref<16x{want}>\n"
     text = f"""
     tir.func @main("A" %A: memref<16x{have}>, {params}) {{
@@ -91,11 +91,11 @@ def test_casts_from_a_type_to_every_other_compute_what_the_oracle_says(source: s
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "float32", "float16"])
 def test_casts_of_vectors_are_those_of_their_lanes(dtype: str) -> None:
     targets = [t for t in SCALAR_DTYPES if t != "float64"]
-    have = type_of(dtype)
-    params = ", ".join(f'"B{n}" %B{n}: memref<16x{type_of(t)}>' for n, t in enumerate(targets))
+    have = mlir_type(dtype)
+    params = ", ".join(f'"B{n}" %B{n}: memref<16x{mlir_type(t)}>' for n, t in enumerate(targets))
     body = ""
     for n, target in enumerate(targets):
-        want = type_of(target)
+        want = mlir_type(target)
         body += f"%y{n} = tir.cast %x : vector<16x{have}> -> vector<16x{want}>\n"
         body += f"tir.store %y{n}, %B{n}[%i : vector<16xi32>] : memref<16x{want}>\n"
     text = f"""
@@ -111,7 +111,7 @@ def test_casts_of_vectors_are_those_of_their_lanes(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_floormod_has_the_sign_of_the_divisor(dtype: str) -> None:
-    type = type_of(dtype)
+    type = mlir_type(dtype)
     text = f"""
     tir.func @main("A" %A: memref<49x{type}>, "B" %B: memref<49x{type}>, "C" %C: memref<49x{type}>) {{
       tir.for serial "i" %i : i32 in [0 +: 49] {{
@@ -158,7 +158,7 @@ INTRINSICS = {
 @pytest.mark.parametrize("name", INTRINSICS)
 def test_float_intrinsics_are_those_of_numpy(name: str, dtype: str) -> None:
     arity, reference = INTRINSICS[name]
-    type = type_of(dtype)
+    type = mlir_type(dtype)
     arguments, types = ("%x, %y", f"{type}, {type}") if arity == 2 else ("%x", str(type))
     text = f"""
     tir.func @main("A" %A: memref<16x{type}>, "B" %B: memref<16x{type}>, "C" %C: memref<16x{type}>) {{
@@ -180,7 +180,7 @@ def test_float_intrinsics_are_those_of_numpy(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_nextafter_walks_the_grid_of_its_type(dtype: str) -> None:
-    type = type_of(dtype)
+    type = mlir_type(dtype)
     text = f"""
     tir.func @main("A" %A: memref<64x{type}>, "B" %B: memref<64x{type}>, "C" %C: memref<64x{type}>) {{
       tir.for serial "i" %i : i32 in [0 +: 64] {{
