@@ -86,7 +86,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f", did you mean {near[0]!r}?" if near else ""
 
 
-def location_prefix(op: Operation) -> str:
+def where(op: Operation) -> str:
     """`file.py:3:5: ` for an operation with a source location, else the empty string."""
     match op.location:
         case FileLineColLoc(filename=file, line=line, column=column):
@@ -97,4 +97,4 @@ def location_prefix(op: Operation) -> str:
 
 def unsupported_op_error(op: Operation, message: str) -> UnsupportedError:
     """The error that reports `op`, with its source location, as unsupported."""
-    return UnsupportedError(f"{location_prefix(op)}{op.name}: {message}")
+    return UnsupportedError(f"{where(op)}{op.name}: {message}")

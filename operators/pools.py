@@ -29,15 +29,15 @@ Array = Any
 @dataclass(frozen=True)
 class _Along:
     """The windows along one dimension of an image. size, step, far: the number of taps, the stride and the dilation.
-    front, behind: the padding.  count: the number of windows.  over: the number of elements that the last window covers
+    before, after: the padding.  count: the number of windows.  over: the number of elements that the last window covers
     past the padding."""
 
     axis: int
     size: int
     step: int
     far: int
-    front: int
-    behind: int
+    before: int
+    after: int
     count: Extent
     over: int
 
@@ -97,7 +97,7 @@ class _Pool(ImageOperator):
 
 def _padded_image(data: Tensor, windows: Sequence[_Along], fill: PrimExpr) -> Tensor:
     """The image with its padding, extended to the ends of the last windows."""
-    return pad_with_value(data, {along.axis: (along.front, along.behind + along.over) for along in windows}, fill)
+    return pad_with_value(data, {along.axis: (along.before, along.after + along.over) for along in windows}, fill)
 
 
 def _pool(
@@ -135,9 +135,9 @@ def _windows_in_numpy(
         target, inside, among = [slice(None)] * len(shape), list[list[int]](), list[int]()
         for along, index in zip(windows, window, strict=True):
             extent = shape[along.axis]
-            positions = [index * along.step - along.front + tap * along.far for tap in range(along.size)]
+            positions = [index * along.step - along.before + tap * along.far for tap in range(along.size)]
             inside.append([p for p in positions if 0 <= p < extent])
-            among.append(sum(-along.front <= p < extent + along.behind for p in positions))
+            among.append(sum(-along.before <= p < extent + along.after for p in positions))
             target[along.axis] = slice(index, index + 1)
         yield tuple(target), inside, among
 
@@ -190,7 +190,7 @@ class _MaxPoolWithPlaces(_Pool):
         def greatest(at: list[PrimExpr], over: list[IterVar]) -> Any:
             own, inside = list(at), list[PrimExpr]()
             for along in windows:
-                own[along.axis] = at[along.axis] - along.front
+                own[along.axis] = at[along.axis] - along.before
                 inside += [own[along.axis] >= 0, own[along.axis] < data.shape[along.axis]]
             position = reduction.row_major_position(data, [along.axis for along in windows], own)
             return reduction.argmax_reducer((position, data(*own)), axis=over, where=scalar.all(*inside))
@@ -239,8 +239,8 @@ class _AvgPool(_Pool):
 
     def count(self, window: PrimExpr, along: _Along, extent: PrimExpr) -> PrimExpr:
         """The number of elements of a window along a dimension."""
-        first = window * along.step - along.front
-        low, end = (-along.front, extent + along.behind) if self.count_include_pad else (0, extent)
+        first = window * along.step - along.before
+        low, end = (-along.before, extent + along.after) if self.count_include_pad else (0, extent)
         skipped = scalar.max(low - first + (along.far - 1), const(0)) // along.far
         taken = scalar.min((end - first + (along.far - 1)) // along.far, const(along.size))
         return scalar.max(taken - skipped, const(0))

@@ -40,21 +40,6 @@ LAYERS = {
     "tools": 9,
     "": 9,
 }
-# Files whose imports inside functions have no reason yet.
-UNEXPLAINED = (
-    "analysis/regions/access_regions.py",
-    "backends/cuda/library.py",
-    "backends/graph/executable.py",
-    "backends/graph/saving.py",
-    "backends/runtime/library.py",
-    "frontends/tvmscript/buffers.py",
-    "frontends/tvmscript/calls.py",
-    "frontends/tvmscript/context.py",
-    "frontends/tvmscript/expressions.py",
-    "frontends/tvmscript/macros.py",
-    "frontends/tvmscript/operators.py",
-    "frontends/tvmscript/statements.py",
-)
 SOURCES = sorted(
     [
         *ROOT.glob("*.py"),
@@ -299,8 +284,7 @@ def _unexplained_imports(text: str) -> list[int]:
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_an_import_inside_a_function_has_a_reason(file: Path) -> None:
-    if str(file.relative_to(ROOT)) not in UNEXPLAINED:
-        assert _unexplained_imports(file.read_text()) == []
+    assert _unexplained_imports(file.read_text()) == []
 
 
 @pytest.mark.parametrize(

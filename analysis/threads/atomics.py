@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import DType, dtype_of
 from ...core.errors import UnsupportedError
 from ...dialects.tir import AddressOfOp, CallExternOp, HandleType, StoreOp
@@ -57,17 +57,15 @@ def atomic_of(op: CallExternOp) -> Atomic | None:
     kind = ATOMICS[name]
     if len(op.args) != 2 or not isinstance(address := op.args[0].owner, AddressOfOp):
         expected = "expected T.address_of an element, and a value"
-        raise UnsupportedError(f"{location_prefix(op)}{name}: {expected}, got {len(op.args)} operands")
+        raise UnsupportedError(f"{where(op)}{name}: {expected}, got {len(op.args)} operands")
     type, value_type = address.buffer.type, op.args[1].type
     assert isinstance(type, MemRefType)
     element = type.element_type
     if isinstance(element, VectorType) or dtype_of(element).name not in _TYPES:
         known = ", ".join(_TYPES)
-        raise UnsupportedError(f"{location_prefix(op)}{name} on {dtype_of(element)}, expected one of {known}")
+        raise UnsupportedError(f"{where(op)}{name} on {dtype_of(element)}, expected one of {known}")
     result = element if op.result is None else op.result.type
     if value_type != element or result != element:
         types = f"{dtype_of(value_type)} to {dtype_of(result)}"
-        raise UnsupportedError(
-            f"{location_prefix(op)}{name} on {dtype_of(element)}: expected that type for all, got {types}"
-        )
+        raise UnsupportedError(f"{where(op)}{name} on {dtype_of(element)}: expected that type for all, got {types}")
     return Atomic(kind, address, dtype_of(element))

@@ -9,7 +9,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
 from ...dialects.tir import BlockOp, ForOp, LetOp, StoreOp
@@ -27,7 +27,7 @@ class ThreadReductionError(UnsupportedError):
 
     def __init__(self, block: BlockOp, reason: str):
         name = block_name(block)
-        super().__init__(f"{location_prefix(block)}threads cannot reduce block {name} together, use rfactor: {reason}")
+        super().__init__(f"{where(block)}threads cannot reduce block {name} together, use rfactor: {reason}")
         self.reason = reason
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
 from ...dialects.tir import CallIntrinOp, HandleType, Mixed, TirBuilder, constant_value
@@ -70,7 +70,7 @@ def _text(value: SSAValue) -> str:
 
 
 def _error(op: Operation, message: str) -> UnsupportedError:
-    return UnsupportedError(f"{location_prefix(op)}{message}")
+    return UnsupportedError(f"{where(op)}{message}")
 
 
 def shuffle_down(builder: TirBuilder, value: SSAValue, distance: int) -> SSAValue:

@@ -59,6 +59,7 @@ def _compile(graph: Module, target: Target, after: AfterPass | None) -> Program:
     if target.kind == "llvm":
         lowered = lower(graph, after, contract=target.contract)
         return compile_module(lowered.op, target=Processor.of(target), symbols=symbols)
+    # lazy: the CUDA emitter is needed for GPUs only
     from ..cuda.build import build_cuda, build_emulated
 
     if target.kind == "cuda":

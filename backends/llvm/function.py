@@ -69,7 +69,7 @@ class LlvmModule(Protocol):
         ...
 
 
-Lowering = Callable[["FunctionEmitter", Any], None]
+Lowering = Callable[["LlvmFunctionEmitter", Any], None]
 Lowerings = Mapping[type[Operation], Lowering]
 
 

@@ -45,7 +45,7 @@ def _type(value: SSAValue) -> MemRefType:
     return cast(MemRefType, value.type)
 
 
-def element_pointer(value: SSAValue) -> Attribute:
+def buffer_element_type(value: SSAValue) -> Attribute:
     """The element type of a buffer."""
     return _type(value).element_type
 
@@ -64,7 +64,7 @@ def address_of_element(
     """A pointer to an element of `buffer`. inbounds: the element exists; False where a mask may exclude it."""
     value = f.memref(buffer)
     position = linear_index(f, value, f.operands(indices))
-    return element_pointer(f, value.pointer, element_pointer(buffer), position, inbounds=inbounds)
+    return element_pointer(f, value.pointer, buffer_element_type(buffer), position, inbounds=inbounds)
 
 
 def element_pointer(
@@ -79,7 +79,7 @@ def element_pointer(
 def first_element_pointer(f: LlvmFunctionEmitter, buffer: SSAValue) -> str:
     """A pointer to the first element."""
     value = f.memref(buffer)
-    return element_pointer(f, value.pointer, element_pointer(buffer), value.offset)
+    return element_pointer(f, value.pointer, buffer_element_type(buffer), value.offset)
 
 
 def access_suffix(op: Operation, type: Attribute) -> str:
@@ -202,7 +202,7 @@ def allocation_sizes(f: LlvmFunctionEmitter, buffer: SSAValue, dynamic_sizes: Se
 
 def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
     sizes, alignment = allocation_sizes(f, op.memref, op.dynamic_sizes), _alignment(op)
-    size = byte_count(f, sizes, byte_size(element_pointer(op.memref)), alignment)
+    size = byte_count(f, sizes, byte_size(buffer_element_type(op.memref)), alignment)
     allocate = f.module.declare("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
     pointer = f.emit_value(
         f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
@@ -244,7 +244,7 @@ def _dealloc(f: LlvmFunctionEmitter, op: memref.DeallocOp) -> None:
 
 def _alloca(f: LlvmFunctionEmitter, op: memref.AllocaOp) -> None:
     """A buffer of static size is allocated once, in the entry block, even in a loop."""
-    sizes, kind = allocation_sizes(f, op.memref, op.dynamic_sizes), llvm_memory_type(element_pointer(op.memref))
+    sizes, kind = allocation_sizes(f, op.memref, op.dynamic_sizes), llvm_memory_type(buffer_element_type(op.memref))
     count = f.product(sizes)
     text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
     if constant_value_of_operand(count) is not None:
@@ -373,7 +373,7 @@ def _reinterpret_cast(f: LlvmFunctionEmitter, op: memref.ReinterpretCastOp) -> N
 
 def _view(f: LlvmFunctionEmitter, op: memref.ViewOp) -> None:
     pointer = element_pointer(
-        f, first_element_pointer(f, op.source), element_pointer(op.source), f.operand(op.byte_shift)
+        f, first_element_pointer(f, op.source), buffer_element_type(op.source), f.operand(op.byte_shift)
     )
     dynamic = iter(f.operands(op.sizes))
     shape = layout_of(op.result.type).shape
@@ -384,7 +384,7 @@ def _view(f: LlvmFunctionEmitter, op: memref.ViewOp) -> None:
 def _copy(f: LlvmFunctionEmitter, op: memref.CopyOp) -> None:
     source, target = f.memref(op.source), f.memref(op.destination)
     if all(layout_of(_type(value)).identity for value in op.operands):
-        size = f.multiply(f.product(source.sizes), str(byte_size(element_pointer(op.source))))
+        size = f.multiply(f.product(source.sizes), str(byte_size(buffer_element_type(op.source))))
         to, from_ = first_element_pointer(f, op.destination), first_element_pointer(f, op.source)
         f.emit(
             f.intrinsic(
@@ -395,7 +395,7 @@ def _copy(f: LlvmFunctionEmitter, op: memref.CopyOp) -> None:
             )
         )
     else:
-        _copy_elements(f, element_pointer(op.source), source, target, [])
+        _copy_elements(f, buffer_element_type(op.source), source, target, [])
 
 
 def _copy_elements(f: LlvmFunctionEmitter, type: Attribute, source: MemRef, target: MemRef, indices: list[str]) -> None:

@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, BoundLoop, is_thread_loop, thread_axis_of
 from ...analysis.threads.shuffles import Shuffle, check_convergence, is_active_mask, is_shuffle, shuffle_of
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
 from ...dialects.tir import AllocBufferOp, CallIntrinOp, ForOp, FuncOp, LetOp, TirBuilder, memory_space
@@ -52,9 +52,7 @@ def _exchange(op: CallIntrinOp, shuffle: Shuffle) -> None:
 
 def _constant_extent(op: Operation, extent: int | SSAValue) -> int:
     if not isinstance(extent, int):
-        raise UnsupportedError(
-            f"{location_prefix(op)}lanes exchange values in a block of threads that nobody can count"
-        )
+        raise UnsupportedError(f"{where(op)}lanes exchange values in a block of threads that nobody can count")
     return extent
 
 
@@ -78,7 +76,7 @@ def _store_operands(
         is_harmless = isinstance(before, LetOp) or (is_expression_op(before) and not has_effect(before))
         if not is_harmless and not is_active_mask(before):
             raise UnsupportedError(
-                f"{location_prefix(op)}lanes exchange values behind {before.name} in the same statement; expected a statement of "
+                f"{where(op)}lanes exchange values behind {before.name} in the same statement; expected a statement of "
                 "its own, which stores what is exchanged"
             )
         Rewriter.insert_op(before.clone(values), point)

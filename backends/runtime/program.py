@@ -88,6 +88,7 @@ class CompiledFunction:
         Runs once, then `repeat` times `number` times; raises `number` until `number` runs take `min_repeat_ms`.
         Arguments are checked before. Raises the errors of a call, and OptionError for numbers that are not positive.
         """
+        # lazy: only measurements need clocks
         from ..devices.timing import measure
 
         def evaluate(*arguments: Any) -> BenchmarkResult:

@@ -1,4 +1,4 @@
-"""Allocations: buffers of blocks, and memory behind pointers."""
+"""Allocations: buffers of blocks, and the memory of pointers."""
 
 from __future__ import annotations
 

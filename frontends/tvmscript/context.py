@@ -97,7 +97,7 @@ class ElaborationContext:
     """The state of the elaboration of one function.
 
     block: the function's body.  builder: emits at the current insertion point.  scope: the visible names.  blocks: the
-    open blocks, innermost last.  function_attrs: the attributes set by `T.func_attr`.  memories: the allocations behind
+    open blocks, innermost last.  function_attrs: the attributes set by `T.func_attr`.  memories: the allocations of
     pointers.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
     under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
     """

@@ -33,7 +33,7 @@ from .values import (
     describe_value,
 )
 
-Reading = tuple["Context", Span]
+Reading = tuple["ElaborationContext", Span]
 _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 
 

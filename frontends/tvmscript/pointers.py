@@ -1,4 +1,4 @@
-"""Memory behind a pointer, as buffers: indexed pointers, `T.load` and `T.store`, arrays of packed functions."""
+"""The memory of a pointer, as buffers: indexed pointers, `T.load` and `T.store`, arrays of packed functions."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _name_of(context: ElaborationContext, value: SSAValue) -> str:
 
 
 def _flat(context: ElaborationContext, pointer: SSAValue, dtype: DType, span: Span) -> BufferValue:
-    """The memory behind a pointer as a one-dimensional buffer of scalars of `dtype`."""
+    """The memory of a pointer as a one-dimensional buffer of scalars of `dtype`."""
     element = dtype.scalar
     if isinstance(pointer.owner, BufferDataOp):
         buffer = context.buffers.get(pointer.owner.buffer)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Reader = Callable[..., Value]
 ReaderT = TypeVar("ReaderT", bound=Reader)
-Form = Callable[["Context", "syntax.Call"], Value]
+Form = Callable[["ElaborationContext", "syntax.Call"], Value]
 
 WORDS: dict[str, Reader] = {}
 FORMS: dict[str, Form] = {}

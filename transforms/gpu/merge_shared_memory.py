@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.gpu import max_shared_bytes
@@ -71,7 +71,7 @@ class GpuMergeSharedMemoryPass(ModulePass):
                 sizes = [*_allocations(launch, _STATIC), *(buffer.alloc for buffer in buffers)]
                 listed = ", ".join(f"{alloc.memref.name_hint}: {_bytes(alloc)}" for alloc in sizes)
                 raise UnsupportedError(
-                    f"{location_prefix(launch)}{total + static} bytes ({listed}) of shared memory, expected at most {available} "
+                    f"{where(launch)}{total + static} bytes ({listed}) of shared memory, expected at most {available} "
                     f"on {self.arch}"
                 )
             if buffers:
@@ -107,9 +107,7 @@ def _allocations(launch: gpu.LaunchOp, space: StringAttr) -> list[memref.AllocaO
 def _bytes(alloc: memref.AllocaOp) -> int:
     type = alloc.memref.type
     if DYNAMIC_INDEX in type.get_shape():
-        raise UnsupportedError(
-            f"{location_prefix(alloc)}the size of {alloc.memref.name_hint}, in shared memory, is not known"
-        )
+        raise UnsupportedError(f"{where(alloc)}the size of {alloc.memref.name_hint}, in shared memory, is not known")
     return prod(type.get_shape()) * dtype_of(type.element_type).bytes
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects import arith, cf, func, gpu, llvm, math, memref, scf, vector
 from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, Signedness, UnrealizedConversionCastOp, VectorType
 from xdsl.ir import Attribute, Dialect, Operation
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import PassError
 from ...dialects.tir import ForOp, HandleType
 from ..upstream.legalize_small_floats import computes_on_small_floats
@@ -31,7 +31,7 @@ def check_module(module: ModuleOp, check: Check, landing: str) -> None:
     for op in module.walk():
         illegal = check(op)
         if illegal is not None:
-            raise PassError(f"{location_prefix(op)}{illegal} is left after the landing {landing!r}")
+            raise PassError(f"{where(op)}{illegal} is left after the landing {landing!r}")
 
 
 def every(*checks: Check) -> Check:

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import PassError
 from ...expressions.errors import TeError
 from ...operators.relay import CallOp, FuncOp, IfOp, OperatorOp, YieldOp
@@ -86,7 +86,7 @@ def _types(op: Operation, done: set[FuncOp]) -> Iterable[Attribute]:
             try:
                 return op.infer()
             except TeError as error:
-                raise PassError(f"{location_prefix(op)}{error.what}") from error
+                raise PassError(f"{where(op)}{error.what}") from error
         case IfOp():
             return _types_of_branches(op)
         case CallOp():
@@ -100,7 +100,7 @@ def _types_of_branches(op: IfOp) -> Iterable[Attribute]:
     first, second = ([value.type for value in last.values] for last in lasts if isinstance(last, YieldOp))
     if first != second:
         texts = [", ".join(map(str, types)) for types in (first, second)]
-        raise PassError(f"{location_prefix(op)}relay.if: branches give {texts[0]} and {texts[1]}")
+        raise PassError(f"{where(op)}relay.if: branches give {texts[0]} and {texts[1]}")
     return first
 
 
@@ -111,7 +111,7 @@ def _types_of_call(op: CallOp, done: set[FuncOp]) -> Iterable[Attribute]:
     actual, expected = [arg.type for arg in op.args], [*callee.body.block.arg_types]
     if actual != expected:
         texts = [", ".join(map(str, types)) for types in (actual, expected)]
-        raise PassError(f"{location_prefix(op)}@{callee.sym_name.data} called with {texts[0]}, expected {texts[1]}")
+        raise PassError(f"{where(op)}@{callee.sym_name.data} called with {texts[0]}, expected {texts[1]}")
     _infer(callee, done)
     return callee.result_types_
 

@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects import te, tir
 from ...operators.relay import FuncOp, OperatorOp
@@ -69,7 +69,7 @@ def _check(module: ModuleOp) -> None:
     if outside:
         first = next(iter(outside.values()))
         raise UnsupportedError(
-            f"{location_prefix(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
+            f"{where(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
         )
 
 

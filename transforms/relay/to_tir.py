@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.names import fresh_name
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import mlir_type
 from ...core.errors import UnsupportedError
 from ...dialects import tir
@@ -73,7 +73,7 @@ class ConvertRelayToTirPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             if func.compiler is not None or func.primitive is not None:
-                raise UnsupportedError(f"{location_prefix(func)}function {func.sym_name.data} has not been lowered")
+                raise UnsupportedError(f"{where(func)}function {func.sym_name.data} has not been lowered")
             converted = _Host(func).convert()
             block = func.parent
             assert block is not None
@@ -121,9 +121,7 @@ class _Host:
         named = dict(zip(arrays, buffers[len(inputs) :], strict=False))
         for op in source.walk():
             if uncomputed_operands(op):
-                raise UnsupportedError(
-                    f"{location_prefix(op)}{op.name} of what no call computes for it: relay-copy-results"
-                )
+                raise UnsupportedError(f"{where(op)}{op.name} of what no call computes for it: relay-copy-results")
             if isinstance(op, ConstantOp) and op.array_name is not None:
                 self.buffers[op.result] = named[op.array_name.data]
         self._results(source.body.block, source.return_values, buffers[len(buffers) - count :])
@@ -134,7 +132,7 @@ class _Host:
         if free:
             func = self.source
             raise UnsupportedError(
-                f"{location_prefix(func)}function {func.sym_name.data}: no parameter has the size {', '.join(free)} by itself"
+                f"{where(func)}function {func.sym_name.data}: no parameter has the size {', '.join(free)} by itself"
             )
 
     def _variables(self, kinds: Iterable[tuple[str, Attribute]]) -> Iterable[Var]:

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from ...analysis.threads.atomics import is_atomic
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, outermost_bound_loops, thread_axis_of
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.gpu import MAX_BLOCK_DIMS, MAX_GRID_DIMS, MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES
@@ -61,19 +61,17 @@ def _check_sizes(kernel: Operation) -> None:
         limit = most[axis[-1]]
         if isinstance(extent, int):
             if extent > limit:
-                raise UnsupportedError(
-                    f'{location_prefix(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}'
-                )
+                raise UnsupportedError(f'{where(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}')
             if kind == "threads":
                 threads.append(extent)
         elif kind == "threads":
             raise UnsupportedError(
-                f'{location_prefix(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
+                f'{where(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
             )
     if prod(threads) > MAX_THREADS_PER_BLOCK:
         sizes = " * ".join(map(str, threads))
         raise UnsupportedError(
-            f"{location_prefix(kernel)}{sizes} = {prod(threads)} threads in a block, expected at most {MAX_THREADS_PER_BLOCK}"
+            f"{where(kernel)}{sizes} = {prod(threads)} threads in a block, expected at most {MAX_THREADS_PER_BLOCK}"
         )
 
 
@@ -85,13 +83,13 @@ def _check_shared(kernel: Operation) -> None:
             name = op.buffer_name.data
             extents = [n for n in op.mixed_shape if isinstance(n, int)]
             if len(extents) != len(op.mixed_shape):
-                raise UnsupportedError(f"{location_prefix(op)}the size of {name}, in shared memory, is not known")
+                raise UnsupportedError(f"{where(op)}the size of {name}, in shared memory, is not known")
             if scope == "shared":
                 sizes[name] = sizes.get(name, 0) + prod(extents) * dtype_of(op.type.element_type).bytes
     if (static := sum(sizes.values())) > STATIC_SHARED_BYTES:
         listed = ", ".join(f"{name}: {n}" for name, n in sizes.items())
         raise UnsupportedError(
-            f"{location_prefix(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
+            f"{where(kernel)}{static} bytes ({listed}) of scope shared, expected at most {STATIC_SHARED_BYTES}"
         )
 
 
@@ -103,7 +101,7 @@ def _check_is_on_device(op: Operation) -> None:
     if parent is None:
         done = "several elements are loaded" if isinstance(op, LoadOp) else "an element is stored"
         raise UnsupportedError(
-            f"{location_prefix(op)}{done} outside of loops bound to blockIdx or threadIdx, by the host, which does not reach the "
+            f"{where(op)}{done} outside of loops bound to blockIdx or threadIdx, by the host, which does not reach the "
             "memory of a GPU: did you forget to bind?"
         )
 

@@ -27,7 +27,7 @@ from ...analysis.threads.axes import (
 )
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
@@ -142,7 +142,7 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
         axes = thread_axes_of(alloc.buffer)
         if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             raise UnsupportedError(
-                f"{location_prefix(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
+                f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
             )
         if axes or is_of_warp(alloc.buffer):
             extents: dict[str, Mixed] = {}
@@ -171,9 +171,7 @@ def expand_buffer(
 ) -> ExpandedBuffer:
     """Allocates a buffer with leading dimensions, one copy for each thread."""
     if alloc.mixed_strides is not None:
-        raise UnsupportedError(
-            f"{location_prefix(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none"
-        )
+        raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
     axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
     shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
     together = is_of_warp(alloc.buffer)
@@ -303,7 +301,7 @@ class _Distributor:
     def _threads(self, op: BoundLoop, pending: Sequence[Operation], context: _Context) -> None:
         if not self._is_uniform(pending, [*op.operands]):
             raise UnsupportedError(
-                f"{location_prefix(op)}the bounds of loop {loop_name(op)} differ between threads of {thread_axis_of(op)}"
+                f"{where(op)}the bounds of loop {loop_name(op)} differ between threads of {thread_axis_of(op)}"
             )
         self._copy(pending, context.point)
         low, extent = (self._map_mixed(n) for n in bound_loop_range(op))
@@ -356,7 +354,7 @@ class _Distributor:
         """Copies ops that each thread executes by itself into loops over the threads."""
         for op in (inner for outer in ops for inner in outer.walk()):
             if is_barrier(op):
-                raise UnsupportedError(f"{location_prefix(op)}threads wait for each other where not all of them come")
+                raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
         values = dict(self.values)
         variables: dict[str, SSAValue] = {}
         point, location = context.point, ops[-1].location
@@ -471,5 +469,5 @@ def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> 
             return AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region])
         case _:
             raise UnsupportedError(
-                f"{location_prefix(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
+                f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
             )

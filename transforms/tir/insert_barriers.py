@@ -23,7 +23,7 @@ from ...analysis.threads.atomics import is_read_in
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops, thread_axis_of
 from ...analysis.threads.barriers import SYNC
 from ...analysis.threads.shuffles import is_active_mask, is_shuffle
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
 from ...dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
@@ -263,7 +263,7 @@ class _Kernel:
             if writes and reads and is_read_in(memory, op) and any(question.of(a, b) for question, a, b in pairs):
                 name = memory_name(memory)
                 raise UnsupportedError(
-                    f"{location_prefix(op)}a thread reads or adds to {name} what another one writes in one statement; a "
+                    f"{where(op)}a thread reads or adds to {name} what another one writes in one statement; a "
                     "reduction over threads needs an init, or rfactor, so that each has its own part"
                 )
 

@@ -22,7 +22,7 @@ from ...analysis.threads.axes import (
     thread_axes_of,
     thread_axis_of,
 )
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
 from ...dialects.tir.tree import is_pure_expression
@@ -95,9 +95,7 @@ def _share(alloc: AllocBufferOp) -> None:
     """Changes the scope of memory common to the threads of a block to shared."""
     if not all(isinstance(use.operation, LoadOp | StoreOp) for use in alloc.buffer.uses):
         name = alloc.buffer_name.data
-        raise UnsupportedError(
-            f'{location_prefix(alloc)}the threads of a block share {name}: expected it in scope "shared"'
-        )
+        raise UnsupportedError(f'{where(alloc)}the threads of a block share {name}: expected it in scope "shared"')
     type = alloc.type
     shared = MemRefType(type.element_type, type.shape, type.layout, memory_space("shared"))
     Rewriter.replace_value_with_new_type(alloc.buffer, shared)
@@ -124,7 +122,7 @@ def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
             missing = sorted(axes - set(_axes_around(op)))
             if missing:
                 raise UnsupportedError(
-                    f"{location_prefix(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
+                    f"{where(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
                 )
 
 

@@ -9,7 +9,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.names import loop_name
 from ...analysis.threads.axes import BoundLoop, bound_loop_range, thread_axis_of
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...dialects.tir import IfOp, LaunchThreadOp, Mixed, TirBuilder
@@ -28,7 +28,7 @@ def launch_extents(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, M
         for number in (low, extent):
             if isinstance(number, SSAValue) and kernel.is_ancestor(number.owner):
                 raise UnsupportedError(
-                    f"{location_prefix(loop)}the kernel computes the bounds of {loop_name(loop)}, bound to {axis}"
+                    f"{where(loop)}the kernel computes the bounds of {loop_name(loop)}, bound to {axis}"
                 )
         end = low + extent if isinstance(low, int) and isinstance(extent, int) else extent
         known = extents.setdefault(axis, end)
@@ -36,7 +36,7 @@ def launch_extents(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, M
             extents[axis] = max(known, end)
         elif known is not end or low != 0:
             raise UnsupportedError(
-                f"{location_prefix(loop)}loop {loop_name(loop)} is bound to {axis} as another one is, whose extent is not known "
+                f"{where(loop)}loop {loop_name(loop)} is bound to {axis} as another one is, whose extent is not known "
                 "to be the same"
             )
     return extents

@@ -14,7 +14,7 @@ from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, ou
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import LOCAL, is_local, memory_of
 from ...analysis.threads.shuffles import check_convergence, is_shuffle
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
 from ...dialects.tir import AllocBufferOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
@@ -120,14 +120,14 @@ def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) 
             axes = ", ".join(sorted(str(axis) for axis in mine - set(_axes_of(alloc))))
             name = alloc.buffer_name.data
             raise UnsupportedError(
-                f"{location_prefix(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
+                f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
                 'expected it in scope "shared"'
             )
     if not missing or not seen:
         return
     if private:
         raise UnsupportedError(
-            f"{location_prefix(leaf)}one statement for all of {', '.join(missing)} writes memory of threads and other"
+            f"{where(leaf)}one statement for all of {', '.join(missing)} writes memory of threads and other"
         )
     builder = TirBuilder(insertion_point_before(leaf), leaf.location)
     first = [builder.binary("eq", variable, 0) for variable in missing.values()]
@@ -188,10 +188,10 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
     name = alloc.buffer_name.data
     if not all(kernel.is_ancestor(use.operation) for use in alloc.buffer.uses):
         raise UnsupportedError(
-            f"{location_prefix(alloc)}{name} is used in several kernels, or outside, which do not see the same memory"
+            f"{where(alloc)}{name} is used in several kernels, or outside, which do not see the same memory"
         )
     if any(kernel.is_ancestor(value.owner) for value in alloc.operands):
-        raise UnsupportedError(f"{location_prefix(alloc)}the kernel computes the size of {name}")
+        raise UnsupportedError(f"{where(alloc)}the kernel computes the size of {name}")
     axes = _axes_of(alloc)
     if THREAD_AXES_OF_DIMENSIONS not in alloc.attributes and not is_local(alloc.buffer):
         alloc.detach()
@@ -209,7 +209,7 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
                 other = StoreOp(user.value, new.buffer, user.indices[len(axes) :])
             case _:
                 raise UnsupportedError(
-                    f"{location_prefix(user)}{user.name} of memory of a thread, which can only be loaded and stored"
+                    f"{where(user)}{user.name} of memory of a thread, which can only be loaded and stored"
                 )
         other.location = user.location
         other.attributes.update(user.attributes)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...core.diagnostics import location_prefix, unsupported_op_error
+from ...core.diagnostics import unsupported_op_error, where
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
 from ...dialects.tir import (
@@ -91,9 +91,7 @@ class _Lowering:
     def _check_dropped(self) -> None:
         if self.dropped < 0 or any(extent != 1 for _, extent in self.region[: self.dropped]):
             rank = self.op.type.get_num_dims()
-            raise PassError(
-                f"{location_prefix(self.op)}{self.name}: the box has {len(self.region)} dimensions, expected {rank}"
-            )
+            raise PassError(f"{where(self.op)}{self.name}: the box has {len(self.region)} dimensions, expected {rank}")
 
     def _resolve_shape(self) -> None:
         for n, (_, extent) in enumerate(self.region[self.dropped :]):
@@ -124,7 +122,7 @@ class _Lowering:
         if declared is actual or (a is not None and a == b):
             return
         if a is not None and b is not None:
-            raise PassError(f"{location_prefix(self.op)}{self.name}: {what} is {b}, expected {a}")
+            raise PassError(f"{where(self.op)}{self.name}: {what} is {b}, expected {a}")
         condition = self.builder.binary("eq", self._value(actual), self._value(declared))
         text = declared if isinstance(declared, int) else format_index(declared)
         self.builder.insert(AssertOp(condition, f"{self.name}: {what} must be {text}"))

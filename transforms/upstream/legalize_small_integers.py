@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.type import get_element_type_or_self
 
 from ...core.comparisons import SIGNED_PREDICATES, predicate_of
-from ...core.diagnostics import location_prefix
+from ...core.diagnostics import where
 from ...core.dtypes import with_element_type
 from ...core.errors import UnsupportedError
 
@@ -62,9 +62,7 @@ class LegalizeSmallIntegersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(filter(computes_on_small_integers, op.walk())):
             if isinstance(inner, _REFUSED):
-                raise UnsupportedError(
-                    f"{location_prefix(inner)}{inner.name} of {inner.operands[0].type}, expected i8 or more"
-                )
+                raise UnsupportedError(f"{where(inner)}{inner.name} of {inner.operands[0].type}, expected i8 or more")
             _widen(inner)
 
 

@@ -94,7 +94,7 @@ class CudaModule(Protocol):
         ...
 
 
-Lowering = Callable[["FunctionEmitter", Any], None]
+Lowering = Callable[["CudaFunctionEmitter", Any], None]
 Lowerings = Mapping[type[Operation], Lowering]
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import DictionaryAttr
 
-from ....core.diagnostics import did_you_mean, location_prefix
+from ....core.diagnostics import did_you_mean, where
 from ....core.errors import OptionError, PluginError
 from ....core.plugins import library_entry, library_names, load_entry
 from ....core.target import Target
@@ -80,7 +80,7 @@ def lower_function(func: FuncOp) -> te.FuncOp | tir.FuncOp:
     assert func.compiler is not None
     library = library_of(func.compiler.data)
     lowered = library.lower(func)
-    what = f"{location_prefix(func)}library {library.name} makes of {func.sym_name.data}"
+    what = f"{where(func)}library {library.name} makes of {func.sym_name.data}"
     if not isinstance(lowered, te.FuncOp | tir.FuncOp):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PluginError(f"{what} {lowered!r}, expected a te.func or tir.func")
     if lowered.sym_name != func.sym_name:

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ....core.diagnostics import location_prefix, unsupported_op_error
+from ....core.diagnostics import unsupported_op_error, where
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
     GRAPH_KERNEL,
@@ -175,7 +175,7 @@ def _signature(function: FuncOp) -> list[Attribute]:
     try:
         return [lower_type(t) for t in types]
     except ValueError as error:
-        raise UnsupportedError(f"{location_prefix(function)}function {function.sym_name.data}: {error}") from error
+        raise UnsupportedError(f"{where(function)}function {function.sym_name.data}: {error}") from error
 
 
 def _attributes(dtypes: Sequence[str]) -> ArrayAttr[DictionaryAttr]:

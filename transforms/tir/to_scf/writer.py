@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....analysis.index import Analyzer
-from ....core.diagnostics import location_prefix, unsupported_op_error
+from ....core.diagnostics import unsupported_op_error, where
 from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import PassError
 from ....dialects.attributes import BLOCK_NAME
@@ -42,7 +42,7 @@ OpT = TypeVar("OpT", bound=Operation)
 Index: TypeAlias = int | SSAValue
 """A known integer, or a value of type `index`."""
 
-Handlers: TypeAlias = Mapping[type[Operation], Callable[["Writer", Any], None]]
+Handlers: TypeAlias = Mapping[type[Operation], Callable[["UpstreamWriter", Any], None]]
 """{ operation -> its lowering }."""
 
 
@@ -377,5 +377,5 @@ def _to_signed(number: int, type: Attribute) -> int:
 
 def _describe(value: SSAValue) -> str:
     owner = value.owner
-    location = location_prefix(owner) if isinstance(owner, Operation) else ""
+    location = where(owner) if isinstance(owner, Operation) else ""
     return f"{location}%{value.name_hint or '?'} of type {value.type}"
