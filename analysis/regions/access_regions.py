@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, TypeAlias
 
 from xdsl.dialects import arith
@@ -247,18 +246,18 @@ class _Writer:
             return self.builder.value(result)
         return self.builder.add(result, constant) if constant > 0 else self.builder.sub(result, -constant)
 
-    def atom(self, atom: Lin | Atom, dtype: DType) -> SSAValue:
-        """Emits an atom, or a sum as a value."""
-        if isinstance(atom, Lin):
-            value = self.sum(atom, dtype)
-            return self.builder.const(value, dtype) if isinstance(value, int) else value
+    def atom(self, atom: Atom, dtype: DType) -> SSAValue:
+        """Emits an atom."""
         if isinstance(atom, SSAValue):
             op = atom.owner
             if isinstance(op, Operation) and self.sums.is_inside(op):
                 atom = _copy(self.builder, op)
             return self.builder.cast(atom, dtype)
-        operands = [self.atom(arg, dtype) for arg in atom.args]
-        return reduce(lambda a, b: self.builder.binary(_OPERATORS[type(atom)], a, b), operands)
+        first, *rest = [self.sum(arg, dtype) for arg in atom.args if isinstance(arg, Lin)]
+        result = self.builder.const(first, dtype) if isinstance(first, int) else first
+        for value in rest:
+            result = self.builder.binary(_OPERATORS[type(atom)], result, value)
+        return result
 
 
 def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
