@@ -42,7 +42,7 @@ class MemoryFlow:
 
     @cached_property
     def named_sources(self) -> NamedSources:
-        """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine the sources."""
+        """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine them."""
         try:
             flow = AssignedOnce(self._events()).compute()
         except NotAssignedOnce:

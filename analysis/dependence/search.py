@@ -27,7 +27,7 @@ class LastWriters:
         self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
 
     def compute(self) -> NamedSources:
-        """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine the sources."""
+        """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine them."""
         flow: NamedSources = {}
         for sink, source, relation in self.executions():
             flow.setdefault(sink, []).append((source, self._name(sink, source, relation)))

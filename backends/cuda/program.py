@@ -161,8 +161,8 @@ class DeviceFunction(CompiledFunction):
         else:
             return None
         raise ArgumentError(
-            f"{self.name}: argument {parameter}: expected an array on {kind}, got {location}, {describe_argument(value)}: "
-            f"stepwell.nd.array(x, stepwell.{kind}(0)) is a copy on the device"
+            f"{self.name}: argument {parameter}: expected an array on {kind}, got {location}, "
+            f"{describe_argument(value)}: stepwell.nd.array(x, stepwell.{kind}(0)) is a copy on the device"
         )
 
 

@@ -284,7 +284,8 @@ def _if_then_else(f: FunctionCompiler, op: IfThenElseOp) -> None:
         branches.append((lines, value))
     (then_lines, then), (else_lines, orelse) = branches
     if not then_lines and not else_lines:
-        text = f"{then.parenthesized(TERNARY + 1)} if {condition.parenthesized(TERNARY + 1)} else {orelse.parenthesized(TERNARY + 1)}"
+        parts = (then, condition, orelse)
+        text = "{} if {} else {}".format(*(part.parenthesized(TERNARY + 1) for part in parts))
         w.define(op, PythonExpr(text, TERNARY))
         return
     for header, lines, value in ((f"if {condition.text}:", then_lines, then), ("else:", else_lines, orelse)):

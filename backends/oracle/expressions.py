@@ -189,10 +189,8 @@ def _float_function(function: str) -> Rule:
 def _choice(operator: str) -> Rule:
     def choice(lane: Lane) -> PythonExpr:
         a, b = lane.args
-        return PythonExpr(
-            f"{a.parenthesized(COMPARE)} if {a.parenthesized(OR)} {operator} {b.parenthesized(OR)} else {b.parenthesized(COMPARE)}",
-            TERNARY,
-        )
+        test = f"{a.parenthesized(OR)} {operator} {b.parenthesized(OR)}"
+        return PythonExpr(f"{a.parenthesized(COMPARE)} if {test} else {b.parenthesized(COMPARE)}", TERNARY)
 
     return choice
 

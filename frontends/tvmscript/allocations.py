@@ -80,8 +80,8 @@ def _owner_point(context: ElaborationContext) -> InsertPoint:
 
 @word("allocate")
 def _allocate(
-    context: ElaborationContext, span: Span, extents: Value, dtype: Value, scope: Value = "global", condition: Value = None,
-    annotations: Value = None,
+    context: ElaborationContext, span: Span, extents: Value, dtype: Value, scope: Value = "global",
+    condition: Value = None, annotations: Value = None,
 ) -> Value:  # fmt: skip
     shape = read_shape(context, extents, span)
     element = mlir_type(context.dtype(dtype, span))

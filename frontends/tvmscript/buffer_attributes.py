@@ -32,8 +32,8 @@ _Attribute = Callable[[ElaborationContext, BufferValue, Span], Value]
 
 
 def _access_ptr(
-    context: ElaborationContext, span: Span, buffer: BufferValue, access_mask: Value, ptr_type: Value = None, content_lanes: Value = 1,
-    offset: Value = 0, extent: Value = None,
+    context: ElaborationContext, span: Span, buffer: BufferValue, access_mask: Value, ptr_type: Value = None,
+    content_lanes: Value = 1, offset: Value = 0, extent: Value = None,
 ) -> Value:  # fmt: skip
     """`A.access_ptr("rw", offset=...)`."""
     if content_lanes != 1:

@@ -125,8 +125,8 @@ def _bind(
 
 
 def _argument(
-    context: ElaborationContext, what: str, param: syntax.Param, span: Span, rest: Iterator[Value], named: dict[str, Value],
-    defaults: Mapping[str, Value],
+    context: ElaborationContext, what: str, param: syntax.Param, span: Span, rest: Iterator[Value],
+    named: dict[str, Value], defaults: Mapping[str, Value],
 ) -> Value:  # fmt: skip
     """The value of the next parameter, removed from the remaining arguments."""
     match param.kind:

@@ -80,8 +80,8 @@ def _loop_reader(kind: str) -> Callable[..., Value]:
 
 
 def _loop(
-    context: ElaborationContext, span: Span, start: Value, stop: Value, kind: str, step: Value = 1, thread: str | None = None,
-    annotations: Value = None,
+    context: ElaborationContext, span: Span, start: Value, stop: Value, kind: str, step: Value = 1,
+    thread: str | None = None, annotations: Value = None,
 ) -> Loop:  # fmt: skip
     if annotations is not None and not isinstance(annotations, dict):
         raise span.error(f"expected a dictionary of annotations, got {describe_value(annotations)}")

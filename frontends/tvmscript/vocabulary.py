@@ -19,6 +19,7 @@ from .values import Value, Word
 
 if TYPE_CHECKING:
     from . import syntax
+    from .context import ElaborationContext
 
 Reader = Callable[..., Value]
 ReaderT = TypeVar("ReaderT", bound=Reader)

@@ -46,8 +46,8 @@ def result_types(
 ) -> tuple[TensorType[Attribute], ...]:
     """The result types of an operator: the types of the tensors that its formula returns for placeholders.
 
-    operands: tensor types.  attributes: as returned by `normalize_attributes`. The result types depend on these arguments
-    only and are cached. TeError for operands and attributes that do not match.
+    operands: tensor types.  attributes: as returned by `normalize_attributes`. The result types depend on these
+    arguments only and are cached. TeError for operands and attributes that do not match.
     """
     sizes, operator = SizeScope(), operator_of(name)
     names = operand_names(name, len(operands))
