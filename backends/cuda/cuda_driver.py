@@ -67,7 +67,7 @@ class CudaDriver(Driver):
         )
 
     @contextmanager
-    def current(self, index: int) -> Generator[None]:
+    def make_current(self, index: int) -> Generator[None]:
         context = self._context(index)
         now = _try("cuCtxGetCurrent")
         if int(now) == int(context):
@@ -102,13 +102,13 @@ class CudaDriver(Driver):
             _try("cuMemPoolSetAttribute", pool, cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, most)
         return context
 
-    def functions(self) -> LaunchTable:
+    def launch_table(self) -> LaunchTable:
         return LaunchTable(*map(_address, _CALLED_BY_NATIVE_CODE))
 
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
         handles: dict[str, int] = {}
         owner: list[Any] = []
-        with self.current(index):
+        with self.make_current(index):
             for each in code:
                 owner.append(module := self._load_image(index, each))
                 for kernel in each.kernels:
@@ -134,7 +134,7 @@ class CudaDriver(Driver):
     # memory
 
     def allocate(self, index: int, size: int, name: str) -> int:
-        with self.current(index):
+        with self.make_current(index):
             try:
                 return int(_try("cuMemAlloc", size))
             except DeviceError as error:
@@ -148,68 +148,68 @@ class CudaDriver(Driver):
 
     def free(self, index: int, address: int) -> None:
         # An error cannot be reported here: the owner is gone, and a failed context reports its error later.
-        with self.current(index):
+        with self.make_current(index):
             cu.cuMemFree(address)
 
     def memory(self, index: int) -> tuple[int, int]:
-        with self.current(index):
+        with self.make_current(index):
             free, whole = _try("cuMemGetInfo")
             return free, whole
 
     def copy_in(self, index: int, address: int, array: np.ndarray[Any, Any], stream: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuMemcpyHtoDAsync", address, array.ctypes.data, array.nbytes, stream)
             _try("cuStreamSynchronize", stream)
 
     def copy_out(self, index: int, array: np.ndarray[Any, Any], address: int, stream: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuMemcpyDtoHAsync", array.ctypes.data, address, array.nbytes, stream)
             _try("cuStreamSynchronize", stream)
 
     def copy(self, index: int, target: int, source: int, size: int, stream: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuMemcpyDtoDAsync", target, source, size, stream)
 
     # streams and events
 
     def create_stream(self, index: int) -> int:
-        with self.current(index):
+        with self.make_current(index):
             return int(_try("cuStreamCreate", cu.CUstream_flags.CU_STREAM_DEFAULT.value))
 
     def destroy_stream(self, index: int, stream: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             cu.cuStreamDestroy(stream)
 
     def wait_for_stream(self, index: int, stream: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuStreamSynchronize", stream)
 
     def wait_for_device(self, index: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuCtxSynchronize")
 
     def create_event(self, index: int) -> int:
-        with self.current(index):
+        with self.make_current(index):
             return int(_try("cuEventCreate", cu.CUevent_flags.CU_EVENT_DEFAULT.value))
 
     def destroy_event(self, index: int, event: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             cu.cuEventDestroy(event)
 
     def record(self, index: int, event: int, stream: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuEventRecord", event, stream)
 
-    def let_wait(self, index: int, stream: int, event: int) -> None:
-        with self.current(index):
+    def stream_wait_event(self, index: int, stream: int, event: int) -> None:
+        with self.make_current(index):
             _try("cuStreamWaitEvent", stream, event, 0)
 
     def wait_for_event(self, index: int, event: int) -> None:
-        with self.current(index):
+        with self.make_current(index):
             _try("cuEventSynchronize", event)
 
     def seconds_between(self, index: int, start: int, end: int) -> float:
-        with self.current(index):
+        with self.make_current(index):
             return _try("cuEventElapsedTime", start, end) / 1000
 
     # errors

@@ -40,10 +40,10 @@ class EmulatedDriver(Driver):
         memory = self.memory(index)[1]
         return DeviceProperties("emulated by g++", "", memory, 227 * 1024, 1, 0, 0, 0, "")
 
-    def current(self, index: int) -> AbstractContextManager[None]:
+    def make_current(self, index: int) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def functions(self) -> LaunchTable:
+    def launch_table(self) -> LaunchTable:
         addresses = driver_addresses()
         return LaunchTable(*(addresses[name] for name in ("launch", "alloc_async", "free_async", "copy_async", "wait")))
 
@@ -105,7 +105,7 @@ class EmulatedDriver(Driver):
     def record(self, index: int, event: int, stream: int) -> None:
         self._events[event] = time.perf_counter()
 
-    def let_wait(self, index: int, stream: int, event: int) -> None:
+    def stream_wait_event(self, index: int, stream: int, event: int) -> None:
         pass
 
     def wait_for_event(self, index: int, event: int) -> None:
