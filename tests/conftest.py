@@ -12,6 +12,12 @@ from hypothesis import HealthCheck, settings
 # Programs are full of cycles and live long: to look for garbage less often saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
 
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests are garbage at the end only."""
+    gc.freeze()
+
+
 # How long an example takes says nothing on a shared machine.
 settings.register_profile(
     "test",
