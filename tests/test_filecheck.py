@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import filecheck.main
 import pytest
-from xdsl.tools import xdsl_opt
+from xdsl.xdsl_opt_main import xDSLOptMain
 
 from stepwell.tools import stepwell_opt
 
@@ -23,7 +23,7 @@ FILES = sorted(
 SAMPLE = (FILECHECK / "dialects/te/ops.mlir",)
 TOOLS: dict[str, Callable[[list[str]], None]] = {
     "stepwell-opt": stepwell_opt.main,
-    "xdsl-opt": lambda arguments: xdsl_opt.xDSLOptMain(args=arguments).run(),
+    "xdsl-opt": lambda arguments: xDSLOptMain(args=arguments).run(),
     "filecheck": lambda arguments: filecheck.main.main(["filecheck", *arguments]),
 }
 
