@@ -12,6 +12,12 @@ from hypothesis import HealthCheck, settings
 # Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
 
+
+def pytest_collection_finish() -> None:
+    """Keeps the thousands of collected tests, which live to the end, out of garbage collection."""
+    gc.freeze()
+
+
 # The time of an example is meaningless on a shared machine.
 settings.register_profile(
     "test",

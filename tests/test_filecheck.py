@@ -20,7 +20,7 @@ FILECHECK = Path(__file__).with_name("filecheck")
 FILES = sorted(
     file for suffix in ("mlir", "py") for file in FILECHECK.rglob(f"*.{suffix}") if file.parent.name != "inputs"
 )
-SAMPLE = (FILECHECK / "dialects/te/ops.mlir", FILECHECK / "transforms/tir-simplify.mlir")
+SAMPLE = (FILECHECK / "dialects/te/ops.mlir",)
 TOOLS: dict[str, Callable[[list[str]], None]] = {
     "stepwell-opt": stepwell_opt.main,
     "xdsl-opt": lambda arguments: xDSLOptMain(args=arguments).run(),

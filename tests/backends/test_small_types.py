@@ -114,7 +114,15 @@ def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
     assert equal_values(found["native"], found["oracle"])
 
 
-@pytest.mark.parametrize("name", SMALL_FLOATS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[] if name.endswith(("8_e4m3fn", "8_e5m2", "e8m0fnu", "4_e2m1fn")) else pytest.mark.slow
+        )
+        for name in SMALL_FLOATS
+    ],
+)
 def test_classification_knows_what_a_type_does_not_have(name: str) -> None:
     a = every(name)
     wide = a.astype("f4")

@@ -56,7 +56,7 @@ def test_the_page_shows_every_file_of_the_packages() -> None:
     assert sorted(files_on(PAGE)) == sorted(files)
 
 
-@pytest.mark.parametrize("package", ["stepwell-vectorize", "stepwell-poly"])
+@pytest.mark.parametrize("package", [pytest.param("stepwell-vectorize", marks=pytest.mark.slow), "stepwell-poly"])
 def test_the_tests_of_a_package_pass(installed: Installation, package: str) -> None:
     printed = output(installed, "python", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", package)
     assert " passed" in printed

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from stepwell import Schedule, UnsupportedError, build
+from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -137,7 +138,7 @@ def test_a_warp_waits_for_itself_and_a_block_for_all() -> None:
         row, k = sch.get_loops(sch.get_block(name))
         sch.bind(row, "blockIdx.x")
         sch.bind(sch.split(k, [None, 64])[1], "threadIdx.x")
-    source = build(sch.mod, target="cuda-emulated").source("cuda")
+    source = cuda_source(sch.mod)
     # Two reductions by two warps each share one barrier for the partial results of the warps.
     counts = [source.count(text) for text in ("__syncthreads();", "__syncwarp();", "__shfl_down_sync")]
     assert counts == [2, 0, 2 * (5 + 1)]

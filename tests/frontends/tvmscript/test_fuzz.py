@@ -38,7 +38,9 @@ def test_some_inputs_are_programs() -> None:
         except ParseError:
             continue
         accepted += 1
-    assert accepted >= 5
+        if accepted == 5:
+            return
+    pytest.fail(f"{accepted} programs among 100 inputs")
 
 
 def test_check_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ sides = st.sampled_from([4, 5, 16, 31, 63, 64, 65, 127, 128, 129, 140])
 
 
 @emulated
-@settings(max_examples=settings().max_examples // 2, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=settings().max_examples // 5, phases=[Phase.explicit, Phase.generate])
 @given(
     st.tuples(sides, sides, st.sampled_from([2, 5, 16, 17, 32])),
     st.tuples(st.booleans(), st.booleans()),
