@@ -177,7 +177,7 @@ def _summary(executable: Executable, seconds: dict[str, float]) -> str:
         "outputs": ", ".join(f"{spec.name}: {spec}" for spec in executable.outputs),
         "kernels": f"{len({call.kernel for call in calls})} in {len(calls)} calls",
         "constants": f"{constants:,} bytes",
-        "workspace": f"{executable.workspace:,} bytes, {executable.unshared_workspace:,} before sharing",
+        "workspace": f"{executable.workspace:,} bytes, {executable.unshared:,} before sharing",
         "seconds": f"{sum(seconds.values()):.2f}: {times}",
     }
     return "\n".join(f"{name:12}{text}" for name, text in lines.items())

@@ -54,10 +54,10 @@ class Executable:
     program: Program
     entry: str
     workspace: int
-    unshared_workspace: int
+    unshared: int
     tensors: tuple[tuple[TensorSpec, int | None], ...]
     steps: Steps
-    output_indices: tuple[int, ...]
+    returned: tuple[int, ...]
     graph: Module
     _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -137,10 +137,10 @@ class Executable:
             "constants": describe_constants(self.constants),
             "entry": self.entry,
             "workspace": self.workspace,
-            "unshared": self.unshared_workspace,
+            "unshared": self.unshared,
             "tensors": [{**asdict(spec), "offset": offset} for spec, offset in self.tensors],
             "steps": [asdict(step) for step in self.steps],
-            "returned": list(self.output_indices),
+            "returned": list(self.returned),
         }
 
 

@@ -45,7 +45,7 @@ def graph_json(executable: Executable) -> str:
     graph = {
         "nodes": nodes,
         "arg_nodes": arguments,
-        "heads": [entries[number] for number in executable.output_indices],
+        "heads": [entries[number] for number in executable.returned],
         "attrs": {
             "dltype": ["list_str", [spec.dtype for spec, _ in specs]],
             "shape": ["list_shape", [list(spec.shape) for spec, _ in specs]],

@@ -212,7 +212,7 @@ def chain(length: int) -> Executable:
 def test_tensors_that_are_not_alive_at_once_share_memory() -> None:
     tensor = 64 * 64 * 4
     executable = chain(6)
-    assert executable.unshared_workspace == 5 * tensor
+    assert executable.unshared == 5 * tensor
     assert executable.workspace == 2 * tensor
     graph = GraphExecutor(executable)
     data = RANDOM.uniform(0, 1, (64, 64)).astype("float32")

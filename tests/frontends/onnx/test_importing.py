@@ -93,9 +93,9 @@ def test_convolutions_pools_and_norms_of_any_batch() -> None:
     check(proto, random(1, 3, 16, 16))
     check(proto, random(3, 3, 16, 16))
     (func,) = from_onnx(proto).functions.values()
-    assert shape_of(func.returned[0]) == ("batch_size", 5)
+    assert shape_of(func.return_values[0]) == ("batch_size", 5)
     (fixed,) = from_onnx(proto, shapes={"x": (2, 3, 16, 16)}).functions.values()
-    assert shape_of(fixed.returned[0]) == (2, 5)
+    assert shape_of(fixed.return_values[0]) == (2, 5)
 
 
 def test_transposed_convolutions_and_other_sizes() -> None:
@@ -324,7 +324,7 @@ def test_attention_of_any_batch_and_length() -> None:
     check(attention(), random(2, 5, 8))
     check(attention(), random(1, 3, 8))
     (func,) = from_onnx(attention()).functions.values()
-    assert shape_of(func.returned[0]) == ("batch", "length", 8)
+    assert shape_of(func.return_values[0]) == ("batch", "length", 8)
 
 
 def test_shapes_that_models_compute_leave_nothing_behind() -> None:

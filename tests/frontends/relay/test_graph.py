@@ -93,7 +93,7 @@ def test_a_parameter_that_nothing_reads_stays() -> None:
 def test_sizes_that_are_not_known_have_names() -> None:
     data = relay.var("x", shape=("n", 4))
     y = relay.concatenate([data, data], 0)
-    (result,) = relay.module(function(y)).functions["main"].returned
+    (result,) = relay.module(function(y)).functions["main"].return_values
     assert shape_of(result) == ("2 * n", 4)
 
 
@@ -131,7 +131,7 @@ def test_python_operators_are_those_of_graphs(compute: Callable[[Any], Any], dty
 
 
 def test_a_number_has_the_data_type_of_what_it_stands_beside() -> None:
-    (result,) = relay.module(function(x(dtype="float16") + 1)).functions["main"].returned
+    (result,) = relay.module(function(x(dtype="float16") + 1)).functions["main"].return_values
     assert dtype_of_tensor(result) == "float16"
 
 

@@ -99,14 +99,14 @@ def test_a_resnet_has_its_layers(layers: int, convolutions: int) -> None:
         name for name, _ in mod.functions["main"].params if name.endswith("_weight") and not name.startswith("fc")
     ]
     assert len(weights) == convolutions
-    assert [shape_of(value) for value in mod.functions["main"].returned] == [(1, 1000)]
+    assert [shape_of(value) for value in mod.functions["main"].return_values] == [(1, 1000)]
 
 
 def test_a_cell_of_an_lstm_gives_its_output_and_the_next_states() -> None:
     mod, params = testing.create_workload(testing.lstm.lstm_cell(8, batch_size=3))
     assert [name for name, _ in mod.functions["main"].params][:3] == ["inputs", "hidden", "cell"]
     assert params["i2h_weight"].shape == (32, 8)
-    assert [shape_of(value) for value in mod.functions["main"].returned] == [(3, 8)] * 3
+    assert [shape_of(value) for value in mod.functions["main"].return_values] == [(3, 8)] * 3
 
 
 def test_blocks_of_a_mobilenet_take_an_epsilon() -> None:

@@ -23,7 +23,7 @@ DENSE = is_op("nn.dense")(wildcard(), wildcard())
 def value_of(expr: Any) -> SSAValue:
     mod = relay.module(relay.Function([X, W, B], expr))
     (func,) = mod.functions.values()
-    return func.returned[0]
+    return func.return_values[0]
 
 
 def matched(pattern: GraphPattern, expr: Any) -> list[list[str]]:
