@@ -27,7 +27,7 @@ from stepwell.core.dtypes import numpy_dtype
 from stepwell.dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp, TirBuilder
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 
 ROWS, STEPS = 24, 6
 
@@ -379,4 +379,4 @@ def test_parts_that_start_from_the_identity_combine_to_the_whole(
     whole, combined = arguments(dtypes), arguments(dtypes)
     run_oracle(module, "f", whole)
     run_oracle(in_parts(module, parts), "f", combined)
-    assert all(equal_values(a, b) for a, b in zip(whole, combined, strict=True))
+    assert all(same(a, b) for a, b in zip(whole, combined, strict=True))

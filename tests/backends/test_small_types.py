@@ -14,7 +14,7 @@ from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, int_range, numpy_d
 from stepwell.core.errors import ArgumentError, UnsupportedError
 from stepwell.frontends import te
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 
 SMALL_INTEGERS = ("int2", "uint2", "int4", "uint4")
 RUNNERS = {"oracle": run_oracle, "interpreter": interpret, "native": lambda mod, name, args: build(mod)[name](*args)}
@@ -85,7 +85,7 @@ def test_casts_to_and_from_small_floats_are_those_of_ml_dtypes(name: str, vector
                 continue
             mod = elementwise([name], other, f'T.Cast("{other}", $a)', vectorized)
             for got in results(mod, [every(name)], other).values():
-                assert equal_values(got, every(name).astype(numpy_dtype(other)))
+                assert same(got, every(name).astype(numpy_dtype(other)))
 
 
 @pytest.mark.parametrize("target", ["float16", "bfloat16", *SMALL_FLOATS])
@@ -101,7 +101,7 @@ def test_float64_is_rounded_as_numpy_rounds_it(target: str) -> None:
     with np.errstate(all="ignore"):
         expected = a.astype(numpy_dtype(target))
     for got in results(mod, [a], target).values():
-        assert equal_values(got, expected)
+        assert same(got, expected)
 
 
 @pytest.mark.parametrize("name", [name for name in SMALL_FLOATS if FLOAT_FORMATS[name].has_nan])
@@ -111,7 +111,7 @@ def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
         part[::3] for part in pairs(name)
     )  # each value of one operand is paired with every third value of the other
     found = results(elementwise([name, name], name, expression), [a, b], name)
-    assert equal_values(found["native"], found["oracle"])
+    assert same(found["native"], found["oracle"])
 
 
 @pytest.mark.parametrize(

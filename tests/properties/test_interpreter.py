@@ -7,7 +7,7 @@ from hypothesis import given
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.oracle import run_oracle
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
@@ -23,4 +23,4 @@ def test_programs_compute_what_the_oracle_computes(program: Program) -> None:
         values = copy_arguments(arguments)
         result = run(mod, "main", values)
         found.append([*values, 0 if result is None else result])
-    assert all(equal_values(a, b) for a, b in zip(*found, strict=True))
+    assert all(same(a, b) for a, b in zip(*found, strict=True))

@@ -17,7 +17,7 @@ from stepwell.core.dtypes import mlir_type, numpy_dtype, parse_dtype
 from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
 from stepwell.dialects.tir import buffer_type as memref
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values, near
+from stepwell.tools.testing.comparison import near, same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import programs
@@ -34,7 +34,7 @@ def test_native_code_computes_exactly_what_the_oracle_computes(program: tuple[Mo
     expected.append(run_oracle(module, "main", expected) or 0)
     got.append(build(module)["main"](*got) or 0)
     for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert equal_values(a, b), name
+        assert same(a, b), name
 
 
 @given(program=programs(Features()))
@@ -47,7 +47,7 @@ def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_comput
     vectors = apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops")
     got.append(build(vectors)["main"](*got) or 0)
     for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert equal_values(a, b), name
+        assert same(a, b), name
 
 
 # Functions of the C library, one at a time: a comparison or a cast would amplify differences
@@ -84,5 +84,5 @@ def test_float_functions_are_those_of_the_oracle(name: str, dtype: str, seed: in
     expected, got = (np.zeros(COUNT, numpy_dtype(dtype)) for _ in range(2))
     oracle(values, expected)
     native(values, got)
-    compare = equal_values if name in EXACT else near
+    compare = same if name in EXACT else near
     assert compare(got, expected), [(v, g, e) for v, g, e in zip(values, got, expected, strict=True) if not near(g, e)]

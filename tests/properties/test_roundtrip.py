@@ -11,7 +11,7 @@ from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs, tir_modules
@@ -59,4 +59,4 @@ def test_tvmscript_computes_what_the_program_computes(style: str, data: st.DataO
     expected.append(run_oracle(module, "main", expected) or 0)
     got.append(run_oracle(parse_tvmscript(module.script(style)), "main", got) or 0)
     for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert equal_values(a, b), name
+        assert same(a, b), name

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import UnsupportedError
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
@@ -82,7 +82,7 @@ def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
 
 def compare(names: Iterable[str], got: Sequence[Any], expected: Sequence[Any]) -> None:
     for name, a, b in zip([*names, "the result"], got, expected, strict=True):
-        assert equal_values(a, b), name
+        assert same(a, b), name
 
 
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=[f"{n}{o or ''}" for n, o in VARIANTS])

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.dtypes import dtype_of_numpy
 
 
-def equal_values(got: Any, expected: Any) -> bool:
+def same(got: Any, expected: Any) -> bool:
     """Whether two arrays or numbers are equal, element by element: -0 is not 0, NaN is NaN."""
     a, b = np.asarray(got), np.asarray(expected)
     if a.dtype != b.dtype or a.shape != b.shape:
@@ -30,7 +30,7 @@ def near(got: Any, expected: Any, units: int = UNITS) -> bool:
     """Whether two arrays or numbers of one type are equal, floats up to `units` units in the last place."""
     a, b = np.asarray(got), np.asarray(expected)
     if not dtype_of_numpy(a.dtype).is_float:
-        return equal_values(a, b)
+        return same(a, b)
     with np.errstate(all="ignore"):
         spacing = np.spacing(np.maximum(np.abs(a), np.abs(b))).astype(np.float64)
     a, b = a.astype(np.float64), b.astype(np.float64)

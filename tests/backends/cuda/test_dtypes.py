@@ -11,7 +11,7 @@ from stepwell.backends.cuda.emulation import compiler
 from stepwell.core.dtypes import SCALAR_DTYPES, SMALL_FLOATS, numpy_dtype, parse_dtype
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 
 emulated = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
@@ -42,7 +42,7 @@ def both(module: Module, arrays: list[np.ndarray]) -> None:
     with np.errstate(all="ignore"):
         build(module, target="python")(*expected)
     for a, b in zip(ours, expected, strict=True):
-        assert equal_values(a, b), (a, b)
+        assert same(a, b), (a, b)
 
 
 def arrays(dtypes: list[str]) -> list[np.ndarray]:

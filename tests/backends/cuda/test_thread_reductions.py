@@ -14,7 +14,7 @@ from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.thread_reductions import thread_reductions
 
@@ -35,7 +35,7 @@ def test_kernels_compute_exactly_what_the_oracle_computes(program: tuple[Module,
     run_oracle(module, "main", expected)
     build(module, target="cuda-emulated")(*got)
     for name, a, b in zip(arguments, got, expected, strict=True):
-        assert equal_values(a, b), f"{name}\n{module.script()}"
+        assert same(a, b), f"{name}\n{module.script()}"
 
 
 SOFTMAX = """

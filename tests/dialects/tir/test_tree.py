@@ -13,7 +13,7 @@ from stepwell import Module, parse_mlir, parse_tvmscript
 from stepwell.backends.oracle import run_oracle
 from stepwell.dialects import mlir_context
 from stepwell.dialects.tir.tree import is_tree_form, treeify
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.corpus import CorpusProgram, programs_of_schedules, script_programs
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
@@ -213,7 +213,7 @@ def _check_same(module: Module, changed: Module, arguments: dict[str, Any]) -> N
     run_oracle(module, "main", expected)
     run_oracle(changed, "main", got)
     for name, a, b in zip(arguments, got, expected, strict=True):
-        assert equal_values(a, b), name
+        assert same(a, b), name
 
 
 CORPUS = [*script_programs(), *programs_of_schedules("in")]

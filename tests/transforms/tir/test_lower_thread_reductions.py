@@ -15,7 +15,7 @@ from stepwell.core.errors import ScheduleError, UnsupportedError
 from stepwell.dialects.tir import StoreOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.thread_reductions import thread_reductions
 from stepwell.transforms.pipelines import Options
@@ -42,11 +42,11 @@ def test_the_way_to_launches_leaves_what_is_computed(program: tuple[Module, dict
     module, arguments = program
     expected = run(module, arguments)
     module = lowered(module)
-    assert all(equal_values(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
+    assert all(same(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
     for step in (TirResolveBlocksPass(), *LAUNCHES.passes(Options())[:-1]):
         step.apply(Context(), module.op)
         module.verify()
-    assert all(equal_values(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
+    assert all(same(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
 
 
 # Shapes of programs

@@ -11,7 +11,7 @@ from poly.dialect import EvalOp
 from xdsl.dialects.builtin import FloatAttr, f16, f32, f64
 
 import stepwell
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.scheduling import check_well_formed
 from stepwell.tools.testing.strategies import functions_of
 
@@ -36,7 +36,7 @@ def test_native_code_computes_the_polynomial(evaluation: Any) -> None:
     stepwell.build(lowered)(x, y)
     with np.errstate(all="ignore"):
         *lower, last = (np.full_like(x, number) for number in numbers)
-        assert equal_values(y, reduce(lambda value, number: number + x * value, reversed(lower), last))
+        assert same(y, reduce(lambda value, number: number + x * value, reversed(lower), last))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import stepwell
 from stepwell.frontends.tvm import lower
 from stepwell.frontends.tvm.transform import PassContext
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
 
@@ -53,4 +53,4 @@ def test_no_result_changes(program: tuple[stepwell.Module, dict[str, Any]]) -> N
         stepwell.build(variant, target="python")["main"](*values)
         results.append(values)
     for got, expected in zip(*results, strict=True):
-        assert equal_values(got, expected)
+        assert same(got, expected)

@@ -9,7 +9,7 @@ from stepwell.backends.oracle import run_oracle
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.core.errors import UnsupportedError
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import equal_values
+from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs
@@ -43,7 +43,7 @@ def check(on_host, module: Module, lowered: Module, arguments: dict[str, Any]) -
     kernel(*got)
     assert not kernel.trapped
     for name, a, b in zip([*arguments, "the result"], got, expected, strict=False):
-        assert equal_values(a, b), f"{name}\n{kernel.source}"
+        assert same(a, b), f"{name}\n{kernel.source}"
 
 
 @OPTIONS
