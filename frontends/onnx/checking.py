@@ -80,7 +80,7 @@ def _topological_order(nodes: Sequence[OnnxNode]) -> Sequence[OnnxNode]:
         return [nodes[index] for index in TopologicalSorter(dict(enumerate(needs))).static_order()]
     except CycleError as error:
         cycle = reversed(error.args[1][1:])  # which begins and ends with the same node
-        places = " <- ".join(nodes[index].place for index in cycle)
+        places = " <- ".join(nodes[index].display_name for index in cycle)
         raise OnnxError(f"nodes need each other: {places}") from None
 
 
