@@ -148,7 +148,7 @@ def _mix(weights: Array, data: Array) -> Array:
     return np.moveaxis(np.tensordot(weights, data, (1, 1)), 0, 1)
 
 
-def _strided(taps: Sequence[int], windows: Sequence[_Along], counts: Sequence[int]) -> list[slice]:
+def _strided_slices(taps: Sequence[int], windows: Sequence[_Along], counts: Sequence[int]) -> list[slice]:
     """The positions of a tap in all windows, along each dimension. counts: the numbers of windows."""
     parts = zip(taps, windows, counts, strict=True)
     return [slice(t * w.far, t * w.far + (n - 1) * w.step + 1, w.step) for t, w, n in parts]
@@ -227,7 +227,7 @@ class _Convolution(_WithWeights):
         x = np.pad(x, [(0, 0), (0, 0), *((along.front, along.behind) for along in windows)])
         result = np.zeros((x.shape[0], w.shape[0], *counts), x.dtype)
         for taps in product(*map(range, w.shape[2:])):
-            window = x[(..., *_strided(taps, windows, counts))]
+            window = x[(..., *_strided_slices(taps, windows, counts))]
             for inputs, features in groups.slices():
                 result[:, features] += _mix(w[(features, slice(None), *taps)], window[:, inputs])
         return self.result_array(result, data)
@@ -309,7 +309,7 @@ class _TransposedConvolution(_WithWeights):
         whole = [count + along.front + along.behind for count, along in parts]
         result = np.zeros((x.shape[0], w.shape[0] * self.groups, *whole), x.dtype)
         for taps in product(*map(range, w.shape[2:])):
-            positions = _strided(taps, windows, x.shape[2:])
+            positions = _strided_slices(taps, windows, x.shape[2:])
             for inputs, features in groups.slices():
                 result[(slice(None), features, *positions)] += _mix(w[(slice(None), inputs, *taps)], x[:, inputs])
         pairs = zip(windows, whole, strict=True)

@@ -95,7 +95,7 @@ class Device:
     @property
     def current_stream(self) -> Stream:
         """The stream of the innermost `with`, else the default stream, which synchronizes with all others."""
-        entered = _entered(self)
+        entered = _entered_streams(self)
         return entered[-1] if entered else Stream(self, 0)
 
     def __str__(self) -> str:
@@ -151,7 +151,7 @@ class _Entered(threading.local):
 _threads = _Entered()
 
 
-def _entered(device: Device) -> list[Stream]:
+def _entered_streams(device: Device) -> list[Stream]:
     return _threads.of.setdefault(device, [])
 
 
@@ -184,11 +184,11 @@ class Stream:
         self.device.driver.stream_wait_event(self.device.index, self.handle, event.handle)
 
     def __enter__(self) -> Self:
-        _entered(self.device).append(self)
+        _entered_streams(self.device).append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        _entered(self.device).pop()
+        _entered_streams(self.device).pop()
 
     def __repr__(self) -> str:
         return f"<stream {self.handle:#x} of {self.device}>"

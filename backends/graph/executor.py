@@ -97,13 +97,13 @@ class GraphExecutor:
     def get_input(self, key: str | int) -> Any:
         """The array of an input or constant. Raises ArgumentError if the input has not been set."""
         if isinstance(key, str) and key in self._constants:
-            return self._given(self._constants[key])
+            return self._as_passed(self._constants[key])
         name = self.executable.input(key).name
         if name not in self._inputs:
             raise ArgumentError(f"input {name} has not been set")
-        return self._given(self._inputs[name])
+        return self._as_passed(self._inputs[name])
 
-    def _given(self, array: NDArray) -> Array | NDArray:
+    def _as_passed(self, array: NDArray) -> Array | NDArray:
         """The array as passed to native code and to callers: a numpy array on the CPU."""
         return array.layout if self.device.kind == "cpu" else array
 
@@ -128,7 +128,7 @@ class GraphExecutor:
             raise ExecutionError("nothing has been run")
         output = self._outputs[index]
         if out is None:
-            return self._given(output)
+            return self._as_passed(output)
         target = as_ndarray(out)
         if target.shape != output.shape or target.dtype != output.dtype:
             actual = f"{target.dtype} of shape {target.shape}"
@@ -157,7 +157,7 @@ class GraphExecutor:
         arrays += [*self._constants.values(), *self._outputs]
         if executable.workspace:
             arrays.append(self._workspace)
-        self._run = executable.program[executable.entry].bind(*map(self._given, arrays))
+        self._run = executable.program[executable.entry].bind(*map(self._as_passed, arrays))
 
     # Kernel by kernel
 
@@ -192,7 +192,7 @@ class GraphExecutor:
                 yield from self._calls(step.then if arrays[step.condition].numpy() else step.orelse, arrays)
                 continue
             numbers = [self._sizes[name] for name in step.sizes]
-            arguments = [self._given(arrays[n]) for n in (*step.inputs, *step.outputs)]
+            arguments = [self._as_passed(arrays[n]) for n in (*step.inputs, *step.outputs)]
             call = self.executable.program[step.kernel].bind(*numbers, *arguments)
             yield step.kernel, call, arrays[step.outputs[0]].shape if step.outputs else ()
 

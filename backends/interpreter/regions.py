@@ -43,7 +43,7 @@ def scope(interpreter: Interpreter, name: str) -> Generator[None]:
 
 def run_ops(interpreter: Interpreter, block: Block, which: OpFilter = lambda op: True) -> tuple[Any, ...]:
     """Runs the ops of a block selected by `which`, in the current scope."""
-    skipped = _skipped(interpreter)
+    skipped = _skipped_ops(interpreter)
     for op in block.ops:
         if isinstance(op, SymbolOp) or op in skipped or not which(op):
             continue
@@ -65,10 +65,10 @@ def run_op(interpreter: Interpreter, op: Operation) -> None:
 
 def exclude_ops(interpreter: Interpreter, ops: Iterable[Operation]) -> None:
     """Excludes ops from execution, such as declarations of accesses."""
-    _skipped(interpreter).update(ops)
+    _skipped_ops(interpreter).update(ops)
 
 
-def _skipped(interpreter: Interpreter) -> set[Operation]:
+def _skipped_ops(interpreter: Interpreter) -> set[Operation]:
     return interpreter.get_data(InterpreterFunctions, "skipped", set[Operation])
 
 

@@ -25,7 +25,7 @@ def check_host(code: NativeCode, path: Path) -> None:
     if code.triple != host_triple():
         raise LoadError(f"{path}: made for {code.triple}, this machine is {host_triple()}")
     host = Processor.host()
-    needed, has = _enabled(code.features), _enabled(host.features)
+    needed, has = _enabled_features(code.features), _enabled_features(host.features)
     if code.cpu in _LEVELS:
         needed |= set(_LEVELS[code.cpu].split())
     elif code.cpu != host.cpu and not _names(code.features) >= _names(host.features):
@@ -37,7 +37,7 @@ def check_host(code: NativeCode, path: Path) -> None:
         )
 
 
-def _enabled(features: str) -> set[str]:
+def _enabled_features(features: str) -> set[str]:
     """The enabled features; the last occurrence of each feature counts."""
     signs = {name[1:]: name[0] for name in features.split(",") if name}
     return {name for name, sign in signs.items() if sign == "+"}

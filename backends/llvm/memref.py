@@ -322,7 +322,7 @@ def _cast(f: LlvmFunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) 
     f.bind(op.dest, with_static_layout(f.memref(op.source), op.dest.type))
 
 
-def _mixed(f: LlvmFunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[str]:
+def _mixed_values(f: LlvmFunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[str]:
     """The values of MLIR's mixed list: static values, and operands for dynamic ones."""
     dynamic = iter(f.operands(operands))
     return [next(dynamic) if value == DYNAMIC_INDEX else str(value) for value in statics.get_values()]
@@ -330,9 +330,11 @@ def _mixed(f: LlvmFunctionEmitter, statics: DenseArrayBase[Any], operands: Seque
 
 def _subview(f: LlvmFunctionEmitter, op: memref.SubviewOp) -> None:
     source, type = f.memref(op.source), op.result.type
-    offsets = _mixed(f, op.static_offsets, op.offsets)
-    sizes = _mixed(f, op.static_sizes, op.sizes)
-    strides = [f.multiply(a, b) for a, b in zip(_mixed(f, op.static_strides, op.strides), source.strides, strict=True)]
+    offsets = _mixed_values(f, op.static_offsets, op.offsets)
+    sizes = _mixed_values(f, op.static_sizes, op.sizes)
+    strides = [
+        f.multiply(a, b) for a, b in zip(_mixed_values(f, op.static_strides, op.strides), source.strides, strict=True)
+    ]
     kept = _kept_dimensions(sizes, type.get_shape())
     f.bind(
         op.result,
@@ -364,9 +366,9 @@ def _kept_dimensions(sizes: Sequence[str], shape: Sequence[int]) -> list[int]:
 
 
 def _reinterpret_cast(f: LlvmFunctionEmitter, op: memref.ReinterpretCastOp) -> None:
-    offset = _mixed(f, op.static_offsets, op.offsets)[0]
-    sizes = _mixed(f, op.static_sizes, op.sizes)
-    strides = _mixed(f, op.static_strides, op.strides)
+    offset = _mixed_values(f, op.static_offsets, op.offsets)[0]
+    sizes = _mixed_values(f, op.static_sizes, op.sizes)
+    strides = _mixed_values(f, op.static_strides, op.strides)
     buffer = MemRef(f.memref(op.source).pointer, offset, tuple(sizes), tuple(strides))
     f.bind(op.result, with_static_layout(buffer, op.result.type))
 

@@ -100,14 +100,14 @@ class PythonWriter:
     def _part(self) -> Generator[None]:
         """Moves the lines emitted inside to a nested function, and calls the function here."""
         name = self.fresh_name("part")
-        with self._nested(name):
+        with self._nested_scope(name):
             yield
         self.line(f"returned = {name}()")
         with self.block("if returned is not None:"):
             self.line("return returned" if self.is_nested else "return returned[0]")
 
     @contextmanager
-    def _nested(self, name: str) -> Generator[None]:
+    def _nested_scope(self, name: str) -> Generator[None]:
         outer, indent = self._frames[-1], self._indent
         inner = _Frame(outer.indent + 1)
         self._frames.append(inner)

@@ -180,7 +180,7 @@ def _forget_versioned(address: int) -> None:
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _unused(capsule: int) -> None:
+def _delete_unused(capsule: int) -> None:
     """The destructor of a capsule. A consumed capsule is named `used_...`, and its consumer calls the deleter."""
     for name, forget in ((_OLD, _forget_old), (_VERSIONED, _forget_versioned)):
         if _is_valid(capsule, name):
@@ -211,7 +211,7 @@ def to_dlpack(tensor: ForeignTensor, versioned: bool) -> Any:
         0,
     )
     _exported[number] = managed, shape, strides, tensor.owner
-    destructor = ctypes.cast(_unused, ctypes.c_void_p)
+    destructor = ctypes.cast(_delete_unused, ctypes.c_void_p)
     return _new_capsule(ctypes.addressof(managed), _VERSIONED if versioned else _OLD, destructor)
 
 

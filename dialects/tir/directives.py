@@ -195,10 +195,10 @@ class MixedIndices(CustomDirective):
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         state.print_whitespace(printer)
-        print_indices(printer, _mixed(self.static, self.values, op))
+        print_indices(printer, _mixed_values(self.static, self.values, op))
 
 
-def _mixed(static: AttributeVariable, values: VariadicOperandVariable, op: IRDLOperation) -> list[Mixed]:
+def _mixed_values(static: AttributeVariable, values: VariadicOperandVariable, op: IRDLOperation) -> list[Mixed]:
     return join_mixed(cast("DenseArrayBase[IntegerType]", static.get(op)), values.get(op))
 
 
@@ -223,8 +223,8 @@ class Box(CustomDirective):
         _set(self.extents, self.extent_types, state, extents)
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        mins = _mixed(self.static_mins, self.mins, op)
-        extents = _mixed(self.static_extents, self.extents, op)
+        mins = _mixed_values(self.static_mins, self.mins, op)
+        extents = _mixed_values(self.static_extents, self.extents, op)
         state.print_whitespace(printer)
         with printer.in_square_brackets():
             printer.print_list(zip(mins, extents, strict=True), lambda dim: _print_dim(printer, *dim))

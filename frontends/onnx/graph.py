@@ -102,12 +102,12 @@ class OnnxNode:
     def map_subgraphs(self, change: Callable[[OnnxGraph], OnnxGraph]) -> Mapping[str, AttributeValue]:
         """The attributes, with `change` applied to the graphs among them."""
 
-        def changed(value: Any) -> Any:
+        def apply(value: Any) -> Any:
             if isinstance(value, tuple):
-                return tuple(changed(item) for item in value)
+                return tuple(apply(item) for item in value)
             return change(value) if isinstance(value, OnnxGraph) else value
 
-        return {name: changed(value) for name, value in self.attributes.items()}
+        return {name: apply(value) for name, value in self.attributes.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -163,7 +163,7 @@ def is_zero(operand: Operand) -> bool:
     return (constant_value(operand) if isinstance(operand, SSAValue) else operand) == 0
 
 
-def known(context: ElaborationContext, operand: Operand, span: Span) -> Operand:
+def int_if_constant(context: ElaborationContext, operand: Operand, span: Span) -> Operand:
     """A constant 32-bit integer as a Python integer; a constant of another type keeps its type."""
     if isinstance(operand, SSAValue) and dtype_of(operand.type) == DType("int", 32):
         return context.int_or_value(operand, span)

@@ -13,7 +13,7 @@ from ...core.errors import ParseError
 from ...dialects.text import expression_text
 from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
 from . import pytime, syntax
-from .arithmetic import binary, cast_to, common_dtype, index_of, is_zero, known, logical, operate, unary
+from .arithmetic import binary, cast_to, common_dtype, index_of, int_if_constant, is_zero, logical, operate, unary
 from .buffer_attributes import attribute
 from .context import ElaborationContext, spell_type
 from .dispatch import apply, calls, evaluate, evaluates
@@ -374,10 +374,10 @@ def extent_between(
     """The number of integers from `low` up to the upper bound. `x:x + 4` has extent 4 by its syntax, for any x."""
     match high_node:
         case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.equal_syntax(lhs, low_node):
-            return known(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
+            return int_if_constant(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
         case _:
-            high = known(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
-            low = known(context, low, high_node.span)
+            high = int_if_constant(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
+            low = int_if_constant(context, low, high_node.span)
             return high if is_zero(low) else binary(context, "-", high, low, high_node.span)
 
 

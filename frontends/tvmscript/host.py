@@ -12,7 +12,7 @@ from ...core.diagnostics import Span
 from ...core.errors import ParseError
 from ...dialects.tir import HandleType, Operand
 from . import pytime
-from .arithmetic import binary, index_of, is_zero, known, operate, unary
+from .arithmetic import binary, index_of, int_if_constant, is_zero, operate, unary
 from .context import ElaborationContext
 from .dispatch import apply, calls
 from .expressions import as_range, attribute_of
@@ -181,7 +181,11 @@ def _box_of(context: ElaborationContext, buffer: BufferValue, dimension: int, in
     if dimension >= len(buffer.shape):
         raise span.error(f"buffer {buffer.name!r} has {len(buffer.shape)} dimensions, got more indices")
     low = 0 if index.start is None else index_of(context, index.start, span)
-    high = buffer.shape[dimension] if index.stop is None else known(context, context.index(index.stop, span), span)
+    high = (
+        buffer.shape[dimension]
+        if index.stop is None
+        else int_if_constant(context, context.index(index.stop, span), span)
+    )
     step = 1 if index.step is None else context.integer(index.step, span, "the step of a slice")
     if step < 1:
         raise span.error(f"step {step} of a slice, expected a positive one")

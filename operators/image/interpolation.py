@@ -30,7 +30,7 @@ class Interpolation:
         return self.method == "nearest_neighbor"
 
     @property
-    def rounded(self) -> str:
+    def index_rounding(self) -> str:
         """The rounding of positions to indices."""
         return self.rounding or ("round" if self.mode == "align_corners" else "floor")
 
@@ -109,7 +109,7 @@ def resize(data: Tensor, dimensions: dict[int, Dimension], how: Interpolation, d
         positions = {d: position_of(axes[d], along, how.mode) for d, along in changes.items()}
         at = dict(enumerate(axes))
         if how.is_nearest:
-            at |= {d: index_of(round_position(x, how.rounded), data.shape[d]) for d, x in positions.items()}
+            at |= {d: index_of(round_position(x, how.index_rounding), data.shape[d]) for d, x in positions.items()}
         element = interpolated(*at.values())
         element = cast(dtype, element) if interpolated is data else saturating_cast(element, dtype)
         if how.mode != "tf_crop_and_resize" or not positions:

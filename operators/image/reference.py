@@ -70,7 +70,7 @@ def _matrix(along: Dimension, how: Interpolation) -> Array:
         t = float(position - base)
         taps = {base: 1 - t, base + 1: t}
         if how.is_nearest:
-            taps = {_exact_nearest(position, how.rounded): 1.0}
+            taps = {_exact_nearest(position, how.index_rounding): 1.0}
         elif how.method == "cubic":
             taps = {n: _exact_cubic(abs(float(position - n)), how.cubic_alpha) for n in range(base - 1, base + 3)}
         if how.method == "cubic" and how.cubic_exclude:

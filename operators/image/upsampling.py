@@ -50,9 +50,9 @@ class _Upsampling(ImageOperator):
         require_one_of(self.method, list(self.methods), f"{self.name}: method")
         require_one_of(self.mode, _MODES, f"{self.name}: coordinate_transformation_mode")
         pairs = zip(self.order(self.layout)[2:], self.factors, strict=True)
-        return {d: Dimension(shape[d], self.scaled(shape[d], factor)) for d, factor in pairs}
+        return {d: Dimension(shape[d], self.scale_extent(shape[d], factor)) for d, factor in pairs}
 
-    def scaled(self, extent: Extent, factor: float) -> Extent:
+    def scale_extent(self, extent: Extent, factor: float) -> Extent:
         """An extent times a scale factor."""
         if not 0 < factor < math.inf:
             raise TeError(f"{self.name}: scale {factor}, expected a number above 0")

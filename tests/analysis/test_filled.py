@@ -41,7 +41,7 @@ def test_what_is_filled_is_fresh(body: str, read: int, filled: bool) -> None:
     assert is_fresh_in_each_iteration(loop, alloc.buffer, Analyzer()) == filled
 
 
-def test_what_is_read_in_front_is_not_filled() -> None:
+def test_an_element_read_before_the_fill_is_not_filled() -> None:
     body = f"B[i, 0] = S[0, 0]\n        for x, y in T.grid(4, 18):\n            {DIGITS}"
     module = parse_tvmscript(PROGRAM.format(body=body, read=9))
     ops = list(module.op.walk())

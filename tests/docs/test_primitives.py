@@ -18,7 +18,7 @@ def test_the_page_is_what_the_docstrings_say_and_the_examples_do() -> None:
 
 
 @pytest.mark.parametrize("name", ALL_EXAMPLES)
-def test_an_example_computes_the_same_behind_its_steps(name: str) -> None:
+def test_an_example_computes_the_same_after_its_steps(name: str) -> None:
     before, after = before_and_after(name)
     check_computes_the_same(before, after)
 

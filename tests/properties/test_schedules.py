@@ -132,7 +132,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_what_is_made_anew_in_each_iteration_is_not_read_behind_the_loop(name: str) -> None:
+def test_a_buffer_allocated_in_each_iteration_is_not_read_after_the_loop(name: str) -> None:
     body = ROWS.replace("    MAKE", indent(dedent(MADE[name]).strip(), "    "))
     text = f'@T.prim_func\ndef main(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")):\n{indent(body, "    ")}'
     assert "row[0] is read by block B at (vi=0, vk=0)" in str(refusal_of(text, "", 'sch.compute_inline("C")'))

@@ -137,7 +137,7 @@ def test_what_follows_the_search_can_be_left_out() -> None:
     assert str(again.mod) == before
 
 
-def test_a_step_that_cannot_be_done_leaves_those_in_front_of_it() -> None:
+def test_a_step_that_fails_keeps_the_steps_before_it() -> None:
     mod, _ = tiled()
     sch = Schedule(mod)
     with pytest.raises(stepwell.ScheduleError, match="get_block: no block 'D'"):

@@ -95,7 +95,7 @@ def test_fusion_depends_on_the_level(capsys: Capture, net: Path) -> None:
     assert "kernels     1 in 1 calls" in compiled(capsys, net, net.parent / "out", "-O1")[1]
 
 
-def test_programs_are_shown_behind_passes(capsys: Capture, net: Path) -> None:
+def test_programs_are_shown_after_passes(capsys: Capture, net: Path) -> None:
     passes = ["--print-after", "relay-fuse-operators", "--print-after", "tir-simplify"]
     _, text, _ = compiled(capsys, net, net.parent / "out", *passes)
     assert "after relay-fuse-operators" in text

@@ -36,7 +36,7 @@ and outputs come from execution. A test compares.
 
 def primitives_page() -> str:
     """The text of docs/primitives.md."""
-    return "\n".join([_HEAD, *_contents(), *_sections(), *_dialect(), *_unsupported()])
+    return "\n".join([_HEAD, *_contents(), *_sections(), *_dialect(), *_unsupported_primitives()])
 
 
 def _contents() -> Iterator[str]:
@@ -190,7 +190,7 @@ def _dialect() -> Iterator[str]:
     yield ""
 
 
-def _unsupported() -> Iterator[str]:
+def _unsupported_primitives() -> Iterator[str]:
     yield "## Not there yet\n"
     names = ", ".join(f"`{name}`" for name in sorted(UNSUPPORTED_PRIMITIVES))
     yield f"These primitives of TVM raise `UnsupportedError`: {names}.\n"

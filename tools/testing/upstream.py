@@ -14,7 +14,7 @@ ELEMENTS = {
 """The type in numpy of the elements of buffers, by the type in MLIR."""
 
 
-def aligned(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def align_array(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """A copy of an array at an address that is a multiple of 16."""
     size = np.dtype(dtype).itemsize * len(values)
     room = np.zeros(size + 16, np.uint8)
@@ -163,7 +163,7 @@ LARGE_ADDRESS = """func.func @main(%p: !llvm.ptr, %i: i32, %j: i32) -> i64 {
 # Vectors
 
 
-def masked(kind: str, name: str = "main") -> str:
+def masked_copy(kind: str, name: str = "main") -> str:
     """A copy of the first elements of a vector, by masked accesses."""
     return f"""func.func @{name}(%a: memref<?x{kind}>, %b: memref<?x{kind}>, %n: index) {{
   %c0 = arith.constant 0 : index

@@ -26,7 +26,7 @@ from .types import is_index, scalar_type
 _LONGEST = 40  # characters of a bound in the head of a loop
 
 
-def _bound(f: CudaFunctionEmitter, value: SSAValue, hint: str) -> CudaExpr:
+def _loop_bound(f: CudaFunctionEmitter, value: SSAValue, hint: str) -> CudaExpr:
     bound = f.operand(value)
     return f.local(bound, value.name_hint or hint) if bound.reads or len(bound.text) > _LONGEST else bound
 
@@ -44,7 +44,7 @@ def _bounds(
     f: CudaFunctionEmitter, lower: SSAValue, upper: SSAValue, step: SSAValue
 ) -> tuple[CudaExpr, CudaExpr, CudaExpr]:
     """The lower bound, upper bound and step of a loop. Nontrivial bounds are stored in variables before the loop."""
-    return f.operand(lower), _bound(f, upper, "end"), _bound(f, step, "step")
+    return f.operand(lower), _loop_bound(f, upper, "end"), _loop_bound(f, step, "step")
 
 
 def _head(

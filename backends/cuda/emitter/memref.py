@@ -179,7 +179,7 @@ def _local(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -
     return _array(f, op, kind, count, "")
 
 
-def _shared(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:
+def _shared_array(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:
     f.shared_bytes = _align_up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
     return _array(f, op, kind, count, "__shared__ ")
 
@@ -202,7 +202,7 @@ def _dynamic_shared(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, coun
     return f.local(cast_pointer(f, base, kind, False), op.memref.name_hint or "buffer"), ALIGNMENT
 
 
-_SCOPES = {"local": _local, "shared": _shared, "shared.dyn": _dynamic_shared}
+_SCOPES = {"local": _local, "shared": _shared_array, "shared.dyn": _dynamic_shared}
 
 
 def _static_buffer(pointer: CudaExpr, shape: Sequence[int | None], alignment: int, const: bool = False) -> CudaBuffer:
@@ -284,7 +284,7 @@ def _cast(f: CudaFunctionEmitter, op: memref.CastOp | memref.MemorySpaceCastOp) 
     f.bind(op.dest, as_type(f.buffer(op.source), op.dest.type))
 
 
-def _mixed(f: CudaFunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[CudaExpr]:
+def _mixed_values(f: CudaFunctionEmitter, statics: DenseArrayBase[Any], operands: Sequence[SSAValue]) -> list[CudaExpr]:
     """The values of MLIR's mixed list: static values, and operands for dynamic ones, for repeated use."""
     dynamic = iter([f.as_repeatable(f.operand(operand), operand.name_hint) for operand in operands])
     return [next(dynamic) if value == DYNAMIC_INDEX else integer_literal(value) for value in statics.get_values()]
@@ -292,9 +292,9 @@ def _mixed(f: CudaFunctionEmitter, statics: DenseArrayBase[Any], operands: Seque
 
 def _subview(f: CudaFunctionEmitter, op: memref.SubviewOp) -> None:
     source, type = f.buffer(op.source), op.result.type
-    offsets = _mixed(f, op.static_offsets, op.offsets)
-    sizes = _mixed(f, op.static_sizes, op.sizes)
-    steps = _mixed(f, op.static_strides, op.strides)
+    offsets = _mixed_values(f, op.static_offsets, op.offsets)
+    sizes = _mixed_values(f, op.static_sizes, op.sizes)
+    steps = _mixed_values(f, op.static_strides, op.strides)
     strides = [
         f.as_repeatable(index_arithmetic("*", a, b), "stride") for a, b in zip(steps, source.strides, strict=True)
     ]
@@ -319,9 +319,9 @@ def _kept_dimensions(sizes: Sequence[CudaExpr], shape: Sequence[int]) -> list[in
 
 def _reinterpret_cast(f: CudaFunctionEmitter, op: memref.ReinterpretCastOp) -> None:
     source = f.buffer(op.source)
-    offset = _mixed(f, op.static_offsets, op.offsets)[0]
-    sizes = _mixed(f, op.static_sizes, op.sizes)
-    strides = _mixed(f, op.static_strides, op.strides)
+    offset = _mixed_values(f, op.static_offsets, op.offsets)[0]
+    sizes = _mixed_values(f, op.static_sizes, op.sizes)
+    strides = _mixed_values(f, op.static_strides, op.strides)
     view = replace(source, offset=offset, sizes=tuple(sizes), strides=tuple(strides))
     f.bind(op.result, as_type(view, op.result.type))
 

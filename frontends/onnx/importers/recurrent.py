@@ -275,7 +275,7 @@ def _lstm_step(
     f, g, h = functions
     coupled = call.integer("input_forget")
 
-    def peeped(data: OnnxTensor, cell: OnnxTensor, n: int) -> OnnxTensor:
+    def add_peephole(data: OnnxTensor, cell: OnnxTensor, n: int) -> OnnxTensor:
         return data if peepholes is None else call.op("add", data, call.op("multiply", peepholes[n], cell))
 
     def step(x: OnnxTensor, states: Sequence[OnnxTensor]) -> list[OnnxTensor]:
@@ -283,14 +283,14 @@ def _lstm_step(
         inputs = _times(call, x, weights.w, weights.w_bias)
         kept = _times(call, output, weights.r, weights.r_bias)
         i, o, forget, c = split_along(call, call.op("add", inputs, kept), [hidden] * 4, 1)
-        i = f(_clip(call, peeped(i, cell, 0)))
+        i = f(_clip(call, add_peephole(i, cell, 0)))
         if coupled:
             forget = call.op("subtract", call.builder.scalar_constant(1, i.dtype), i)
         else:
-            forget = f(_clip(call, peeped(forget, cell, 2)))
+            forget = f(_clip(call, add_peephole(forget, cell, 2)))
         new = g(_clip(call, c))
         cell = call.op("add", call.op("multiply", forget, cell), call.op("multiply", i, new))
-        o = f(_clip(call, peeped(o, cell, 1)))
+        o = f(_clip(call, add_peephole(o, cell, 1)))
         return [call.op("multiply", o, h(cell)), cell]
 
     return step

@@ -73,7 +73,7 @@ def test_a_temporary_that_an_iteration_fills_in_part_is_not(function, loop) -> N
     assert carried_dependence(loop(function(PRIVATE.format(count=7, behind="")), "i")) is not None
 
 
-def test_a_temporary_that_is_read_behind_the_loop_is_not_private(function, loop) -> None:
+def test_a_temporary_that_is_read_after_the_loop_is_not_private(function, loop) -> None:
     behind = """
 with T.block("E"):
     D[0, 0] = C[0]

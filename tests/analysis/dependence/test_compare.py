@@ -358,7 +358,7 @@ def test_reads_of_a_copy_are_reads_of_what_was_copied(compare) -> None:
     assert compare(ALLOC + PRODUCE + CONSUME, ALLOC + PRODUCE + copied, copies=("S",)) is None
 
 
-def test_a_copy_in_front_of_what_it_copies_is_refused(refusal) -> None:
+def test_a_copy_before_the_write_of_its_source_is_refused(refusal) -> None:
     copied = (
         "S = T.alloc_buffer((8, 8))\n"
         + nest(I_J, "S", VIJ, "S[vi, vj] = C[vi, vj]")

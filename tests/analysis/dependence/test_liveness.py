@@ -56,7 +56,7 @@ for i, j in T.grid(8, 8):
     assert compare(APART + after, text() + after) is None
 
 
-def test_a_run_in_front_of_the_last_contribution_is_refused(refusal) -> None:
+def test_a_run_before_the_last_contribution_is_refused(refusal) -> None:
     lines = text().splitlines()
     head, sums, use = lines[:3], lines[3:9], lines[9:]
     early = "\n".join([*head, *use, *sums])

@@ -179,7 +179,7 @@ def test_values_with_names_are_exchanged() -> None:
     np.testing.assert_array_equal(got, n + np.where(n % 8 < 5, n + 3, n))
 
 
-def test_what_is_exchanged_behind_something_else_in_one_statement_is_refused() -> None:
+def test_an_exchange_after_another_access_in_a_statement_is_refused() -> None:
     """With an allocation in between, a thread executes all following statements at once."""
     call = CALL.format(**{**RIGHT, "value": "B[t]"})
     text = f"p = T.allocate([1], 'float32', 'local')\n            B[t] = A[t]\n            B[t] = {call}"

@@ -45,5 +45,5 @@ def test_a_program_computes_the_recorded_outputs_before_its_schedule(program: Co
 
 
 @_cases([p for p in programs_of_schedules("out") if p.right])
-def test_a_program_computes_the_recorded_outputs_behind_its_schedule(program: CorpusProgram) -> None:
+def test_a_scheduled_program_computes_the_recorded_outputs(program: CorpusProgram) -> None:
     _check(program)

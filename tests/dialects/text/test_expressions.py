@@ -32,7 +32,7 @@ def test_a_load_is_not_moved_across_a_store(body):
     )
 
 
-def test_a_load_used_by_a_value_in_front_of_the_store_is_named_by_that_value(body):
+def test_a_load_used_by_a_value_before_the_store_is_named_by_that_value(body):
     assert (
         body("""
         %0 = arith.constant 0 : i32

@@ -88,7 +88,7 @@ def test_keys_are_sorted_and_spelled_for_their_reader():
     assert dictionary_literal(items, TODAY) == '{"a": "x", "tirx.noalias": True}'
 
 
-def test_the_type_of_a_pointer_says_what_is_behind_it():
+def test_the_type_of_a_pointer_names_its_element_type():
     assert type_text(HandleType(), CLASSIC) == "T.handle"
     assert type_text(HandleType(i8), CLASSIC) == 'T.handle("int8")'
     assert type_text(HandleType(f64, "shared"), CLASSIC) == 'T.handle("float64", "shared")'

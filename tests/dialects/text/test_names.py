@@ -23,7 +23,7 @@ def test_a_name_in_use_gets_the_next_number():
     assert names.define("i_1") == "i_1_1"
 
 
-def test_a_name_is_free_again_behind_its_scope():
+def test_a_name_is_free_again_after_its_scope():
     names = IdentifierScope(("Module",))
     names.define("i")
     with names.scope():

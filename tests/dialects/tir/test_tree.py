@@ -124,7 +124,7 @@ def test_unused_computations_are_erased() -> None:
     assert tree("%0 = tir.load %A[%n] : memref<8xf32>\n%1 = arith.addf %0, %0 : f32\ntir.return") == "tir.return"
 
 
-def test_what_only_a_branch_of_a_lazy_choice_uses_may_stay_in_front_of_it() -> None:
+def test_a_value_of_only_a_branch_of_a_lazy_choice_may_stay_before_the_choice() -> None:
     body = """
     %c = arith.constant true
     %i = arith.addi %n, %n : i32

@@ -85,7 +85,7 @@ def test_parameters_are_the_buffers_of_the_body() -> None:
     assert func.params[2] == loop.body.buffer  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_visits_go_behind_or_in_front_of_what_is_inside() -> None:
+def test_visits_are_in_post_order_or_pre_order() -> None:
     kinds: list[str] = []
     post_order_visit(added().body, lambda node: kinds.append(type(node).__name__))
     assert kinds[-2:] == ["BufferStore", "For"]

@@ -122,7 +122,7 @@ def test_the_context_sees_passes_of_xdsl_under_their_names() -> None:
     assert "T.block(" not in result.script()
 
 
-def test_what_a_pass_requires_runs_in_front_of_it() -> None:
+def test_what_a_pass_requires_runs_before_it() -> None:
     found: list[bool] = []
 
     @module_pass(opt_level=2, name="look", required=["tir-resolve-blocks"])
@@ -179,7 +179,7 @@ def test_what_is_no_pass_is_refused(make: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(("phase", "has_blocks"), [(0, True), (1, False), (2, False), (3, False), (7, False)])
-def test_a_pass_of_a_user_runs_behind_its_phase(phase: int, has_blocks: bool) -> None:
+def test_a_pass_of_a_user_runs_after_its_phase(phase: int, has_blocks: bool) -> None:
     found: list[bool] = []
 
     @module_pass(opt_level=0)

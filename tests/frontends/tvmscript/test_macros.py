@@ -197,7 +197,7 @@ def test_other_functions_have_no_place_in_a_function(decorator: str) -> None:
 # ---- names
 
 
-def test_a_macro_in_a_block_finds_its_arguments_in_front_of_the_block() -> None:
+def test_a_macro_in_a_block_finds_its_arguments_before_the_block() -> None:
     for decorator in ("@T.macro", "@T.macro(hygienic=False)"):
         text = f"""
         {decorator}

@@ -98,7 +98,7 @@ def test_a_block_accesses_what_it_computes_and_no_more() -> None:
     assert lines[4:6] == ["T.reads(J[vi])", "T.writes(J[vi])"]
 
 
-def test_an_expression_from_in_front_of_a_block_is_read_in_it() -> None:
+def test_an_expression_from_before_a_block_is_read_in_the_block() -> None:
     module = read("""
         for i in range(16):
             x = T.meta_var(A[i] + 1.0)
@@ -121,7 +121,7 @@ def test_a_let_is_computed_once() -> None:
     assert statements(module)[1:] == ["A[0] = x", "A[1] = x"]
 
 
-def test_buffers_behind_names_are_allocated_once() -> None:
+def test_buffers_of_names_are_allocated_once() -> None:
     module = read("""
         bufs = T.meta_var([T.alloc_buffer((4,)) for _ in range(2)])
         bufs[0][1] = 1.0

@@ -106,7 +106,7 @@ def main(A: T.Buffer((4,), "float32"), D: T.Buffer((8,), "float32")):
 """
 
 
-def test_an_input_is_copied_whole_in_front_of_everything_for_all_its_readers() -> None:
+def test_an_input_is_copied_whole_before_all_its_readers() -> None:
     text = body_text(apply_steps(TWO_STAGES, "sch.cache_read('E', 0, 'shared')"))
     assert text.startswith('B = T.alloc_buffer((8, 6))\nA_shared = T.alloc_buffer((8, 6), scope="shared")\n')
     assert text.index("A_shared[v0, v1] = A[v0, v1]") < text.index("B[vi, vj] = A_shared[vi, vj] * T.float32(2.0)")
@@ -132,7 +132,7 @@ def test_consumer_blocks_alone_read_the_copy() -> None:
     assert "E[vi, vj] = A_local[vi, vj] + T.float32(1.0)" in text
 
 
-def test_a_copy_of_an_intermediate_stands_in_front_of_its_first_reader() -> None:
+def test_a_copy_of_an_intermediate_stands_before_its_first_reader() -> None:
     mod = apply_steps(TWO_STAGES, "sch.cache_read('D', 0, 'local')")
     names = [line for line in body_text(mod).splitlines() if "T.block(" in line]
     assert names == [f'    with T.block("{name}"):' for name in ("B", "E", "B_local", "D")]
@@ -192,7 +192,7 @@ def test_a_second_copy_gets_names_of_its_own() -> None:
     assert 'T.block("A_local_local")' in text
 
 
-def test_a_copy_stands_behind_all_writers() -> None:
+def test_a_copy_stands_after_all_writers() -> None:
     text = body_text(apply_steps(UPDATES, "sch.cache_read('D', 0, 'local')"))
     assert text.index('T.block("add")') < text.index("C_local[v0] = C[v0]") < text.index("D[vi] = C_local[vi]")
 

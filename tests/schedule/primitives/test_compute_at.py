@@ -315,7 +315,7 @@ def test_a_producer_stands_where_it_is_asked_for(index: int, blocks: str) -> Non
         (-3, "index -3: expected -1, -2 or a position from 0 to 3 in loop i"),
     ],
 )
-def test_a_producer_does_not_stand_behind_its_consumers(index: int, reason: str) -> None:
+def test_a_producer_does_not_stand_after_its_consumers(index: int, reason: str) -> None:
     error = refusal_of(TWO_READERS, "", f'sch.compute_at("B", sch.get_loops("D")[0], index={index})')
     assert error.reason == reason
 
@@ -493,7 +493,7 @@ def main(A: T.Buffer((8,)), D: T.Buffer((8,))):
     assert "block A at (v=" in error.reason
 
 
-def test_what_is_overwritten_behind_the_readers_is_not_seen_by_them() -> None:
+def test_an_overwrite_after_the_readers_is_not_seen_by_them() -> None:
     text = """
 @T.prim_func
 def main(A: T.Buffer((8,)), D: T.Buffer((8,)), E: T.Buffer((8,))):

@@ -269,7 +269,7 @@ def test_a_reader_must_not_overwrite_what_later_instances_need() -> None:
     )
 
 
-def test_a_reader_in_front_reads_nothing() -> None:
+def test_a_reader_before_the_writer_reads_nothing() -> None:
     text = program(
         """
 B = T.alloc_buffer((16,))

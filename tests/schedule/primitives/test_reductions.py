@@ -68,7 +68,7 @@ def name_of(schedule: Schedule, block: BlockRV) -> str:
     return op.block_name.data
 
 
-def test_an_init_becomes_a_block_in_front_of_a_loop() -> None:
+def test_an_init_becomes_a_block_before_a_loop() -> None:
     after = apply_steps(MATMUL, LOOPS + "sch.decompose_reduction(b, L[1])")
     assert body_text(after) == (
         """for i in range(6):

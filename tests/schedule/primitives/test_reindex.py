@@ -67,7 +67,7 @@ def test_a_read_goes_through_a_copy_in_the_order_of_the_axes() -> None:
     assert "C[vi, vj] = C[vi, vj] + A[vi, vk] * B_reindex[vj, vk]" in text
 
 
-def test_a_write_goes_through_a_copy_behind_the_block() -> None:
+def test_a_write_goes_through_a_copy_after_the_block() -> None:
     text = body_text(apply_steps(MATMUL, "sch.reindex('C', ('write', 0))"))
     assert "C_reindex[vi, vj] = C_reindex[vi, vj] + A[vi, vk] * B[vk, vj]" in text
     assert text.endswith("C[v0, v1] = C_reindex[v0, v1]")

@@ -218,7 +218,7 @@ def test_two_writers_are_refused() -> None:
     assert "buffer B is written in 2 places, expected one block" in text
 
 
-def test_a_producer_behind_is_refused() -> None:
+def test_a_producer_after_its_consumer_is_refused() -> None:
     text = refused(program("B = T.alloc_buffer((16,))\n" + block("D", "D[v] = B[v]") + PRODUCER))
     assert "is not in front of block D in the same scope" in text
 

@@ -5,7 +5,7 @@ import pytest
 from stepwell.tools.docs import run_page
 
 
-def test_what_code_prints_replaces_what_stood_behind_it() -> None:
+def test_the_output_of_code_replaces_the_output_after_it() -> None:
     page = "Six:\n\n```python\nx = 6\nprint(x)\n```\n\n```text\n5\n```\n\nand more.\n"
     assert run_page(page) == page.replace("\n5\n", "\n6\n")
 

@@ -96,7 +96,7 @@ def test_a_file_with_a_trace_is_what_the_pass_takes(sum_of_rows: RecordingSchedu
     assert str(apply_passes(parse_mlir(text), "apply-schedule")) == str(sum_of_rows.mod)
 
 
-def test_what_was_tried_last_is_shown_behind_the_trace(sum_of_rows: RecordingSchedule) -> None:
+def test_the_last_step_tried_is_shown_after_the_trace(sum_of_rows: RecordingSchedule) -> None:
     loops = sum_of_rows.get_loops("B")
     with pytest.raises(ScheduleError):
         sum_of_rows.parallel(loops[1])

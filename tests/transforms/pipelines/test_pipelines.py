@@ -148,7 +148,7 @@ def test_both_pipelines_check_each_landing() -> None:
 
 
 @pytest.mark.parametrize("op", ["block", "init", "access", "match_region"])
-def test_nothing_of_a_block_is_left_behind_the_tir_passes(op: str) -> None:
+def test_no_block_remains_after_the_tir_passes(op: str) -> None:
     text = """
     tir.func @main("A" %A: memref<8xf32>, "i" %i: i32) {
       tir.block "b" (spatial "v" %v : i32 in [0 +: 8] = %i) {

@@ -65,7 +65,7 @@ def test_dead_code_takes_its_arrays_along() -> None:
     assert apply_passes(before, "relay-eliminate-dead-code").constants == {}
 
 
-def test_equal_constants_and_operators_are_one_behind_cse() -> None:
+def test_cse_merges_equal_constants_and_operators() -> None:
     text = TEXT.replace('"b"', '"a"').replace("relay.multiply(%4, %1)", "relay.multiply(%4, %0)")
     after = apply_passes(Module(parse_mlir(text).op, {"a": numbers(0)}), "cse")
     assert str(after).count("relay.constant") == 1

@@ -52,7 +52,7 @@ def check(module: Module, x: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_factors_behind_a_product_go_into_its_weights(case: str) -> None:
+def test_factors_after_a_product_go_into_its_weights(case: str) -> None:
     name, x, w, s, said = CASES[case]
     check(graph(name, x, w, s, said, "behind"), x)
 
@@ -66,6 +66,6 @@ FRONT: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], tuple[int, ...], d
 
 
 @pytest.mark.parametrize("case", FRONT)
-def test_factors_in_front_of_a_product_go_into_its_weights(case: str) -> None:
+def test_factors_before_a_product_go_into_its_weights(case: str) -> None:
     name, x, w, s, said = FRONT[case]
     check(graph(name, x, w, s, said, "front"), x)

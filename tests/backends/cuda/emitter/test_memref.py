@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepwell.core.errors import UnsupportedError
-from stepwell.tools.testing.upstream import ELEMENTS, LARGE_ADDRESS, POINTER, VIEWS, aligned
+from stepwell.tools.testing.upstream import ELEMENTS, LARGE_ADDRESS, POINTER, VIEWS, align_array
 
 
 def copy(kind: str, lanes: int, size: str, start: int = 0) -> str:
@@ -36,7 +36,7 @@ def copies(on_host):
 def test_elements_and_vectors_are_moved_in_accesses_as_wide_as_is_safe(copies, kind, lanes, start) -> None:
     kernel = copies[f"copy_{kind}_{lanes}_{start}"]
     size = np.dtype(ELEMENTS[kind]).itemsize
-    a, out = aligned(np.arange(32), ELEMENTS[kind]), aligned(np.zeros(32), ELEMENTS[kind])
+    a, out = align_array(np.arange(32), ELEMENTS[kind]), align_array(np.zeros(32), ELEMENTS[kind])
     kernel(a, out)
     np.testing.assert_array_equal(out[start : start + 16], a[start : start + 16])
     together = lanes > 1 and start == 0 and lanes * size <= 16
@@ -84,7 +84,7 @@ def test_any_nonzero_byte_is_true_and_one_is_stored(on_host) -> None:
       memref.store %x, %b[%c0] : memref<4xi1>
       func.return
     }""")["main"]
-    a, out = aligned(np.array([2, 0, 255, 1]), np.uint8), aligned(np.zeros(4), np.uint8)
+    a, out = align_array(np.array([2, 0, 255, 1]), np.uint8), align_array(np.zeros(4), np.uint8)
     run(a, out)
     np.testing.assert_array_equal(out[:4], [1, 0, 1, 1])
 
@@ -187,7 +187,7 @@ def test_numbers_without_a_decimal_literal_are_declared_as_bits(on_host) -> None
       vector.store %x, %out[%c0] : memref<4xf32>, vector<4xf32>
       func.return
     }""")["main"]
-    out = aligned(np.zeros(4), np.float32)
+    out = align_array(np.zeros(4), np.float32)
     kernel(out)
     expected = np.array([3e38, 1e-45, 0.1, -0.0], np.float32)
     np.testing.assert_array_equal(out.view("u4"), expected.view("u4"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stepwell.tools.testing.upstream import aligned, masked
+from stepwell.tools.testing.upstream import align_array, masked_copy
 
 LANES = """func.func @lanes(%x: f32, %i: index, %out: memref<8xf32>) {
   %c0 = arith.constant 0 : index
@@ -69,7 +69,7 @@ def reduction(name: str, kind: str) -> str:
 
 KINDS = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "i32": np.int32, "i64": np.int64,
          "i1": np.bool_, "index": np.int64}  # fmt: skip
-MASKED = [masked(kind, f"masked_{kind}") for kind in ("f32", "i8", "i1", "f16", "index")]
+MASKED = [masked_copy(kind, f"masked_{kind}") for kind in ("f32", "i8", "i1", "f16", "index")]
 TEXT = "\n".join([LANES, SHUFFLE, BITCASTS, *MASKED, *(reduction(*each) for each in REDUCTIONS)])
 
 
@@ -81,7 +81,7 @@ def both(compile_text, on_host):
 def check(both, name: str, arguments: list) -> None:
     results = []
     for side in both:
-        passed = [aligned(a, a.dtype) if isinstance(a, np.ndarray) else a for a in arguments]
+        passed = [align_array(a, a.dtype) if isinstance(a, np.ndarray) else a for a in arguments]
         side[name](*passed)
         results.append(passed)
     for a, b in zip(*results, strict=True):

@@ -21,7 +21,7 @@ def _floats(random: np.random.Generator, *shape: int) -> Array:
     return random.random(shape, dtype=np.float32)
 
 
-def test_vectors_are_added_and_threads_behind_the_end_return(random: np.random.Generator) -> None:
+def test_vectors_are_added_and_threads_past_the_end_return(random: np.random.Generator) -> None:
     module = compile_emulated(
         """
         extern "C" __global__ void __launch_bounds__(128)

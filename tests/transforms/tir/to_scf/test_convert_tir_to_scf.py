@@ -846,7 +846,7 @@ def test_python_functions_get_arrays_over_the_same_memory_and_give_numbers() -> 
     np.testing.assert_array_equal(a[:, 1], 9)
 
 
-def test_how_many_blocks_there_are_is_computed_in_front_of_the_launch() -> None:
+def test_the_number_of_blocks_is_computed_before_the_launch() -> None:
     text = """
     tir.func @main("A" %A: memref<8xi32>, "n" %n: i32) {
       tir.launch_thread "by" %by : i32 in 2 thread "blockIdx.y" {
