@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from stepwell import Module
 from stepwell.backends.oracle import run_oracle
-from stepwell.core.dtypes import DType, dtype_of, int_range, mlir_type, numpy_dtype, parse_dtype
+from stepwell.core.dtypes import DType, dtype_of, int_range, mlir_type, nearest_float, numpy_dtype, parse_dtype
 from stepwell.dialects.tir import (
     COMPARISONS,
     FLOAT_BINARY,
@@ -42,7 +42,9 @@ def numbers(dtype: DType) -> st.SearchStrategy[float]:
         low, high = int_range(dtype)
         return st.integers(max(low, -5), 5) | st.sampled_from([low, low + 1, high]) | st.integers(low, high)
     special = st.sampled_from([0.0, -0.0, 1.0, 0.5, math.inf, math.nan, 300.7, -1e4, 65504.0])
-    return special | st.floats(width={"float16": 16, "float64": 64}.get(dtype.name, 32))  # pyright: ignore[reportArgumentType]
+    width = {"float16": 16, "float64": 64}.get(dtype.name, 32)
+    finite = st.floats(width=width).filter(lambda x: nearest_float(x, dtype) is not None)  # pyright: ignore[reportArgumentType]
+    return special | finite
 
 
 def function(result: DType) -> TirBuilder:
