@@ -131,9 +131,11 @@ trunc = define_unary("trunc", scalar.trunc, np.trunc, "Rounds each element towar
 
 def _cast_reference(data: Array, dtype: str) -> Array:
     kind, target = parse_dtype(dtype), numpy_dtype(dtype)
-    if not dtype_of_numpy(data.dtype).is_float or kind.is_float or kind.is_bool:
+    source = dtype_of_numpy(data.dtype)
+    if not source.is_float or kind.is_float or kind.is_bool:
         with np.errstate(all="ignore"):
-            return data.astype(target)
+            # ml_dtypes has no casts between int4 and uint4, but from int8 to both.
+            return (data.astype("int8") if source.bits < 8 and source.is_int else data).astype(target)
     return _saturate(data, kind)
 
 
