@@ -44,8 +44,8 @@ wheel: $(VENV)/.has-dev ## build the wheel, install it in a clean venv, run our 
 
 check: test lint types wheel ## all of the above but the demo
 
-fuzz: $(VENV)/.has-test ## random examples for the property tests: MINUTES=10, SEED=... repeats a search
-	$(BIN)/python .ci/fuzz.py --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
+fuzz: $(VENV)/.has-test ## random programs, and random examples for the property tests: MINUTES=10, SEED=...
+	$(BIN)/stepwell fuzz --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) --tests tests
 
 slow: $(VENV)/.has-test ## the tests that take long, and that `make test` leaves out
 	$(PYTEST) -q $(PARALLEL) -m slow

@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from ..backends.build import build
 from ..backends.oracle import run_oracle
 from ..core.dtypes import dtype_of_numpy
-from ..core.errors import OptionError, StepwellError, UnsupportedError
+from ..core.errors import OptionError, PluginError, StepwellError, UnsupportedError
 from ..dialects.tir import FuncOp
 from ..frontends.mlir import parse_mlir
 from ..frontends.tvmscript import parse_tvmscript
@@ -72,7 +73,27 @@ def _parser() -> argparse.ArgumentParser:
         add("--profile", action="store_true", help="show how long each kernel takes"),
     ]
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
+    _add_fuzz(commands)
     return parser
+
+
+def _add_fuzz(commands: Any) -> None:
+    """Adds the command `fuzz`; without hypothesis, the command says how to install it."""
+    fuzz = commands.add_parser("fuzz", help="search for programs that are compiled wrongly")
+    try:
+        from .fuzzing import command  # lazy: needs hypothesis, which is an extra
+    except ModuleNotFoundError as error:
+        if error.name not in ("hypothesis", "onnx"):
+            raise
+        fuzz.set_defaults(command=partial(_refuse_fuzz, error.name))
+        return
+    command.add_options(fuzz)
+    fuzz.set_defaults(command=command.fuzz_command)
+
+
+def _refuse_fuzz(package: str, options: argparse.Namespace) -> int:
+    del options
+    raise PluginError(f"stepwell fuzz needs the package {package}: pip install 'stepwell[fuzz]'")
 
 
 def _refuse(options: argparse.Namespace, others: list[argparse.Action], what: str) -> None:

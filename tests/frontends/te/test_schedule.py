@@ -1,19 +1,25 @@
 """Legacy schedules: the loops of TVM, and the results of the tensor expressions."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import stepwell
 from stepwell import ScheduleError, UnsupportedError, build
 from stepwell.backends.runtime import register_func
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
+from stepwell.tools.testing.legacy_schedules import (
+    LegacySchedule,
+    check_legacy_schedule,
+    legacy_schedules,
+    numbers,
+    run_schedule,
+)
 
 
 def structure(sch: stepwell.Schedule) -> str:
@@ -27,17 +33,6 @@ def structure(sch: stepwell.Schedule) -> str:
         inside = depth if "with T.block" in line else None
         kept.append(line[8:])
     return re.sub(r'with T.block\("(\w+)"\):', r"\1", "\n".join(kept))
-
-
-def run(sch: stepwell.Schedule, *inputs: np.ndarray, shape: Sequence[int], target: str = "llvm") -> np.ndarray:
-    """The output of a scheduled function of inputs and one output."""
-    result = np.full(shape, np.nan, inputs[0].dtype)
-    stepwell.build(sch.mod, target=target)(*inputs, result)
-    return result
-
-
-def numbers(*shape: int) -> np.ndarray:
-    return np.random.default_rng(sum(shape)).standard_normal(shape).astype("float32")
 
 
 def matmul(m: int, n: int, k: int) -> tuple[Any, Any, Any, Any]:
@@ -61,7 +56,7 @@ def test_a_vector_addition_is_split_and_vectorized() -> None:
     expected = "for i_outer in T.parallel(13):\n    for i_inner in T.vectorized(8):\n        C"
     assert structure(sch) == expected
     x, y = numbers(100), numbers(100) * 2
-    np.testing.assert_array_equal(run(sch, x, y, shape=(100,)), x + y)
+    np.testing.assert_array_equal(run_schedule(sch, x, y, shape=(100,)), x + y)
 
 
 def test_nparts_counts_the_outer_loop() -> None:
@@ -83,7 +78,7 @@ def test_loops_are_fused_by_name() -> None:
     sch = te.apply_schedule(s, [a, c])
     assert structure(sch) == ("for i_j_fused_outer in T.parallel(5):\n    for i_j_fused_inner in range(5):\n        C")
     x = numbers(4, 6)
-    np.testing.assert_array_equal(run(sch, x, shape=(4, 6)), x * 2)
+    np.testing.assert_array_equal(run_schedule(sch, x, shape=(4, 6)), x * 2)
 
 
 def test_what_was_said_of_a_loop_goes_with_it() -> None:
@@ -126,7 +121,7 @@ def blocked(size: tuple[int, int, int] = (64, 48, 32)) -> tuple[Any, list[Any], 
 
 def check_matmul(sch: stepwell.Schedule, m: int = 64, n: int = 48, k: int = 32) -> None:
     x, y = numbers(m, k), numbers(k, n)
-    np.testing.assert_allclose(run(sch, x, y, shape=(m, n)), x @ y, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(run_schedule(sch, x, y, shape=(m, n)), x @ y, rtol=1e-4, atol=1e-4)
 
 
 def test_blocks_of_a_matrix_product() -> None:
@@ -270,7 +265,9 @@ for f in T.parallel(4):
             R"""
     )
     image, weights = numbers(3, 14, 14), numbers(4, 3, 3, 3)
-    np.testing.assert_allclose(run(sch, image, weights, shape=(4, 14, 14)), convolved(image, weights), 1e-4, 1e-4)
+    np.testing.assert_allclose(
+        run_schedule(sch, image, weights, shape=(4, 14, 14)), convolved(image, weights), 1e-4, 1e-4
+    )
 
 
 def test_the_order_in_which_stages_are_spoken_of_does_not_matter() -> None:
@@ -340,7 +337,7 @@ for i in range(8):
     assert "B[v_i, v_j] = A[v_i, v_j]" in sch.mod.script()
     assert "C[v_i, v_j] = A_local[v_j, v_i]" in sch.mod.script()
     x = numbers(8, 8)
-    np.testing.assert_allclose(run(sch, x, shape=(8, 8)), x.T + x + 1, rtol=1e-6)
+    np.testing.assert_allclose(run_schedule(sch, x, shape=(8, 8)), x.T + x + 1, rtol=1e-6)
 
 
 def test_a_tensor_in_between_has_a_scope_and_alignment() -> None:
@@ -366,7 +363,7 @@ def test_a_parameter_that_is_inlined_is_not_written() -> None:
     assert structure(sch) == "for i in range(8):\n    C"
     assert 'B: T.Buffer((8,), "float32")' in sch.mod.script()
     x, unused = numbers(8), np.zeros(8, "float32")
-    np.testing.assert_allclose(run(sch, x, unused, shape=(8,)), (x + 1) * 2, rtol=1e-6)
+    np.testing.assert_allclose(run_schedule(sch, x, unused, shape=(8,)), (x + 1) * 2, rtol=1e-6)
     assert not unused.any()
 
 
@@ -406,7 +403,7 @@ for ax0_outer in range(4):
             B_update"""
     )
     x = numbers(100, 37)
-    np.testing.assert_allclose(run(sch, x, shape=(100,)), x.sum(1), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(run_schedule(sch, x, shape=(100,)), x.sum(1), rtol=1e-3, atol=1e-4)
 
 
 def test_a_sum_along_fused_axes_in_two_steps() -> None:
@@ -418,7 +415,7 @@ def test_a_sum_along_fused_axes_in_two_steps() -> None:
     inmost, _ = s[b].split(inner, nparts=3)
     s.rfactor(b, inmost)
     x = numbers(6, 5, 7)
-    result = run(te.apply_schedule(s, [a, b]), x, shape=(6,))
+    result = run_schedule(te.apply_schedule(s, [a, b]), x, shape=(6,))
     np.testing.assert_allclose(result, x[:, :, 4:].sum((1, 2)), rtol=1e-4, atol=1e-5)
     assert outer.kind == "reduce"
 
@@ -430,7 +427,7 @@ def test_a_sum_to_nothing_along_its_only_axis() -> None:
     s = te.create_schedule(b.op)
     s[s.rfactor(b, k)].vectorize(s[s.stages[1].op].op.axis[0])
     x = numbers(16)
-    np.testing.assert_allclose(run(te.apply_schedule(s, [a, b]), x, shape=()), x.sum(), rtol=1e-4)
+    np.testing.assert_allclose(run_schedule(te.apply_schedule(s, [a, b]), x, shape=()), x.sum(), rtol=1e-4)
 
 
 def test_the_place_of_a_maximum_in_two_steps() -> None:
@@ -466,7 +463,7 @@ def test_the_init_stays_in_the_block_where_it_cannot_be_taken_out() -> None:
     sch = te.apply_schedule(s, [a, b])
     assert structure(sch) == "for k, i_outer, i_inner in T.grid(m, 4, (n + 3) // 4):\n    B"
     x = numbers(10, 9)
-    np.testing.assert_allclose(run(sch, x, shape=(10,)), x.sum(1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(run_schedule(sch, x, shape=(10,)), x.sum(1), rtol=1e-4, atol=1e-5)
 
 
 # Threads
@@ -487,7 +484,7 @@ def test_loops_are_bound_to_threads() -> None:
         "        B"
     )
     x = numbers(100)
-    np.testing.assert_array_equal(run(sch, x, shape=(100,), target="python"), x + 1)
+    np.testing.assert_array_equal(run_schedule(sch, x, shape=(100,), target="python"), x + 1)
 
 
 def test_threads_reduce_together() -> None:
@@ -514,7 +511,7 @@ for ax0 in T.thread_binding(20, thread="blockIdx.x"):
         B"""
     )
     x = numbers(20, 37)
-    np.testing.assert_allclose(run(sch, x, shape=(20,), target="python"), x.sum(1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(run_schedule(sch, x, shape=(20,), target="python"), x.sum(1), rtol=1e-4, atol=1e-5)
 
 
 def test_a_matrix_product_of_threads_with_caches() -> None:
@@ -544,7 +541,7 @@ for k_outer in range(4):
 C"""
     )
     x, y = numbers(16, 16), numbers(16, 16) + 1
-    np.testing.assert_allclose(run(sch, x, y, shape=(16, 16), target="python"), x @ y, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(run_schedule(sch, x, y, shape=(16, 16), target="python"), x @ y, rtol=1e-4, atol=1e-4)
 
 
 # Errors
@@ -751,87 +748,13 @@ def test_several_tensors_that_are_computed_at_once_are_inlined_and_kept_elsewher
 # Any schedule
 
 
-def products() -> tuple[list[Any], list[Any], Any]:
-    """The arguments of a function, its intermediate tensors (the second a reduction), and its numpy reference."""
-    a, b = te.placeholder((6, 10), name="A"), te.placeholder((10, 7), name="B")
-    k = te.reduce_axis((0, 10), "k")
-    scaled = te.compute((6, 10), lambda i, j: a[i, j] * 2.0, name="S")
-    product = te.compute((6, 7), lambda i, j: te.sum(scaled[i, k] * b[k, j], axis=k), name="P")
-    shifted = te.compute((6, 6), lambda i, j: product[i, j] + product[i, j + 1], name="R")
-    return [a, b, shifted], [scaled, product], lambda x, y: (2 * x @ y)[:, :-1] + (2 * x @ y)[:, 1:]
-
-
-def windows() -> tuple[list[Any], list[Any], Any]:
-    """As `products`, for maxima over windows."""
-    a, b = te.placeholder((5, 12), name="A"), te.placeholder((4,), name="B")
-    k = te.reduce_axis((1, 5), "k")
-    padded = te.compute((5, 14), lambda i, j: te.if_then_else(te.all(j > 0, j < 13), a[i, j - 1], 0.0), name="S")
-    most = te.compute((5, 10), lambda i, j: te.max(padded[i, j + k - 1] + b[k - 1], axis=k, where=k.var != 3), name="P")
-    doubled = te.compute((10, 5), lambda i, j: most[j, i] * 2.0, name="R")
-
-    def reference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        found = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (1, 1))), 4, axis=1)[:, :10] + y
-        return 2 * found[:, :, [0, 1, 3]].max(2).T
-
-    return [a, b, doubled], [padded, most], reference
-
-
-def change(draw: st.DrawFn, s: Any, stage: Any) -> None:
-    """Applies a random primitive to the loops of a stage."""
-    leaves = stage.leaf_iter_vars
-    axis = draw(st.sampled_from(leaves))
-    match draw(st.sampled_from(["split", "nparts", "fuse", "reorder", "unroll", "vectorize", "parallel"])):
-        case "split":
-            stage.split(axis, factor=draw(st.integers(1, 8)))
-        case "nparts":
-            stage.split(axis, nparts=draw(st.integers(1, 8)))
-        case "fuse":
-            n = leaves.index(axis)
-            stage.fuse(*leaves[n : n + 2])
-        case "reorder":
-            stage.reorder(*draw(st.permutations(leaves)))
-        case kind:
-            getattr(stage, kind)(axis)
-
-
-@st.composite
-def schedules(draw: st.DrawFn) -> tuple[Any, list[Any], Any]:
-    args, between, reference = draw(st.sampled_from([products, windows]))()
-    scaled, product = between
-    s = te.create_schedule(args[-1].op)
-    if draw(st.booleans()):
-        _, inner = s[product].split(product.op.reduce_axis[0], factor=draw(st.integers(1, 5)))
-        between.append(s.rfactor(product, inner, draw(st.integers(-1, 2))))
-    if draw(st.booleans()):
-        between.append(s.cache_write(draw(st.sampled_from([args[-1], product])), "local"))
-    if draw(st.booleans()):
-        readers = [stage.op for stage in s.stages if args[1] in stage.op.input_tensors]
-        between.append(s.cache_read(args[1], "shared", readers))
-    computed = [*between, args[-1]]
-    for _ in range(draw(st.integers(2, 8))):
-        change(draw, s, s[draw(st.sampled_from(computed))])
-    for tensor in between:
-        where = draw(st.sampled_from(["root", "inline", "at"]))
-        if where == "inline" and tensor is scaled:
-            s[tensor].compute_inline()
-        elif where == "at":
-            readers = [x for x in s.stages if tensor in map(s.current, getattr(x.op, "input_tensors", []))]
-            for reader in readers[:1]:
-                if reader.leaf_iter_vars:
-                    s[tensor].compute_at(reader, draw(st.sampled_from(reader.leaf_iter_vars)))
-    return s, args, reference
-
-
-@given(schedules())
-def test_any_schedule_computes_the_same_or_is_refused(drawn: tuple[Any, list[Any], Any]) -> None:
-    s, args, reference = drawn
+@given(legacy_schedules())
+def test_any_schedule_computes_the_same_or_is_refused(drawn: LegacySchedule) -> None:
     try:
-        sch = te.apply_schedule(s, args)
+        sch = te.apply_schedule(drawn.schedule, drawn.program.arguments)
     except (ScheduleError, TeError):
         return
-    x, y, out = (tuple(extent.value for extent in arg.shape) for arg in args)
-    given = numbers(*x), numbers(*y)
-    np.testing.assert_allclose(run(sch, *given, shape=out), reference(*given), rtol=1e-3, atol=1e-3)
+    check_legacy_schedule(drawn, sch)
 
 
 @register_func("test.schedule.scaled")
@@ -853,7 +776,7 @@ def test_a_call_stands_among_the_stages() -> None:
     copy = s.cache_read(more, "global", [call])
     s[copy].reorder(*reversed(s[copy].op.axis))
     a = np.random.default_rng(0).random((8, 8), "float32")
-    np.testing.assert_array_equal(run(te.apply_schedule(s, [A, less]), a, shape=(8, 8)), (a + 1) * 3 - 1)
+    np.testing.assert_array_equal(run_schedule(te.apply_schedule(s, [A, less]), a, shape=(8, 8)), (a + 1) * 3 - 1)
     with pytest.raises(TeError, match=r"cache_write: call is a te\.scan or te.extern, expected a te.compute"):
         s.cache_write(call, "global")
     with pytest.raises(TeError, match="axis j is none of the axes of stage call"):
@@ -883,7 +806,7 @@ def test_scans_stand_among_the_stages(shared: bool) -> None:
     assert "doubled" not in made.mod.script()
     a = np.random.default_rng(0).integers(0, 9, (8, 8)).astype("float32")
     expected = (2 * a).cumsum(0).cumsum(0) + (2 * a[0] if shared else 1)
-    np.testing.assert_array_equal(run(made, a, shape=(8, 8)), expected)
+    np.testing.assert_array_equal(run_schedule(made, a, shape=(8, 8)), expected)
     with pytest.raises(TeError, match=r"compute_at: sums is a te\.scan or te.extern, expected a te.compute"):
         s[scans[0]].compute_at(s[out], out.op.axis[0])
 

@@ -1,0 +1,98 @@
+"""Random search: batches of cases, classes of failures, findings and their replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from stepwell.core.errors import OptionError, ParseError
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.fuzzing.case import Case, Family, Finding, class_of, load_finding
+from stepwell.tools.fuzzing.families import FAMILIES
+from stepwell.tools.fuzzing.search import CHUNK, replay, search
+
+
+def family(check: object, name: str = "test") -> Family:
+    return Family(name, "a family of a test", check)  # pyright: ignore[reportArgumentType]
+
+
+def reject_large(data: st.DataObject, case: Case) -> None:
+    n = data.draw(st.integers(0, 10**6))
+    case.show(f"n = {n}", "large" if n > 10 else "small")
+    assert n < 1000, f"{n} is too large"
+
+
+def two_bugs(data: st.DataObject, case: Case) -> None:
+    n = data.draw(st.integers(0, 1000))
+    case.show(n)
+    if n % 2:
+        parse_tvmscript("x = (")
+    raise ValueError(f"{n} is even")
+
+
+def test_a_failure_is_shrunk_and_replayed() -> None:
+    (finding,) = search(family(reject_large), 1, cases=50).findings
+    assert (finding.kind, finding.text) == ("test large: AssertionError in check: N is too large", "n = 1000")
+    assert "AssertionError: 1000 is too large" in finding.error
+    assert finding.blob
+    assert "n = 1000" in (replay(family(reject_large), finding) or "")
+    assert replay(family(lambda data, case: reject_small(data)), finding) is None
+
+
+def reject_small(data: st.DataObject) -> None:
+    assert data.draw(st.integers(0, 10**6)) > 5
+
+
+def test_a_search_without_failures_counts_its_cases() -> None:
+    batch = search(family(lambda data, case: data.draw(st.integers())), 1, cases=50)
+    assert (batch.findings, 0 < batch.cases <= CHUNK) == ([], True)
+
+
+def test_each_class_of_failures_is_reported_once() -> None:
+    findings = search(family(two_bugs), 1, cases=200).findings
+    kinds = sorted(finding.kind for finding in findings)
+    assert len(kinds) == 2
+    assert kinds[0].startswith("test: ParseError in frontends/tvmscript/layout:_check_brackets")
+    assert kinds[1] == "test: ValueError in check: N is even"
+    assert search(family(two_bugs), 1, cases=50, known=kinds).findings == []
+
+
+def test_a_case_that_hypothesis_discards_is_no_failure() -> None:
+    assert search(family(lambda data, case: assume(False)), 1, cases=50).findings == []
+
+
+def test_the_input_under_check_is_in_a_file(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def check(data: st.DataObject, case: Case) -> None:
+        case.show("the program", "a pass")
+        seen.append((tmp_path / "current.txt").read_text())
+
+    search(family(check), 1, cases=5, current=tmp_path / "current.txt")
+    assert set(seen) == {"a pass\nthe program"}
+
+
+def test_a_class_names_the_innermost_function_under_test() -> None:
+    with pytest.raises(ParseError) as raised:
+        parse_tvmscript("x = (")
+    assert class_of("f", "", raised.value) == "f: ParseError in frontends/tvmscript/layout:_check_brackets"
+
+
+def test_a_finding_is_saved_and_loaded(tmp_path: Path) -> None:
+    finding = Finding("tir", "tir tir-simplify: AssertionError in check", "a program", "a traceback", 7, "6.1", "AA==")
+    path = finding.save(tmp_path)
+    assert load_finding(path) == finding
+    assert path.with_suffix(".txt").read_text().startswith("tir tir-simplify: AssertionError in check\n\na program\n")
+    path.write_text("{}")
+    with pytest.raises(OptionError, match="expected a finding of stepwell fuzz, got"):
+        load_finding(path)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", [name for name in FAMILIES if FAMILIES[name].shrinks])
+def test_a_family_finds_nothing(name: str, fuzz_seed: int) -> None:
+    batch = search(FAMILIES[name], fuzz_seed, cases=3)
+    assert [finding.kind + "\n" + finding.text + finding.error for finding in batch.findings] == []

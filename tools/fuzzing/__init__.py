@@ -1,0 +1,1 @@
+"""`stepwell fuzz`: random search for programs that a stage of the compiler treats wrongly."""

@@ -1,0 +1,98 @@
+"""Cases: the inputs of random checks, and their failures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from ...core.errors import OptionError
+
+PACKAGE = Path(__file__).parents[2]
+
+
+@dataclass
+class Case:
+    """The input of a check. text: the input as text, for people.  label: the part of the family, such as a pass.
+    file: receives the text before the check runs, which a crash of the process does not lose."""
+
+    file: Path | None = None
+    label: str = ""
+    text: str = ""
+
+    def show(self, text: object, label: str = "") -> None:
+        """Sets the text and the label. A check calls it before it runs the code under test."""
+        self.text, self.label = str(text), label
+        if self.file is not None:
+            self.file.write_text(f"{label}\n{self.text}", encoding="utf-8", errors="backslashreplace")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of cases. check: draws a case, shows it, and raises an exception if the compiler treats it wrongly.
+    shrinks: whether failures are shrunk; false if a case takes seconds."""
+
+    name: str
+    summary: str
+    check: Callable[[st.DataObject, Case], None]
+    shrinks: bool = True
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A failure. kind: its class; two findings of one class have probably the same cause.  text: the shrunk input.
+    error: the traceback.  version, blob: hypothesis' version and its record of the choices; empty if unknown."""
+
+    family: str
+    kind: str
+    text: str
+    error: str
+    seed: int
+    version: str = ""
+    blob: str = ""
+
+    @property
+    def name(self) -> str:
+        """A name for files, unique to the class."""
+        return f"{self.family}-{hashlib.sha256(self.kind.encode()).hexdigest()[:8]}"
+
+    def save(self, folder: Path) -> Path:
+        """Writes the finding to a folder, as JSON for `--replay` and as text for people; returns the JSON file."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{self.name}.json"
+        path.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+        path.with_suffix(".txt").write_text(f"{self.kind}\n\n{self.text}\n\n{self.error}\n", encoding="utf-8")
+        return path
+
+
+def load_finding(path: Path) -> Finding:
+    """The finding in a JSON file. OptionError if the file holds no finding."""
+    try:
+        return Finding(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise OptionError(f"{path}: expected a finding of stepwell fuzz, got {error}") from error
+
+
+def class_of(family: str, label: str, error: BaseException) -> str:
+    """The class of a failure: the family, the label, the type of the error, the function under test that raised it."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_under_test(Path(frame.filename))]
+    place = f"{Path(frames[-1].filename).relative_to(PACKAGE).with_suffix('')}:{frames[-1].name}" if frames else "check"
+    detail = "" if frames else f": {_shape_of(str(error))}"
+    return f"{family} {label}".strip() + f": {type(error).__name__} in {place}{detail}"
+
+
+def _is_under_test(path: Path) -> bool:
+    return path.is_relative_to(PACKAGE) and path.relative_to(PACKAGE).parts[0] not in ("tools", "tests", ".venv")
+
+
+def _shape_of(message: str) -> str:
+    """The first line of a message without its numbers."""
+    return re.sub(r"\d+", "N", message.partition("\n")[0])[:80]

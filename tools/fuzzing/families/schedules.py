@@ -1,0 +1,38 @@
+"""Families of schedules: primitives of `Schedule`, and legacy schedules of te."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from ....core.errors import ScheduleError
+from ....expressions.errors import TeError
+from ....frontends import te
+from ...testing.choices import HypothesisChoices
+from ...testing.computations import random_computation
+from ...testing.legacy_schedules import check_legacy_schedule, legacy_schedules
+from ...testing.traces import check_replays, check_trace, random_trace
+from ..case import Case
+
+LONGEST = 8
+"""The maximum number of primitives of a trace."""
+
+
+def check_schedule(data: st.DataObject, case: Case) -> None:
+    """Random primitives leave what a program computes, or are refused; the trace replays."""
+    choices = HypothesisChoices(data.draw)
+    module = random_computation(choices)
+    case.show(module)
+    outcome = random_trace(choices, module, choices.integer(1, LONGEST))
+    check_trace(module, outcome.schedule)
+    check_replays(module, outcome.schedule)
+
+
+def check_te_schedule(data: st.DataObject, case: Case) -> None:
+    """A random schedule of stages leaves what tensor expressions compute, or is refused."""
+    drawn = data.draw(legacy_schedules())
+    try:
+        schedule = te.apply_schedule(drawn.schedule, drawn.program.arguments)
+    except (ScheduleError, TeError):
+        return
+    case.show(schedule.mod.script())
+    check_legacy_schedule(drawn, schedule)
