@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
-from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary_expr, cast
+from .expr import BITWISE, Call, IntImm, PrimExpr, SizeVar, Var, binary_expr, cast
 from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
 from .rewrite import ExpressionRewriter
 from .scan import ScanOp
@@ -28,6 +29,22 @@ def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | 
     for op in topological_order([arg for arg in args if isinstance(arg, Tensor)]):
         changed.add(op)
     return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
+
+
+def requires_wide_indices(args: Sequence[Tensor | Var]) -> bool:
+    """Whether a tensor of a program, unknown extents counted as 1, has so many elements that positions in row-major
+    order, which formulas compute, do not fit int32."""
+    operations = topological_order([arg for arg in args if isinstance(arg, Tensor)])
+    shapes = [op.shape_of(n) for op in operations for n in range(op.num_outputs)]
+    counts = (prod(extent.value for extent in shape if isinstance(extent, IntImm)) for shape in shapes)
+    return max(counts, default=0) >= 2**31
+
+
+def widen_indices(args: Sequence[Tensor | Var]) -> Sequence[Tensor | Var]:
+    """The arguments, with sizes and axes of 64 bits if the program requires them. A program with variables among its
+    arguments is unchanged, since the type of a variable is the caller's choice."""
+    is_fixed = any(isinstance(arg, Var) for arg in args)
+    return args if is_fixed or not requires_wide_indices(args) else with_index_dtype(args, "int64")
 
 
 class _IndexDtypeRewriting(ExpressionRewriter):

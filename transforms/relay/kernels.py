@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
@@ -13,9 +12,9 @@ from ...core.errors import UnsupportedError
 from ...dialects import te
 from ...dialects.attributes import GRAPH_KERNEL, TIR_NOALIAS
 from ...dialects.tir.annotations import annotation_value
-from ...expressions.expr import IntImm, Var, const
-from ...expressions.index_dtype import with_index_dtype
-from ...expressions.tensor import Tensor, compute, elementwise_tensor, topological_order
+from ...expressions.expr import Var, const
+from ...expressions.index_dtype import requires_wide_indices, widen_indices
+from ...expressions.tensor import Tensor, compute, elementwise_tensor
 from ...expressions.write import TeFuncEmitter
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, SizeScope, dtype_of_tensor, free_sizes, shape_of
 
@@ -44,8 +43,9 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
     numbers: list[Var] = [sizes.variable(name) for name in sizes_of_kernel(func)]
     outputs = _distinct([values[value] for value in func.return_values], inputs)
     attributes = {TIR_NOALIAS: annotation_value(True), GRAPH_KERNEL: annotation_value(True)}
-    parameters = _with_wide_indices([*numbers, *inputs, *outputs], outputs, func)
-    written = TeFuncEmitter(func.sym_name.data, parameters, attributes).write()
+    parameters = [*numbers, *inputs, *outputs]
+    _check_indices(parameters, func)
+    written = TeFuncEmitter(func.sym_name.data, widen_indices(parameters), attributes).write()
     written.location = func.location
     return written
 
@@ -55,24 +55,11 @@ def sizes_of_kernel(func: FuncOp) -> list[str]:
     return free_sizes([value.type for _, value in func.params], func.result_types_)
 
 
-def _with_wide_indices(
-    parameters: Sequence[Tensor | Var], outputs: Sequence[Tensor], func: FuncOp
-) -> Sequence[Tensor | Var]:
-    """The parameters, with indices of 64 bits if a tensor of the kernel has 2**31 elements or more: formulas compute
-    positions in row-major order. UnsupportedError for such a kernel of sizes that are known when it is called."""
-    tensors = [tensor for tensor in parameters if isinstance(tensor, Tensor)]
-    tensors += [op.output(0) for op in topological_order(outputs)]
-    if max(map(_element_count, tensors), default=0) < 2**31:
-        return parameters
-    if isinstance(parameters[0], Var):
-        most = "a tensor of 2**31 elements or more, expected fewer beside sizes known when the graph runs"
-        raise UnsupportedError(f"{where(func)}kernel {func.sym_name.data}: {most}")
-    return with_index_dtype(parameters, "int64")
-
-
-def _element_count(tensor: Tensor) -> int:
-    """The number of elements of a tensor, unknown extents counted as 1."""
-    return prod(extent.value for extent in tensor.shape if isinstance(extent, IntImm))
+def _check_indices(parameters: Sequence[Tensor | Var], func: FuncOp) -> None:
+    """UnsupportedError for a kernel that requires wide indices, but has sizes of 32 bits as parameters."""
+    if isinstance(parameters[0], Var) and requires_wide_indices(parameters):
+        message = "a tensor of 2**31 elements or more, expected fewer beside sizes known when the graph runs"
+        raise UnsupportedError(f"{where(func)}kernel {func.sym_name.data}: {message}")
 
 
 def _compute_operator(op: OperatorOp, operands: Sequence[Tensor], formulas: Mapping[str, Formula]) -> Sequence[Tensor]:
