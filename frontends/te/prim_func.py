@@ -28,9 +28,7 @@ def create_te_func(
     TeError if a result is computed from a tensor that is not an argument, or for a duplicate argument.
     """
     params = _check_args(args)
-    params = (
-        widen_indices(params) if index_dtype_override is None else with_index_dtype(params, index_dtype_override)
-    )
+    params = widen_indices(params) if index_dtype_override is None else with_index_dtype(params, index_dtype_override)
     func = TeFuncEmitter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
     return Module(ModuleOp([func]))
 
