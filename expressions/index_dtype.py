@@ -35,16 +35,13 @@ def requires_wide_indices(args: Sequence[Tensor | Var]) -> bool:
     """Whether a tensor of a program, unknown extents counted as 1, has so many elements that positions in row-major
     order, which formulas compute, do not fit int32."""
     operations = topological_order([arg for arg in args if isinstance(arg, Tensor)])
-    shapes = [op.shape_of(n) for op in operations for n in range(op.num_outputs)]
-    counts = (prod(extent.value for extent in shape if isinstance(extent, IntImm)) for shape in shapes)
-    return max(counts, default=0) >= 2**31
+    return any(position_dtype(op.shape_of(n)) == "int64" for op in operations for n in range(op.num_outputs))
 
 
-def widen_indices(args: Sequence[Tensor | Var]) -> Sequence[Tensor | Var]:
-    """The arguments, with sizes and axes of 64 bits if the program requires them. A program with variables among its
-    arguments is unchanged, since the type of a variable is the caller's choice."""
-    is_fixed = any(isinstance(arg, Var) for arg in args)
-    return args if is_fixed or not requires_wide_indices(args) else with_index_dtype(args, "int64")
+def position_dtype(shape: Sequence[PrimExpr]) -> str:
+    """The data type of positions in row-major order among the elements of a tensor, unknown extents counted as 1: int32
+    if it holds all of them, else int64."""
+    return "int32" if prod(extent.value for extent in shape if isinstance(extent, IntImm)) <= 2**31 else "int64"
 
 
 class _IndexDtypeRewriting(ExpressionRewriter):

@@ -10,7 +10,7 @@ from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir.annotations import annotation_value
 from ...expressions.errors import TeError
 from ...expressions.expr import Var
-from ...expressions.index_dtype import widen_indices, with_index_dtype
+from ...expressions.index_dtype import with_index_dtype
 from ...expressions.tensor import Tensor
 from ...expressions.write import TeFuncEmitter
 from ...module import Module
@@ -23,12 +23,13 @@ def create_te_func(
 ) -> Module:
     """A module with one `te.func` of the given tensors. args: its parameters: placeholders, results and variables, in
     order. index_dtype_override: the data type of all sizes and axes, int32 or int64; None to use the data types of the
-    shapes, and int64 for tensors of 2**31 elements or more if no argument is a variable.
+    shapes.
 
     TeError if a result is computed from a tensor that is not an argument, or for a duplicate argument.
     """
     params = _check_args(args)
-    params = widen_indices(params) if index_dtype_override is None else with_index_dtype(params, index_dtype_override)
+    if index_dtype_override is not None:
+        params = with_index_dtype(params, index_dtype_override)
     func = TeFuncEmitter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
     return Module(ModuleOp([func]))
 

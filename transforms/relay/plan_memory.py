@@ -24,7 +24,8 @@ class RelayPlanMemoryPass(ModulePass):
 
     Two tensors may share memory if the last read of one precedes the computation of the other. The largest tensors are
     placed first, each at the lowest offset that is free during its lifetime. Tensors of dynamic size, and tensors in
-    branches, are not planned; SizeError for tensors of 2**63 bytes or more. Attributes of the function state the size of the workspace, with and without sharing.
+    branches, are not planned; tensors of 2**63 bytes or more in all are an error. Attributes of the function state the
+    size of the workspace, with and without sharing.
 
     Before
         %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
