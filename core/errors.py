@@ -68,6 +68,10 @@ class UnsupportedError(PassError):
     """A valid but unsupported program, or a program unsupported by the target."""
 
 
+class SizeError(StepwellError, ValueError):
+    """A size that no program can represent: an extent, a number of elements or a number of bytes of 2**63 or more."""
+
+
 class ArgumentError(StepwellError, ValueError):
     """An invalid argument of a compiled function: wrong count, dtype, shape or strides, or overlapping memory."""
 

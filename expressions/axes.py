@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import TeError
-from .expr import ExprConvertible, ExprLike, IntImm, Operators, PrimExpr, Var, as_expr, promote_operands
+from .expr import ExprConvertible, ExprLike, ExtentImm, IntImm, Operators, PrimExpr, Var, as_expr, promote_operands
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def as_index(value: Any, what: str) -> PrimExpr:
     expr = as_expr(value)
     if expr.data_type.is_bool:
         raise TeError(f"{what}: {value!r}, expected an integer")
-    return expr
+    return ExtentImm(expr.dtype, expr.value) if type(expr) is IntImm else expr
 
 
 def _is_integer(value: Any) -> bool:

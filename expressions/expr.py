@@ -11,14 +11,16 @@ from typing import Any, ClassVar, TypeAlias
 
 from ..core import dtypes
 from ..core.dtypes import DType, parse_dtype
-from ..dialects.tir.builder import BITWISE, binary_dtype, fold_integers
+from ..core.errors import SizeError
+from ..core.sizes import check_size
+from ..dialects.tir.builder import BITWISE, binary_dtype, compute_integers, fold_integers
 from .errors import TeError
 
 Number: TypeAlias = bool | int | float
 ExprLike: TypeAlias = "PrimExpr | Number | ExprConvertible"
 """A value accepted where an expression is expected."""
 
-BOOL, INT32, FLOAT32 = DType("bool", 1), DType("int", 32), DType("float", 32)
+BOOL, INT32, INT64, FLOAT32 = DType("bool", 1), DType("int", 32), DType("int", 64), DType("float", 32)
 
 
 class ExprConvertible:
@@ -232,6 +234,13 @@ class IntImm(PrimExpr):
 
     def __bool__(self) -> bool:
         return self.value != 0
+
+
+class ExtentImm(IntImm):
+    """A constant extent of a tensor: sums, products and quotients with constant integers are exact, in an index type
+    that holds them, and never wrap."""
+
+    __slots__ = ()
 
 
 class FloatImm(PrimExpr):
@@ -578,8 +587,15 @@ def cast(dtype: str, value: Any) -> PrimExpr:
     if expr.data_type == wanted:
         return expr
     if isinstance(expr, IntImm) and dtypes.preserves_int(wanted, expr.value):
-        return _const(expr.value, wanted)
+        is_extent = isinstance(expr, ExtentImm) and wanted in (INT32, INT64)
+        return ExtentImm(dtype, expr.value) if is_extent else _const(expr.value, wanted)
     return Cast(dtype, expr)
+
+
+def as_extent(value: int, dtype: DType = INT32) -> ExtentImm:
+    """A constant extent: of type `dtype` if it fits, else int64. SizeError for an integer that int64 does not hold."""
+    checked = check_size(value)
+    return ExtentImm((dtype if dtypes.int_fits(checked, dtype) else INT64).name, checked)
 
 
 def binary_expr(name: str, a: Any, b: Any) -> Any:
@@ -588,6 +604,10 @@ def binary_expr(name: str, a: Any, b: Any) -> Any:
         override = value.operator(name, a, b) if isinstance(value, ExprConvertible) else None
         if override is not None:
             return override
+    if isinstance(a, ExtentImm) or isinstance(b, ExtentImm):
+        exact = _fold_extents(name, a, b)
+        if exact is not None:
+            return exact
     kind = OPERATORS.get(name)
     if kind is None:
         lhs, rhs = promote_operands(a, b, bitwise=name in BITWISE)
@@ -612,6 +632,26 @@ def _fold(name: str, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
     if isinstance(b, IntImm) and _NEUTRAL.get(name) == b.value:
         return a
     return b if isinstance(a, IntImm) and name in ("add", "mul") and _NEUTRAL[name] == a.value else None
+
+
+def _fold_extents(name: str, a: Any, b: Any) -> ExtentImm | None:
+    """The exact result of an operator on constant extents and integers, or None. TeError for a result that int64 does
+    not hold."""
+    numbers: list[int] = []
+    dtype = INT32
+    for value in (a, b):
+        if isinstance(value, IntImm) and value.data_type in (INT32, INT64):
+            numbers.append(value.value)
+            dtype = max(dtype, value.data_type, key=lambda each: each.bits)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            numbers.append(value)
+        else:
+            return None
+    result = compute_integers(name, *numbers, INT64)
+    try:
+        return None if result is None else as_extent(result, dtype)
+    except SizeError as error:
+        raise TeError(str(error)) from None
 
 
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "truncdiv": 1}

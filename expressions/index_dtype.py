@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from .axes import IterVar, Range
 from .errors import TeError
-from .expr import BITWISE, Call, PrimExpr, SizeVar, Var, binary_expr, cast
+from .expr import BITWISE, Call, IntImm, PrimExpr, SizeVar, Var, binary_expr, cast
 from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
 from .rewrite import ExpressionRewriter
 from .scan import ScanOp
@@ -28,6 +29,19 @@ def with_index_dtype(args: Sequence[Tensor | Var], dtype: str) -> list[Tensor | 
     for op in topological_order([arg for arg in args if isinstance(arg, Tensor)]):
         changed.add(op)
     return [changed.tensors[arg] if isinstance(arg, Tensor) else changed.variable(arg) for arg in args]
+
+
+def requires_wide_indices(args: Sequence[Tensor | Var]) -> bool:
+    """Whether a tensor of a program, unknown extents counted as 1, has so many elements that positions in row-major
+    order, which formulas compute, do not fit int32."""
+    operations = topological_order([arg for arg in args if isinstance(arg, Tensor)])
+    return any(position_dtype(op.shape_of(n)) == "int64" for op in operations for n in range(op.num_outputs))
+
+
+def position_dtype(shape: Sequence[PrimExpr]) -> str:
+    """The data type of positions in row-major order among the elements of a tensor, unknown extents counted as 1: int32
+    if it holds all of them, else int64."""
+    return "int32" if prod(extent.value for extent in shape if isinstance(extent, IntImm)) <= 2**31 else "int64"
 
 
 class _IndexDtypeRewriting(ExpressionRewriter):

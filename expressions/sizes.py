@@ -10,8 +10,10 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from ..core.dtypes import int_fits
+from ..core.errors import SizeError
 from .errors import TeError
-from .expr import Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, binary_expr
+from .expr import INT32, Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, as_extent, binary_expr
 
 Sum: TypeAlias = "frozenset[tuple[Product, int]]"
 """A polynomial: products, each with its integer coefficient."""
@@ -73,8 +75,8 @@ def parse_size(text: str, variable: Callable[[str], Var]) -> PrimExpr:
 
 
 def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
-    """The value of a size. numbers: the values of its variables."""
-    size = parse_size(text, lambda name: IntImm("int64", numbers[name]))  # pyright: ignore[reportArgumentType]
+    """The value of a size. numbers: the values of its variables. TeError for a value that int64 does not hold."""
+    size = parse_size(text, lambda name: as_extent(numbers[name]))  # pyright: ignore[reportArgumentType]
     assert isinstance(size, IntImm)  # operators fold constants
     return size.value
 
@@ -84,7 +86,7 @@ def _read(tree: ast.expr, text: str, variable: Callable[[str], Var]) -> PrimExpr
         case ast.Name(id=name):
             return variable(name)
         case ast.Constant(value=int(value)):
-            return IntImm("int32", value)
+            return _constant_term(value, text)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return 0 - _read(operand, text, variable)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _SYNTAX:
@@ -93,6 +95,13 @@ def _read(tree: ast.expr, text: str, variable: Callable[[str], Var]) -> PrimExpr
             return binary_expr(name, _read(left, text, variable), _read(right, text, variable))
         case _:
             raise ValueError(f"size {text!r}: {ast.unparse(tree)} is no size")
+
+
+def _constant_term(value: int, text: str) -> PrimExpr:
+    """A number in the text of a size. SizeError unless it has the type of the variables, int32."""
+    if not int_fits(value, INT32):
+        raise SizeError(f"size {text!r}: {value} beside symbols, expected at most {2**31 - 1}")
+    return as_extent(value)
 
 
 # Sums

@@ -12,6 +12,8 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 
 from ..core import dtypes
 from ..core.dtypes import DType
+from ..core.errors import SizeError
+from ..core.sizes import check_shape
 from .axes import IterVar, Range, as_index
 from .errors import TeError, user_frame
 from .expr import (
@@ -25,6 +27,7 @@ from .expr import (
     Var,
     as_condition,
     as_expr,
+    as_extent,
     binary_expr,
     cast,
     true_divide,
@@ -46,6 +49,10 @@ class Operation:
     shape: tuple[PrimExpr, ...]
     dtypes: tuple[DType, ...]
     location: LocationAttr
+
+    def __post_init__(self) -> None:
+        for index, dtype in enumerate(self.dtypes):
+            check_shape_of(self.name, self.shape_of(index), dtype)
 
     @property
     def num_outputs(self) -> int:
@@ -434,13 +441,30 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
 
 
 def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
+    """The extents of a shape as expressions; constant extents compute exactly. TeError for a shape that no tensor
+    has."""
     if isinstance(shape, PrimExpr | int):
         shape = (shape,)
-    extents = tuple(as_index(extent, f"shape of {what}") for extent in shape)
-    for n, extent in enumerate(extents):
-        if isinstance(extent, IntImm) and extent.value < 0:
-            raise TeError(f"shape of {what}: extent {extent.value} of dimension {n}, expected at least 0")
-    return extents
+    extents = list(shape)
+    known = [extent if isinstance(extent, int) and not isinstance(extent, bool) else None for extent in extents]
+    _check_known(known, 1, what)
+    return tuple(
+        as_index(extent, f"shape of {what}") if number is None else as_extent(number)
+        for extent, number in zip(extents, known, strict=True)
+    )
+
+
+def check_shape_of(name: str, shape: Sequence[PrimExpr], dtype: DType) -> None:
+    """TeError for a shape that no tensor of a data type has: extents or bytes that int64 does not hold."""
+    known = [extent.value if isinstance(extent, IntImm) else None for extent in shape]
+    _check_known(known, dtype.bytes * dtype.lanes, name)
+
+
+def _check_known(extents: Sequence[int | None], element_bytes: int, name: str) -> None:
+    try:
+        check_shape(extents, element_bytes, f"shape of {name}")
+    except SizeError as error:
+        raise TeError(str(error)) from None
 
 
 def location_of_user() -> LocationAttr:

@@ -17,6 +17,7 @@ from ..expressions.expr import IntImm, Max, Min, PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise_tensor
 from .axes import Axes, nonnegative_axes
 from .definition import Pattern, operator
+from .extents import known_extent
 from .requirements import require_floats
 
 Array = Any
@@ -150,7 +151,10 @@ def variance(
 
 
 def row_major_position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:
-    """The row-major index of an element among the reduced elements."""
+    """The row-major index of an element among the reduced elements, as int32. TeError for 2**31 elements or more."""
+    count = math.prod(known_extent(data.shape[d]) or 1 for d in along)
+    if count > 2**31:
+        raise TeError(f"positions of type int32 among {count} elements, expected at most {2**31}")
     index: PrimExpr = IntImm("int32", 0)
     for n, d in enumerate(along):
         index = cast("int32", indices[d]) if not n else index * cast("int32", data.shape[d]) + cast("int32", indices[d])

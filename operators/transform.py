@@ -12,6 +12,7 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import Mul, PrimExpr, Select, cast, const
+from ..expressions.index_dtype import position_dtype
 from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
 from .axes import Axes, nonnegative_axes, nonnegative_axis
 from .definition import Pattern, operator
@@ -34,6 +35,11 @@ def _product(extents: Sequence[Extent]) -> Extent:
     for extent in extents:
         result = extent if known_extent(result) == 1 else result if known_extent(extent) == 1 else result * extent
     return result
+
+
+def _widen(index: PrimExpr, dtype: str) -> PrimExpr:
+    """An index in a data type that holds larger indices; unchanged for int32."""
+    return cast(dtype, index) if dtype == "int64" else index
 
 
 # Shapes
@@ -138,12 +144,12 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     newshape: extents, or codes: -1 (once) for the inferred extent, 0 for the next extent of data, -2 for all remaining
     extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two factors of the next extent.
     """
-    shape = infer_shape(data.shape, newshape)
+    shape, dtype = infer_shape(data.shape, newshape), position_dtype(data.shape)
 
     def source(*axes: PrimExpr) -> PrimExpr:
         position: PrimExpr = const(0)
         for n, (axis, extent) in enumerate(zip(axes, shape, strict=True)):
-            position = axis if n == 0 else position * extent + axis
+            position = _widen(axis, dtype) if n == 0 else position * extent + axis
         indices: list[PrimExpr] = []
         for n, extent in reversed(list(enumerate(data.shape))):
             indices.insert(0, position if n == 0 else position % extent)
@@ -361,7 +367,8 @@ def strided_slice(
     shape = [bounds[d][1] if d in bounds else extent for d, extent in enumerate(data.shape)]
 
     def source(*indices: PrimExpr) -> PrimExpr:
-        return data(*(bounds[d][0] + a * bounds[d][2] if d in bounds else a for d, a in enumerate(indices)))
+        wide = [_widen(a, extent.dtype) for a, extent in zip(indices, data.shape, strict=True)]
+        return data(*(bounds[d][0] + a * bounds[d][2] if d in bounds else a for d, a in enumerate(wide)))
 
     return _rearrange(shape, source, "strided_slice")
 
@@ -393,12 +400,14 @@ def split(data: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0)
     extent = known_extent(data.shape[dimension])
     if extent is None:
         raise TeError(f"split: axis {dimension} of extent {data.shape[dimension]}, which is not known")
-    starts = section_starts(extent, indices_or_sections)
+    starts, whole = section_starts(extent, indices_or_sections), data.shape[dimension].dtype
 
     def part(start: int, end: int) -> Tensor:
         shape = [end - start if d == dimension else size for d, size in enumerate(data.shape)]
         return _rearrange(
-            shape, lambda *axes: data(*(a + start if d == dimension else a for d, a in enumerate(axes))), "split"
+            shape,
+            lambda *axes: data(*(_widen(a, whole) + start if d == dimension else a for d, a in enumerate(axes))),
+            "split",
         )
 
     return [part(*each) for each in pairwise(starts)]

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from ...core.dtypes import dtype_of_numpy, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
+from ...core.sizes import byte_count, check_shape
 from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, read_dlpack, to_dlpack
 from ..runtime.dlpack import from_dlpack as host_array
-from ..runtime.memory import array_at
+from ..runtime.memory import array_at, empty_array
 from .device import Device, cpu
 
 Array = npt.NDArray[Any]
@@ -265,30 +266,32 @@ def array(arr: Any, device: Device | None = None) -> NDArray:
     except ValueError as error:
         raise ArgumentError(str(error)) from None
     if device.kind == "cpu":
-        return HostArray(np.array(values, order="C"), device)
+        copy = empty_array(values.shape, values.dtype, 1, f"{dtype_of_numpy(values.dtype).name}{list(values.shape)}")
+        copy[...] = values
+        return HostArray(copy, device)
     return empty_device_array(device, values.shape, values.dtype).copyfrom(values)
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
-    """An uninitialized array. Raises the errors of `array`."""
+    """An uninitialized array. Raises the errors of `array`, and SizeError for a shape that no array has."""
     try:
         kind = numpy_dtype(parse_dtype(dtype))
     except ValueError as error:
         raise ArgumentError(str(error)) from None
     device = device or cpu()
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
     if device.kind == "cpu":
-        return HostArray(np.empty(shape, kind), device)
-    return empty_device_array(device, (shape,) if isinstance(shape, int) else tuple(shape), kind)
+        return HostArray(empty_array(extents, kind, 1, f"{dtype}{list(extents)}"), device)
+    return empty_device_array(device, extents, kind)
 
 
 def empty_device_array(device: Device, shape: tuple[int, ...], dtype: np.dtype[Any], name: str = "") -> DeviceArray:
     """An uninitialized array on a device with a driver. name: its name in error messages."""
     driver = device.driver
-    size = dtype.itemsize
-    for extent in shape:
-        if extent < 0:
-            raise ArgumentError(f"an array of shape {shape}, expected sizes that are not negative")
-        size *= extent
+    if any(extent < 0 for extent in shape):
+        raise ArgumentError(f"an array of shape {shape}, expected sizes that are not negative")
+    check_shape(shape, dtype.itemsize, name or "array")
+    size = byte_count(shape, dtype.itemsize)
     memory = _Memory()
     if size:
         address = driver.allocate(device.index, size, name or f"{dtype_of_numpy(dtype).name}{list(shape)}")

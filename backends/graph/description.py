@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtypes import dtype_of_numpy, numpy_dtype
+from ...core.sizes import byte_count
 from ...transforms.relay.plan_memory import ALIGNMENT
 from ..saving.format import Archive, Chunks
 from .steps import Array, Branch, Step, Steps, TensorSpec
@@ -78,6 +79,6 @@ def read_constants(archive: Archive) -> dict[str, Array]:
     constants: dict[str, Array] = {}
     for entry in archive.content["graph"]["constants"]:
         shape, dtype, offset = tuple(entry["shape"]), numpy_dtype(entry["dtype"]), entry["offset"]
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = byte_count(shape, dtype.itemsize)
         constants[entry["name"]] = memory[offset : offset + size].view(dtype).reshape(shape)
     return constants

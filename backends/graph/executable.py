@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from xdsl.parser import Parser
 
 from ...core.diagnostics import did_you_mean
@@ -24,6 +23,7 @@ from ...transforms.relay.plan_memory import ALIGNMENT
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_device_array
 from ..devices.nd import array as nd_array
+from ..runtime.memory import empty_array
 from ..runtime.program import Program
 from ..saving.format import Archive, Contents, reading, write_archive
 from ..saving.loading import load_part
@@ -159,15 +159,12 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
 
 def allocate_array(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
     """Allocates an uninitialized array on a device, aligned to `ALIGNMENT`. name: its name in error messages. Raises
-    DeviceError if the device does not exist or has no memory left.
+    DeviceError if the device does not exist or has no memory left, SizeError for a shape that no array has.
     """
     kind = numpy_dtype(dtype)
     if device.kind != "cpu":
         return empty_device_array(device, tuple(shape), kind, name)
-    size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return HostArray(memory[start : start + size].view(kind).reshape(shape))
+    return HostArray(empty_array(shape, kind, ALIGNMENT, name or f"{dtype}{list(shape)}"))
 
 
 def to_device(array: Array, device: Device) -> NDArray:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
+from ...core.sizes import byte_count
 from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
 from ..devices.nd import DeviceArray, HostArray, NDArray, from_dlpack
@@ -211,7 +212,7 @@ class GraphExecutor:
         return arrays
 
     def _part_of_workspace(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = byte_count(shape, dtype.itemsize)
         layout = self._workspace.layout[offset : offset + size].view(dtype).reshape(shape)
         return HostArray(layout) if self.device.kind == "cpu" else DeviceArray(self.device, layout, self._workspace)
 

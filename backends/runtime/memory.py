@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...core.dtypes import carrier_dtype
+from ...core.errors import ArgumentError, DeviceError
+from ...core.sizes import byte_count, check_shape
 
 
 class _Exporter:
@@ -27,13 +29,36 @@ def array_at(
     read_only: bool = False,
     owner: object = None,
 ) -> np.ndarray[Any, Any]:
-    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. It keeps `owner` alive."""
+    """The array of `dtype` at `address`; `strides` in elements, None for C-contiguous. It keeps `owner` alive.
+
+    Raises SizeError for a shape that no array has.
+    """
+    check_shape(shape, dtype.itemsize, f"array of {dtype}")
     if 0 in shape:
         return np.empty(shape, dtype)  # the address points to no element and may be null
     bytes_ = None if strides is None else tuple(stride * dtype.itemsize for stride in strides)
     typestr = carrier_dtype(dtype).str
     interface = {"data": (address, read_only), "shape": shape, "strides": bytes_, "typestr": typestr, "version": 3}
     return np.asarray(_Exporter(owner, interface)).view(dtype)
+
+
+def empty_array(shape: Sequence[int], dtype: np.dtype[Any], alignment: int, name: str) -> np.ndarray[Any, Any]:
+    """An uninitialized C-contiguous array of this machine's memory, aligned to `alignment` bytes. name: its name in
+    error messages. Raises SizeError for a shape that no array has, DeviceError if there is not enough memory."""
+    if any(extent < 0 for extent in shape) or len(shape) > _MOST_DIMENSIONS:
+        raise ArgumentError(f"{name}: shape {list(shape)}, expected at most {_MOST_DIMENSIONS} extents from 0 on")
+    check_shape(shape, dtype.itemsize, name)
+    size = byte_count(shape, dtype.itemsize)
+    try:
+        memory = np.empty(size + alignment, np.uint8)
+    except (MemoryError, ValueError):  # the latter for sizes that numpy does not count
+        raise DeviceError(f"{name}: out of memory of cpu: {size} bytes asked for") from None
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+_MOST_DIMENSIONS = 64
+"""The greatest rank of an array of numpy."""
 
 
 def strided_view(

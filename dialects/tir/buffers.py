@@ -30,7 +30,11 @@ from xdsl.irdl import (
     var_operand_def,
 )
 from xdsl.traits import MemoryAllocEffect
+from xdsl.utils.exceptions import VerifyException
 
+from ...core.dtypes import dtype_of
+from ...core.errors import SizeError
+from ...core.sizes import check_shape, check_size
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     DYNAMIC,
@@ -135,7 +139,7 @@ class BufferOp(TirOp):
             return 0
         return self.offset[0] if isinstance(layout.offset, NoneAttr) else layout.offset.data
 
-    def _verify_holes(self) -> None:
+    def _verify_layout(self) -> None:
         dims = [d for d in self.type.get_shape() if d == DYNAMIC]
         require(len(dims) == len(self.dims), f"(C1) {len(dims)} dynamic extents, {len(self.dims)} operands")
         strides, offset = 0, 0
@@ -144,6 +148,22 @@ class BufferOp(TirOp):
             offset = int(isinstance(layout.offset, NoneAttr))
         require(strides == len(self.strides), f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
         require(offset == len(self.offset), f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
+        self._verify_size()
+
+    def _verify_size(self) -> None:
+        place, strides = f"(C1) buffer '{self.buffer_name.data}'", self.mixed_strides
+        shape = [extent if isinstance(extent, int) else None for extent in self.mixed_shape]
+        numbers = [number for number in (*(strides or ()), self.mixed_offset) if isinstance(number, int)]
+        try:
+            size = check_shape(shape, dtype_of(self.type.element_type).bytes, place)
+            if strides is not None:
+                steps = zip(shape, strides, strict=True)
+                ends = (abs(step) * (extent - 1) for extent, step in steps if extent and isinstance(step, int))
+                size = sum(ends) * dtype_of(self.type.element_type).bytes
+            for number in (size, *numbers):
+                check_size(number, place)
+        except SizeError as error:
+            raise VerifyException(str(error)) from None
 
 
 def _layout_operands(shape: Sequence[Mixed], strides: Sequence[Mixed] | None, offset: Mixed) -> list[list[SSAValue]]:
@@ -189,7 +209,7 @@ class MatchBufferOp(_ViewOp):
     the corresponding value of the run-time argument, any other value is checked against it.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
         (C2) source is a parameter of the function.
 
     Example
@@ -208,7 +228,7 @@ class MatchBufferOp(_ViewOp):
         # lazy: functions have buffers, and buffers are in functions
         from .functions import FuncOp
 
-        self._verify_holes()
+        self._verify_layout()
         owner = self.source.owner
         require(
             not isinstance(owner, TirOp) and isinstance(owner.parent_op(), FuncOp),
@@ -241,7 +261,7 @@ class AllocBufferOp(BufferOp):
     memory: `stack` or `heap`, missing if undecided.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
         (C2) memory is stack or heap.
 
     Example
@@ -285,7 +305,7 @@ class AllocBufferOp(BufferOp):
         return AllocBufferOp(self.buffer_name.data, self.type.element_type, shape, space=space, alignment=number)
 
     def verify_(self) -> None:
-        self._verify_holes()
+        self._verify_layout()
         verify_memory(self.memory, "(C2)")
 
 
@@ -296,7 +316,7 @@ class DeclBufferOp(_ViewOp):
     data: the pointer; other buffers over the same pointer share its memory.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
 
     Example
         %p = tir.allocate "p" [64] : !tir.handle<f32>
@@ -312,7 +332,7 @@ class DeclBufferOp(_ViewOp):
     assembly_format = f"$buffer_name $data {_LAYOUT} attr-dict-with-keyword `:` type($data) `->` type($buffer)"
 
     def verify_(self) -> None:
-        self._verify_holes()
+        self._verify_layout()
 
 
 @irdl_op_definition
@@ -323,7 +343,7 @@ class MatchRegionOp(BufferOp):
     the shape of the view may omit leading dimensions of extent 1.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
         (C2) one min and one extent for each dimension of source.
         (C3) source and the view have the same element type.
 
@@ -381,7 +401,7 @@ class MatchRegionOp(BufferOp):
         return mixed_region(self)
 
     def verify_(self) -> None:
-        self._verify_holes()
+        self._verify_layout()
         verify_region(self, "(C2)")
         require(memref_type(self.source).element_type == self.type.element_type, "(C3) element types differ")
 

@@ -91,6 +91,13 @@ def constant_value(value: SSAValue) -> int | float | None:
 
 def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
     """The folded result of an operator of `INT_BINARY` on constants, or None for undefined divisions and shifts."""
+    number = compute_integers(name, a, b, dtype)
+    return None if number is None else dtypes.wrap_int(number, dtype)
+
+
+def compute_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
+    """The exact result of an operator, which may not fit `dtype`; None for undefined divisions and shifts, and for a
+    comparison."""
     if name in ("truncdiv", "truncmod", "floordiv", "floormod") and b == 0:
         return None
     if name in ("shl", "shr") and not 0 <= b < dtype.bits:
@@ -112,7 +119,7 @@ def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
         "shl": lambda: a << b,
         "shr": lambda: a >> b,
     }
-    return dtypes.wrap_int(folds[name](), dtype)
+    return folds[name]() if name in folds else None
 
 
 def binary_dtype(name: str, dtype: DType) -> DType:

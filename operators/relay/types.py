@@ -12,7 +12,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...core.dtypes import DType, dtype_of, mlir_type
+from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
+from ...core.errors import SizeError
+from ...core.sizes import check_shape
 from ...dialects.tir import DYNAMIC
 from ...dialects.tir.base import string_array
 from ...expressions.expr import SizeVar
@@ -73,11 +75,14 @@ def names_of(size: str) -> list[str]:
 
 
 def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribute]:
-    """The tensor type of a shape and a data type. ValueError for an invalid size or data type."""
+    """The tensor type of a shape and a data type. ValueError for an invalid size or data type, SizeError for a shape
+    that no tensor has."""
     sizes = [normal_size(size) for size in shape]
+    element = parse_dtype(dtype) if isinstance(dtype, str) else dtype
+    check_shape([size if isinstance(size, int) else None for size in sizes], element.bytes, f"tensor of {element.name}")
     names = [size for size in sizes if isinstance(size, str)]
     encoding = SizesAttr(string_array(names)) if names else NoneAttr()
-    return TensorType(mlir_type(dtype), [size if isinstance(size, int) else DYNAMIC for size in sizes], encoding)
+    return TensorType(mlir_type(element), [size if isinstance(size, int) else DYNAMIC for size in sizes], encoding)
 
 
 def shape_of(tensor: SSAValue | Attribute) -> tuple[Size, ...]:
@@ -97,7 +102,12 @@ def verify_tensor(type: Attribute, tag: str) -> None:
     """Raise `VerifyException` unless `type` is a tensor type that names every dynamic size."""
     if not isinstance(type, TensorType):
         raise VerifyException(f"{tag} type {type}, expected a tensor")
-    holes = type.get_shape().count(DYNAMIC)
+    shape = type.get_shape()
+    try:
+        check_shape([None if n == DYNAMIC else n for n in shape], dtype_of(type.element_type).bytes, f"{tag} {type}")
+    except SizeError as error:
+        raise VerifyException(str(error)) from None
+    holes = shape.count(DYNAMIC)
     named = len(type.encoding.sizes.data) if isinstance(type.encoding, SizesAttr) else 0
     if holes != named:
         raise VerifyException(f"{tag} {named} sizes for {holes} open extents of {type}")

@@ -7,10 +7,13 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
+from ...core.diagnostics import where
+from ...core.errors import UnsupportedError
 from ...dialects import te
 from ...dialects.attributes import GRAPH_KERNEL, TIR_NOALIAS
 from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var, const
+from ...expressions.index_dtype import requires_wide_indices, with_index_dtype
 from ...expressions.tensor import Tensor, compute, elementwise_tensor
 from ...expressions.write import TeFuncEmitter
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, SizeScope, dtype_of_tensor, free_sizes, shape_of
@@ -40,7 +43,8 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
     numbers: list[Var] = [sizes.variable(name) for name in sizes_of_kernel(func)]
     outputs = _distinct([values[value] for value in func.return_values], inputs)
     attributes = {TIR_NOALIAS: annotation_value(True), GRAPH_KERNEL: annotation_value(True)}
-    written = TeFuncEmitter(func.sym_name.data, [*numbers, *inputs, *outputs], attributes).write()
+    parameters = _with_wide_indices([*numbers, *inputs, *outputs], func)
+    written = TeFuncEmitter(func.sym_name.data, parameters, attributes).write()
     written.location = func.location
     return written
 
@@ -48,6 +52,17 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
 def sizes_of_kernel(func: FuncOp) -> list[str]:
     """The sizes that no parameter determines by itself, which are the first parameters of the kernel of a function."""
     return free_sizes([value.type for _, value in func.params], func.result_types_)
+
+
+def _with_wide_indices(parameters: Sequence[Tensor | Var], func: FuncOp) -> Sequence[Tensor | Var]:
+    """The parameters, with sizes and axes of 64 bits if a tensor of the kernel requires them. UnsupportedError for such
+    a kernel if sizes of 32 bits are among its parameters."""
+    if not requires_wide_indices(parameters):
+        return parameters
+    if isinstance(parameters[0], Var):
+        message = "a tensor of 2**31 elements or more, expected fewer beside sizes known when the graph runs"
+        raise UnsupportedError(f"{where(func)}kernel {func.sym_name.data}: {message}")
+    return with_index_dtype(parameters, "int64")
 
 
 def _compute_operator(op: OperatorOp, operands: Sequence[Tensor], formulas: Mapping[str, Formula]) -> Sequence[Tensor]:

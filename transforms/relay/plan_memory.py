@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
@@ -11,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...core.dtypes import numpy_dtype
+from ...core.sizes import byte_count, check_size
 from ...dialects.attributes import UNSHARED_WORKSPACE, WORKSPACE, WORKSPACE_OFFSETS
 from ...operators.relay import CallOp, FuncOp, IfOp, dtype_of_tensor, shape_of
 from .graphs import graphs_of
@@ -24,7 +24,8 @@ class RelayPlanMemoryPass(ModulePass):
 
     Two tensors may share memory if the last read of one precedes the computation of the other. The largest tensors are
     placed first, each at the lowest offset that is free during its lifetime. Tensors of dynamic size, and tensors in
-    branches, are not planned. Attributes of the function state the size of the workspace, with and without sharing.
+    branches, are not planned; tensors of 2**63 bytes or more in all are an error. Attributes of the function state the
+    size of the workspace, with and without sharing.
 
     Before
         %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -88,9 +89,10 @@ def _plan(func: FuncOp) -> None:
         if any(result in offsets for result in op.results):
             op.attributes[WORKSPACE_OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
     whole = max((tensor.offset + tensor.size for tensor in tensors), default=0)
+    unshared = check_size(sum(tensor.size for tensor in tensors), f"tensors of {func.sym_name.data}, in bytes")
     attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
     attributes[WORKSPACE] = IntegerAttr(whole, i64)
-    attributes[UNSHARED_WORKSPACE] = IntegerAttr(sum(tensor.size for tensor in tensors), i64)
+    attributes[UNSHARED_WORKSPACE] = IntegerAttr(unshared, i64)
     func.func_attrs = DictionaryAttr(attributes)
 
 
@@ -123,7 +125,7 @@ def _bytes(value: SSAValue) -> int | None:
     known = [size for size in shape if isinstance(size, int)]
     if len(known) < len(shape):
         return None
-    size = prod(known) * numpy_dtype(dtype_of_tensor(value)).itemsize
+    size = byte_count(known, numpy_dtype(dtype_of_tensor(value)).itemsize)
     return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
 
 

@@ -164,7 +164,8 @@ class _Host:
         name, element = fresh_name(value.name_hint or "t", self.names), mlir_type(dtype_of_tensor(value))
         if offset is None or self.workspace is None:
             return self.builder.insert(AllocBufferOp(name, element, self._shape(value.type))).buffer
-        start = self.builder.insert(AddressOfOp(self.workspace, [self.builder.const(offset, "int32")])).pointer
+        place = self.builder.const(offset, "int32" if offset < 2**31 else "int64")
+        start = self.builder.insert(AddressOfOp(self.workspace, [place])).pointer
         return self.builder.insert(DeclBufferOp(name, start, element, self._shape(value.type))).buffer
 
     # Ops

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....core.errors import ArgumentError, ExecutionError
+from ....core.sizes import byte_count
 from ...runtime.memory import array_at
 from .compile import runtime_library, source_line
 
@@ -134,7 +135,7 @@ class DeviceMemory:
     def view(self, shape: tuple[int, ...], dtype: np.dtype[Any] | type) -> np.ndarray[Any, Any]:
         """The memory as a C-contiguous host array, without a copy."""
         dtype = np.dtype(dtype)
-        if (required := dtype.itemsize * int(np.prod(shape, dtype=np.int64))) > self.size:
+        if (required := byte_count(shape, dtype.itemsize)) > self.size:
             raise ArgumentError(f"{self.name}: an array of {required} bytes is asked for, it has {self.size}")
         # As bytes, because numpy has no type strings for the small floats of other packages.
         whole = array_at(self.address, (required,), None, np.dtype(np.uint8), owner=self)
