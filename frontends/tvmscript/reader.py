@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -28,8 +29,7 @@ def read_module(source: SourceFile) -> syntax.File:
     """The syntax tree of a text; `ParseError` with file, line and caret if it does not match the grammar."""
     text = source.text.replace("\r\n", "\n").replace("\r", "\n")
     tree = _read(source, text + "\n")
-    _check_shape(tree)
-    return tree
+    return replace(tree, size=_check_shape(tree))
 
 
 def _read(source: SourceFile, text: str) -> syntax.File:
@@ -82,19 +82,22 @@ def _read_embedded(text: str, span: Span) -> syntax.Expr:
 # ---- checks beyond the grammar
 
 
-def _check_shape(tree: syntax.Node) -> None:
+def _check_shape(tree: syntax.Node) -> int:
     """Rejects nesting too deep for recursive functions, and `as` outside of a `with` (the grammar parses parenthesized
-    with-items as a tuple).
+    with-items as a tuple); returns the number of nodes.
     """
+    count = 0
     pending: list[tuple[syntax.Node, int]] = [(tree, 0)]
     while pending:
         node, depth = pending.pop()
+        count += 1
         if depth > MAX_NESTING:
             raise node.span.error("nested too deeply")
         for child in node.children():
             if isinstance(child, syntax.WithItem) and not isinstance(node, syntax.With):
                 raise child.span.error("'as' has its place in a with statement")
             pending.append((child, depth + _FRAMES.get(type(node), 2)))
+    return count
 
 
 # ---- messages
