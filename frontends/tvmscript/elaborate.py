@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
-from ...core.diagnostics import SourceFile, Span
+from ...core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
 from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
@@ -56,7 +56,8 @@ def parse_tvmscript(
     not define. first_line: the line of the text's first line in its file. Raises `ParseError`, with the source
     location, for text that is not a program or that uses an unsupported feature.
     """
-    return elaborate(read_module(SourceFile(filename, text, first_line)), dict(extra_vars or {}))
+    source = SourceFile(filename, text.removeprefix(BYTE_ORDER_MARK), first_line)
+    return elaborate(read_module(source), dict(extra_vars or {}))
 
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
