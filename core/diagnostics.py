@@ -14,6 +14,9 @@ from xdsl.utils.lexer import Span as XdslSpan
 
 from .errors import ParseError, UnsupportedError
 
+BYTE_ORDER_MARK = "\ufeff"
+"""The first character of texts that some editors write, which is no part of the program."""
+
 _LINE_END = re.compile(r"\r\n?|\n")  # the line ends of Python; str.splitlines splits at further characters
 
 

@@ -7,7 +7,7 @@ from xdsl.utils.exceptions import ParseError as XdslParseError
 from xdsl.utils.exceptions import UnregisteredConstructException, VerifyException
 from xdsl.utils.lexer import Span as XdslSpan
 
-from ..core.diagnostics import SourceFile, Span
+from ..core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
 from ..core.errors import ParseError
 from ..dialects import mlir_context
 from ..module import Module
@@ -17,6 +17,7 @@ def parse_mlir(text: str, filename: str = "<string>") -> Module:
     """Parses MLIR `text` into a module. Raises `ParseError` with the source location of the error; does not verify the
     module.
     """
+    text = text.removeprefix(BYTE_ORDER_MARK)
     where = 0
     try:
         parser = Parser(mlir_context(), text, filename)

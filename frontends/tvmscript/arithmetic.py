@@ -17,8 +17,10 @@ from .values import Element, Quoted, Value, describe_value
 
 def binary(context: ElaborationContext, op: str, lhs: Value, rhs: Value, span: Span) -> Value:
     """The result of `lhs op rhs`; computed by Python if both operands are Python values."""
-    if pytime.is_python(lhs) and pytime.is_python(rhs):
-        return pytime.python_binary(op, lhs, rhs, span)
+    if context.is_python(lhs, span) and context.is_python(rhs, span):
+        result = pytime.python_binary(op, lhs, rhs, span)
+        context.module.budget.charge_items(result, span)
+        return result
     if op in ("**", "@", "in", "not in", "is", "is not"):
         if op in ("is", "is not") and not (pytime.is_symbolic(lhs) or pytime.is_symbolic(rhs)):
             return (lhs is rhs) == (op == "is")
@@ -50,7 +52,7 @@ def _divide(context: ElaborationContext, lhs: Operand, rhs: Operand, span: Span)
 
 
 def unary(context: ElaborationContext, op: str, value: Value, span: Span) -> Value:
-    if pytime.is_python(value):
+    if context.is_python(value, span):
         return pytime.python_unary(op, value, span)
     operand = _operand(context, value, op, span)
     builder = context.locate(span)
@@ -104,11 +106,11 @@ def _dtype_of_value(value: Value) -> DType | None:
 
 def logical(context: ElaborationContext, op: str, lhs: Value, rhs: Callable[[], Value], span: Span) -> Value:
     """The result of `and` or `or`; the right operand is evaluated only if the left one does not decide."""
-    if pytime.is_python(lhs):
+    if context.is_python(lhs, span):
         if bool(lhs) == (op == "or"):
             return lhs
         value = rhs()
-        return value if pytime.is_python(value) else context.condition(value, span)
+        return value if context.is_python(value, span) else context.condition(value, span)
     left = context.condition(lhs, span)
     if dtype_of(left.type).lanes != 1:
         return context.locate(span).binary(op, left, context.condition(rhs(), span))

@@ -406,7 +406,7 @@ def _loops_for(context: ElaborationContext, state: BlockState) -> list[ForOp]:
     for i, (axis, variable) in enumerate(zip(state.axes, state.body.args, strict=True)):
         op = ForOp(f"i{i}", axis.low, axis.extent, variable.type)
         loops.append(context.locate(state.frame.span).insert(op))
-        context.builder.point = InsertPoint.at_end(op.body.block)
+        context.enter(op.body.block, state.frame.span)
     state.point = context.builder.point
     return loops
 

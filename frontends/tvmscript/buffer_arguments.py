@@ -17,6 +17,7 @@ from .reader import read_expression
 from .values import BufferSpec, Value, Variable, describe_value
 from .vocabulary import Reader
 
+_STEPS_PER_CHARACTER = 10  # of an expression in a string, which is parsed at each evaluation
 _DEFAULT_ALIGNMENTS = (-1, 0, 64)  # TVM aligns its own allocations to 64 bytes
 
 
@@ -137,6 +138,7 @@ def dimension(context: ElaborationContext, value: Value, span: Span, what: str =
 
 
 def _from_string(context: ElaborationContext, text: str, span: Span) -> Value:
+    context.module.budget.charge("evaluation steps", _STEPS_PER_CHARACTER * len(text), span)
     node = read_expression(text, span)
     for name in _names(node):
         if context.scope.find(name.id) is None:

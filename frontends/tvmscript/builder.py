@@ -14,7 +14,7 @@ from lark import Token, Transformer
 
 from ...core.diagnostics import Span
 from . import syntax
-from .layout import SOURCE, token_span
+from .layout import EXCERPT, token_span
 from .literals import number_value, split_string, unescape
 from .syntax import Expr, Keyword, Node, Param, ParamKind, Stmt
 
@@ -78,7 +78,7 @@ class SyntaxTreeBuilder(Transformer[Token, syntax.File]):
     # ---- statements
 
     def file(self, items: list[Item]) -> syntax.File:
-        return syntax.File(_span_over(items) if items else Span(SOURCE.get(), 1, 1, 1, 1), _nodes(items))
+        return syntax.File(_span_over(items) if items else EXCERPT.get().span(1, 1, 1, 1), _nodes(items))
 
     def suite(self, items: list[Item]) -> syntax.Body:
         return _nodes(items)

@@ -32,8 +32,9 @@ from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...core.errors import ParseError
 from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
 from ...dialects.tir.annotations import annotation_key, annotation_value
-from ...dialects.tir.builder import constant_value
-from . import syntax
+from ...dialects.tir.builder import OpT, constant_value
+from . import pytime, syntax
+from .budget import Budget
 from .dispatch import evaluate
 from .quoting import copy_quoted
 from .values import (
@@ -58,8 +59,8 @@ from .vocabulary import is_dtype, path_of
 
 MAX_DEPTH = 64
 """The maximum nesting depth of macro and lambda calls."""
-MAX_EXPANSIONS = 20_000
-"""The maximum number of macro and lambda calls in a module."""
+MAX_NEST = 200
+"""The maximum number of loops and other ops around a loop that a statement opens."""
 _MAX_NOTES = 8
 MAX_LANES = 65535  # TVM stores the number of lanes in 16 bits
 NUMBERS = (bool, int, float)
@@ -71,15 +72,15 @@ class ModuleState:
 
     today: the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former T.allocate. macros: the
     macros of the class.  sources: the source files of macros.  calls: the number of calls of each macro so far, by its
-    definition.  expansions, copies: the numbers of calls expanded and of ops copied for quoted expressions so far.
+    definition.  budget: the work left to the module.  has_call_sites: whether locations of ops have call sites.
     """
 
+    budget: Budget
+    has_call_sites: bool = False
     is_current_dialect: bool = False
     macros: dict[str, Macro] = field(default_factory=dict)
     sources: dict[SourceFile, None] = field(default_factory=dict)
     calls: Counter[int] = field(default_factory=Counter)
-    expansions: int = 0
-    copies: int = 0
     nodes: dict[str, syntax.FunctionDef] = field(default_factory=dict)
     finished: dict[str, FuncOp] = field(default_factory=dict)
 
@@ -93,6 +94,19 @@ def span_location(span: Span) -> LocationAttr:
     return _location(span.source.name, span.file_line, span.file_column)
 
 
+class _Builder(TirBuilder):
+    """A builder that charges each op to the budget. span: the source of the ops that follow."""
+
+    def __init__(self, block: Block, budget: Budget, span: Span):
+        super().__init__(block, span_location(span))
+        self._budget = budget
+        self.span = span
+
+    def insert(self, op: OpT) -> OpT:
+        self._budget.charge("operations", 1, self.span)
+        return super().insert(op)
+
+
 class ElaborationContext:
     """The state of the elaboration of one function.
 
@@ -102,13 +116,13 @@ class ElaborationContext:
     under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
     """
 
-    def __init__(self, module: ModuleState, scope: NameScope, node: syntax.FunctionDef | None):
+    def __init__(self, module: ModuleState, scope: NameScope, node: syntax.File | syntax.FunctionDef):
         self.module = module
         self.node = node
         self.root_scope = self.scope = NameScope(scope)
         self.block = Block()
         self.param_names: list[str] = []
-        self.builder = TirBuilder(self.block, None if node is None else span_location(node.span))
+        self.builder = _Builder(self.block, module.budget, node.span)
         self.blocks: list[BlockState] = []
         self.branches: list[Any] = []
         self.function_attrs: dict[str, Attribute] | None = None
@@ -132,6 +146,7 @@ class ElaborationContext:
     def locate(self, span: Span) -> TirBuilder:
         """The builder, with its source location set to `span`."""
         location = span_location(span)
+        self.builder.span = span
         self.builder.location = location if self.called_from is None else CallSiteLoc(location, self.called_from)
         return self.builder
 
@@ -140,6 +155,15 @@ class ElaborationContext:
         """Emits at the end of `block` (by default at the current insertion point), in a name scope of its own."""
         with self.open_scope(scope), self.builder.at(self.builder.point if block is None else block):
             yield
+
+    def enter(self, body: Block, span: Span) -> None:
+        """Moves the insertion point to the body of an op that a statement opens; bounds the nest."""
+        depth, op = 0, body.parent_op()
+        while op is not None:
+            depth, op = depth + 1, op.parent_op()
+        if depth > MAX_NEST:
+            raise span.error(f"loops are nested more than {MAX_NEST} deep")
+        self.builder.point = InsertPoint.at_end(body)
 
     @contextmanager
     def open_scope(self, scope: NameScope | None = None, parameters: bool = False) -> Generator[None]:
@@ -178,10 +202,8 @@ class ElaborationContext:
         """Tracks a macro or lambda call: bounds nesting and number of calls, and adds the call sites to errors."""
         if len(self.calls) >= MAX_DEPTH:
             raise span.error(f"macros and lambdas are nested more than {MAX_DEPTH} deep")
-        self.module.expansions += 1
-        if self.module.expansions > MAX_EXPANSIONS:
-            raise span.error(f"macros and lambdas are called more than {MAX_EXPANSIONS} times")
         saved = self.called_from
+        self.module.has_call_sites = True
         here = span_location(span)
         self.calls.append((what, span))
         self.called_from = here if saved is None else CallSiteLoc(here, saved)
@@ -246,6 +268,18 @@ class ElaborationContext:
         for state in self.blocks:
             names.update({arg: axis.name for arg, axis in zip(state.body.args, state.axes, strict=True) if axis.name})
         return names
+
+    # ---- values of Python
+
+    def charge(self, span: Span, *values: Value) -> None:
+        """Charges a traversal of Python values to the budget of the module."""
+        for value in values:
+            self.module.budget.charge_value(value, span)
+
+    def is_python(self, value: Value, span: Span) -> bool:
+        """Whether a value consists of Python values only, which the caller may traverse."""
+        self.charge(span, value)
+        return pytime.is_python(value)
 
     # ---- conversion of values to IR
 
@@ -425,7 +459,7 @@ class ElaborationContext:
         for i, index in enumerate(element.indices):
             if isinstance(index, SliceIndex):
                 index = self._ramp(index, element.span) if i == last else self._only_element(index, element.span)
-            value = self.builder.value(self.operand(index, element.span))
+            value = self.expr(index, element.span)
             if dtype_of(value.type).lanes != 1 and i != last:
                 raise element.span.error("only the last index can be a vector")
             result.append(value)
@@ -470,6 +504,7 @@ class ElaborationContext:
             case None:
                 return NoneAttr()
             case list() | tuple():
+                self.charge(span, value)
                 return ArrayAttr([self.attribute(item, span) for item in cast("list[Value]", value)])
             case dict():
                 return self.attributes(value, span)
@@ -488,6 +523,7 @@ class ElaborationContext:
         """A dictionary attribute; keys of TVM v0.24 are mapped to their former names."""
         if not isinstance(value, dict):
             raise span.error(f"expected a dictionary, got {describe_value(value)}")
+        self.charge(span, value)
         entries = cast("dict[Value, Value]", value)
         return DictionaryAttr(
             {annotation_key(self.string(k, span, "a key")): self.attribute(v, span) for k, v in entries.items()}

@@ -60,12 +60,14 @@ def calls(kind: type) -> Callable[[CallerT], CallerT]:
 
 def evaluate(context: ElaborationContext, node: syntax.Expr) -> Value:
     """The value of an expression; emits the ops that it needs at the current insertion point."""
+    context.module.budget.charge("evaluation steps", 1, node.span)
     return _EVALUATORS[type(node)](context, node)
 
 
 def run_statements(context: ElaborationContext, statements: syntax.Body) -> None:
     """Emits the statements at the current insertion point."""
     for statement in statements:
+        context.module.budget.charge("evaluation steps", 1, statement.span)
         _RUNNERS[type(statement)](context, statement)
 
 

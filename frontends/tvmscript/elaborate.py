@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
-from ...core.diagnostics import SourceFile, Span
+from ...core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
 from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
@@ -20,6 +20,7 @@ from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchB
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
 from .annotations import annotated_type, evaluate_annotation, read_result_type
+from .budget import Budget
 from .context import ElaborationContext, ModuleState, call_notes, span_location
 from .dispatch import evaluate, run_statements
 from .macros import read_macro
@@ -55,12 +56,13 @@ def parse_tvmscript(
     not define. first_line: the line of the text's first line in its file. Raises `ParseError`, with the source
     location, for text that is not a program or that uses an unsupported feature.
     """
-    return elaborate(read_module(SourceFile(filename, text, first_line)), dict(extra_vars or {}))
+    source = SourceFile(filename, text.removeprefix(BYTE_ORDER_MARK), first_line)
+    return elaborate(read_module(source), dict(extra_vars or {}))
 
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:
     """The module of a syntax tree; `names` are values visible to the text."""
-    reader = _ModuleReader(NameScope(captured_scope(names)), tree.span.source)
+    reader = _ModuleReader(NameScope(captured_scope(names)), tree)
     try:
         return reader.read_file(tree)
     except RecursionError:  # the remaining stack depth depends on the caller
@@ -86,15 +88,16 @@ def _range(context: ElaborationContext, span: Span, *bounds: Value) -> Value:
 class _ModuleReader:
     """Elaborates the definitions of a file."""
 
-    def __init__(self, scope: NameScope, source: SourceFile):
+    def __init__(self, scope: NameScope, tree: syntax.File):
         self.scope = scope
-        self.source = source
-        self.state = ModuleState()
+        self.tree = tree
+        self.source = tree.span.source
+        self.state = ModuleState(Budget(tree.size))
         self.private: dict[str, bool] = {}
         self.macros: dict[str, Macro] = {}
 
     def context(self, node: syntax.FunctionDef | None = None) -> ElaborationContext:
-        return ElaborationContext(self.state, self.scope, node)
+        return ElaborationContext(self.state, self.scope, self.tree if node is None else node)
 
     # ---- files and classes
 
@@ -154,7 +157,7 @@ class _ModuleReader:
         if name is not None and name != "Module":
             op.sym_name = StringAttr(name)
         _verify(op, [self.source, *self.state.sources])
-        if self.state.expansions:
+        if self.state.has_call_sites:
             _strip_call_sites(op)
         return Module(op)
 

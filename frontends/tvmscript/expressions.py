@@ -53,7 +53,9 @@ def evaluate_all(context: ElaborationContext, nodes: tuple[syntax.Expr, ...]) ->
 
 def items_of(context: ElaborationContext, value: Value, span: Span) -> list[Value]:
     """The items of a list, tuple or range."""
-    return pytime.iterate(as_range(value, span), span)
+    items = as_range(value, span)
+    context.module.budget.charge_items(items, span)
+    return pytime.iterate(items, span)
 
 
 def as_range(value: Value, span: Span) -> Value:
@@ -107,7 +109,7 @@ def _dict(context: ElaborationContext, node: syntax.Dict) -> Value:
     for item in node.items:
         value = evaluate(context, item.value)
         if item.key is not None:
-            result[_key(evaluate(context, item.key), item.key.span)] = value
+            result[_key(context, evaluate(context, item.key), item.key.span)] = value
         elif isinstance(value, dict):
             result.update(cast("dict[Value, Value]", value))
         else:
@@ -115,8 +117,8 @@ def _dict(context: ElaborationContext, node: syntax.Dict) -> Value:
     return result
 
 
-def _key(value: Value, span: Span) -> Value:
-    if not isinstance(value, str | int | float | bool | tuple) or not pytime.is_python(value):
+def _key(context: ElaborationContext, value: Value, span: Span) -> Value:
+    if not isinstance(value, str | int | float | bool | tuple) or not context.is_python(value, span):
         raise span.error(f"{describe_value(value)} cannot be a key")
     try:
         hash(value)  # pyright: ignore[reportUnknownArgumentType]
@@ -125,17 +127,28 @@ def _key(value: Value, span: Span) -> Value:
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
+def _item_of_set(context: ElaborationContext, value: Value, span: Span) -> Value:
+    context.charge(span, value)
+    try:
+        hash(value)
+    except TypeError:
+        raise span.error(f"{describe_value(value)} cannot be an item of a set") from None
+    return value
+
+
 @evaluates(syntax.FString)
 def _fstring(context: ElaborationContext, node: syntax.FString) -> Value:
     parts: list[str] = []
     for part in node.parts:
         parts.append(part.value if isinstance(part, syntax.Text) else _interpolate(context, part))
-    return "".join(parts)
+    result = "".join(parts)
+    context.charge(node.span, result)
+    return result
 
 
 def _interpolate(context: ElaborationContext, part: syntax.Interpolation) -> str:
     value = evaluate(context, part.value)
-    if not pytime.is_python(value):
+    if not context.is_python(value, part.span):
         value = _spell(context, value, part)
     style = cast(str, _fstring(context, part.format)) if part.format else ""
     if len(style) > MAX_FORMAT or any(len(digits) > 3 for digits in _digit_runs(style)):
@@ -179,7 +192,7 @@ def _comprehension(context: ElaborationContext, node: syntax.Comprehension) -> V
         case "dict":
             return dict(pairs)
         case "set":
-            return [value for i, (_, value) in enumerate(pairs) if value not in [v for _, v in pairs[:i]]]
+            return list(dict.fromkeys(_item_of_set(context, value, node.element.span) for _, value in pairs))
         case _:
             return [value for _, value in pairs]
 
@@ -195,13 +208,13 @@ def _generate(
         if rest:
             yield from _generate(context, node, rest, evaluate(context, rest[0].iterable))
         else:
-            key = None if node.key is None else _key(evaluate(context, node.key), node.key.span)
+            key = None if node.key is None else _key(context, evaluate(context, node.key), node.key.span)
             yield key, evaluate(context, node.element)
 
 
 def _truth(context: ElaborationContext, node: syntax.Expr) -> bool:
     value = evaluate(context, node)
-    if not pytime.is_python(value):
+    if not context.is_python(value, node.span):
         raise node.span.error("this condition must be known while the program is read")
     return bool(value)
 
@@ -265,7 +278,7 @@ def attribute_of(context: ElaborationContext, value: Value, name: str, span: Spa
         case _ if pytime.is_symbolic(value):
             return _expression_attribute(context, value, name, span, name_span)
         case _:
-            return pytime.getattr_of(value, name, name_span)
+            return pytime.getattr_of(context.module.budget, value, name, name_span)
 
 
 def _longer_word(word: Word, span: Span) -> Value:
@@ -309,7 +322,10 @@ def _subscript(context: ElaborationContext, node: syntax.Subscript) -> Value:
         case _ if pytime.is_symbolic(value):
             raise node.span.error("only buffers and Python's lists have items, got an expression")
         case _:
-            return pytime.subscript(value, _python_index(context, node.index), node.span)
+            index = _python_index(context, node.index)
+            if isinstance(index, slice):
+                context.module.budget.charge_items(value, node.span)
+            return pytime.subscript(value, index, node.span)
 
 
 def _word_subscript(context: ElaborationContext, word: Word, node: syntax.Subscript) -> Value:
@@ -430,7 +446,7 @@ def _bool_op(context: ElaborationContext, node: syntax.BoolOp) -> Value:
 @evaluates(syntax.IfExp)
 def _if_exp(context: ElaborationContext, node: syntax.IfExp) -> Value:
     test = evaluate(context, node.test)
-    if pytime.is_python(test):
+    if context.is_python(test, node.test.span):
         return evaluate(context, node.body if test else node.orelse)
     condition = context.condition(test, node.test.span)
     return conditional_expression(context, condition, node.body, node.orelse, node.span)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 
 from ...core.diagnostics import Span
@@ -23,6 +24,7 @@ def fstring_parts(
 ) -> tuple[Text | Interpolation, ...]:
     """The parts of an f-string whose text (between the quotes) starts at `span`."""
     parts: list[Text | Interpolation] = []
+    source = _Source(text, span)
     position = 0
     while position < len(text):
         if (match := _TEXT.match(text, position)) is not None:
@@ -30,38 +32,38 @@ def fstring_parts(
             parts.append(Text(span, plain if raw else unescape(plain, span)))
             position = match.end()
         elif text[position] == "}":
-            raise _at(span, text, position).error("unmatched '}' in an f-string, a brace as text is written '}}'")
+            raise source.at(position).error("unmatched '}' in an f-string, a brace as text is written '}}'")
         else:
-            pieces, position = _interpolation(text, raw, span, position, read, depth)
+            pieces, position = _interpolation(source, raw, position, read, depth)
             parts.extend(pieces)
     return tuple(parts)
 
 
 def _interpolation(
-    text: str, raw: bool, span: Span, start: int, read: ReadExpression, depth: int
+    source: _Source, raw: bool, start: int, read: ReadExpression, depth: int
 ) -> tuple[list[Text | Interpolation], int]:
-    opening = _at(span, text, start)
+    text, opening = source.text, source.at(start)
     if depth == _MAX_FORMAT_DEPTH:
         raise opening.error("braces in an f-string are nested too deeply")
     end = _end_of_expression(text, start + 1, opening)
-    source = text[start + 1 : end]
-    if not source.strip():
+    inside = text[start + 1 : end]
+    if not inside.strip():
         raise opening.error("expected an expression in the braces of an f-string")
-    shown = source.rstrip().endswith("=")  # {x=} yields the text "x=" and the value
-    value = read(source.rstrip().removesuffix("=") if shown else source, _at(span, text, start + 1))
+    shown = inside.rstrip().endswith("=")  # {x=} yields the text "x=" and the value
+    value = read(inside.rstrip().removesuffix("=") if shown else inside, source.at(start + 1))
     conversion = _CONVERSION.match(text, end)
     position = conversion.end() if conversion else end
     style: FString | None = None
     if text[position : position + 1] == ":":
         close = _end_of_format(text, position + 1, opening)
-        inner = _at(span, text, position + 1)
+        inner = source.at(position + 1)
         style = FString(inner, fstring_parts(text[position + 1 : close], raw, inner, read, depth + 1))
         position = close
     if text[position : position + 1] != "}":
         raise opening.error("expected '}' after the expression of an f-string")
     how = conversion[1] if conversion else "r" if shown and style is None else ""
     interpolation = Interpolation(opening, value, how, style)
-    return [Text(opening, source), interpolation] if shown else [interpolation], position + 1
+    return [Text(opening, inside), interpolation] if shown else [interpolation], position + 1
 
 
 def _end_of_expression(text: str, position: int, opening: Span) -> int:
@@ -89,9 +91,17 @@ def _end_of_format(text: str, position: int, opening: Span) -> int:
     raise opening.error("'{' was never closed in an f-string")
 
 
-def _at(span: Span, text: str, position: int) -> Span:
-    """The span of one character of a text that starts at `span`."""
-    before = text[:position]
-    line = span.line + before.count("\n")
-    column = position - before.rfind("\n") if "\n" in before else span.column + position
-    return Span(span.source, line, column, line, column + 1)
+class _Source:
+    """The text of an f-string that starts at a span, with the locations of its characters."""
+
+    def __init__(self, text: str, span: Span):
+        self.text = text
+        self._span = span
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def at(self, position: int) -> Span:
+        """The span of one character."""
+        line = bisect_right(self._starts, position) - 1
+        column = position - self._starts[line] + (self._span.column if line == 0 else 1)
+        line += self._span.line
+        return Span(self._span.source, line, column, line, column + 1)

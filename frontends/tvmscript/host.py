@@ -15,7 +15,7 @@ from . import pytime
 from .arithmetic import binary, index_of, int_if_constant, is_zero, operate, unary
 from .context import ElaborationContext
 from .dispatch import apply, calls
-from .expressions import as_range, attribute_of
+from .expressions import as_range, attribute_of, items_of
 from .pointers import buffer_of_pointer
 from .pytime import is_symbolic, to_script_value
 from .quoting import quote
@@ -53,7 +53,11 @@ def _call_python(
     args = [as_range(arg, span) for arg in args]
     if name == "sum" and not keywords:
         return _sum(context, span, *args)
-    return pytime.call_builtin(name, args, keywords, span)
+    if name != "len":
+        context.charge(span, *args, *keywords.values())
+    result = pytime.call_builtin(name, args, keywords, span)
+    context.module.budget.charge_items(result, span)
+    return result
 
 
 def _sum(context: ElaborationContext, span: Span, items: Value = (), start: Value = 0, *rest: Value) -> Value:
@@ -61,7 +65,7 @@ def _sum(context: ElaborationContext, span: Span, items: Value = (), start: Valu
     if rest:
         raise span.error(f"sum takes at most 2 arguments, got {len(rest) + 2}")
     result = start
-    for item in pytime.iterate(items, span):
+    for item in items_of(context, items, span):
         symbolic = is_symbolic(item) and isinstance(result, int) and result == 0
         result = item if symbolic else operate(context, "+", result, item, span)
     return result
@@ -98,7 +102,7 @@ class Proxy:
 
     @staticmethod
     def wrap(value: Value, context: ElaborationContext, span: Span) -> Any:
-        value = quote(context, value)
+        value = quote(context, value, span)
         match value:
             case tuple() | list():
                 return type(value)(Proxy.wrap(item, context, span) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from lark import Token
 from lark.exceptions import UnexpectedCharacters
 
 from ...core.diagnostics import SourceFile, Span
 
-SOURCE: ContextVar[SourceFile] = ContextVar("source")
-"""The file being parsed: lark passes no user state to lexers and callbacks."""
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A text being parsed, and the location of its first character in its source file (1-based)."""
+
+    source: SourceFile
+    text: str
+    line: int = 1
+    column: int = 1
+
+    def span(self, line: int, column: int, end_line: int, end_column: int) -> Span:
+        """The span in the source file of a range of lines and columns of the text."""
+        start, end = self._locate(line, column), self._locate(end_line, end_column)
+        return Span(self.source, *start, *end)
+
+    def _locate(self, line: int, column: int) -> tuple[int, int]:
+        return self.line + line - 1, self.column + column - 1 if line == 1 else column
+
+
+EXCERPT: ContextVar[Excerpt] = ContextVar("excerpt")
+"""The text being parsed: lark passes no user state to lexers and callbacks."""
 
 NEWLINE = "_NEWLINE"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
@@ -25,7 +45,8 @@ _UNSUPPORTED_KEYWORDS = frozenset(
 def token_span(token: Token, last: Token | None = None) -> Span:
     """The span from the start of a token to its end, or to the end of `last`."""
     last = token if last is None else last
-    return Span(SOURCE.get(), token.line or 1, token.column or 1, last.end_line or last.line or 1, last.end_column or 1)
+    end = last.end_line or last.line or 1, last.end_column or 1
+    return EXCERPT.get().span(token.line or 1, token.column or 1, *end)
 
 
 class IndentationFilter:
@@ -106,9 +127,8 @@ def _insert_indentation(tokens: Iterator[Token], failure: UnexpectedCharacters |
 
 
 def _first_width(token: Token) -> int:
-    text = SOURCE.get().text.replace("\r\n", "\n").replace("\r", "\n")
-    before = text[: token.start_pos or 0].rpartition("\n")[2]
-    return _width(before)
+    text, end = EXCERPT.get().text, token.start_pos or 0
+    return _width(text[text.rfind("\n", 0, end) + 1 : end])
 
 
 def _width(blanks: str) -> int:

@@ -113,7 +113,7 @@ def _bind(
     rest, named = iter(args), dict(keywords)
     result: dict[str, Value] = {}
     for param in params:
-        result[param.name] = quote(context, _argument(context, what, param, span, rest, named, defaults))
+        result[param.name] = quote(context, _argument(context, what, param, span, rest, named, defaults), span)
     if named:
         name = next(iter(named))
         if name in result:

@@ -154,7 +154,7 @@ def _target(context: ElaborationContext, span: Span, config: Value, host: Value 
 @word("meta_var")
 def _meta_var(context: ElaborationContext, span: Span, value: Value) -> Value:
     """A marker that binds a name to the value itself: a Python value, or an expression recomputed at each use."""
-    return Meta(quote(context, value))
+    return Meta(quote(context, value, span))
 
 
 @word("Range")

@@ -1,6 +1,6 @@
 """Evaluation at parse time: arithmetic on Python numbers, strings and lists, some builtins, objects of the caller.
 
-No text is executed as code, and time and memory stay bounded for every small program.
+No text is executed as code. The callers charge the values that a function traverses to the module's `Budget` first.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import Span
+from .budget import Budget
 from .values import (
     Deferred,
     Element,
@@ -28,7 +29,6 @@ from .values import (
 )
 
 MAX_BITS = 4096
-MAX_ITEMS = 100_000
 MAX_TEXT = 65_536
 
 PYTHON_TYPES = (bool, int, float, complex, str, bytes, tuple, list, dict, set, type(None), range, np.generic)
@@ -144,14 +144,15 @@ def _length(lhs: Any, rhs: Any) -> int:
 
 
 def _spell(value: Any) -> str:
-    text = repr(value) if isinstance(value, bool | int | float | str) else describe_value(value)
+    is_short = isinstance(value, bool | float | str) or (isinstance(value, int) and value.bit_length() < MAX_BITS)
+    text = repr(value) if is_short else describe_value(value)
     return text if len(text) < 40 else describe_value(value)
 
 
-def getattr_of(value: Any, name: str, span: Span) -> Value:
+def getattr_of(budget: Budget, value: Any, name: str, span: Span) -> Value:
     """An attribute of a caller's object; only listed methods of Python's types, and no private attributes."""
     if name in METHODS.get(type(value), ()):  # pyright: ignore[reportUnknownArgumentType]
-        return Method(partial(_call_method, span, value, name))
+        return Method(partial(_call_method, budget, span, value, name))
     if isinstance(value, PYTHON_TYPES) and not isinstance(value, np.generic):
         hint = ", write an f-string" if isinstance(value, str) and name == "format" else ""
         raise span.error(f"{describe_value(value)} has no attribute {name!r} here{hint}")
@@ -182,7 +183,9 @@ def _length_of_text(value: str, name: str, args: tuple[Value, ...]) -> int:
     return len(value)
 
 
-def _call_method(span: Span, value: Any, name: str, *args: Value, **keywords: Value) -> Value:
+def _call_method(budget: Budget, span: Span, value: Any, name: str, *args: Value, **keywords: Value) -> Value:
+    for operand in (*args, *keywords.values(), *(() if isinstance(value, dict) else (value,))):
+        budget.charge_value(operand, span)
     args = tuple(list(arg) if isinstance(arg, dict) else arg for arg in args)  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, str) and _length_of_text(value, name, args) > MAX_TEXT:
         raise span.error(f"the result of {name!r} is too large")
@@ -190,7 +193,9 @@ def _call_method(span: Span, value: Any, name: str, *args: Value, **keywords: Va
         result = getattr(value, name)(*args, **keywords)
     except (AttributeError, TypeError, ValueError) as error:
         raise span.error(f"{name}(): {error}") from None
-    return list(result) if isinstance(value, dict) and name != "get" else result
+    result = list(result) if isinstance(value, dict) and name != "get" else result
+    budget.charge_items(result, span)
+    return result
 
 
 def subscript(value: Any, index: Any, span: Span) -> Value:
@@ -203,10 +208,8 @@ def subscript(value: Any, index: Any, span: Span) -> Value:
 
 
 def iterate(value: Any, span: Span) -> list[Value]:
-    """The items of a Python iterable."""
+    """The items of a Python iterable, whose number the caller has charged."""
     if isinstance(value, range | tuple | list | dict | set | str | np.ndarray):
-        if len(value) > MAX_ITEMS:  # pyright: ignore[reportUnknownArgumentType]
-            raise span.error(f"more than {MAX_ITEMS} items")
         return list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     raise span.error(f"expected something to iterate over, got {describe_value(value)}")
 
@@ -233,6 +236,12 @@ def _zip(*iterables: Iterable[Any]) -> list[Any]:
     return list(zip(*iterables, strict=False))
 
 
+def _round(number: Any, digits: Any = None) -> Any:
+    if isinstance(digits, int) and abs(digits) > MAX_BITS:
+        raise ValueError(f"{digits} digits, expected -{MAX_BITS} to {MAX_BITS}")
+    return round(number, digits)
+
+
 BUILTINS: dict[str, Callable[..., Any]] = {
     "abs": abs,
     "all": all,
@@ -248,7 +257,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "max": _extremum(max),
     "min": _extremum(min),
     "reversed": lambda items: list(reversed(items)),
-    "round": round,
+    "round": _round,
     "sorted": lambda items: sorted(items),
     "str": str,
     "sum": sum,

@@ -19,22 +19,30 @@ from .values import Element, Quoted, SliceIndex, Value
 if TYPE_CHECKING:
     from .context import ElaborationContext
 
-MAX_COPIES = 100_000
-"""The maximum number of ops copied for expressions in a module."""
+
+def quote(context: ElaborationContext, value: Value, span: Span | None = None) -> Value:
+    """A value in the form bound to a Python name; recurses into tuples, lists and dictionaries.
+
+    span: where the name is bound, by default where the current statement is.
+    """
+    if isinstance(value, tuple | list | dict):
+        context.charge(context.builder.span if span is None else span, value)
+    return _quote(context, value)
 
 
-def quote(context: ElaborationContext, value: Value) -> Value:
-    """A value in the form bound to a Python name; recurses into tuples, lists and dictionaries."""
+def _quote(context: ElaborationContext, value: Value) -> Value:
     match value:
+        case bool() | int() | float() | str():
+            return value
         case SSAValue():
             return _quote_value(context, value)
         case Element():
             return _quote_element(context, value)
         case tuple() | list():
             items = cast("tuple[Value, ...] | list[Value]", value)
-            return type(items)(quote(context, item) for item in items)
+            return type(items)(_quote(context, item) for item in items)
         case dict():
-            return {key: quote(context, item) for key, item in cast("dict[Value, Value]", value).items()}
+            return {key: _quote(context, item) for key, item in cast("dict[Value, Value]", value).items()}
         case _:
             return value
 
@@ -67,13 +75,8 @@ def _quote_element(context: ElaborationContext, element: Element) -> Element:
 def copy_quoted(context: ElaborationContext, quoted: Quoted, span: Span | None = None) -> SSAValue:
     """Emits a copy of a quoted expression at the current insertion point; returns its value."""
     tree = _tree(quoted.value)
-    context.module.copies += len(tree)
-    if context.module.copies > MAX_COPIES:
-        location = context.node.span if span is None and context.node is not None else span
-        if location is not None:
-            raise location.error(
-                f"copies of the expressions that names stand for have more than {MAX_COPIES} operations"
-            )
+    if span is not None:
+        context.locate(span)
     values: dict[SSAValue, SSAValue] = {}
     for op in tree:
         clone = op.clone(values)

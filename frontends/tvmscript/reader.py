@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -16,7 +17,7 @@ from ...core.errors import ParseError
 from . import syntax
 from .builder import SyntaxTreeBuilder
 from .fstrings import fstring_parts
-from .layout import NEWLINE, SOURCE, IndentationFilter, token_span
+from .layout import EXCERPT, NEWLINE, Excerpt, IndentationFilter, token_span
 
 MAX_NESTING = 600
 """The maximum nesting of statements and expressions, in Python stack frames needed to elaborate them."""
@@ -27,21 +28,20 @@ _FRAMES: dict[type[syntax.Node], int] = {syntax.Call: 8, syntax.With: 9, syntax.
 def read_module(source: SourceFile) -> syntax.File:
     """The syntax tree of a text; `ParseError` with file, line and caret if it does not match the grammar."""
     text = source.text.replace("\r\n", "\n").replace("\r", "\n")
-    tree = _read(source, text + "\n")
-    _check_shape(tree)
-    return tree
+    tree = _read(Excerpt(source, text + "\n"))
+    return replace(tree, size=_check_shape(tree))
 
 
-def _read(source: SourceFile, text: str) -> syntax.File:
-    previous = SOURCE.set(source)
+def _read(excerpt: Excerpt) -> syntax.File:
+    previous = EXCERPT.set(excerpt)
     try:
-        return cast(Any, _lark()).parse(text)
+        return cast(Any, _lark()).parse(excerpt.text)
     except UnexpectedToken as error:
         raise _unexpected_token(error) from None
     except UnexpectedCharacters as error:
-        raise _unexpected_character(error, text) from None
+        raise _unexpected_character(error, excerpt) from None
     finally:
-        SOURCE.reset(previous)
+        EXCERPT.reset(previous)
 
 
 @cache
@@ -68,11 +68,10 @@ def read_expression(text: str, span: Span) -> syntax.Expr:
 
 
 def _read_embedded(text: str, span: Span) -> syntax.Expr:
-    """The syntax tree of an f-string expression: parsed with leading blanks, so that its source locations are right."""
-    blanks = " " * (span.column - 2) if span.line == 1 else "\n" * (span.line - 1) + " " * (span.column - 1)
+    """The syntax tree of the expression of an f-string or a string, which starts at the span."""
     if "#" in text:  # a comment would hide the parenthesis
         raise span.error("expected an expression")
-    match _read(span.source, f"({blanks}{text})\n").body:
+    match _read(Excerpt(span.source, f"({text})\n", span.line, span.column - 1)).body:
         case (syntax.ExprStmt(value=value),):
             return value
         case _:
@@ -82,19 +81,22 @@ def _read_embedded(text: str, span: Span) -> syntax.Expr:
 # ---- checks beyond the grammar
 
 
-def _check_shape(tree: syntax.Node) -> None:
+def _check_shape(tree: syntax.Node) -> int:
     """Rejects nesting too deep for recursive functions, and `as` outside of a `with` (the grammar parses parenthesized
-    with-items as a tuple).
+    with-items as a tuple); returns the number of nodes.
     """
+    count = 0
     pending: list[tuple[syntax.Node, int]] = [(tree, 0)]
     while pending:
         node, depth = pending.pop()
+        count += 1
         if depth > MAX_NESTING:
             raise node.span.error("nested too deeply")
         for child in node.children():
             if isinstance(child, syntax.WithItem) and not isinstance(node, syntax.With):
                 raise child.span.error("'as' has its place in a with statement")
             pending.append((child, depth + _FRAMES.get(type(node), 2)))
+    return count
 
 
 # ---- messages
@@ -162,9 +164,9 @@ def _keywords() -> tuple[str, ...]:
     return tuple(word for word in words if word.isalpha() and word not in ("from", "import"))
 
 
-def _unexpected_character(error: UnexpectedCharacters, text: str) -> ParseError:
-    char = text[error.pos_in_stream]
-    span = Span(SOURCE.get(), error.line, error.column, error.line, error.column + 1)
+def _unexpected_character(error: UnexpectedCharacters, excerpt: Excerpt) -> ParseError:
+    char = excerpt.text[error.pos_in_stream]
+    span = excerpt.span(error.line, error.column, error.line, error.column + 1)
     if char in "'\"":
         return span.error("this string is never closed")
     if char == "\\":

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, int_fits, mlir_type, promote
@@ -206,7 +205,7 @@ def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -
         name, low, extent, mlir_type(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
     )  # fmt: skip
     context.locate(span).insert(op)
-    context.builder.point = InsertPoint.at_end(op.body.block)
+    context.enter(op.body.block, span)
     return op.variable
 
 
@@ -257,7 +256,7 @@ def _if(context: ElaborationContext, node: syntax.If) -> None:
     condition becomes a branch of the program.
     """
     test = evaluate(context, node.test)
-    if pytime.is_python(test):
+    if context.is_python(test, node.test.span):
         run_statements(context, node.body if test else node.orelse)
         return
     op = IfOp(context.condition(test, node.test.span))
@@ -439,14 +438,19 @@ def _ann_assign(context: ElaborationContext, node: syntax.AnnAssign) -> None:
         bind_name(context, name, value, node.value.span, node.target.span)
         return
     dtype = None if type is None or isinstance(type, HandleType) else dtype_of(type)
-    source = context.expr(_as_float(value, dtype), node.value.span, dtype)
+    source = context.expr(_as_float(value, dtype, node.value.span), node.value.span, dtype)
     if type is not None and not _same_type(source.type, type):
         raise node.value.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(type)}")
     context.scope.names[name] = _let(context, name, source, node.span)
 
 
-def _as_float(value: Value, dtype: DType | None) -> Value:
-    return float(value) if isinstance(value, int) and dtype is not None and dtype.is_float else value
+def _as_float(value: Value, dtype: DType | None, span: Span) -> Value:
+    if not isinstance(value, int) or dtype is None or not dtype.is_float:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise span.error(f"this integer does not fit {dtype}") from None
 
 
 def _same_type(have: Attribute, want: Attribute) -> bool:
@@ -552,7 +556,7 @@ def _open_attr(context: ElaborationContext, frame: AttrFrame) -> Value:
         node, operand = (_attr_operand(context, part, frame.span) for part in (frame.node, value))
         op = AttrOp(annotation_key(key), node, operand)
         context.locate(frame.span).insert(op)
-        context.builder.point = InsertPoint.at_end(op.body.block)
+        context.enter(op.body.block, frame.span)
     return None
 
 
@@ -573,7 +577,7 @@ def _open_launch(context: ElaborationContext, frame: LaunchFrame, name: str) -> 
     extent = _cast_bound(context, frame.extent, dtype, frame.span)
     op = LaunchThreadOp(variable.name or name or "tx", variable.thread or "", extent, mlir_type(dtype))
     context.locate(frame.span).insert(op)
-    context.builder.point = InsertPoint.at_end(op.body.block)
+    context.enter(op.body.block, frame.span)
     variable.value = op.variable
     return op.variable
 

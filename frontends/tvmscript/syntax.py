@@ -382,4 +382,7 @@ class ClassDef(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class File(Node):
+    """A text. size: the number of its nodes."""
+
     body: Body
+    size: int = 0

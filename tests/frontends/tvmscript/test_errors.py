@@ -281,7 +281,7 @@ EXPRESSIONS = [
     ("[i for i in n]", "expected something to iterate over, got an expression"),
     ("[i for i in range(n)]", "the bounds of this range must be known while the program is read"),
     ("[i for i in range(4) if n > i]", "this condition must be known while the program is read"),
-    ("[i for i in range(1000000)]", "more than 100000 items"),
+    ("[i for i in range(1000000)]", "more than 500000 items of lists while the program is read"),
     ("(lambda a: a)()", "the lambda: missing argument 'a'"),
     ("(lambda a: a)(1, 2)", "the lambda takes at most 1 arguments by position, got 2"),
     ("(lambda a: a)(1, b=2)", "the lambda has no parameter 'b'"),

@@ -9,7 +9,8 @@ import pytest
 
 from stepwell.core.diagnostics import SourceFile
 from stepwell.core.errors import ParseError
-from stepwell.frontends.tvmscript import syntax
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript, reader, syntax
 from stepwell.frontends.tvmscript.reader import MAX_NESTING, read_module
 
 
@@ -382,3 +383,31 @@ def test_all_lexical_spellings_of_the_printed_eras_are_read() -> None:
     (_, function) = body(text)
     assert isinstance(function, syntax.FunctionDef)
     assert len(function.body) == 3
+
+
+def test_the_spans_of_interpolations_are_those_of_the_text() -> None:
+    text = "s = f'''{a}\n  {b + c:{d}} x{\n e}'''\n"
+    tree = read_module(SourceFile("f.py", text))
+    names = {}
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        pending.extend(node.children())
+        if isinstance(node, syntax.Name):
+            names[node.id] = (node.span.line, node.span.column)
+    assert names == {"s": (1, 1), "a": (1, 10), "b": (2, 4), "c": (2, 8), "d": (2, 11), "e": (3, 2)}
+
+
+def test_an_interpolation_is_read_without_the_text_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    excerpt = reader.Excerpt
+    monkeypatch.setattr(reader, "Excerpt", lambda source, text, *at: sizes.append(len(text)) or excerpt(source, text, *at))
+    read_module(SourceFile("f.py", "s = f'" + "{n}" * 100 + "'"))
+    assert sizes == [308, *[4] * 100]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    text = '@T.prim_func\ndef f(A: T.Buffer((4,), "float32")):\n    A[0] = 1.0\n'
+    module = parse_tvmscript(f"\ufeff{text}")
+    assert module.script() == parse_tvmscript(text).script()
+    assert str(parse_mlir(f"\ufeff{module}")) == str(module)
