@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
@@ -43,6 +45,7 @@ class Launcher:
         self._handles = (ctypes.c_void_p * max(1, len(self._names)))()
         self._loaded: dict[Device, LoadedCode] = {}
         self._prepared: Device | None = None
+        _launchers.add(self)
 
     def symbols(self) -> dict[str, int]:
         """The addresses of the symbols for native code, valid during the lifetime of this object."""
@@ -66,6 +69,20 @@ class Launcher:
             ctypes.memmove(ctypes.byref(self.table), ctypes.byref(functions), ctypes.sizeof(functions))
             self._prepared = device
         self.table.stream = device.current_stream.handle
+
+
+_launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
+
+
+def _renew_launchers() -> None:
+    """Frees the launchers of a child process from the calls of threads that only the parent has."""
+    for launcher in _launchers:
+        launcher.turn = threading.Lock()
+        launcher._prepared = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_launchers)
 
 
 class DeviceFunction(CompiledFunction):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import platform
 import threading
 from collections.abc import Iterable, Mapping
@@ -10,12 +11,29 @@ from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
+from llvmlite.binding import ffi
 
 from ...core.errors import LinkError, StepwellError
 from ...core.target import Target
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _names = itertools.count()
+
+
+def _enter_llvm() -> None:
+    """Waits until no other thread is inside LLVM."""
+    _lock.acquire()
+    ffi.lib._lock.__enter__()  # held during each call of a function of LLVM, the destructors of its objects included
+
+
+def _leave_llvm() -> None:
+    ffi.lib._lock.__exit__()
+    _lock.release()
+
+
+# A child process has the locks and the half-built modules of all threads of its parent, but only the thread that forked.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_enter_llvm, after_in_parent=_leave_llvm, after_in_child=_leave_llvm)
 
 
 @dataclass(frozen=True)
