@@ -63,7 +63,7 @@ stopped.set()
 """
 
 
-@pytest.mark.parametrize("target", ["llvm", "cuda-emulated"])
+@pytest.mark.parametrize("target", ["llvm", pytest.param("cuda-emulated", marks=pytest.mark.slow)])
 def test_a_child_builds_and_runs_while_threads_of_its_parent_do(target: str) -> None:
     if target != "llvm" and compiler() is None:
         pytest.skip("needs g++ and binutils")
