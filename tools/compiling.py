@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..backends.graph import Executable, build_graph
-from ..backends.saving.format import check_replaceable
+from ..backends.saving.writing import check_replaceable
 from ..core.diagnostics import did_you_mean
 from ..core.dtypes import numpy_dtype
 from ..core.errors import OptionError, StepwellError

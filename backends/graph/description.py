@@ -74,7 +74,7 @@ def constant_chunks(constants: Mapping[str, Array]) -> Chunks:
 
 
 def read_constants(archive: Archive) -> dict[str, Array]:
-    memory = archive.map(CONSTANTS)
+    memory = archive.bytes_of(CONSTANTS)
     constants: dict[str, Array] = {}
     for entry in archive.content["graph"]["constants"]:
         shape, dtype, offset = tuple(entry["shape"]), numpy_dtype(entry["dtype"]), entry["offset"]

@@ -25,8 +25,9 @@ from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_device_array
 from ..devices.nd import array as nd_array
 from ..runtime.program import Program
-from ..saving.format import Archive, Contents, reading, write_archive
+from ..saving.format import Archive, Contents, reading
 from ..saving.loading import load_part
+from ..saving.writing import write_archive
 from .description import CONSTANTS, constant_chunks, describe_constants, read_constants, read_fields
 from .steps import Array, Step, Steps, TensorSpec, calls
 
@@ -121,7 +122,7 @@ class Executable:
         of `library_symbols`.
         """
         with reading(Path(path)):
-            archive = Archive(Path(path), KIND)
+            archive = Archive(Path(path), (KIND,), mapped=(CONSTANTS,))
             link = load_part(archive)
             fields = read_fields(archive.content["graph"])
             constants = read_constants(archive)

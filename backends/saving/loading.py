@@ -11,7 +11,7 @@ from ..llvm.compile import link_code
 from ..llvm.host import check_host
 from ..runtime.program import Program
 from . import device, native
-from .format import Archive, archive_kind, reading
+from .format import Archive, reading
 
 Link: TypeAlias = Callable[[Mapping[str, int]], Program]
 """Links a program, given the addresses of C symbols."""
@@ -37,10 +37,9 @@ LOADERS: Mapping[str, Callable[[Archive], Link]] = {native.KIND: _load_native, d
 
 def load_program(path: Path, symbols: Mapping[str, int] | None = None) -> Program:
     """Implements `Program.load`."""
-    found = archive_kind(path)
-    kind = found if found in LOADERS else native.KIND
     with reading(path):
-        link = LOADERS[kind](Archive(path, kind))
+        archive = Archive(path, LOADERS)
+        link = LOADERS[archive.kind](archive)
     return link(symbols or {})
 
 

@@ -196,7 +196,7 @@ def test_a_compilation_that_is_interrupted_leaves_nothing(net: Path, monkeypatch
     def interrupt(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stepwell.backends.saving.format._checksum", interrupt)
+    monkeypatch.setattr("stepwell.backends.saving.writing.checksum", interrupt)
     before = sorted(net.parent.iterdir())
     with pytest.raises(KeyboardInterrupt):
         main(["compile", str(net), "-o", str(net.parent / "out"), "--constants", str(net.parent / "weights.npz")])
