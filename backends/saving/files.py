@@ -1,7 +1,7 @@
-"""The files of a folder or of an uncompressed tar, each opened once.
+"""The files of an archive, a folder or an uncompressed tar, each opened once.
 
-Bytes are checked and used through the same open file, so a folder or tar that is replaced meanwhile is read as a whole,
-old or new.
+Bytes are checked and used through the same open file, so an archive that is replaced meanwhile is read as a whole, old
+or new.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import mmap
 import os
 import re
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import LoadError
-from ..runtime.memory import array_at
 
+MANIFEST = "stepwell.json"
+"""The file that every archive has."""
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 
@@ -43,11 +43,7 @@ class Span:
 
     def map(self) -> Bytes:
         """The bytes, mapped copy-on-write: pages are read on first access, and writes stay in memory."""
-        if not self.size:
-            return np.empty(0, np.uint8)
-        start = self.offset % mmap.ALLOCATIONGRANULARITY
-        mapping = _Mapping(self.descriptor, self.offset - start, self.size + start)
-        return array_at(mapping.address + start, (self.size,), None, np.dtype(np.uint8), owner=mapping)
+        return np.asarray(_Mapping(self)) if self.size else np.empty(0, np.uint8)
 
 
 _libc: Any = ctypes.CDLL(None, use_errno=True)
@@ -58,30 +54,33 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 class _Mapping:
-    """A private mapping of a file. Unlike Python's `mmap` it keeps no file descriptor: loaded graphs, which die in
-    garbage collections, would use up those of the process.
+    """A private mapping of a span, as numpy reads it. Unlike Python's `mmap` it keeps no file descriptor: loaded graphs,
+    which die in garbage collections, would use up those of the process.
     """
 
-    def __init__(self, descriptor: int, offset: int, size: int):
-        self._size = size
+    def __init__(self, span: Span):
+        start = span.offset % mmap.ALLOCATIONGRANULARITY
+        self._size = start + span.size
         access = mmap.PROT_READ | mmap.PROT_WRITE
-        self.address: int = _libc.mmap(None, size, access, mmap.MAP_PRIVATE, descriptor, offset)
-        if self.address == _FAILED:
+        self._address: int = _libc.mmap(
+            None, self._size, access, mmap.MAP_PRIVATE, span.descriptor, span.offset - start
+        )
+        if self._address == _FAILED:
             number = ctypes.get_errno()
             raise OSError(number, f"a file cannot be mapped: {os.strerror(number)}")
+        data = (self._address + start, False)
+        self.__array_interface__ = {"data": data, "shape": (span.size,), "typestr": "|u1", "version": 3}
 
     def __del__(self, unmap: Any = _libc.munmap) -> None:
-        if self.address != _FAILED:
-            unmap(self.address, self._size)
-
-
-Find: TypeAlias = Callable[[str], Span | None]
-"""Finds a file by its name; None if it does not exist."""
+        if self._address != _FAILED:
+            unmap(self._address, self._size)
 
 
 @contextmanager
-def open_files(path: Path) -> Generator[Find, None, None]:
-    """The files of a folder or tar, which are open until the exit. Raises LoadError if `path` is neither."""
+def open_files(path: Path) -> Generator[Mapping[str, Span], None, None]:
+    """The files of the archive at `path`, by name, which are open until the exit. Raises LoadError if `path` is no
+    archive.
+    """
     with ExitStack() as stack:
         try:
             descriptor = _open(stack, path)
@@ -89,11 +88,14 @@ def open_files(path: Path) -> Generator[Find, None, None]:
             raise LoadError(f"{path}: there is nothing") from None
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
-            yield partial(_file_of_folder, stack, descriptor)
+            files = _files_of_folder(stack, descriptor)
         elif stat.S_ISREG(status.st_mode):
-            yield _members(path, descriptor, status.st_size).get
+            files = _members(path, descriptor, status.st_size)
         else:
             raise LoadError(f"{path}: no folder and no tar")
+        if MANIFEST not in files:
+            raise LoadError(f"{path}: no {MANIFEST} there, expected what stepwell has saved")
+        yield files
 
 
 def _open(stack: ExitStack, path: Path | str, folder: int | None = None) -> int:
@@ -102,12 +104,18 @@ def _open(stack: ExitStack, path: Path | str, folder: int | None = None) -> int:
     return descriptor
 
 
-def _file_of_folder(stack: ExitStack, folder: int, name: str) -> Span | None:
-    if name not in os.listdir(folder):
-        return None
-    descriptor = _open(stack, name, folder)
-    status = os.fstat(descriptor)
-    return Span(descriptor, 0, status.st_size) if stat.S_ISREG(status.st_mode) else None
+def _files_of_folder(stack: ExitStack, folder: int) -> dict[str, Span]:
+    """The regular files of a folder with a manifest, all opened before one is read: a writer that replaces the folder
+    deletes them.
+    """
+    names = os.listdir(folder)
+    descriptors = {name: _open(stack, name, folder) for name in names} if MANIFEST in names else {}
+    states = {name: os.fstat(descriptor) for name, descriptor in descriptors.items()}
+    return {
+        name: Span(descriptors[name], 0, status.st_size)
+        for name, status in states.items()
+        if stat.S_ISREG(status.st_mode)
+    }
 
 
 # Tars. Python's `tarfile` does not terminate on members of a negative size (before the fix of CVE-2025-8194).

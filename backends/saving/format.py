@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ...core.errors import LoadError
-from .files import Bytes, Find, open_files
+from .files import MANIFEST, Bytes, Span, open_files
 from .scratch import clean
 
 FORMAT = 1
 """The version of the file format and of the calling convention of native code; archives of other versions cannot be
 read.
 """
-MANIFEST = "stepwell.json"
 
 Chunks: TypeAlias = Iterable[bytes | memoryview]
 
@@ -58,11 +57,11 @@ class Archive:
         self.path = path
         if not path.exists():
             clean(path.resolve())
-        with open_files(path) as find:
-            manifest = _read_manifest(path, find)
+        with open_files(path) as files:
+            manifest = _read_manifest(path, files[MANIFEST])
             self._check_manifest(manifest, kinds)
             self._files = {
-                name: self._read_file(find, name, entry["bytes"], entry["sha256"], name in mapped)
+                name: self._read_file(files.get(name), name, entry["bytes"], entry["sha256"], name in mapped)
                 for name, entry in manifest["files"].items()
             }
         self.kind: str = manifest["kind"]
@@ -77,8 +76,7 @@ class Archive:
         if manifest["kind"] not in kinds:
             raise LoadError(f"{self.path}: a {manifest['kind']}, expected a {' or '.join(kinds)}")
 
-    def _read_file(self, find: Find, name: str, size: int, expected: str, mapped: bool) -> Bytes:
-        span = find(name)
+    def _read_file(self, span: Span | None, name: str, size: int, expected: str, mapped: bool) -> Bytes:
         if span is None:
             raise LoadError(f"{self.path}: {name} is missing")
         if span.size != size:
@@ -115,14 +113,11 @@ def reading(path: Path, file: str = MANIFEST) -> Generator[None, None, None]:
 
 def archive_kind(path: Path) -> str:
     """The kind of the archive at `path`, without a check of its files. Raises LoadError if no archive is found."""
-    with open_files(path) as find, reading(path):
-        return str(_read_manifest(path, find)["kind"])
+    with open_files(path) as files, reading(path):
+        return str(_read_manifest(path, files[MANIFEST])["kind"])
 
 
-def _read_manifest(path: Path, find: Find) -> dict[str, Any]:
-    span = find(MANIFEST)
-    if span is None:
-        raise LoadError(f"{path}: no {MANIFEST} there, expected what stepwell has saved")
+def _read_manifest(path: Path, span: Span) -> dict[str, Any]:
     try:
         manifest = json.loads(span.read().tobytes())
     except ValueError as error:

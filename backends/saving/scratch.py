@@ -29,10 +29,12 @@ def scratch_folder(path: Path) -> Generator[Path, None, None]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
-def _create(path: Path) -> tuple[Path, int]:
+def _create(path: Path) -> tuple[Path, int | None]:
+    """A new scratch folder and its open lock; None on a file system without locks."""
     while True:
         folder = path.parent / f".{path.name}.{secrets.token_hex(4)}"
         folder.mkdir()
@@ -40,6 +42,10 @@ def _create(path: Path) -> tuple[Path, int]:
             return folder, _lock(folder)
         except (FileNotFoundError, BlockingIOError):
             continue  # a cleaner was between the two steps
+        except OSError as error:
+            if error.errno not in _NO_LOCKS:
+                raise
+            return folder, None
 
 
 def _lock(folder: Path) -> int:
@@ -49,11 +55,7 @@ def _lock(folder: Path) -> int:
     file = folder / _LOCK
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.stat(file), os.fstat(descriptor)):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
     except BaseException:
@@ -67,7 +69,8 @@ def clean(path: Path) -> None:
     and not yet replaced.
     """
     name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
-    for folder in [each for each in path.parent.iterdir() if name.fullmatch(each.name)]:
+    siblings = os.listdir(path.parent) if path.parent.is_dir() else []
+    for folder in [path.parent / each for each in siblings if name.fullmatch(each)]:
         try:
             if set(os.listdir(folder)) <= {_LOCK, NEW, PREVIOUS}:
                 _clean_one(folder, path)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import LoadError, OptionError
-from .files import open_files
-from .format import FORMAT, MANIFEST, Chunks, Contents, checksum
+from .files import MANIFEST, open_files
+from .format import FORMAT, Chunks, Contents, checksum
 from .scratch import NEW, PREVIOUS, clean, scratch_folder
 
 
@@ -53,8 +53,8 @@ def check_replaceable(path: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     try:
-        with open_files(path) as find:
-            return find(MANIFEST) is not None
+        with open_files(path):
+            return True
     except LoadError:
         return False
 
