@@ -53,6 +53,11 @@ class Launcher:
         handles = {kernel_symbol(name): base + 8 * n for n, name in enumerate(self._names)}
         return {TABLE: ctypes.addressof(self.table), **handles}
 
+    def renew(self) -> None:
+        """Forgets the calls in progress."""
+        self.turn = threading.Lock()
+        self._prepared = None
+
     def load(self, device: Device) -> LoadedCode:
         """The kernels on a device. Raises DeviceError if the device does not exist or cannot run them."""
         if device not in self._loaded:
@@ -77,8 +82,7 @@ _launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
 def _renew_launchers() -> None:
     """Frees the launchers of a child process from the calls of threads that only the parent has."""
     for launcher in _launchers:
-        launcher.turn = threading.Lock()
-        launcher._prepared = None
+        launcher.renew()
 
 
 if hasattr(os, "register_at_fork"):

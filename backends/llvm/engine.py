@@ -17,21 +17,23 @@ from ...core.errors import LinkError, StepwellError
 from ...core.target import Target
 
 _lock = threading.RLock()
+_calls = ffi.lib._lock  # pyright: ignore[reportPrivateUsage]
+"""The lock of llvmlite, held during each call of a function of LLVM, the destructors of its objects included."""
 _names = itertools.count()
 
 
 def _enter_llvm() -> None:
     """Waits until no other thread is inside LLVM."""
     _lock.acquire()
-    ffi.lib._lock.__enter__()  # held during each call of a function of LLVM, the destructors of its objects included
+    _calls.__enter__()
 
 
 def _leave_llvm() -> None:
-    ffi.lib._lock.__exit__()
+    _calls.__exit__()
     _lock.release()
 
 
-# A child process has the locks and the half-built modules of all threads of its parent, but only the thread that forked.
+# A child process has the locks and half-built modules of all threads of its parent, but only the thread that forked.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_enter_llvm, after_in_parent=_leave_llvm, after_in_child=_leave_llvm)
 
@@ -195,5 +197,5 @@ def _delete(manager: llvm.ModulePassManager) -> None:
     """Frees a pass manager. `close` of llvmlite 0.50 does not: in the order of its base classes the empty `_dispose` of
     all objects precedes the `_dispose` of pass managers. An optimized module leaves 60 KB then.
     """
-    llvm.NewPassManager._dispose(manager)
+    llvm.NewPassManager._dispose(manager)  # pyright: ignore[reportPrivateUsage]
     manager.detach()

@@ -54,8 +54,8 @@ _FAILED = ctypes.c_void_p(-1).value
 
 
 class _Mapping:
-    """A private mapping of a span, as numpy reads it. Unlike Python's `mmap` it keeps no file descriptor: loaded graphs,
-    which die in garbage collections, would use up those of the process.
+    """A private mapping of a span, as numpy reads it. Unlike Python's `mmap` it keeps no file descriptor: graphs, which
+    die in garbage collections, would use up those of the process.
     """
 
     def __init__(self, span: Span):
