@@ -1,5 +1,7 @@
 """Saving and loading of compiled graphs."""
 
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -268,7 +270,7 @@ def test_the_manifest_is_checked(executable: Executable, tmp_path: Path, edit: E
 def test_another_version_of_the_format_is_refused(executable: Executable, tmp_path: Path, edit: Edit) -> None:
     executable.save(tmp_path / "out")
     edit(tmp_path / "out", lambda said: said.update(format=99, stepwell="7.0"))
-    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 1"):
+    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 2"):
         Executable.load(tmp_path / "out")
 
 
@@ -276,8 +278,7 @@ def test_another_version_of_the_format_is_refused(executable: Executable, tmp_pa
     "change",
     [
         lambda said: said["content"].pop("graph"),
-        lambda said: said["content"]["graph"].pop("tensors"),
-        lambda said: said["content"]["graph"]["constants"][0].update(shape=[5, 5, 5]),
+        lambda said: said["content"]["graph"].pop("entry"),
         lambda said: said["content"]["code"]["functions"][0]["parameters"][0].update(kind="none"),
         lambda said: said["content"]["code"].update(failures=[{}]),
         lambda said: said["files"].pop("code.o") and said.update(files=None),
@@ -289,6 +290,122 @@ def test_a_manifest_of_another_form_is_an_error_that_says_so(
     executable.save(tmp_path / "out")
     edit(tmp_path / "out", change)
     with pytest.raises(LoadError, match=r"stepwell\.json is broken: \w+Error"):
+        Executable.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda graph: graph.pop("tensors"), "the tensors of the graph in stepwell"),
+        (lambda graph: graph["constants"][0].update(offset=-128), "the constants of the graph in stepwell"),
+        (lambda graph: graph["inputs"][0].update(dtype="float64"), "the inputs of the graph in stepwell"),
+        (lambda graph: graph.update(workspace=1 << 62), "the workspace of the graph in stepwell"),
+        (lambda graph: graph.update(entry="fused_copy"), "graph.mlir is broken: KeyError"),
+        (lambda graph: graph.update(entry="other"), "graph.mlir is broken: KeyError"),
+        (lambda graph: graph.update(more=1), "the more of the graph in stepwell"),
+    ],
+)
+def test_the_manifest_describes_the_graph(
+    executable: Executable, tmp_path: Path, edit: Edit, change: Callable[[dict[str, Any]], None], message: str
+) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", lambda said: change(said["content"]["graph"]))
+    with pytest.raises(LoadError, match=message):
+        Executable.load(tmp_path / "out")
+
+
+def replace_file(path: Path, name: str, content: bytes) -> Callable[[dict[str, Any]], None]:
+    """Replaces a file of an archive, and returns the change of the manifest."""
+    (path / name).write_bytes(content)
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    return lambda said: said["files"].update({name: entry})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"w" : tensor<3x8xf32>', '"w" : tensor<3x9xf32>', "graph.mlir is broken: "),
+        ("relay.workspace = 0", "relay.workspace = 64", "the workspace of the graph"),
+        ("relay.return", "relay.jump", "graph.mlir is broken: ParseError"),
+        ("tensor<3xbf16>", "tensor<3xf16>", "of the graph in stepwell.json are not those of graph.mlir"),
+    ],
+)
+def test_the_graph_is_that_of_the_manifest(
+    executable: Executable, tmp_path: Path, edit: Edit, old: str, new: str, message: str
+) -> None:
+    path = tmp_path / "out"
+    executable.save(path)
+    text = (path / "graph.mlir").read_text()
+    assert old in text
+    edit(path, replace_file(path, "graph.mlir", text.replace(old, new).encode()))
+    with pytest.raises(LoadError, match=message):
+        Executable.load(path)
+
+
+def test_the_graph_is_that_of_the_code(executable: Executable, tmp_path: Path, edit: Edit) -> None:
+    """A graph whose description and text agree, with the code of another graph."""
+    path = tmp_path / "out"
+    executable.save(path)
+    other = stepwell.parse_mlir(NET.replace("3x8", "5x8").replace("<3x", "<5x").replace("?x3", "?x5"))
+    other.constants.update(w=np.zeros((5, 8), "float32"), b=np.zeros(5, executable.constants["b"].dtype))
+    build_graph(other).save(tmp_path / "other")
+    for name in ("graph.mlir", "constants.bin"):
+        edit(path, replace_file(path, name, (tmp_path / "other" / name).read_bytes()))
+    saved = json.loads((tmp_path / "other" / "stepwell.json").read_text())["content"]["graph"]
+    edit(path, lambda said: said["content"].update(graph=saved))
+    with pytest.raises(LoadError, match=r"the graph has the arguments .*\(5, 8\).*, code\.o expects .*\(3, 8\)"):
+        Executable.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"MZ" + bytes(1000)])
+def test_code_of_another_machine_is_refused(executable: Executable, tmp_path: Path, edit: Edit, content: bytes) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", replace_file(tmp_path / "out", "code.o", content))
+    with pytest.raises(LoadError, match=r"code\.o begins with .*, code of this machine with"):
+        Executable.load(tmp_path / "out")
+
+
+def test_the_machine_in_the_header_of_code_is_checked(executable: Executable, tmp_path: Path, edit: Edit) -> None:
+    path = tmp_path / "out"
+    executable.save(path)
+    code = bytearray((path / "code.o").read_bytes())
+    if code[:4] != b"\x7fELF":
+        pytest.skip("needs ELF")
+    code[18] ^= 0xFF  # e_machine
+    edit(path, replace_file(path, "code.o", bytes(code)))
+    with pytest.raises(LoadError, match=r"code\.o begins with .*, code of this machine with"):
+        Executable.load(path)
+
+
+def test_code_without_signatures_is_refused(executable: Executable, tmp_path: Path, edit: Edit) -> None:
+    path = tmp_path / "out"
+    executable.save(path)
+    code = (path / "code.o").read_bytes().replace(b"stepwell signatures", b"stepwell_signatures")
+    edit(path, replace_file(path, "code.o", code))
+    with pytest.raises(LoadError, match=r"code\.o contains no signatures"):
+        Executable.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda code: code["functions"][0]["parameters"][0].update(shape=[None, 9]),
+        lambda code: code["functions"][0]["parameters"][0].update(dtype="float64"),
+        lambda code: code["functions"][0]["parameters"][0].update(offset=-1),
+        lambda code: code["functions"][0]["parameters"][0].update(shape=[None, 8.0]),
+        lambda code: code["functions"][0].update(noalias=False),
+        lambda code: code["functions"].reverse(),
+        lambda code: code["functions"].pop(),
+        lambda code: code["failures"].pop(),
+        lambda code: code["externals"].append("system"),
+    ],
+)
+def test_the_manifest_describes_the_code(
+    executable: Executable, tmp_path: Path, edit: Edit, change: Callable[[dict[str, Any]], None]
+) -> None:
+    executable.save(tmp_path / "out")
+    edit(tmp_path / "out", lambda said: change(said["content"]["code"]))
+    with pytest.raises(LoadError, match=r"stepwell\.json describes .*, code\.o expects "):
         Executable.load(tmp_path / "out")
 
 
