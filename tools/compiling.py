@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import signal
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..backends.graph import Executable, build_graph
-from ..backends.saving.format import check_replaceable
+from ..backends.saving.writing import check_replaceable
 from ..core.diagnostics import did_you_mean
 from ..core.dtypes import numpy_dtype
 from ..core.errors import OptionError, StepwellError
@@ -73,9 +76,24 @@ def compile_command(options: argparse.Namespace) -> int:
             after=_observer(phases, set(options.print_after), below[-1]),
         )
         phases.begin("write")
-        executable.save(options.output)
+        with _exit_on_sigterm():
+            executable.save(options.output)
     print(_summary(executable, phases.seconds))
     return 0
+
+
+@contextmanager
+def _exit_on_sigterm() -> Generator[None, None, None]:
+    """Raises SystemExit at SIGTERM, so that the files of an unfinished write are deleted."""
+
+    def stop(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _lowering_passes(target: Target) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import gpu
@@ -16,6 +16,7 @@ from ...transforms.pipelines import AfterPass, lower_launches
 from ..devices.device import cuda_emulated, driver_of
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.compile import compile_native
+from ..llvm.emitter import DeviceRequirements
 from ..runtime.code import NativeCode
 from .demands import BufferRequirements
 from .emitter import EmittedCuda, emit_cuda
@@ -91,12 +92,12 @@ class _Emitted:
 
     def native(self) -> tuple[NativeCode, Mapping[str, Callable[[], str]]]:
         """The native host code, and the texts of the program."""
-        code, sources = compile_native(self.lowered)
         demands = BufferRequirements(
             self.lowered, {kernel.name: kernel for each in self.cuda for kernel in each.kernels}
         )
-        signatures = tuple(map(demands.signature, code.functions))
-        return replace(code, functions=signatures), {**sources, "cuda": lambda: self.source}
+        kernels = [kernel for each in self.cuda for kernel in _kernels(each)]
+        code, sources = compile_native(self.lowered, requirements=DeviceRequirements(demands.signature, kernels))
+        return code, {**sources, "cuda": lambda: self.source}
 
 
 def _kernels(emitted: EmittedCuda) -> tuple[KernelCode, ...]:

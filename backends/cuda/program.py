@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
@@ -43,12 +45,18 @@ class Launcher:
         self._handles = (ctypes.c_void_p * max(1, len(self._names)))()
         self._loaded: dict[Device, LoadedCode] = {}
         self._prepared: Device | None = None
+        _launchers.add(self)
 
     def symbols(self) -> dict[str, int]:
         """The addresses of the symbols for native code, valid during the lifetime of this object."""
         base = ctypes.addressof(self._handles)
         handles = {kernel_symbol(name): base + 8 * n for n, name in enumerate(self._names)}
         return {TABLE: ctypes.addressof(self.table), **handles}
+
+    def renew(self) -> None:
+        """Forgets the calls in progress."""
+        self.turn = threading.Lock()
+        self._prepared = None
 
     def load(self, device: Device) -> LoadedCode:
         """The kernels on a device. Raises DeviceError if the device does not exist or cannot run them."""
@@ -66,6 +74,19 @@ class Launcher:
             ctypes.memmove(ctypes.byref(self.table), ctypes.byref(functions), ctypes.sizeof(functions))
             self._prepared = device
         self.table.stream = device.current_stream.handle
+
+
+_launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
+
+
+def _renew_launchers() -> None:
+    """Frees the launchers of a child process from the calls of threads that only the parent has."""
+    for launcher in _launchers:
+        launcher.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_launchers)
 
 
 class DeviceFunction(CompiledFunction):

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute, Block, SSAValue
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...core.target import Target
-from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import FunctionNotFoundError, Module
-from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, free_sizes, shape_of
+from ...operators.relay import FuncOp
 from ...transforms.pipelines import AfterPass, lower, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
-from ...transforms.relay.plan_memory import offsets_of, workspace_of
-from ...transforms.relay.to_tir import arrays_of
 from ..llvm import Processor, compile_module
 from ..runtime.program import Program
+from .description import GraphDescription
 from .executable import Executable
-from .steps import Branch, Step, Steps, TensorSpec
 
 
 def build_graph(
@@ -69,74 +65,6 @@ def _compile(graph: Module, target: Target, after: AfterPass | None) -> Program:
 
 def describe(graph: Module, program: Program, entry: str) -> Executable:
     """Creates the `Executable` of a graph of kernel calls and its native code."""
-    func = graph.functions[entry]
-    assert isinstance(func, FuncOp)
-    names = list(arrays_of(func))
-    table = _Tensors()
-    inputs = [table.add(value, name) for name, value in func.params]
-    for op in func.walk():
-        if isinstance(op, ConstantOp) and op.array_name is not None:
-            table.add(op.result, op.array_name.data)
-    steps = table.steps(func.body.block)
-    outputs = [TensorSpec(name, shape_of(value), dtype_of_tensor(value)) for name, value in func.results_]
-    return Executable(
-        tuple(table.specs[n] for n in inputs),
-        tuple(outputs),
-        {name: np.ascontiguousarray(graph.constants[name]) for name in names},
-        program,
-        entry,
-        workspace_of(func),
-        workspace_of(func, UNSHARED_WORKSPACE),
-        tuple(zip(table.specs, table.offsets, strict=True)),
-        steps,
-        tuple(table.numbers[value] for value in func.return_values),
-        graph,
-    )
-
-
-class _Tensors:
-    """The tensors of a graph, numbered."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[SSAValue, int] = {}
-        self.specs: list[TensorSpec] = []
-        self.offsets: list[int | None] = []
-
-    def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
-        """Adds a tensor and returns its index. The result of a branch and the values that its blocks yield are one
-        tensor.
-        """
-        if value not in self.numbers:
-            self.numbers[value] = len(self.specs)
-            self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
-            self.offsets.append(offset)
-        return self.numbers[value]
-
-    def steps(self, block: Block) -> Steps:
-        """The calls and branches of a block, in order."""
-        steps: list[Step | Branch] = []
-        for op in block.ops:
-            if isinstance(op, CallOp):
-                steps.append(self._step(op))
-            elif isinstance(op, IfOp):
-                steps.append(self._branch(op))
-        return tuple(steps)
-
-    def _step(self, op: CallOp) -> Step:
-        types: Sequence[Attribute] = [arg.type for arg in op.args]
-        sizes = free_sizes(types, [output.type for output in op.outputs])
-        inputs = [self.numbers[arg] for arg in op.args]
-        kernel = op.callee.string_value()
-        return Step(kernel, tuple(sizes), tuple(inputs), self._outputs(op, kernel))
-
-    def _branch(self, op: IfOp) -> Branch:
-        numbers = self._outputs(op, "branch")
-        for region in op.regions:
-            last = region.block.last_op
-            assert last is not None
-            self.numbers |= dict(zip(last.operands, numbers, strict=True))
-        return Branch(self.numbers[op.condition], self.steps(op.then.block), self.steps(op.orelse.block))
-
-    def _outputs(self, op: CallOp | IfOp, name: str) -> tuple[int, ...]:
-        pairs = zip(op.outputs, offsets_of(op), strict=True)
-        return tuple(self.add(output, f"{name}.{n}", at) for n, (output, at) in enumerate(pairs))
+    description = GraphDescription.of(graph, entry)
+    constants = {spec.name: np.ascontiguousarray(graph.constants[spec.name]) for spec in description.constants}
+    return Executable(constants=constants, program=program, graph=graph, **description.fields())

@@ -1,71 +1,186 @@
-"""The fields of a compiled graph as JSON values, and its constants as the bytes of a file.
+"""The description of a compiled graph: derived from the graph of its kernel calls, and saved as JSON values.
 
 Constants are mapped into memory, not read, so that processes which run the same graph share them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xdsl.ir import Attribute, Block, SSAValue
 
-from ...core.dtypes import dtype_of_numpy, numpy_dtype
+from ...analysis.names import fresh_name
+from ...core.dtypes import numpy_dtype
+from ...core.errors import LoadError
 from ...core.sizes import byte_count
-from ...transforms.relay.plan_memory import ALIGNMENT
+from ...dialects.attributes import UNSHARED_WORKSPACE
+from ...module import Module
+from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, free_sizes, shape_of
+from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
+from ...transforms.relay.to_tir import arrays_of
+from ..runtime.program import Program
+from ..runtime.signature import BufferParameter, RuntimeParameter
 from ..saving.format import Archive, Chunks
 from .steps import Array, Branch, Step, Steps, TensorSpec
 
 CONSTANTS = "constants.bin"
 
 
-def read_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an `Executable` that are stored as JSON."""
-    tensors = [(_read_spec(**each), each["offset"]) for each in fields["tensors"]]
-    return {
-        "inputs": tuple(_read_spec(**each) for each in fields["inputs"]),
-        "outputs": tuple(_read_spec(**each) for each in fields["outputs"]),
-        "entry": fields["entry"],
-        "workspace": fields["workspace"],
-        "unshared": fields["unshared"],
-        "tensors": tuple(tensors),
-        "steps": _read_steps(fields["steps"]),
-        "returned": tuple(fields["returned"]),
-    }
+@dataclass(frozen=True)
+class GraphDescription:
+    """All facts about a compiled graph except its code: the fields of `Executable` with the same names. constants: the
+    types of the arrays, in the order of the arguments.
+    """
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    constants: tuple[TensorSpec, ...]
+    entry: str
+    workspace: int
+    unshared: int
+    tensors: tuple[tuple[TensorSpec, int | None], ...]
+    steps: Steps
+    returned: tuple[int, ...]
+
+    @staticmethod
+    def of(graph: Module, entry: str) -> GraphDescription:
+        """The description of a graph of kernel calls."""
+        func = graph.functions[entry]
+        assert isinstance(func, FuncOp), f"{entry} is {func.name}"
+        table = _Tensors()
+        inputs = [table.add(value, name) for name, value in func.params]
+        for op in func.walk():
+            if isinstance(op, ConstantOp) and op.array_name is not None:
+                table.add(op.result, op.array_name.data)
+        steps = table.steps(func.body.block)
+        return GraphDescription(
+            tuple(table.specs[n] for n in inputs),
+            tuple(_spec(name, value) for name, value in func.results_),
+            tuple(_spec(name, op.result) for name, op in arrays_of(func).items()),
+            entry,
+            workspace_of(func),
+            workspace_of(func, UNSHARED_WORKSPACE),
+            tuple(zip(table.specs, table.offsets, strict=True)),
+            steps,
+            tuple(table.numbers[value] for value in func.return_values),
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of an `Executable`, except constants, program and graph."""
+        return {name: value for name, value in vars(self).items() if name != "constants"}
+
+    def as_json(self) -> dict[str, Any]:
+        """The description as JSON values."""
+        constants = [{**asdict(spec), "offset": offset} for spec, offset in _constant_offsets(self.constants)]
+        tensors = [{**asdict(spec), "offset": offset} for spec, offset in self.tensors]
+        return json.loads(json.dumps({**asdict(self), "constants": constants, "tensors": tensors}))
+
+    def check(self, path: Path, program: Program) -> None:
+        """Raises LoadError unless a program has the entry of this graph, with its arguments, and tensors are inside of
+        the workspace. path: of the archive.
+        """
+        if self.entry not in program:
+            raise LoadError(
+                f"{path}: code.o has no function {self.entry}, expected it among {', '.join(program.functions)}"
+            )
+        parameters = program[self.entry].signature.parameters
+        specs = [*self.inputs, *self.constants, *self.outputs]
+        if self.workspace:
+            specs.append(TensorSpec("workspace", (self.workspace,), "uint8"))
+        taken: set[str] = set()
+        expected = [(fresh_name(spec.name, taken), spec.dtype, _static(spec)) for spec in specs]
+        actual = [_tensor_of(parameter) for parameter in parameters]
+        if expected != actual:
+            raise LoadError(f"{path}: the graph has the arguments {expected}, code.o expects {actual}")
+        for spec, offset in self.tensors:
+            if offset is not None and not 0 <= offset <= self.workspace - _bytes(spec):
+                raise LoadError(
+                    f"{path}: tensor {spec.name} is at byte {offset} of a workspace of {self.workspace} bytes"
+                )
 
 
-def _read_spec(name: str, shape: list[Any], dtype: str, **_offset: int) -> TensorSpec:
-    return TensorSpec(name, tuple(shape), dtype)
+def _spec(name: str, value: SSAValue) -> TensorSpec:
+    return TensorSpec(name, shape_of(value), dtype_of_tensor(value))
 
 
-def _read_steps(steps: list[dict[str, Any]]) -> Steps:
-    return tuple(_read_branch(**each) if "condition" in each else _read_step(**each) for each in steps)
+def _static(spec: TensorSpec) -> tuple[int | None, ...]:
+    return tuple(size if isinstance(size, int) else None for size in spec.shape)
 
 
-def _read_branch(condition: int, then: list[dict[str, Any]], orelse: list[dict[str, Any]]) -> Branch:
-    return Branch(condition, _read_steps(then), _read_steps(orelse))
+def _tensor_of(parameter: RuntimeParameter) -> tuple[str, str, tuple[int | None, ...]] | None:
+    """The name, data type and static sizes of the compact array that a parameter takes; None if it takes none."""
+    if isinstance(parameter, BufferParameter) and parameter.strides is None and parameter.offset == 0:
+        return parameter.name, parameter.dtype, parameter.shape
+    return None
 
 
-def _read_step(kernel: str, sizes: list[str], inputs: list[int], outputs: list[int]) -> Step:
-    return Step(kernel, tuple(sizes), tuple(inputs), tuple(outputs))
+def _bytes(spec: TensorSpec) -> int:
+    """The bytes of a tensor of static shape."""
+    return byte_count(spec.concrete({}), numpy_dtype(spec.dtype).itemsize)
+
+
+class _Tensors:
+    """The tensors of a graph, numbered."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[SSAValue, int] = {}
+        self.specs: list[TensorSpec] = []
+        self.offsets: list[int | None] = []
+
+    def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
+        """Adds a tensor and returns its index. The result of a branch and the values that its blocks yield are one
+        tensor.
+        """
+        if value not in self.numbers:
+            self.numbers[value] = len(self.specs)
+            self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
+            self.offsets.append(offset)
+        return self.numbers[value]
+
+    def steps(self, block: Block) -> Steps:
+        """The calls and branches of a block, in order."""
+        steps: list[Step | Branch] = []
+        for op in block.ops:
+            if isinstance(op, CallOp):
+                steps.append(self._step(op))
+            elif isinstance(op, IfOp):
+                steps.append(self._branch(op))
+        return tuple(steps)
+
+    def _step(self, op: CallOp) -> Step:
+        types: Sequence[Attribute] = [arg.type for arg in op.args]
+        sizes = free_sizes(types, [output.type for output in op.outputs])
+        inputs = [self.numbers[arg] for arg in op.args]
+        kernel = op.callee.string_value()
+        return Step(kernel, tuple(sizes), tuple(inputs), self._outputs(op, kernel))
+
+    def _branch(self, op: IfOp) -> Branch:
+        numbers = self._outputs(op, "branch")
+        for region in op.regions:
+            last = region.block.last_op
+            assert last is not None
+            self.numbers |= dict(zip(last.operands, numbers, strict=True))
+        return Branch(self.numbers[op.condition], self.steps(op.then.block), self.steps(op.orelse.block))
+
+    def _outputs(self, op: CallOp | IfOp, name: str) -> tuple[int, ...]:
+        pairs = zip(op.outputs, offsets_of(op), strict=True)
+        return tuple(self.add(output, f"{name}.{n}", at) for n, (output, at) in enumerate(pairs))
 
 
 # Constants, consecutive, each at a multiple of `ALIGNMENT`
 
 
-def _constant_offsets(constants: Mapping[str, Array]) -> Iterator[tuple[str, Array, int]]:
-    """Yields the name, array and byte offset of each constant."""
+def _constant_offsets(constants: Sequence[TensorSpec]) -> Iterator[tuple[TensorSpec, int]]:
+    """Yields each constant and its offset in bytes."""
     offset = 0
-    for name, array in constants.items():
-        yield name, array, offset
-        offset += -(-array.nbytes // ALIGNMENT) * ALIGNMENT
-
-
-def describe_constants(constants: Mapping[str, Array]) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "shape": list(array.shape), "dtype": dtype_of_numpy(array.dtype).name, "offset": offset}
-        for name, array, offset in _constant_offsets(constants)
-    ]
+    for spec in constants:
+        yield spec, offset
+        offset += -(-_bytes(spec) // ALIGNMENT) * ALIGNMENT
 
 
 def constant_chunks(constants: Mapping[str, Array]) -> Chunks:
@@ -74,11 +189,13 @@ def constant_chunks(constants: Mapping[str, Array]) -> Chunks:
         yield bytes(-array.nbytes % ALIGNMENT)
 
 
-def read_constants(archive: Archive) -> dict[str, Array]:
-    memory = archive.map(CONSTANTS)
-    constants: dict[str, Array] = {}
-    for entry in archive.content["graph"]["constants"]:
-        shape, dtype, offset = tuple(entry["shape"]), numpy_dtype(entry["dtype"]), entry["offset"]
-        size = byte_count(shape, dtype.itemsize)
-        constants[entry["name"]] = memory[offset : offset + size].view(dtype).reshape(shape)
-    return constants
+def read_constants(archive: Archive, constants: Sequence[TensorSpec]) -> dict[str, Array]:
+    """The arrays of an archive. Raises LoadError if its file has another length."""
+    memory = archive.bytes_of(CONSTANTS)
+    expected = sum(-(-_bytes(spec) // ALIGNMENT) * ALIGNMENT for spec in constants)
+    if memory.size != expected:
+        raise LoadError(f"{archive.path}: {CONSTANTS} has {memory.size} bytes, expected {expected}")
+    return {
+        spec.name: memory[offset : offset + _bytes(spec)].view(numpy_dtype(spec.dtype)).reshape(spec.concrete({}))
+        for spec, offset in _constant_offsets(constants)
+    }

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from xdsl.parser import Parser
 
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError
+from ...core.errors import ArgumentError, LoadError
 from ...core.target import Target
 from ...dialects import mlir_context
 from ...module import Module
@@ -25,9 +24,11 @@ from ..devices.nd import HostArray, NDArray, empty_device_array
 from ..devices.nd import array as nd_array
 from ..runtime.memory import empty_array
 from ..runtime.program import Program
-from ..saving.format import Archive, Contents, reading, write_archive
+from ..saving.files import MANIFEST
+from ..saving.format import Archive, Contents, reading
 from ..saving.loading import load_part
-from .description import CONSTANTS, constant_chunks, describe_constants, read_constants, read_fields
+from ..saving.writing import write_archive
+from .description import CONSTANTS, GraphDescription, constant_chunks, read_constants
 from .steps import Array, Step, Steps, TensorSpec, calls
 
 KIND = "graph"
@@ -109,7 +110,7 @@ class Executable:
         """
         code = self.program.contents()
         constants, graph = constant_chunks(self.constants), [str(self.graph).encode()]
-        content = {**code.content, "graph": self._describe()}
+        content = {**code.content, "graph": GraphDescription.of(self.graph, self.entry).as_json()}
         write_archive(Path(path), Contents(KIND, content, {**code.files, CONSTANTS: constants, GRAPH: graph}))
 
     @staticmethod
@@ -121,27 +122,29 @@ class Executable:
         of `library_symbols`.
         """
         with reading(Path(path)):
-            archive = Archive(Path(path), KIND)
+            archive = Archive(Path(path), (KIND,), mapped=(CONSTANTS,))
             link = load_part(archive)
-            fields = read_fields(archive.content["graph"])
-            constants = read_constants(archive)
-            graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module(), constants)
-        known = library_symbols(graph, Target(_TARGETS[archive.content.get("device", "cpu")]))
-        program = link({**known, **(symbols or {})})
-        return Executable(constants=constants, program=program, graph=graph, **fields)
+            graph, description = _read_graph(archive)
+            target = Target(_TARGETS[archive.content.get("device", "cpu")])
+        program = link({**library_symbols(graph, target), **(symbols or {})})
+        description.check(archive.path, program)
+        return Executable(constants=dict(graph.constants), program=program, graph=graph, **description.fields())
 
-    def _describe(self) -> dict[str, Any]:
-        return {
-            "inputs": [asdict(spec) for spec in self.inputs],
-            "outputs": [asdict(spec) for spec in self.outputs],
-            "constants": describe_constants(self.constants),
-            "entry": self.entry,
-            "workspace": self.workspace,
-            "unshared": self.unshared,
-            "tensors": [{**asdict(spec), "offset": offset} for spec, offset in self.tensors],
-            "steps": [asdict(step) for step in self.steps],
-            "returned": list(self.returned),
-        }
+
+def _read_graph(archive: Archive) -> tuple[Module, GraphDescription]:
+    """The graph of an archive, with its constants. Raises LoadError."""
+    saved: dict[str, object] = archive.content["graph"]
+    entry = str(saved["entry"])
+    with reading(archive.path, GRAPH):
+        graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module())
+        graph.verify()
+        description = GraphDescription.of(graph, entry)
+    expected = description.as_json()
+    for name in {**expected, **saved}:
+        if saved.get(name) != expected.get(name):
+            raise LoadError(f"{archive.path}: the {name} of the graph in {MANIFEST} are not those of {GRAPH}")
+    graph.constants.update(read_constants(archive, description.constants))
+    return graph, description
 
 
 def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:

@@ -12,7 +12,7 @@ from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
 from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
-from .emitter import emit_module
+from .emitter import DeviceRequirements, emit_module
 from .engine import NativeModule, ObjectCode, Processor, host_triple
 
 
@@ -29,13 +29,13 @@ def compile_module(
 
 
 def compile_native(
-    module: ModuleOp, *, target: Processor | None = None
+    module: ModuleOp, *, target: Processor | None = None, requirements: DeviceRequirements | None = None
 ) -> tuple[NativeCode, dict[str, Callable[[], str]]]:
     """Native code before linking, and the function that produces each text of the program. Arguments and errors of
-    `compile_module`.
+    `compile_module`. requirements: of the kernels that the module launches.
     """
     target = target or Processor.host()
-    emitted = emit_module(module, native_half=target.has_half_conversions)
+    emitted = emit_module(module, native_half=target.has_half_conversions, requirements=requirements)
     compiled = ObjectCode.of(emitted.text, target)
     code = NativeCode(
         compiled.image,

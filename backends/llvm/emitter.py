@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import UnsupportedError
+from ..runtime.code import signature_table
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
 from . import arith, calls, control, math, vector
 from . import gpu as launches
@@ -49,13 +50,25 @@ class EmittedModule:
     externals: tuple[str, ...]
 
 
-def emit_module(module: ModuleOp, *, native_half: bool = False) -> EmittedModule:
+@dataclass(frozen=True)
+class DeviceRequirements:
+    """The requirements of the kernels that a module launches. signature: adds them to the signature of a host function.
+    kernels: descriptions of the kernels, whose `repr` contains all facts that launches rely on.
+    """
+
+    signature: Callable[[FunctionSignature], FunctionSignature] = lambda signature: signature
+    kernels: Sequence[object] = ()
+
+
+def emit_module(
+    module: ModuleOp, *, native_half: bool = False, requirements: DeviceRequirements | None = None
+) -> EmittedModule:
     """LLVM IR for a module in the upstream subset. `native_half`: the target has instructions to convert between f16
     and f32.
 
     Raises UnsupportedError for operations that cannot be compiled.
     """
-    return _ModuleEmitter(module, native_half).emit()
+    return _ModuleEmitter(module, native_half).emit(requirements or DeviceRequirements())
 
 
 class _ModuleEmitter:
@@ -71,7 +84,7 @@ class _ModuleEmitter:
         self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
 
-    def emit(self) -> EmittedModule:
+    def emit(self, requirements: DeviceRequirements) -> EmittedModule:
         bodies: list[str] = []
         public: list[func.FuncOp] = []
         for op in self._module.ops:
@@ -89,17 +102,17 @@ class _ModuleEmitter:
         bodies += [calls.emit_entry(self, op) for op in public]
         declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
         declared += [f"{global_symbol(name)} = external global i8" for name in self._external]
-        text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, _FOOTER]))
-        return EmittedModule(
-            text,
-            tuple(function_signature(op, self.function) for op in public),
-            tuple(self._failures),
-            tuple(packed_signature(self._functions[name]) for name in self._packed),
-            (
-                *(name for name in self._declared if not name.startswith("llvm.") and name != calls.CALL_PACKED),
-                *self._external,
-            ),
-        )
+        functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
+        packed = tuple(packed_signature(self._functions[name]) for name in self._packed)
+        failures, externals = tuple(self._failures), self._externals()
+        table = _emit_table(signature_table(functions, failures, packed, externals, requirements.kernels))
+        text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, table, _FOOTER]))
+        return EmittedModule(text, functions, failures, packed, externals)
+
+    def _externals(self) -> tuple[str, ...]:
+        """The C symbols that the module requires."""
+        functions = [name for name in self._declared if not name.startswith("llvm.") and name != calls.CALL_PACKED]
+        return (*functions, *self._external)
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         full = global_symbol(name)
@@ -135,6 +148,10 @@ class _ModuleEmitter:
         if lowering is None:
             raise lowering_unsupported(op, "no LLVM lowering")
         return lowering
+
+
+def _emit_table(table: bytes) -> str:
+    return f'@"stepwell.signatures" = constant [{len(table)} x i8] c"{escape(table)}"'
 
 
 def _emit_global(op: memref.GlobalOp) -> str:

@@ -1,12 +1,15 @@
-"""The check that this machine can run native code."""
+"""The checks of native code that was saved: this machine can run it, and it has the signatures of its callers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 
 from ...core.errors import LoadError
-from ..runtime.code import NativeCode
-from .engine import Processor, host_triple
+from ..runtime.code import NativeCode, signature_table, table_of
+from .engine import ObjectCode, Processor, host_triple
 
 _V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
 _V3 = f"{_V2} avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
@@ -35,6 +38,35 @@ def check_host(code: NativeCode, path: Path) -> None:
         raise LoadError(
             f"{path}: made for {code.cpu} with {', '.join(missing)}, which this machine ({host.cpu}) does not have"
         )
+
+
+def check_image(code: NativeCode, path: Path, kernels: Iterable[object] = ()) -> None:
+    """Raises LoadError unless the object file of native code is for this machine, and contains the signatures of `code`
+    and the kernels.
+    """
+    header = _host_header()
+    if not code.image.startswith(header):
+        got = code.image[: len(header)].hex(" ", 4)
+        raise LoadError(f"{path}: code.o begins with {got}, code of this machine with {header.hex(' ', 4)}")
+    table = table_of(code.image)
+    if table is None:
+        raise LoadError(f"{path}: code.o contains no signatures")
+    expected = table.decode(errors="replace").split("\n")
+    facts = signature_table(code.functions, code.failures, code.packed, code.externals, kernels)
+    actual = facts.decode().split("\n")
+    for got, wanted in zip_longest(actual, expected, fillvalue="nothing"):
+        if got != wanted:
+            raise LoadError(f"{path}: stepwell.json describes {got}, code.o expects {wanted}")
+
+
+_HEADERS = {b"\x7fELF": 20, b"\xcf\xfa\xed\xfe": 12}
+"""The length of the part of an object file's header that depends on the machine alone (ELF, Mach-O), in bytes."""
+
+
+@cache
+def _host_header() -> bytes:
+    image = ObjectCode.of("", Processor.host()).image
+    return image[: _HEADERS.get(image[:4], 2)]
 
 
 def _enabled_features(features: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .signature import Failure, FunctionSignature, PackedSignature
@@ -24,3 +25,28 @@ class NativeCode:
     failures: tuple[Failure, ...]
     packed: tuple[PackedSignature, ...]
     externals: tuple[str, ...]
+
+
+TABLE_BEGIN = b"stepwell signatures\n"
+
+
+def signature_table(
+    functions: Iterable[FunctionSignature],
+    failures: Iterable[Failure],
+    packed: Iterable[PackedSignature],
+    externals: Iterable[str],
+    kernels: Iterable[object] = (),
+) -> bytes:
+    """All facts that callers of native code rely on, as text: a line for each signature, failure, C symbol and kernel.
+
+    Native code contains its table, so that a loader can compare the facts in other files with it.
+    """
+    lines = [repr(each) for part in (functions, failures, packed, externals, kernels) for each in part]
+    return TABLE_BEGIN + "".join(f"{line}\n" for line in lines).encode() + b"\0"
+
+
+def table_of(image: bytes) -> bytes | None:
+    """The signature table in an object file; None if it contains no table."""
+    start = image.find(TABLE_BEGIN)
+    end = image.find(b"\0", start)
+    return image[start : end + 1] if start >= 0 and end >= 0 else None

@@ -14,7 +14,8 @@ import numpy as np
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
-from ..saving.format import Contents, write_archive
+from ..saving.format import Contents
+from ..saving.writing import write_archive
 from .arguments import ArgumentPacker, describe_argument
 from .packed import PackedCalls
 from .signature import Failure, FunctionSignature

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from ..cuda.program import DeviceProgram, Launcher
 from ..llvm.compile import link_code
-from ..llvm.host import check_host
+from ..llvm.host import check_host, check_image
 from ..runtime.program import Program
 from . import device, native
-from .format import Archive, archive_kind, reading
+from .format import Archive, reading
 
 Link: TypeAlias = Callable[[Mapping[str, int]], Program]
 """Links a program, given the addresses of C symbols."""
@@ -20,12 +20,14 @@ Link: TypeAlias = Callable[[Mapping[str, int]], Program]
 def _load_native(archive: Archive) -> Link:
     code = native.read_native(archive)
     check_host(code, archive.path)
+    check_image(code, archive.path)
     return lambda symbols: link_code(code, symbols=symbols)
 
 
 def _load_device(archive: Archive) -> Link:
     parts = device.read_device(archive)
     check_host(parts.native, archive.path)
+    check_image(parts.native, archive.path, (kernel for each in parts.code for kernel in each.kernels))
     text = "\n".join(each.source for each in parts.code)
     launcher = Launcher(parts.device, parts.code)
     return lambda symbols: DeviceProgram(parts.native, launcher, {"cuda": lambda: text}, parts.usage, symbols)
@@ -37,10 +39,9 @@ LOADERS: Mapping[str, Callable[[Archive], Link]] = {native.KIND: _load_native, d
 
 def load_program(path: Path, symbols: Mapping[str, int] | None = None) -> Program:
     """Implements `Program.load`."""
-    found = archive_kind(path)
-    kind = found if found in LOADERS else native.KIND
     with reading(path):
-        link = LOADERS[kind](Archive(path, kind))
+        archive = Archive(path, LOADERS)
+        link = LOADERS[archive.kind](archive)
     return link(symbols or {})
 
 

@@ -1,5 +1,6 @@
 """Fixtures that compile upstream MLIR text, and that run programs with the oracle and the interpreter."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from stepwell.backends.interpreter import interpret
 from stepwell.backends.llvm import Processor, compile_module
 from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import Program
+from stepwell.backends.saving.format import checksum
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
@@ -99,3 +101,18 @@ def elementwise() -> Callable[..., Callable[..., None]]:
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A path for an archive, as a folder and as a tar."""
     return tmp_path / request.param
+
+
+@pytest.fixture(scope="session")
+def edit() -> Callable[..., None]:
+    """`edit(path, change, sign=True)` changes the manifest of a saved folder, and updates its checksum if `sign`."""
+
+    def edit_manifest(path: Path, change: Callable[[dict[str, Any]], None], *, sign: bool = True) -> None:
+        file = path / "stepwell.json"
+        said = json.loads(file.read_text())
+        change(said)
+        if sign:
+            said["checksum"] = checksum(said)
+        file.write_text(json.dumps(said))
+
+    return edit_manifest

@@ -1,6 +1,8 @@
 """`stepwell compile`, and `stepwell run` of its output."""
 
+import os
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -196,11 +198,22 @@ def test_a_compilation_that_is_interrupted_leaves_nothing(net: Path, monkeypatch
     def interrupt(*args: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stepwell.backends.saving.format._checksum", interrupt)
+    monkeypatch.setattr("stepwell.backends.saving.writing.checksum", interrupt)
     before = sorted(net.parent.iterdir())
     with pytest.raises(KeyboardInterrupt):
         main(["compile", str(net), "-o", str(net.parent / "out"), "--constants", str(net.parent / "weights.npz")])
     assert sorted(net.parent.iterdir()) == before
+
+
+def test_a_compilation_that_is_terminated_leaves_nothing(net: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handler = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("stepwell.backends.saving.writing.checksum", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    before = sorted(net.parent.iterdir())
+    with pytest.raises(SystemExit) as stopped:
+        main(["compile", str(net), "-o", str(net.parent / "out"), "--constants", str(net.parent / "weights.npz")])
+    assert stopped.value.code == 128 + signal.SIGTERM
+    assert sorted(net.parent.iterdir()) == before
+    assert signal.getsignal(signal.SIGTERM) is handler
 
 
 @pytest.mark.parametrize("shape", ["x", "x:a b", ":3", "x:1,,2"])

@@ -23,6 +23,8 @@
 #include <map>
 #include <mutex>
 
+#include <pthread.h>
+
 #include "fibres.h"
 #include "memory.h"
 #include "shadow.h"
@@ -123,6 +125,8 @@ struct Launch {
 };
 
 std::mutex one_launch;
+// A fork waits for the launch of another thread, so that a child process can launch.
+const int at_fork = pthread_atfork([] { one_launch.lock(); }, [] { one_launch.unlock(); }, [] { one_launch.unlock(); });
 std::string error_text;
 Now now;
 Launch launch;

@@ -1,0 +1,71 @@
+"""Child processes that `os.fork` creates while other threads compile or run programs."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from stepwell.backends.cuda.emulation import compiler
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+
+_PROGRAM = """
+import os
+import signal
+import sys
+import threading
+import warnings
+
+import numpy as np
+
+import stepwell
+
+warnings.simplefilter("ignore")  # Python warns of forks of a process with threads
+TEXT = '''
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float32"), B: T.Buffer((16, 16), "float32")):
+    for i, j in T.grid(16, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = T.exp(A[vi, vj]) + A[vj, vi]
+'''
+target, shared = sys.argv[1], stepwell.build(stepwell.parse_tvmscript(TEXT), target=sys.argv[1])
+stopped = threading.Event()
+
+
+def work():
+    a = np.zeros((16, 16), "float32")
+    while not stopped.is_set():
+        if target == "llvm":
+            stepwell.build(stepwell.parse_tvmscript(TEXT))
+        else:
+            shared(a, a.copy())
+
+
+def child():
+    signal.alarm(60)
+    a, b = np.zeros((16, 16), "float32"), np.zeros((16, 16), "float32")
+    (stepwell.build(stepwell.parse_tvmscript(TEXT)) if target == "llvm" else shared)(a, b)
+    os._exit(0 if (b == 1).all() else 3)
+
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(2):
+    process = os.fork()
+    if not process:
+        child()
+    _, status = os.waitpid(process, 0)
+    print(status)
+stopped.set()
+"""
+
+
+@pytest.mark.parametrize("target", ["llvm", pytest.param("cuda-emulated", marks=pytest.mark.slow)])
+def test_a_child_builds_and_runs_while_threads_of_its_parent_do(target: str) -> None:
+    if target != "llvm" and compiler() is None:
+        pytest.skip("needs g++ and binutils")
+    done = subprocess.run([sys.executable, "-c", _PROGRAM, target], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0"] * 2
