@@ -19,7 +19,7 @@ from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, StoreOp, WhileOp
 from ...dialects.tir.tree import expressions_before, has_effect, is_expression_op
 from .axes import is_block_loop, is_thread_loop
 from .barriers import is_barrier
-from .memories import is_local, memory_of
+from .memories import is_local, is_shared, memory_of
 from .shuffles import is_active_mask, is_shuffle
 
 
@@ -52,11 +52,13 @@ def effects_of(statement: Operation) -> Effects:
     is_seen = any(_is_seen(op) for op in expressions_before(statement))
     for op in statement.walk():
         memory = memory_of(op.buffer) if isinstance(op, StoreOp) else None
-        if memory is not None and has_copy_for_each_thread(memory):
+        if memory is None:
+            is_seen = is_seen or _is_seen(op)
+        elif has_copy_for_each_thread(memory):
             assert isinstance(memory.owner, AllocBufferOp)
             private[memory.owner] = None
-        elif memory is None or not statement.is_ancestor(memory.owner):
-            is_seen = is_seen or isinstance(op, StoreOp) or _is_seen(op)
+        else:
+            is_seen = is_seen or is_shared(memory) or not statement.is_ancestor(memory.owner)
     return Effects(tuple(private), is_seen)
 
 

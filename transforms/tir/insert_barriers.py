@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import takewhile
+from math import prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -308,14 +309,21 @@ class _Kernel:
 
     def _query(self, a: _Frame, b: _Frame, loop: ForOp | None) -> _DistanceQuery:
         if (a, b, loop) not in self._queries:
-            near = None if a.is_of_all or b.is_of_all else self._near(a, b)
+            near = self._near(a, b)
             same = None if a.is_of_all or b.is_of_all else a.by_same_thread(b)
             self._queries[a, b, loop] = _DistanceQuery(a.beside(b, loop), same, near)
         return self._queries[a, b, loop]
 
     def _near(self, a: _Frame, b: _Frame) -> isl.Map | None:
-        """{ instance -> instances of threads of the same warp }; None if the warps are not known statically."""
-        if not all(isinstance(extent, int) for extent in self.extents.values()):
+        """{ instance -> instances of threads of the same warp }; None if the warps are not known statically, or all
+        threads execute one of the statements and are several warps.
+        """
+        extents = [extent for extent in self.extents.values() if isinstance(extent, int)]
+        if len(extents) < len(self.extents):
+            return None
+        if prod(extents) <= WARP_SIZE:
+            return a.pairs(b)
+        if a.is_of_all or b.is_of_all:
             return None
         first, second = (self._warp(frame, name) for frame, name in ((a, "i"), (b, "o")))
         names = [", ".join(f"{name}{n}" for n in range(frame.rank)) for frame, name in ((a, "i"), (b, "o"))]

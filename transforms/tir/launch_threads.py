@@ -100,12 +100,12 @@ def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) 
     """Guards a statement with effects that other threads see, so that the first thread of each axis without a loop
     executes it.
     """
-    mine = {thread_axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
+    mine = {thread_axis_of(op) or "" for op in leaf.walk() if is_thread_loop(op)}
     missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
     effects = effects_of(leaf)
     for alloc in effects.private:
-        if not mine <= set(_axes_of(alloc)):
-            axes = ", ".join(sorted(str(axis) for axis in mine - set(_axes_of(alloc))))
+        if alone := (mine & set(variables)) - set(_axes_of(alloc)):
+            axes = ", ".join(sorted(alone))
             name = alloc.buffer_name.data
             raise UnsupportedError(
                 f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
