@@ -34,7 +34,7 @@ def has_copy_for_each_thread(memory: SSAValue | None) -> bool:
 class Effects:
     """The effects of a statement.
 
-    private: the stored memory of which each thread has a copy.  is_seen: whether other threads see an effect.
+    private: the stored memory outside of the statement of which each thread has a copy.  is_seen: whether other threads see an effect.
     """
 
     private: tuple[AllocBufferOp, ...]
@@ -54,11 +54,13 @@ def effects_of(statement: Operation) -> Effects:
         memory = memory_of(op.buffer) if isinstance(op, StoreOp) else None
         if memory is None:
             is_seen = is_seen or _is_seen(op)
-        elif has_copy_for_each_thread(memory):
-            assert isinstance(memory.owner, AllocBufferOp)
-            private[memory.owner] = None
-        else:
-            is_seen = is_seen or is_shared(memory) or not statement.is_ancestor(memory.owner)
+        elif is_shared(memory):
+            is_seen = True
+        elif not statement.is_ancestor(memory.owner):
+            if isinstance(memory.owner, AllocBufferOp) and has_copy_for_each_thread(memory):
+                private[memory.owner] = None
+            else:
+                is_seen = True
     return Effects(tuple(private), is_seen)
 
 
