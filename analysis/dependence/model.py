@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -89,13 +89,15 @@ class Region:
     """The statements of a scope: the body of a function or block, or a loop with its body.
 
     root: the function, block or loop.  around: whether a loop is itself part of the region, and not only its body.
-    of_one_thread: whether memory private to a thread is analyzed.
+    is_left_out: a predicate for memory to skip.
     Values computed outside of the region, and the parameters and sizes of a function, are its parameters.
     """
 
-    def __init__(self, root: Operation, *, around: bool = True, of_one_thread: bool = True):
+    def __init__(
+        self, root: Operation, *, around: bool = True, is_left_out: Callable[[SSAValue], bool] | None = None
+    ):
         self.root = root
-        self.of_one_thread = of_one_thread
+        self._is_left_out = is_left_out
         self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
         self.parameters = Parameters(self._is_fixed)
         self.places: dict[Operation, _Site] = {}
@@ -209,8 +211,7 @@ class Region:
         return [self._make(op, _label(op), site, names, domain, exact, identity, identity, True, accesses)]
 
     def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> AccessCollector:
-        is_left_out = None if self.of_one_thread else lambda memory: bool(self.thread_axes(memory))
-        return AccessCollector(self.parameters, variables, analyzer, is_left_out)
+        return AccessCollector(self.parameters, variables, analyzer, self._is_left_out)
 
     def _domain(self, affine: Affine, site: _Site) -> tuple[isl.Set, bool]:
         """The executions of a site, and whether this set is exact."""

@@ -13,14 +13,18 @@ from ...dialects.tir import (
     AllocBufferOp,
     BufferDataOp,
     DeclBufferOp,
+    HandleType,
     LetOp,
     MatchBufferOp,
     MatchRegionOp,
     ReinterpretOp,
+    scope_of,
 )
 
 LOCAL = "local"
 """The scope of memory private to each thread."""
+SHARED = "shared"
+"""The scope of memory shared by the threads of a thread block, and the prefix of other such scopes."""
 OF_WARP = "warp"
 """The scope of memory shared by the threads that differ in `threadIdx.x` alone."""
 
@@ -72,3 +76,11 @@ def is_of_warp(memory: SSAValue) -> bool:
     """Whether the threads that differ in `threadIdx.x` alone share the memory, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(OF_WARP)
+
+
+def is_shared(memory: SSAValue) -> bool:
+    """Whether all threads of a thread block see the memory, by its scope."""
+    type = memory.type
+    if isinstance(type, HandleType):
+        return type.scope.data.startswith(SHARED)
+    return isinstance(type, MemRefType) and scope_of(type).startswith(SHARED)

@@ -277,9 +277,14 @@ def following_ops(op: Operation) -> list[Operation]:
     return ops
 
 
+def expressions_before(op: Operation) -> list[Operation]:
+    """The expression ops that are computed for a statement and directly precede it, in order."""
+    ops: list[Operation] = []
+    while (previous := (ops or [op])[-1].prev_op) is not None and is_expression_op(previous):
+        ops.append(previous)
+    return ops[::-1]
+
+
 def insertion_point_before(op: Operation) -> InsertPoint:
     """The insertion point before a statement and the expressions computed for it."""
-    first = op
-    while first.prev_op is not None and is_expression_op(first.prev_op):
-        first = first.prev_op
-    return InsertPoint.before(first)
+    return InsertPoint.before([*expressions_before(op), op][0])

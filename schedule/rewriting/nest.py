@@ -39,7 +39,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import split_mixed, string_array
 from ...dialects.tir.static import drop_predicate, make_static, set_operands
-from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, is_expression_op
+from ...dialects.tir.tree import erase_if_dead, erase_statement, expressions_before, has_effect, is_expression_op
 
 # Statements and their expressions
 
@@ -51,10 +51,7 @@ def builder_before(op: Operation) -> TirBuilder:
 
 def with_expressions(op: Operation) -> list[Operation]:
     """A statement, and before it the expression ops that are computed for it, in order."""
-    ops = [op]
-    while (previous := ops[-1].prev_op) is not None and is_expression_op(previous):
-        ops.append(previous)
-    return ops[::-1]
+    return [*expressions_before(op), op]
 
 
 def builder_before_expressions(op: Operation) -> TirBuilder:

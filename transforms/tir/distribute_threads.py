@@ -49,6 +49,7 @@ from ...dialects.tir import (
     memory_space,
 )
 from ...dialects.tir.tree import erase_statement, following_ops, is_expression_op, is_pure_expression, treeify
+from .pointers import replace_pointers
 
 
 class TirDistributeThreadsPass(ModulePass):
@@ -98,11 +99,14 @@ def distribute_threads(function: FuncOp) -> None:
     if not roots:
         return
     treeify(function)
+    replace_pointers(function)
     _sink_views(function)
     expanded = _expand_outer(function, roots)
     for root in roots:
         _Distributor(root, dict(expanded)).run()
-    for buffer in expanded:
+    for buffer, new in expanded.items():
+        if not new.axes:  # statements outside of loops over threads may use the memory
+            buffer.replace_all_uses_with(new.buffer)
         erase_statement(buffer.owner)  # pyright: ignore[reportArgumentType]
 
 

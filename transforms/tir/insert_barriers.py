@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import takewhile
+from math import prod
 from typing import TypeAlias
 
 import islpy as isl
@@ -20,14 +21,29 @@ from ...analysis.dependence.model import Region
 from ...analysis.dependence.statements import Statement
 from ...analysis.names import memory_name
 from ...analysis.threads.atomics import is_read_in
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops, thread_axis_of
+from ...analysis.threads.axes import (
+    BLOCK_AXES,
+    THREAD_AXES,
+    is_thread_loop,
+    outermost_bound_loops,
+    thread_axes_of,
+    thread_axis_of,
+    written_memory,
+)
 from ...analysis.threads.barriers import SYNC
+from ...analysis.threads.execution import (
+    effects_of,
+    has_copy_for_each_thread,
+    is_executed_in_parts,
+    statements_of_threads,
+)
+from ...analysis.threads.memories import memory_of
 from ...analysis.threads.shuffles import is_active_mask, is_shuffle
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
-from ...dialects.tir import AttrOp, CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, TirBuilder
-from ...dialects.tir.tree import has_effect, insertion_point_before, is_expression_op
+from ...dialects.tir import CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, LetOp, LoadOp, TirBuilder
+from ...dialects.tir.tree import expressions_before, has_effect, insertion_point_before, is_expression_op, treeify
 from ...schedule.rewriting.nest import with_expressions
 from .launch_ops import launch_extents
 
@@ -173,20 +189,27 @@ class _Kernel:
 
     def __init__(self, root: Operation):
         self.root = root
+        _name_conditions(root)
+        self.guarded = {
+            inner
+            for op in statements_of_threads(root.regions[0].block)
+            if effects_of(op).is_seen
+            for inner in op.walk()
+        }
         self.extents = launch_extents([op for op in root.walk() if is_thread_loop(op)], root)
         self.touches: dict[Operation, _Touches] = {}
-        for statement in Region(root, of_one_thread=False).statements():
+        for statement in Region(root, is_left_out=_is_private).statements():
             op = statement.key if isinstance(statement.key, Operation) else statement.key.block
-            self.touches[op] = _merge((self.touches.get(op, {}), _touches(statement, self._frame(statement))))
+            self.touches[op] = _merge((self.touches.get(op, {}), _touches(statement, self._frame(statement, op))))
         self._queries: dict[tuple[_Frame, _Frame, Operation | None], _DistanceQuery] = {}
 
-    def _frame(self, statement: Statement) -> _Frame:
+    def _frame(self, statement: Statement, op: Operation) -> _Frame:
         loops = statement.loops
         around = tuple(takewhile(lambda loop: not is_thread_loop(loop), loops))
         positions = {thread_axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
         threads = tuple(positions.get(axis) for axis in self.extents)
         is_partial = any(extent != 1 and axis not in positions for axis, extent in self.extents.items())
-        return _Frame(around, len(loops), threads, is_partial and not statement.written_memories)
+        return _Frame(around, len(loops), threads, is_partial and op not in self.guarded)
 
     def insert(self) -> None:
         block = self.root.regions[0].block
@@ -203,10 +226,8 @@ class _Kernel:
                 continue
             inside = self._inside(op)
             self._wait(walked, inside, insertion_point_before(op))
-            if isinstance(op, ForOp) and not is_thread_loop(op):
-                part = self._loop(op)
-            elif isinstance(op, IfOp | AttrOp) and any(is_thread_loop(i) for i in op.walk()):
-                part = self._branches(op)
+            if is_executed_in_parts(op):
+                part = self._loop(op) if isinstance(op, ForOp) else self._branches(op)
             else:
                 self._check_races(op, inside)
                 part = _Walked(inside, inside, False, inside)
@@ -236,7 +257,7 @@ class _Kernel:
         walked.has_barrier = walked.has_barrier and isinstance(extent, int) and extent > 0
         return walked
 
-    def _branches(self, op: IfOp | AttrOp) -> _Walked:
+    def _branches(self, op: Operation) -> _Walked:
         parts = [self._block(block) for region in op.regions for block in region.blocks]
         last, first, near = (_merge(getattr(part, name) for part in parts) for name in ("last", "first", "near"))
         return _Walked(last, first, all(part.has_barrier for part in parts), near)
@@ -288,14 +309,21 @@ class _Kernel:
 
     def _query(self, a: _Frame, b: _Frame, loop: ForOp | None) -> _DistanceQuery:
         if (a, b, loop) not in self._queries:
-            near = None if a.is_of_all or b.is_of_all else self._near(a, b)
+            near = self._near(a, b)
             same = None if a.is_of_all or b.is_of_all else a.by_same_thread(b)
             self._queries[a, b, loop] = _DistanceQuery(a.beside(b, loop), same, near)
         return self._queries[a, b, loop]
 
     def _near(self, a: _Frame, b: _Frame) -> isl.Map | None:
-        """{ instance -> instances of threads of the same warp }; None if the warps are not known statically."""
-        if not all(isinstance(extent, int) for extent in self.extents.values()):
+        """{ instance -> instances of threads of the same warp }; None if the warps are not known statically, or all
+        threads execute one of the statements and are several warps.
+        """
+        extents = [extent for extent in self.extents.values() if isinstance(extent, int)]
+        if len(extents) < len(self.extents):
+            return None
+        if prod(extents) <= WARP_SIZE:
+            return a.pairs(b)
+        if a.is_of_all or b.is_of_all:
             return None
         first, second = (self._warp(frame, name) for frame, name in ((a, "i"), (b, "o")))
         names = [", ".join(f"{name}{n}" for n in range(frame.rank)) for frame, name in ((a, "i"), (b, "o"))]
@@ -334,6 +362,32 @@ class _DistanceQuery:
         if pairs.is_empty() if self.same is None else pairs.is_subset(self.same):
             return _Distance.NONE
         return _Distance.WARP if self.near is not None and pairs.is_subset(self.near) else _Distance.BLOCK
+
+
+def _is_private(memory: SSAValue) -> bool:
+    """Whether no thread sees the accesses of other threads to some memory."""
+    return has_copy_for_each_thread(memory) or bool(thread_axes_of(memory))
+
+
+def _name_conditions(kernel: Operation) -> None:
+    """Evaluates the conditions and bounds that all threads load from memory of the kernel in a statement of their own,
+    so that barriers can be before and after it.
+    """
+    written, is_changed = written_memory(kernel), False
+    for op in list(kernel.walk()):
+        if isinstance(op, LaunchThreadOp) or not is_executed_in_parts(op):
+            continue
+        inner = [inner for each in expressions_before(op) for inner in each.walk()]
+        if any(has_effect(each) or (isinstance(each, LoadOp) and memory_of(each.buffer) in written) for each in inner):
+            builder = TirBuilder(InsertPoint.before(op), op.location)
+            op.operands = [builder.insert(LetOp(_name_of_operand(op), value)).result for value in op.operands]
+            is_changed = True
+    if is_changed:
+        treeify(kernel)
+
+
+def _name_of_operand(op: Operation) -> str:
+    return "condition" if isinstance(op, IfOp) else "bound"
 
 
 def _touches(statement: Statement, frame: _Frame) -> _Touches:

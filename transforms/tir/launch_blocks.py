@@ -27,6 +27,7 @@ from ...core.errors import UnsupportedError
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
 from ...dialects.tir.tree import is_pure_expression
 from .launch_ops import build_launches, launch_extents, replace_loop
+from .pointers import replace_pointers
 
 
 class TirLaunchBlocksPass(ModulePass):
@@ -61,7 +62,10 @@ class TirLaunchBlocksPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            for root in list(outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES))):
+            roots = list(outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES)))
+            if roots:
+                replace_pointers(function)
+            for root in roots:
                 _launch(root)
 
 

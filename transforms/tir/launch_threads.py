@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr, StringAttr
@@ -11,14 +11,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops, thread_axis_of
-from ...analysis.threads.barriers import is_barrier
-from ...analysis.threads.memories import LOCAL, is_local, memory_of
+from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
+from ...analysis.threads.memories import LOCAL
 from ...analysis.threads.shuffles import check_convergence, is_shuffle
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
 from ...dialects.tir import AllocBufferOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
-from ...dialects.tir.tree import erase_if_dead, insertion_point_before, is_expression_op
+from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before
 from .launch_ops import build_launches, launch_extents, replace_loop
 
 
@@ -84,7 +84,7 @@ def _launch(kernel: Operation) -> None:
         body.add_op(op)
     variables = {op.thread.data: op.variable for op in launches}
     several = {axis: variable for axis, variable in variables.items() if extents[axis] != 1}
-    for leaf in list(_leaves(body)):
+    for leaf in list(statements_of_threads(body)):
         _guard_by_first_threads(leaf, several)
     for loop in loops:
         axis = thread_axis_of(loop) or ""
@@ -96,70 +96,38 @@ def _launch(kernel: Operation) -> None:
 # Statements
 
 
-def _leaves(block: Block) -> Iterator[Operation]:
-    """The statements of a kernel, each with its loops over threads."""
-    for op in block.ops:
-        if is_thread_loop(op):
-            yield op
-        elif any(is_thread_loop(inner) for inner in op.walk()):
-            for region in op.regions:
-                yield from _leaves(region.block)
-        elif not is_expression_op(op) and not op.results and not is_barrier(op):
-            yield op
-
-
 def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> None:
     """Guards a statement with effects that other threads see, so that the first thread of each axis without a loop
     executes it.
     """
-    mine = {thread_axis_of(op) for op in leaf.walk() if is_thread_loop(op)}
+    mine = {thread_axis_of(op) or "" for op in leaf.walk() if is_thread_loop(op)}
     missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
-    private, seen = _writes(leaf)
-    for alloc in private:
-        if not mine <= set(_axes_of(alloc)):
-            axes = ", ".join(sorted(str(axis) for axis in mine - set(_axes_of(alloc))))
+    effects = effects_of(leaf)
+    for alloc in effects.private:
+        if alone := (mine & set(variables)) - set(_axes_of(alloc)):
+            axes = ", ".join(sorted(alone))
             name = alloc.buffer_name.data
             raise UnsupportedError(
                 f"{where(leaf)}each thread has its own {name}, which is used outside of loops over {axes}: "
                 'expected it in scope "shared"'
             )
-    if not missing or not seen:
+    if not missing or not effects.is_seen:
         return
-    if private:
+    if effects.private or leaf.results:
         raise UnsupportedError(
-            f"{where(leaf)}one statement for all of {', '.join(missing)} writes memory of threads and other"
+            f"{where(leaf)}one statement for all of {', '.join(missing)} has a value for each thread, and an effect "
+            'that the first one alone may have: expected the value in scope "shared"'
         )
     builder = TirBuilder(insertion_point_before(leaf), leaf.location)
     first = [builder.binary("eq", variable, 0) for variable in missing.values()]
     condition = first[0]
     for other in first[1:]:
         condition = builder.binary("and", condition, other)
-    ops = [leaf]
-    while (before := ops[0].prev_op) is not None and before is not condition.owner:
-        ops.insert(0, before)
     guard = builder.insert(IfOp(condition))
+    ops = [op for op in expressions_before(leaf) if guard.is_before_in_block(op)] + [leaf]
     for op in ops:
         op.detach()
         guard.then.block.add_op(op)
-
-
-def _writes(leaf: Operation) -> tuple[list[AllocBufferOp], bool]:
-    """The private memory that a statement writes, and whether it has effects that other threads see."""
-    private: dict[AllocBufferOp, None] = {}
-    seen = False
-    for op in leaf.walk():
-        if isinstance(op, StoreOp):
-            memory = memory_of(op.buffer)
-            alloc = None if memory is None else memory.owner
-            if isinstance(alloc, AllocBufferOp) and (
-                THREAD_AXES_OF_DIMENSIONS in alloc.attributes or is_local(alloc.buffer)
-            ):
-                private[alloc] = None
-            elif not (isinstance(alloc, Operation) and leaf.is_ancestor(alloc)):
-                seen = True
-        elif not op.regions and not is_expression_op(op) and not op.results:
-            seen = True
-    return list(private), seen
 
 
 # Memory
@@ -193,7 +161,7 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
     if any(kernel.is_ancestor(value.owner) for value in alloc.operands):
         raise UnsupportedError(f"{where(alloc)}the kernel computes the size of {name}")
     axes = _axes_of(alloc)
-    if THREAD_AXES_OF_DIMENSIONS not in alloc.attributes and not is_local(alloc.buffer):
+    if not has_copy_for_each_thread(alloc.buffer):
         alloc.detach()
         Rewriter.insert_op(alloc, InsertPoint.at_start(block))
         return

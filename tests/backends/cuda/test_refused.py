@@ -185,11 +185,11 @@ BODIES = {
     "a view of memory of a warp": (
         """
     S = T.alloc_buffer((32,), "float32", scope="warp")
-    V = T.decl_buffer((8, 4), "float32", data=S.data, scope="warp")
+    V = T.decl_buffer((32,), "int32", data=S.data, scope="warp")
     for i in T.thread_binding(2, thread="threadIdx.y"):
         for j in T.thread_binding(32, thread="threadIdx.x"):
             S[j] = A[j]
-            B[j] = V[j // 4, j % 4]
+            B[j] = V[j]
 """,
         "memory of a warp is only loaded and stored, which is not so of S",
     ),

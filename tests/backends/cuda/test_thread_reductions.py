@@ -202,9 +202,9 @@ def test_memory_of_a_warp_is_only_loaded_and_stored() -> None:
 def main(A: T.Buffer((16,), "int32")):
     W = T.alloc_buffer((16,), "int32", scope="warp")
     for x in T.thread_binding(16, thread="threadIdx.x"):
-        V = T.decl_buffer((16,), "int32", data=W.data, scope="warp")
-        V[x] = A[x]
-        A[x] = V[15 - x]
+        V = T.decl_buffer((16,), "float32", data=W.data, scope="warp")
+        V[x] = T.Cast("float32", A[x])
+        A[x] = T.Cast("int32", V[15 - x])
 """
     with pytest.raises(UnsupportedError, match="memory of a warp is only loaded and stored"):
         build(parse_tvmscript(program), target="cuda-emulated")
