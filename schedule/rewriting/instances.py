@@ -180,8 +180,8 @@ class Instances:
     def conditions(self, unknown: Sequence[SSAValue], known: Sequence[Condition]) -> list[AxisCondition] | None:
         """The comparisons of axes that are equivalent to all conditions together where the `known` ones hold; None if
         the conditions are not a conjunction of comparisons."""
-        points = [self.names.name(variable) for variable in self.block.variables]
         try:
+            points = [self.names.name(variable) for variable in self.block.variables]
             image = self.image(unknown)
             texts = [
                 f"{self.names.text(c.sum)} {_SYMBOLS[c.op]} 0" for c in known if isinstance(c, AxisCondition)

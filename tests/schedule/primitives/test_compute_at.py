@@ -828,3 +828,37 @@ def main(A: T.Buffer((4,)), D: T.Buffer((4, 4))):
         'sch.reverse_compute_at("D", sch.get_loops("B")[1])'
     )
     assert below(moved(rows, steps), "for f, ax0 in T.grid(16, 1)").endswith("D[vi, vj] = B[vi]")
+
+
+@pytest.mark.parametrize(
+    ("steps", "attempt", "reason"),
+    [
+        (
+            'i, j = sch.get_loops("M")\nsch.split(i, [None, 4])',
+            'sch.compute_at("M", sch.get_loops("C")[1])',
+            "the predicate of block M says something of the loops around it that cannot be said of its axes",
+        ),
+        (
+            'sch.compute_at("M", sch.get_loops("C")[1])',
+            'sch.reindex("C", ("read", 0))',
+            "whether block M_reindex_reindex reads what it has written itself is not known",
+        ),
+    ],
+)
+def test_extents_that_may_overflow_are_refused_with_a_reason(steps: str, attempt: str, reason: str) -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, c: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n * 64 - 61, n), "int32")
+    C = T.match_buffer(c, (n * 64 - 61, n), "int32")
+    M = T.alloc_buffer((n * 64 - 61, n), "int32")
+    for i, j in T.grid(n * 64 - 61, n):
+        with T.block("M"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            M[vi, vj] = A[vi, vj] * 2
+    for i, j in T.grid(n * 64 - 61, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = M[vi, vj] + 1
+"""
+    assert reason in str(refusal_of(text, steps, attempt))
