@@ -130,10 +130,12 @@ trunc = define_unary("trunc", scalar.trunc, np.trunc, "Rounds each element towar
 
 
 def _cast_reference(data: Array, dtype: str) -> Array:
-    kind, target = parse_dtype(dtype), numpy_dtype(dtype)
-    if not dtype_of_numpy(data.dtype).is_float or kind.is_float or kind.is_bool:
+    source, kind = dtype_of_numpy(data.dtype), parse_dtype(dtype)
+    if not source.is_float or kind.is_float or kind.is_bool:
         with np.errstate(all="ignore"):
-            return data.astype(target)
+            # ml_dtypes has no casts between some of its types; the wide types represent all values of the narrow ones.
+            wide = data.astype("float32" if source.is_float else "int64") if source.bits <= 8 else data
+            return wide.astype(numpy_dtype(dtype))
     return _saturate(data, kind)
 
 
