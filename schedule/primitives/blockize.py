@@ -125,7 +125,7 @@ def _roots(target: Sequence[Operation | ComputeLocation]) -> tuple[list[Operatio
     if parent is None or any(root.parent is not parent for root in roots):
         raise ScheduleError("the blocks are in different branches", targets)
     if any(isinstance(root, InitOp) for root in roots):
-        raise ScheduleError("an init runs before the first step alone: expected blocks inside of it, or outside", targets)
+        raise ScheduleError("an init runs before the first step alone: expected all blocks in it, or none", targets)
     return _adjacent_statements(statements(parent), set(roots)), _program_order(roots, targets)
 
 

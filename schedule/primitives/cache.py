@@ -143,7 +143,7 @@ class _Cache:
     def shape(self, analyzer: Analyzer) -> list[Lin]:
         if self.is_whole:
             return [analyzer.exact(extent) for extent in buffer_shape(self.buffer)]
-        return [side.extent for side in self.region]
+        return [analyzer.maximum(side.extent, Lin()) for side in self.region]  # a box may lie outside of the buffer
 
     @property
     def offsets(self) -> list[Lin]:

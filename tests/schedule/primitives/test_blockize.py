@@ -264,7 +264,7 @@ def main(a: T.handle, c: T.handle):
             MATMUL,
             TILED_MATMUL.format(4, 2),
             "sch.blockize(['C_init', 'C'])",
-            "an init runs before the first step alone: expected blocks inside of it, or outside",
+            "an init runs before the first step alone: expected all blocks in it, or none",
         ),
     ],
 )

@@ -862,3 +862,21 @@ def main(a: T.handle, c: T.handle, n: T.int32):
             C[vi, vj] = M[vi, vj] + 1
 """
     assert reason in str(refusal_of(text, steps, attempt))
+
+
+def test_a_predicate_that_always_holds_moves_along() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((1, 3), "int32"), D: T.Buffer((1, 3), "int32")):
+    B = T.alloc_buffer((1, 3), "int32")
+    for i, j in T.grid(1, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i < 1)
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(1, 3):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = B[vi * 2, 2 - vj]
+"""
+    apply_steps(text, 'sch.compute_at("B", sch.get_loops("D")[1])')
