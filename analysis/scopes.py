@@ -241,8 +241,15 @@ class BlockScope:
         return [other for other in following if written & {*reads_of(other), *writes_of(other)}]
 
     def output_blocks(self) -> list[BlockOp]:
-        """The blocks that write a buffer allocated outside of the scope, in program order."""
-        return [b for b in self.blocks if any(not self.allocates(buffer) for buffer in writes_of(b))]
+        """The blocks that write a buffer allocated outside of the scope, in program order, and their output blocks.
+
+        A nested block directly follows the block that it is an output of, as in TVM.
+        """
+        blocks: list[BlockOp] = []
+        for block in self.blocks:
+            blocks += [block] if any(not self.allocates(buffer) for buffer in writes_of(block)) else []
+            blocks += BlockScope(block).output_blocks()
+        return blocks
 
     def allocates(self, buffer: SSAValue) -> bool:
         """Whether the memory of a buffer is allocated inside the scope."""

@@ -130,12 +130,12 @@ trunc = define_unary("trunc", scalar.trunc, np.trunc, "Rounds each element towar
 
 
 def _cast_reference(data: Array, dtype: str) -> Array:
-    kind, target = parse_dtype(dtype), numpy_dtype(dtype)
-    source = dtype_of_numpy(data.dtype)
+    source, kind = dtype_of_numpy(data.dtype), parse_dtype(dtype)
     if not source.is_float or kind.is_float or kind.is_bool:
         with np.errstate(all="ignore"):
-            # ml_dtypes has no casts between int4 and uint4, but from int8 to both.
-            return (data.astype("int8") if source.bits < 8 and source.is_int else data).astype(target)
+            # ml_dtypes has no casts between some of its types; the wide types represent all values of the narrow ones.
+            wide = data.astype("float32" if source.is_float else "int64") if source.bits <= 8 else data
+            return wide.astype(numpy_dtype(dtype))
     return _saturate(data, kind)
 
 

@@ -9,8 +9,17 @@ from typing import Any
 import islpy as isl
 from xdsl.ir import Operation
 
-from ..analysis.dependence import Flow, Init, Violation, compare_flows, has_self_conflicts, value_flow
+from ..analysis.dependence import (
+    CyclicCopyError,
+    Flow,
+    Init,
+    Violation,
+    compare_flows,
+    has_self_conflicts,
+    value_flow,
+)
 from ..analysis.dependence.touched import accessed_memories
+from ..analysis.names import block_name
 from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, statements
 from ..analysis.threads.axes import divides_among_threads, team_of
 from ..core.errors import ScheduleError
@@ -55,12 +64,22 @@ def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Ch
     their iterations concurrently."""
     memories = _memories(before, moved, change)
     after = _flow(before.region, moved, None, memories)
-    violation = compare_flows(
-        before.flow, after, change.copies_before, change.copies_after, _counterparts(before.flow, change)
-    )
+    counterparts = _counterparts(before.flow, change)
+    try:
+        violation = compare_flows(before.flow, after, change.copies_before, change.copies_after, counterparts)
+    except CyclicCopyError as error:
+        raise _cyclic_copy_error(error) from None
     if violation is not None:
         raise legality_error(violation)
     require_concurrent_loops(_concurrent_loops(_ops_after(before, moved, change)), memories)
+
+
+def _cyclic_copy_error(error: CyclicCopyError) -> ScheduleError:
+    """The error for a copy that may read its own results, so that the values in it are unknown."""
+    block = error.statement.block if isinstance(error.statement, Init) else error.statement
+    marks = [block] if isinstance(block, Operation) else []
+    names = ", ".join(block_name(op) for op in marks if isinstance(op, BlockOp))
+    return ScheduleError(f"whether block {names} reads what it has written itself is not known", marks)
 
 
 def _flow(

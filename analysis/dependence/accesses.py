@@ -379,12 +379,13 @@ def axis_values(affine: Affine, position: int, axis: Axis, type_: Attribute) -> 
 
 
 def first_steps(affine: Affine, block: BlockOp) -> isl.Set | None:
-    """The points at which all reduction axes of a block, which are dimensions, have the minimum of their domains."""
+    """The points at which all reduction axes of a block, which are dimensions or parameters, have the minimum of their
+    domains; None if no formula describes them."""
     where = affine.universe()
     for axis, variable in zip(block.axes, block.variables, strict=True):
         if axis.kind == "reduce":
             try:
-                where = where.intersect(affine.equal(affine.dims[variable], affine.function(axis.low)))
+                where = where.intersect(affine.function(variable).eq_set(affine.function(axis.low)))
             except NotAffineValue:
                 return None
     return where

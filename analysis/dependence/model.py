@@ -56,6 +56,9 @@ from .touched import accessed_memories
 
 Loop: TypeAlias = ForOp | LaunchThreadOp
 
+_INIT = -1
+"""The position of the init among the statements of a block: it runs before all others, wherever it is written."""
+
 
 @dataclass(frozen=True)
 class _Site:
@@ -67,7 +70,7 @@ class _Site:
     """
 
     path: tuple[Operation | int, ...] = ()
-    branches: tuple[tuple[IfOp, bool], ...] = ()
+    branches: tuple[tuple[IfOp | InitOp, bool], ...] = ()
     control: tuple[Operation, ...] = ()
     team: tuple[Loop, ...] = ()
 
@@ -154,7 +157,9 @@ class Region:
                 self._block(op.body.block, replace(here, control=control))
             case BlockOp():
                 self.places[op] = replace(here, control=control)
-            case BufferOp() | AllocateOp() | AllocateConstOp() | SymbolOp() | InitOp() | AccessOp():
+            case InitOp():
+                self._block(op.body.block, replace(site.at(_INIT), branches=(*site.branches, (op, True))))
+            case BufferOp() | AllocateOp() | AllocateConstOp() | SymbolOp() | AccessOp():
                 pass
             case _:
                 self.places[op] = replace(here, control=(*site.control, *expressions))
@@ -225,12 +230,17 @@ class Region:
             if (outer := outer_loop_of_axis(loop)) is not None:
                 where = where.intersect(affine.equal(position, affine.function(outer.variable)))
         for op, truth in site.branches:
-            holds = condition(affine, op.condition)
+            holds = self._first_step(affine) if isinstance(op, InitOp) else condition(affine, op.condition)
             if holds is None:
                 exact = False
             else:
                 where = where.intersect(holds if truth else holds.complement())
         return where, exact
+
+    def _first_step(self, affine: Affine) -> isl.Set | None:
+        """The condition under which the init of the block that is the region runs; None if no formula describes it."""
+        assert isinstance(self.root, BlockOp)
+        return first_steps(affine, self.root)
 
     def _block_statements(
         self, op: BlockOp, site: _Site, affine: Affine, domain: isl.Set, exact: bool, control: Sequence[StatementAccess]

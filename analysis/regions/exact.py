@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import islpy as isl
 from xdsl.ir import BlockArgument, SSAValue
@@ -40,6 +41,7 @@ class IslNames:
     is_fixed: IsFixed
     of: dict[Atom, str] = field(default_factory=dict[Atom, str])
     conditions: dict[Atom, list[str]] = field(default_factory=dict[Atom, list[str]])
+    _numbers: Iterator[int] = field(default_factory=count)
 
     def text(self, lin: Lin) -> str:
         """A sum as isl text. NotAffine if it is not quasi-affine."""
@@ -66,8 +68,12 @@ class IslNames:
     def name(self, atom: Atom) -> str:
         """The name of a value, or of a sum treated as a value. NotAffine for a moving value without a known range."""
         if atom not in self.of:
-            self.of[atom] = f"v{len(self.of)}"
-            self.conditions[atom] = self._range(atom)
+            self.of[atom] = f"v{next(self._numbers)}"
+            try:
+                self.conditions[atom] = self._range(atom)
+            except NotAffineSum:
+                del self.of[atom]
+                raise
         return self.of[atom]
 
     def _range(self, atom: Atom) -> list[str]:

@@ -10,7 +10,8 @@ from ...analysis.names import block_name, fresh_block_name, loop_name
 from ...analysis.scopes import child_blocks, child_towards, enclosing_scope, lowest_common_ancestor, statements
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BlockizeOp
-from ...dialects.tir import BlockOp, ForOp, FuncOp, IfOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp, IfOp, InitOp
+from ...dialects.tir.tree import treeify
 from ..handles import BlockLike, BlockRV, LoopRV
 from ..legality import Change
 from ..recorder import Recorder
@@ -41,7 +42,8 @@ class BlockizePrimitives(Recorder):
         loops around it.
 
         target: a loop that contains one or more blocks and no statement outside of blocks; or blocks whose statements
-        directly follow each other and contain no other blocks.  preserve_unit_iters: recorded in the trace as in TVM;
+        directly follow each other and contain no other blocks, all inside or all outside of the init of the enclosing
+        block.  preserve_unit_iters: recorded in the trace as in TVM;
         an outer axis with a single value is always kept, bound to 0.
         Returns the new block. From now on, `get_loops` of the inner blocks returns the loops inside of the new block.
         Legal if all inits of one instance of the new block may run before everything else in it. ScheduleError with
@@ -83,7 +85,10 @@ def blockize(
             init_blocks = take_out(change)
     with state.changing(check=False):
         by_block = {plan.block: init for plan, init in zip(inits, init_blocks, strict=True)}
-        return outer.build(fresh_block_name(func, name), by_block)
+        block = outer.build(fresh_block_name(func, name), by_block)
+        if outer.is_symbolic:
+            treeify(func)  # the bounds of loops may be operands of domains now
+        return block
 
 
 def _roots_to_check(roots: Sequence[Operation], parts: Sequence[InnerBlock]) -> Sequence[Operation]:
@@ -119,6 +124,8 @@ def _roots(target: Sequence[Operation | ComputeLocation]) -> tuple[list[Operatio
     parent = roots[0].parent
     if parent is None or any(root.parent is not parent for root in roots):
         raise ScheduleError("the blocks are in different branches", targets)
+    if any(isinstance(root, InitOp) for root in roots):
+        raise ScheduleError("an init runs before the first step alone: expected all blocks in it, or none", targets)
     return _adjacent_statements(statements(parent), set(roots)), _program_order(roots, targets)
 
 

@@ -41,7 +41,7 @@ from ..rewriting.copies import (
     require_block,
     side_accesses,
 )
-from ..rewriting.gaps import Gap, gap_before_first, innermost_common, scope_start
+from ..rewriting.gaps import Gap, body_start, gap_before_first, innermost_common
 from ..rewriting.nest import function_of
 from ..state import State, applies
 
@@ -143,7 +143,7 @@ class _Cache:
     def shape(self, analyzer: Analyzer) -> list[Lin]:
         if self.is_whole:
             return [analyzer.exact(extent) for extent in buffer_shape(self.buffer)]
-        return [side.extent for side in self.region]
+        return [analyzer.maximum(side.extent, Lin()) for side in self.region]  # a box may lie outside of the buffer
 
     @property
     def offsets(self) -> list[Lin]:
@@ -267,7 +267,7 @@ def _find_read(
 
 def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Cache:
     """The cache of a buffer without writers in the scope: the declared reads of the scope's block, or all elements."""
-    gap = scope_start(scope)
+    gap = body_start(scope)
     shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
     accesses = side_accesses(scope, "read") if isinstance(scope, BlockOp) else []

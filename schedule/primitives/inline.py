@@ -70,7 +70,7 @@ def compute_inline(state: State, block: BlockOp) -> None:
         require_invariant_values(block, alloc)
         _inverse(Analyzer(), block, store, [Lin() for _ in store.indices])
     readers = dict.fromkeys(_reader(block, load) for load in loads)
-    with state.changing([block, *readers]) as change:
+    with state.changing([block, *readers], check=bool(readers)) as change:
         change.copies_before.append(block)
         _inline(block, by_buffer)
 

@@ -57,7 +57,7 @@ class Queries(Recorder):
     def get_output_blocks(
         self, scope_block: BlockLike | None = None, *, block: BlockLike | None = None
     ) -> list[BlockRV]:
-        """The blocks in a block that write a buffer which is allocated outside of it.
+        """The blocks in a block that write a buffer which is allocated outside of it, and likewise in nested blocks.
 
         scope_block: the enclosing block; "root" is the function's body.  block: the same, as named in TVM's traces.
         """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...analysis.scopes import child_towards, lowest_common_ancestor, statements
-from ...dialects.tir import BlockOp, FuncOp, TirBuilder
+from ...dialects.tir import BlockOp, FuncOp, InitOp, TirBuilder
 from .nest import builder_before_expressions, with_expressions
 
 
@@ -56,9 +56,14 @@ class Gap:
 
 def scope_start(scope: FuncOp | BlockOp) -> Gap:
     """The gap before the first statement of a scope, after its declarations."""
-    body = scope.body.block
-    inside = statements(body)
-    return Gap(scope, body, inside[0] if inside else None)
+    inside = statements(scope.body.block)
+    return Gap(scope, scope.body.block, inside[0] if inside else None)
+
+
+def body_start(scope: FuncOp | BlockOp) -> Gap:
+    """The gap before the first statement of a scope that runs in each of its instances: after its init."""
+    inside = [op for op in statements(scope.body.block) if not isinstance(op, InitOp)]
+    return Gap(scope, scope.body.block, inside[0] if inside else None)
 
 
 def innermost_common(block: BlockOp, others: Iterable[Operation], around: Sequence[Operation] = ()) -> Operation:

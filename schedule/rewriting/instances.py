@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import islpy as isl
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin, export
@@ -36,8 +37,9 @@ class AxisCondition:
 
     def write(self, analyzer: Analyzer, builder: TirBuilder, values: Values) -> SSAValue:
         """Emit the condition at the builder's point; returns its value."""
-        axes = [leaf.type for leaf in self.sum.leaves() if leaf in values]
-        type = max(axes, key=lambda t: dtype_of(t).bits)
+        leaves = self.sum.leaves()
+        axes = [leaf.type for leaf in leaves if leaf in values] or [leaf.type for leaf in leaves]
+        type = max(axes, key=lambda t: dtype_of(t).bits, default=i32)
         total = analyzer.substitute(self.sum, values)
         left, right = Lin(max(total.const, 0)), Lin(max(-total.const, 0))
         for atom, k in total.terms.items():
@@ -180,8 +182,8 @@ class Instances:
     def conditions(self, unknown: Sequence[SSAValue], known: Sequence[Condition]) -> list[AxisCondition] | None:
         """The comparisons of axes that are equivalent to all conditions together where the `known` ones hold; None if
         the conditions are not a conjunction of comparisons."""
-        points = [self.names.name(variable) for variable in self.block.variables]
         try:
+            points = [self.names.name(variable) for variable in self.block.variables]
             image = self.image(unknown)
             texts = [
                 f"{self.names.text(c.sum)} {_SYMBOLS[c.op]} 0" for c in known if isinstance(c, AxisCondition)

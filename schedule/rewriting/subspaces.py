@@ -182,6 +182,15 @@ class OuterBlock:
             if axis.kind == "reduce" and axis.extent.constant != 1
         ]
 
+    @property
+    def is_symbolic(self) -> bool:
+        """Whether the extents of parts of axes are computed from values of the program."""
+        return any(
+            division.outer_extent.terms or division.inner_extent.terms
+            for part in self.parts
+            for division in part.divisions
+        )
+
     # Construction
 
     def build(self, name: str, inits: Mapping[BlockOp, InitNest]) -> BlockOp:

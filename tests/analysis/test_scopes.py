@@ -187,7 +187,7 @@ def test_producers_and_consumers_come_as_tvm_orders_them(name: str, before: list
 
 def test_output_blocks_write_what_is_allocated_elsewhere() -> None:
     func = function(NESTED)
-    assert names(output_blocks(func)) == ["outer", "last"]
+    assert names(output_blocks(func)) == ["outer", "third", "last"]
     assert names(output_blocks(block(func, "outer"))) == ["third"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell import build
-from stepwell.core.dtypes import dtype_of_numpy
+from stepwell.core.dtypes import dtype_of_numpy, numpy_dtype
 from stepwell.operators import OPERATORS, Pattern, UnknownOperatorError, operator, operator_of
 from stepwell.tools.testing.operators import SAMPLES, Sample, operators_without_samples, program_of
 
@@ -41,6 +41,17 @@ def test_an_operator_computes_what_its_reference_computes(name: str, data: st.Da
         rtol = TOLERANCES[str(got.dtype)]
         atol = rtol * float(finite.max(initial=0.0))
         np.testing.assert_allclose(got.astype("float64"), wanted.astype("float64"), rtol, atol)
+
+
+@pytest.mark.parametrize("source", ["int4", "uint4", "uint2", "float8_e5m2", "float4_e2m1fn"])
+@pytest.mark.parametrize("target", ["int4", "uint4", "uint2", "float6_e2m3fn", "float8_e4m3fn"])
+def test_types_without_a_direct_cast_in_ml_dtypes_are_cast(source: str, target: str) -> None:
+    numbers = range(-8, 8) if source == "int4" else range(4) if source == "uint2" else range(7)
+    data = np.asarray(numbers, np.float32).astype(numpy_dtype(source))
+    expected = OPERATORS["cast"].reference(data, dtype=target)
+    (got,) = computed("cast", Sample([data], {"dtype": target}))
+    assert got.dtype == expected.dtype
+    assert got.astype("float32").tolist() == expected.astype("float32").tolist()
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])

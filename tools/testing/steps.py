@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...analysis.scopes import depends_on
+from ...analysis.scopes import child_blocks, depends_on, enclosing_scope
 from ...core.errors import ScheduleError
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfThenElseOp
 from ...schedule import BlockRV, LoopRV, Schedule
@@ -17,11 +17,16 @@ SCOPES = ("global", "local", "shared")
 
 
 class ProgramPicker:
-    """Picks loops, blocks and buffers of the current program of a schedule."""
+    """Picks loops, blocks and buffers of the current program of a schedule.
 
-    def __init__(self, choices: Choices, schedule: Schedule):
+    initial: the names of the blocks of the initial program. The other blocks are preferred: inits, copies, partial
+    results and outer blocks that earlier primitives have created.
+    """
+
+    def __init__(self, choices: Choices, schedule: Schedule, initial: frozenset[str] = frozenset()):
         self.choices = choices
         self.schedule = schedule
+        self.initial = initial
 
     def integer(self, low: int, high: int) -> int:
         return self.choices.integer(low, high)
@@ -36,7 +41,11 @@ class ProgramPicker:
         """
         blocks = [op for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
         fitting = [op for op in blocks if wanted is not None and wanted(op)]
-        block = pick(self.choices, fitting if fitting and not flag(self.choices, 8) else blocks)
+        candidates = fitting if fitting and not flag(self.choices, 8) else blocks
+        created = [op for op in candidates if op.block_name.data not in self.initial]
+        return self.handle(pick(self.choices, created if created and flag(self.choices) else candidates))
+
+    def handle(self, block: BlockOp) -> BlockRV:
         return self.schedule.get_block(block.block_name.data, function_of(block).sym_name.data)
 
     def loops(self, block: BlockRV | None = None) -> list[LoopRV]:
@@ -53,11 +62,11 @@ class ProgramPicker:
         extent = op.mixed_bounds[1] if isinstance(op, ForOp) else None
         return extent if isinstance(extent, int) else 4
 
-    def rank(self, block: BlockRV, *, write: bool) -> int:
-        """The number of dimensions of the first buffer that a block reads or writes."""
+    def rank(self, block: BlockRV, index: int, *, write: bool) -> int:
+        """The number of dimensions of a buffer that a block reads or writes."""
         op = self.schedule.get(block)
         accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        return len(accesses[0].region) if accesses else 1
+        return len(accesses[index].region) if index < len(accesses) else 1
 
     def buffers(self, block: BlockRV, *, write: bool) -> int:
         """The number of buffers that a block reads or writes; at least one."""
@@ -181,10 +190,11 @@ def _decompose_padding(p: ProgramPicker) -> None:
 
 
 def _transform_layout(p: ProgramPicker) -> None:
-    block, side = p.block(), pick(p.choices, ["write", "read"])
-    rank = p.rank(block, write=side == "write")
+    block = p.block()
+    side, index = _some_buffer(p, block)
+    rank = p.rank(block, index, write=side == "write")
     pad_value = pick(p.choices, [None, 0, 3])
-    p.schedule.transform_layout(block, (side, 0), pick(p.choices, _MAPS.get(rank, _MAPS[1])), pad_value)
+    p.schedule.transform_layout(block, (side, index), pick(p.choices, _MAPS.get(rank, _MAPS[1])), pad_value)
 
 
 def _transform_block_layout(p: ProgramPicker) -> None:
@@ -215,16 +225,40 @@ def _sample_location(p: ProgramPicker) -> None:
 
 
 def _blockize(p: ProgramPicker) -> None:
-    if flag(p.choices, 4):
-        p.schedule.blockize([p.block() for _ in range(p.integer(1, 2))])
+    if flag(p.choices, 3):
+        p.schedule.blockize(_adjacent_blocks(p))
     else:
         p.schedule.blockize(p.loop())
+
+
+def _adjacent_blocks(p: ProgramPicker) -> list[BlockRV]:
+    """Up to three consecutive blocks of a scope; the inits of a block and the blocks of its body are consecutive."""
+    first = p.block()
+    op = p.schedule.get(first)
+    assert isinstance(op, BlockOp)
+    siblings = child_blocks(enclosing_scope(op))
+    start = siblings.index(op)
+    return [first, *(p.handle(block) for block in siblings[start + 1 : start + 1 + p.integer(0, 2)])]
 
 
 def _reorder_axes(p: ProgramPicker) -> None:
     block = p.block()
     order = list(range(p.axes(block)))
     p.schedule.reorder_block_iter_var(block, order[::-1] if p.flag() else [*order[1:], *order[:1]])
+
+
+def _written_buffer(p: ProgramPicker) -> tuple[BlockRV, int]:
+    """A block that usually writes an allocated buffer, and the index of a buffer that it writes."""
+    block = p.block(writes_temporary)
+    return block, p.integer(0, p.buffers(block, write=True) - 1)
+
+
+def _storage_align(p: ProgramPicker) -> None:
+    p.schedule.storage_align(*_written_buffer(p), -1 - p.integer(0, 1), 8, 1)
+
+
+def _set_scope(p: ProgramPicker) -> None:
+    p.schedule.set_scope(*_written_buffer(p), pick(p.choices, SCOPES))
 
 
 def _annotate(p: ProgramPicker) -> None:
@@ -255,8 +289,8 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "blockize": _blockize,
     "add_unit_loop": lambda p: p.schedule.add_unit_loop(p.block() if p.flag() else p.loop()),
     "reorder_block_iter_var": _reorder_axes,
-    "storage_align": lambda p: p.schedule.storage_align(p.block(writes_temporary), 0, -1 - p.integer(0, 1), 8, 1),
-    "set_scope": lambda p: p.schedule.set_scope(p.block(writes_temporary), 0, pick(p.choices, SCOPES)),
+    "storage_align": _storage_align,
+    "set_scope": _set_scope,
     "annotate": _annotate,
     "transform_layout": _transform_layout,
     "transform_block_layout": _transform_block_layout,

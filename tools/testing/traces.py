@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...analysis.dependence import Flow, compare_flows, value_flow
 from ...core.errors import ScheduleError, UnsupportedError
 from ...dialects.schedule import LoopType, ScheduleOp
-from ...dialects.tir import ForOp, FuncOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ...frontends.mlir import parse_mlir
 from ...module import Module
 from ...schedule import Schedule, Trace
@@ -87,7 +87,7 @@ def try_step(
     before, length = str(schedule.mod), len(schedule.trace)
     flows = [(f, value_flow(f)) for f in _functions(schedule.mod)] if check_flow else []
     with reproducible_errors(mod, schedule):
-        reason = _refusal(name, ProgramPicker(choices, schedule))
+        reason = _refusal(name, ProgramPicker(choices, schedule, _block_names(mod)))
         counts = outcome.done if reason is None else outcome.refused
         counts[name] = counts.get(name, 0) + 1
         if reason is not None:
@@ -116,6 +116,10 @@ def _refusal(name: str, program: ProgramPicker) -> str | None:
     except (ScheduleError, UnsupportedError) as error:
         return str(error)
     return None
+
+
+def _block_names(mod: Module) -> frozenset[str]:
+    return frozenset(op.block_name.data for op in mod.op.walk() if isinstance(op, BlockOp))
 
 
 def _functions(mod: Module) -> list[FuncOp]:

@@ -260,6 +260,12 @@ def main(a: T.handle, c: T.handle):
             "sch.blockize(L[3:])",
             "expected",
         ),
+        (
+            MATMUL,
+            TILED_MATMUL.format(4, 2),
+            "sch.blockize(['C_init', 'C'])",
+            "an init runs before the first step alone: expected all blocks in it, or none",
+        ),
     ],
 )
 def test_what_makes_no_block_is_refused(text: str, steps: str, attempt: str, reason: str) -> None:
@@ -281,6 +287,46 @@ def test_an_init_that_would_come_too_early_is_refused_with_instances() -> None:
     error = refusal_of(text, LOOPS, "sch.blockize(L[0])")
     assert "A[0, 0]" in str(error)
     assert "block C" in str(error)
+
+
+BIASED = MATMUL.replace("C[vi, vj] = 0.0", "C[vi, vj] = bias[vj]").replace("C: T", 'bias: T.Buffer((4,), "float32"), C: T')
+
+
+@pytest.mark.parametrize(
+    ("attempt", "reason"),
+    [
+        (
+            "sch.cache_read('C_init', 0, 'local')",
+            "bias[0] is read by block C_init at (vi_i_init=0, vj_i_init=0) with what was there before",
+        ),
+        (
+            "sch.cache_write('C_init', 0, 'local')",
+            "C[0, 0] is accumulated into by block C at (vi_i=0, vj_i=0, vk_i=0) with what was there before, for vk_o = 1",
+        ),
+        (
+            "sch.reverse_compute_at('C', sch.get_loops('C_init')[0])",
+            "block C at (vi_i=0, vj_i=0, vk_i=0) no longer runs, for vk_o = 1",
+        ),
+    ],
+)
+def test_the_init_of_the_scope_runs_first_and_in_the_first_step_alone(attempt: str, reason: str) -> None:
+    assert reason in str(refusal_of(BIASED, TILED_MATMUL.format(4, 2), attempt))
+
+
+def test_extents_that_may_overflow_are_computed_where_they_are_used() -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n * 64 - 61,), "int32")
+    for i in range(n * 64 - 61):
+        with T.block("C"):
+            vi = T.axis.spatial(n * 64 - 61, i)
+            B[vi] = A[vi // 64] + vi
+"""
+    apply_steps(text, LOOPS + "sch.blockize(L[0])")
+    apply_steps(text, LOOPS + "sch.blockize(b)")
 
 
 # Inside the new scope

@@ -5,7 +5,7 @@ import pytest
 from stepwell.core.errors import ScheduleError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule
-from stepwell.tools.testing.scheduling import apply_steps, body_text, refusal_of
+from stepwell.tools.testing.scheduling import apply_steps, body_text, check_computes_the_same, refusal_of
 
 TWO_STAGES = """
 @T.prim_func
@@ -384,3 +384,19 @@ def test_a_block_that_reads_what_it_has_written_keeps_both_sides_together() -> N
         with pytest.raises(ScheduleError, match="reads elements of buffer B that it has written itself"):
             step()
     assert str(sch.mod) == before
+
+
+def test_the_copy_of_a_box_outside_of_the_buffer_has_no_elements() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((3,), "int8"), B: T.Buffer((3,), "int8")):
+    for i, j in T.grid(2, 8):
+        with T.block("B"):
+            v = T.axis.spatial(3, i * 8 + j)
+            T.where(i * 8 + j < 3)
+            B[v] = A[v]
+"""
+    steps = 'sch.blockize(sch.get_loops("B")[1])\nsch.cache_read("B", 0, "global")'
+    after = apply_steps(text, steps)
+    check_computes_the_same(parse_tvmscript(text), after, target="llvm")
+    assert "A_global = T.alloc_buffer((T.max(3 - v_o * 8, 0),)" in after.script()

@@ -828,3 +828,55 @@ def main(A: T.Buffer((4,)), D: T.Buffer((4, 4))):
         'sch.reverse_compute_at("D", sch.get_loops("B")[1])'
     )
     assert below(moved(rows, steps), "for f, ax0 in T.grid(16, 1)").endswith("D[vi, vj] = B[vi]")
+
+
+@pytest.mark.parametrize(
+    ("steps", "attempt", "reason"),
+    [
+        (
+            'i, j = sch.get_loops("M")\nsch.split(i, [None, 4])',
+            'sch.compute_at("M", sch.get_loops("C")[1])',
+            "the predicate of block M says something of the loops around it that cannot be said of its axes",
+        ),
+        (
+            'sch.compute_at("M", sch.get_loops("C")[1])',
+            'sch.reindex("C", ("read", 0))',
+            "whether block M_reindex_reindex reads what it has written itself is not known",
+        ),
+    ],
+)
+def test_extents_that_may_overflow_are_refused_with_a_reason(steps: str, attempt: str, reason: str) -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, c: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n * 64 - 61, n), "int32")
+    C = T.match_buffer(c, (n * 64 - 61, n), "int32")
+    M = T.alloc_buffer((n * 64 - 61, n), "int32")
+    for i, j in T.grid(n * 64 - 61, n):
+        with T.block("M"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            M[vi, vj] = A[vi, vj] * 2
+    for i, j in T.grid(n * 64 - 61, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = M[vi, vj] + 1
+"""
+    assert reason in str(refusal_of(text, steps, attempt))
+
+
+def test_a_predicate_that_always_holds_moves_along() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((1, 3), "int32"), D: T.Buffer((1, 3), "int32")):
+    B = T.alloc_buffer((1, 3), "int32")
+    for i, j in T.grid(1, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i < 1)
+            B[vi, vj] = A[vi, vj]
+    for i, j in T.grid(1, 3):
+        with T.block("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = B[vi * 2, 2 - vj]
+"""
+    apply_steps(text, 'sch.compute_at("B", sch.get_loops("D")[1])')

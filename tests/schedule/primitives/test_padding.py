@@ -233,6 +233,6 @@ def main(a: T.handle, b: T.handle):
     i, _ = sch.get_loops("B")
     outer, _ = sch.split(i, [2, None])
     before = str(sch.mod)
-    with pytest.raises(stepwell.ScheduleError, match="whether block B still reads what it read is not known"):
+    with pytest.raises(stepwell.ScheduleError, match="whether block B reads what it has written itself is not known"):
         sch.decompose_padding("B", outer)
     assert str(sch.mod) == before
