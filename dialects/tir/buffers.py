@@ -135,12 +135,14 @@ class BufferOp(TirOp):
             return 0
         return self.offset[0] if isinstance(layout.offset, NoneAttr) else layout.offset.data
 
-    def _verify_holes(self) -> None:
+    def _verify_layout(self) -> None:
         dims = [d for d in self.type.get_shape() if d == DYNAMIC]
         require(len(dims) == len(self.dims), f"(C1) {len(dims)} dynamic extents, {len(self.dims)} operands")
         strides, offset = 0, 0
         if isinstance(layout := self.type.layout, StridedLayoutAttr):
             strides = sum(isinstance(s, NoneAttr) for s in layout.strides)
+            given, rank = len(layout.strides), self.type.get_num_dims()
+            require(given == rank, f"(C1) {given} strides for a buffer of rank {rank}")
             offset = int(isinstance(layout.offset, NoneAttr))
         require(strides == len(self.strides), f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
         require(offset == len(self.offset), f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
@@ -189,7 +191,7 @@ class MatchBufferOp(_ViewOp):
     the corresponding value of the run-time argument, any other value is checked against it.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, and one stride for each dimension.
         (C2) source is a parameter of the function.
 
     Example
@@ -208,7 +210,7 @@ class MatchBufferOp(_ViewOp):
         # lazy: functions have buffers, and buffers are in functions
         from .functions import FuncOp
 
-        self._verify_holes()
+        self._verify_layout()
         owner = self.source.owner
         require(
             not isinstance(owner, TirOp) and isinstance(owner.parent_op(), FuncOp),
@@ -241,7 +243,7 @@ class AllocBufferOp(BufferOp):
     memory: `stack` or `heap`, missing if undecided.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, and one stride for each dimension.
         (C2) memory is stack or heap.
 
     Example
@@ -285,7 +287,7 @@ class AllocBufferOp(BufferOp):
         return AllocBufferOp(self.buffer_name.data, self.type.element_type, shape, space=space, alignment=number)
 
     def verify_(self) -> None:
-        self._verify_holes()
+        self._verify_layout()
         verify_memory(self.memory, "(C2)")
 
 
@@ -296,7 +298,7 @@ class DeclBufferOp(_ViewOp):
     data: the pointer; other buffers over the same pointer share its memory.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, and one stride for each dimension.
 
     Example
         %p = tir.allocate "p" [64] : !tir.handle<f32>
@@ -312,7 +314,7 @@ class DeclBufferOp(_ViewOp):
     assembly_format = f"$buffer_name $data {_LAYOUT} attr-dict-with-keyword `:` type($data) `->` type($buffer)"
 
     def verify_(self) -> None:
-        self._verify_holes()
+        self._verify_layout()
 
 
 @irdl_op_definition
@@ -323,7 +325,7 @@ class MatchRegionOp(BufferOp):
     the shape of the view may omit leading dimensions of extent 1.
 
     Constraints
-        (C1) one operand for each `?` of the type.
+        (C1) one operand for each `?` of the type, and one stride for each dimension.
         (C2) one min and one extent for each dimension of source.
         (C3) source and the view have the same element type.
 
@@ -381,7 +383,7 @@ class MatchRegionOp(BufferOp):
         return mixed_region(self)
 
     def verify_(self) -> None:
-        self._verify_holes()
+        self._verify_layout()
         verify_region(self, "(C2)")
         require(memref_type(self.source).element_type == self.type.element_type, "(C3) element types differ")
 

@@ -123,6 +123,7 @@ class FuncOp(TirOp):
             if isinstance(argument.type, MemRefType):
                 strides = argument.type.get_strides()
                 known = DYNAMIC not in argument.type.get_shape() and strides is not None and None not in strides
+                known = known and len(strides or ()) == argument.type.get_num_dims()
                 require(known, f"(C3) parameter {name} of type {argument.type}: use a handle and tir.match_buffer")
         for op in self.body.walk():
             if isinstance(op, ReturnOp):

@@ -77,6 +77,8 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
     factor = context.integer(arguments.offset_factor, span, "offset_factor")
     extents = read_shape(context, arguments.shape, span)
     steps = None if arguments.strides is None else read_shape(context, arguments.strides, span, "strides") or None
+    if steps is not None and len(steps) != len(extents):
+        raise span.error(f"{len(steps)} strides for a shape of {len(extents)} dimensions")
     offset = _offset(context, arguments.elem_offset, factor, span)
     return BufferSpec(
         shape=extents,

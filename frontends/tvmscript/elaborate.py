@@ -17,6 +17,7 @@ from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp
+from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
 from .annotations import annotated_type, evaluate_annotation, read_result_type
@@ -369,8 +370,9 @@ class _FunctionReader:
 
     def _unwrap_root(self) -> None:
         """Inlines an explicit block called root around the whole body: every function has an implicit root block."""
-        statements = [op for op in self.context.block.ops if not isinstance(op, SymbolOp | MatchBufferOp)]
-        match statements:
+        declarations = (SymbolOp, MatchBufferOp)
+        ops = self.context.block.ops
+        match [op for op in ops if not isinstance(op, declarations) and not is_expression_op(op)]:
             case [BlockOp() as root] if root.block_name.data == "root" and not root.axes and root.annotations is None:
                 if root.predicate is not None or root.init is not None:
                     return

@@ -334,6 +334,12 @@ def test_an_explicit_root_block_is_the_implicit_one() -> None:
     assert printed(root) == printed(inside)
 
 
+def test_an_explicit_root_block_is_the_implicit_one_beside_constants_of_attributes() -> None:
+    root = 'with T.block("root"):\n    for i in range(2):\n        with T.block("B"):\n            A[i, 0] = 1.0'
+    attributes = 'T.func_attr({"global_symbol": "other", "tir.noalias": T.bool(True)})\n'
+    assert printed(attributes + root)[1:] == printed(root)
+
+
 # ---- frames
 
 

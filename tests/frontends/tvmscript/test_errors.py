@@ -195,6 +195,10 @@ TVM_FAMILIES = {
         A = T.match_buffer(a, (16,))
         A[0:4:-1] = 1.0  # error: step -1 of a slice, expected a positive one
     """,
+    "strides of another rank": """
+        A = T.match_buffer(a, (16,))
+        B = T.alloc_buffer([8, 8], strides=[1])  # error: 1 strides for a shape of 2 dimensions
+    """,
     "block with a target": """
         with T.block("root") as x:  # error: T.block has nothing to bind, its axes come from T.axis
             pass

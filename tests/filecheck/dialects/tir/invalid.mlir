@@ -62,6 +62,14 @@ tir.func @f() {
 
 // -----
 
+// (C1) tir.alloc_buffer: one stride for each dimension.
+tir.func @f() {
+  %A = tir.alloc_buffer "A" : memref<8x8xf32, strided<[1]>>
+}
+// CHECK: (C1) 1 strides for a buffer of rank 2
+
+// -----
+
 // (C1) tir.decl_buffer: one operand for each `?`, of the offset too.
 tir.func @f("p" %p: !tir.handle<f32>) {
   %A = tir.decl_buffer "A" %p : !tir.handle<f32> -> memref<4xf32, strided<[1], offset: ?>>
