@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .base import DYNAMIC, HandleType, Mixed, TargetAttr, TirOp, memory_space, scope_of
+from .base import DYNAMIC, HandleType, Mixed, ParameterAttr, TargetAttr, TirOp, memory_space, rename_parameters, scope_of
 from .blocks import BLOCK_AXIS_KINDS, AccessOp, Axis, BlockOp, InitOp
 from .buffers import (
     AllocBufferOp,
@@ -116,6 +116,7 @@ __all__ = [
     "MinOp",
     "Mixed",
     "Operand",
+    "ParameterAttr",
     "RampOp",
     "ReinterpretOp",
     "ReturnOp",
@@ -136,6 +137,7 @@ __all__ = [
     "fold_integers",
     "is_speculatable",
     "memory_space",
+    "rename_parameters",
     "row_major_strides",
     "scope_of",
 ]
@@ -184,5 +186,5 @@ Tir = Dialect(
         WhileOp,
         YieldOp,
     ],
-    [HandleType, TargetAttr],
+    [HandleType, ParameterAttr, TargetAttr],
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import mlir_type
@@ -16,6 +17,8 @@ from ...dialects.tir import (
     ConstOp,
     FuncOp,
     HandleType,
+    MatchBufferOp,
+    ParameterAttr,
 )
 from . import pytime
 from .annotations import read_result_type
@@ -266,8 +269,23 @@ def _func_attr(context: ElaborationContext, span: Span, attrs: Value) -> Value:
         raise span.error("T.func_attr belongs at the top of a function")
     if context.function_attrs is not None:
         raise span.error("T.func_attr is given twice")
-    context.function_attrs = dict(context.attributes(attrs, span).data)
+    context.function_attrs = dict(context.attributes(_name_parameters(context, attrs), span).data)
     return None
+
+
+def _name_parameters(context: ElaborationContext, value: Value) -> Value:
+    """A value of `T.func_attr`, in which parameters are attributes with their names."""
+    match value:
+        case list() | tuple():
+            return [_name_parameters(context, item) for item in cast("list[Value]", value)]
+        case dict():
+            return {key: _name_parameters(context, item) for key, item in cast("dict[Value, Value]", value).items()}
+        case BufferValue(value=SSAValue(owner=MatchBufferOp(source=source))):
+            return _name_parameters(context, source)
+        case BlockArgument(owner=block, index=index) if block is context.block:
+            return ParameterAttr(context.param_names[index])
+        case _:
+            return value
 
 
 @word("func_name", "func_ret")

@@ -16,7 +16,7 @@ from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp
+from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp, rename_parameters
 from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
@@ -361,12 +361,19 @@ class _FunctionReader:
             if op.alignment is not None or op.offset_factor is not None or len(list(op.source.uses)) != 1:
                 continue
             source = cast(BlockArgument, op.source)
-            context.param_names[source.index] = op.buffer_name.data
+            self._rename_parameter(source.index, op.buffer_name.data)
             new = _replace_param(context, source.index, op.type)
             op.buffer.replace_all_uses_with(new)
             op.detach()
             op.erase()
             context.block.erase_arg(source)
+
+    def _rename_parameter(self, index: int, name: str) -> None:
+        context = self.context
+        names = {context.param_names[index]: name}
+        attrs = context.function_attrs or {}
+        context.function_attrs = {key: rename_parameters(value, names) for key, value in attrs.items()}
+        context.param_names[index] = name
 
     def _unwrap_root(self) -> None:
         """Inlines an explicit block called root around the whole body: every function has an implicit root block."""

@@ -381,7 +381,7 @@ STATEMENTS = {
     "second func_attr": "T.func_attr({}); T.func_attr({})  # error: T.func_attr is given twice",
     "func_attr of a list": "T.func_attr([1])  # error: expected a dictionary, got a list",
     "func_attr with a number as key": "T.func_attr({1: 1})  # error: expected a string for a key, got an integer",
-    "func_attr of an expression": "T.func_attr({'a': n})  # error: expected a constant, got an expression",
+    "func_attr of an expression": "T.func_attr({'a': n + 1})  # error: expected a constant, got an expression",
     "builder form": "T.func_name('f')  # error: the builder form of functions is not supported, write def name(...) -> type",
     "grid of nothing": "for i in T.grid(): pass  # error: T.grid: expected an extent",
     "range of nothing": "for i in range(): pass  # error: range takes 1 to 3 arguments, got 0",

@@ -29,6 +29,13 @@ tir.func @main("A" %A: memref<4xf32, strided<[?]>>) {
 
 // -----
 
+// (C4) tir.func: attributes name parameters of the function.
+tir.func @f("A" %A: memref<8xf32>) attrs {input_vars = [#tir.parameter<"B">]} {
+}
+// CHECK: (C4) the function has no parameter 'B'
+
+// -----
+
 // (C1) tir.match_buffer: one operand for each `?`.
 tir.func @f("a" %a: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.handle -> memref<?x4xf32>

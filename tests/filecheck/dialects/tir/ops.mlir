@@ -8,6 +8,11 @@ tir.func @returns("n" %n: i32) -> i32 attrs {tir.noalias = true} {
 // CHECK-NEXT:    tir.return %n : i32
 // CHECK-NEXT:  }
 
+// Attributes of a function may name its parameters.
+tir.func @named("A" %A: memref<8xf32>) attrs {input_vars = [#tir.parameter<"A">]} {
+}
+// CHECK-LABEL: tir.func @named("A" %A: memref<8xf32>) attrs {input_vars = [#tir.parameter<"A">]} {
+
 // A private function has no global symbol, and may leave without a value.
 tir.func private @helper() {
   tir.return
