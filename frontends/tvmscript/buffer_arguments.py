@@ -84,7 +84,7 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
         shape=extents,
         element=element,
         data=None if arguments.data is None else context.pointer(arguments.data, span),
-        strides=steps or _compact_strides(context, extents, offset, span),
+        strides=steps or _implied_strides(context, extents, offset, span),
         offset=offset,
         scope=context.string(arguments.scope, span, "the scope"),
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
@@ -92,12 +92,19 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
     )
 
 
-def _compact_strides(
+def _implied_strides(
     context: ElaborationContext, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
 ) -> tuple[Mixed, ...] | None:
     """The strides of a compact buffer that its type does not imply: with an offset and symbolic extents; else None."""
     if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
         return None
+    return compact_strides(context, shape, span)
+
+
+def compact_strides(context: ElaborationContext, shape: tuple[Mixed, ...], span: Span) -> tuple[Mixed, ...]:
+    """The strides of a compact row-major buffer in elements; empty for a buffer without dimensions."""
+    if not shape:
+        return ()
     compact: list[Mixed] = [1]
     for extent in reversed(shape[1:]):
         compact.insert(0, _product(context, compact[0], extent, span))

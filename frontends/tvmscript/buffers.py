@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
@@ -24,7 +24,7 @@ from ...dialects.tir import (
     Mixed,
     memory_space,
 )
-from .buffer_arguments import BufferArguments, MatchArguments, read_spec, takes
+from .buffer_arguments import BufferArguments, MatchArguments, compact_strides, read_spec, takes
 from .context import ElaborationContext
 from .values import BufferSpec, BufferValue, Element, SliceIndex, Value, ValueFrame, describe_value
 from .vocabulary import word
@@ -127,7 +127,7 @@ def _match_region(
 ) -> BufferValue:
     buffer = source if isinstance(source, BufferValue) else source.buffer
     region = region_of(context, source)
-    spec = read_spec(context, span, _arguments_of_region(buffer, region, arguments))
+    spec = read_spec(context, span, _arguments_of_region(context, buffer, region, arguments, span))
     if arguments.dtype is not None and dtype_of(spec.element) != buffer.dtype:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {dtype_of(spec.element)}")
     _check_region_shape(spec.shape, [extent for _, extent in region], span)
@@ -142,17 +142,35 @@ def _match_region(
 
 
 def _arguments_of_region(
-    buffer: BufferValue, region: Sequence[tuple[Mixed, Mixed]], arguments: MatchArguments
+    context: ElaborationContext,
+    buffer: BufferValue,
+    region: Sequence[tuple[Mixed, Mixed]],
+    arguments: MatchArguments,
+    span: Span,
 ) -> BufferArguments:
-    """The arguments of a buffer over a region; the buffer of the region determines its memory."""
+    """The arguments of a buffer over a region; the buffer of the region determines its memory.
+
+    A declaration with an offset but without strides has those of the buffer, since its type has to state some.
+    """
+    shape = tuple(extent for _, extent in region) if arguments.shape is None else arguments.shape
+    strides = arguments.strides
+    if not strides and (arguments.offset_factor or arguments.elem_offset is not None):
+        rank = len(cast("Sequence[Value]", shape)) if isinstance(shape, list | tuple) else 1
+        strides = _strides_of(context, buffer, span)[-rank:]
     return BufferArguments(
-        shape=tuple(extent for _, extent in region) if arguments.shape is None else arguments.shape,
+        shape=shape,
         dtype=buffer.dtype if arguments.dtype is None else arguments.dtype,
-        strides=arguments.strides,
+        strides=strides,
         elem_offset=arguments.elem_offset,
         align=arguments.align,
         offset_factor=arguments.offset_factor,
     )
+
+
+def _strides_of(context: ElaborationContext, buffer: BufferValue, span: Span) -> tuple[Mixed, ...]:
+    """The strides of a buffer in elements; those of a compact buffer may be computed from its shape."""
+    shape = tuple(buffer.shape)
+    return compact_strides(context, shape, span) if buffer.strides is None else tuple(buffer.strides)
 
 
 def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: Span) -> None:

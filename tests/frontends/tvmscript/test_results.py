@@ -1,0 +1,75 @@
+"""Programs of the language: they print and parse again, and native code computes the results of the oracle."""
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest  # noqa: F401
+
+from stepwell import build
+from stepwell.backends.interpreter import interpret
+from stepwell.core.errors import StepwellError, UndefinedBehaviorError, UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+Arrays = list[np.ndarray[Any, Any]]
+
+
+def run(text: str, *arrays: np.ndarray[Any, Any], prepend: str = "@T.prim_func\n") -> Arrays:
+    """The arrays after a call of the program, which all back ends and all printed forms must compute alike."""
+    module = parse_tvmscript(prepend + textwrap.dedent(text).strip("\n") + "\n")
+    module.verify()
+    name = next(iter(module))
+    results: list[Arrays] = []
+    for style in ("classic", "0.27"):
+        printed = module.script(style)
+        again = parse_tvmscript(printed)
+        assert again.script(style) == printed
+        results.append(_call(build(again, target="python"), arrays))
+    results.append(_call(build(module, target="llvm"), arrays))
+    results.append(_call(lambda *args: interpret(module, name, list(args)), arrays))
+    for other in results[1:]:
+        for have, want in zip(other, results[0], strict=True):
+            np.testing.assert_array_equal(have, want)
+    return results[0]
+
+
+def _call(function: Any, arrays: tuple[np.ndarray[Any, Any], ...]) -> Arrays:
+    copies = [array.copy() for array in arrays]
+    function(*copies)
+    return copies
+
+
+# ---- regions
+
+
+def test_a_region_has_the_strides_of_its_buffer() -> None:
+    text = """
+    def f(A: T.Buffer((8, 8), "float32")):
+        for i, j in T.grid(2, 2):
+            with T.block("o"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                S = T.match_buffer(A[vi * 4:vi * 4 + 4, vj * 4:vj * 4 + 4], (4, 4), offset_factor=1)
+                for k in range(4):
+                    S[k, k] = S[k, k] + T.float32(1)
+    """
+    (result,) = run(text, np.zeros((8, 8), "float32"))
+    np.testing.assert_array_equal(result, np.tile(np.eye(4, dtype="float32"), (2, 2)))
+
+
+def test_a_region_has_the_symbolic_strides_of_its_buffer() -> None:
+    text = """
+    def f(a: T.handle):
+        n = T.int32()
+        m = T.int32()
+        A = T.match_buffer(a, (4, n, m))
+        for i in range(4):
+            with T.block("o"):
+                vi = T.axis.spatial(4, i)
+                S = T.match_buffer(A[vi, 0:2, 0:3], (2, 3), offset_factor=1)
+                for k in range(2):
+                    S[k, k] = S[k, k] + T.float32(1)
+    """
+    (result,) = run(text, np.zeros((4, 3, 5), "float32"))
+    expected = np.zeros((4, 3, 5), "float32")
+    expected[:, [0, 1], [0, 1]] = 1
+    np.testing.assert_array_equal(result, expected)
