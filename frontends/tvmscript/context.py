@@ -293,6 +293,14 @@ class ElaborationContext:
             raise span.error(f"expected a condition of type bool, got {dtype_of(result.type)}")
         return result
 
+    def truth(self, value: Value, span: Span) -> SSAValue:
+        """The condition of an `if` or a `while`: a bool, or whether an integer differs from 0."""
+        result = self.number(value, span)
+        dtype = dtype_of(result.type)
+        if dtype.is_int and not dtype.is_bool and dtype.lanes == 1:
+            return self.locate(span).binary("ne", result, 0)
+        return self.condition(result, span)
+
     def index(self, value: Value, span: Span) -> Operand:
         """A scalar integer; a constant may be a Python integer."""
         operand = self.operand(value, span)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -21,6 +22,7 @@ from ...dialects.tir import (
     Mixed,
     Operand,
     ReturnOp,
+    SymbolOp,
     WhileOp,
     YieldOp,
     constant_value,
@@ -240,7 +242,7 @@ def _while(context: ElaborationContext, node: syntax.While) -> None:
 def _open_while(context: ElaborationContext, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
     condition, inner = Block(), Block()
     with context.emit_into(condition):
-        value = context.condition(evaluate(context, test), test.span)
+        value = context.truth(evaluate(context, test), test.span)
         context.locate(span).insert(YieldOp(value))
     op = WhileOp(Region(condition), Region(inner))
     context.locate(span).insert(op)
@@ -260,7 +262,7 @@ def _if(context: ElaborationContext, node: syntax.If) -> None:
     if pytime.is_python(test):
         run_statements(context, node.body if test else node.orelse)
         return
-    op = IfOp(context.condition(test, node.test.span))
+    op = IfOp(context.truth(test, node.test.span))
     context.locate(node.span).insert(op)
     for region, statements in ((op.then, node.body), (op.orelse, node.orelse)):
         with context.emit_into(region.block):
@@ -507,11 +509,21 @@ def _enter(context: ElaborationContext, value: Value, item: syntax.WithItem, bod
             _reject_target(item)
             _BRANCHES[value.part](context, value, body)
         case Frame():
-            with context.emit_into():
+            with context.emit_into(), _value_of_variable(value):
                 _open_as(context, value, item)
                 body()
         case _:
             raise item.context.span.error(f"expected a block or another frame, got {describe_value(value)}")
+
+
+@contextmanager
+def _value_of_variable(frame: Frame) -> Generator[None]:
+    """Ends the value of a let's variable with the frame, so that another let may give it a value."""
+    variable = frame.variable if isinstance(frame, LetFrame) else None
+    before = None if variable is None else variable.value
+    yield
+    if variable is not None:
+        variable.value = before
 
 
 def _reject_target(item: syntax.WithItem) -> None:
@@ -582,8 +594,8 @@ def _open_let(context: ElaborationContext, frame: LetFrame, name: str) -> Value:
     variable = frame.variable
     if variable is None:
         return _let(context, name or "v", frame.value, frame.span)
-    if variable.value is not None:
-        raise frame.span.error(f"variable {variable.name!r} already has a value")
+    if variable.value is not None and isinstance(variable.value.owner, SymbolOp):
+        raise frame.span.error(f"variable {variable.name!r} is used before it gets this value")
     number = not isinstance(variable.type, HandleType)
     source = context.expr(frame.value, frame.span, dtype_of(variable.type) if number else None)
     if not _same_type(source.type, variable.type):
@@ -693,7 +705,7 @@ def _while_frame(context: ElaborationContext, node: syntax.Call) -> Value:
 
 
 def _run_if(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
-    op = IfOp(context.condition(frame.arguments[0], frame.span))
+    op = IfOp(context.truth(frame.arguments[0], frame.span))
     context.locate(frame.span).insert(op)
     context.branches.append(op)
     try:

@@ -372,7 +372,7 @@ STATEMENTS = {
     "declaration alone": "T.Buffer((4,))  # error: a buffer declaration is not a statement",
     "buffer without memory": "B = T.Buffer((4,))  # error: T.Buffer in a body needs data=, the memory it looks at",
     "evaluate of a buffer": "T.evaluate(A)  # error: expected an expression, got the buffer 'A'",
-    "condition that is a number": "if n: pass  # error: expected a condition of type bool, got int32",
+    "condition that is a float": "if A[0, 0]: pass  # error: expected a condition of type bool, got float32",
     "condition that is a buffer": "while A: pass  # error: expected an expression, got the buffer 'A'",
     "assert of a number": "assert n  # error: expected a condition of type bool, got int32",
     "message of an assert": "assert n > 1, n  # error: expected a string for the message, got an expression",

@@ -73,3 +73,45 @@ def test_a_region_has_the_symbolic_strides_of_its_buffer() -> None:
     expected = np.zeros((4, 3, 5), "float32")
     expected[:, [0, 1], [0, 1]] = 1
     np.testing.assert_array_equal(result, expected)
+
+
+# ---- conditions and lets
+
+
+def test_an_integer_condition_holds_unless_it_is_zero() -> None:
+    text = """
+    def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+        for i in range(4):
+            if i:
+                B[i] = 1
+            else:
+                B[i] = 2
+        while A[0]:
+            A[0] = A[0] - 1
+            A[1] = A[1] + 1
+        with T.If(A[2]):
+            with T.Then():
+                A[2] = 9
+    """
+    a, b = run(text, np.array([3, 0, 5, 0], "int32"), np.zeros(4, "int32"))
+    np.testing.assert_array_equal(b, [2, 1, 1, 1])
+    np.testing.assert_array_equal(a, [0, 3, 9, 0])
+
+
+def test_a_variable_has_a_value_in_each_let() -> None:
+    text = """
+    def f(A: T.Buffer((6,), "int32")):
+        y = T.int32()
+        with T.LetStmt(1, var=y):
+            A[0] = y
+            with T.LetStmt(y + 4, var=y):
+                A[1] = y
+            A[2] = y
+        for i in range(2):
+            T.LetStmt(i + 10, var=y)
+            A[3 + i] = y
+        with T.let(y, 7):
+            A[5] = y
+    """
+    (a,) = run(text, np.zeros(6, "int32"))
+    np.testing.assert_array_equal(a, [1, 5, 1, 10, 11, 7])
