@@ -157,7 +157,6 @@ _BUILTINS: dict[str, str | None] = {
     "TVMBackendAllocWorkspace": "handle",
     "TVMBackendFreeWorkspace": "int32",
     "lookup_param": "handle",
-    "assume": None,
     "tvm_thread_context": "handle",
     "tvm_thread_invariant": "int32",
     "tvm_static_handle": "handle",
@@ -199,6 +198,11 @@ def _first_operand_builtin(name: str, position: int) -> Callable[..., Value]:
 
 for _name in ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"):
     word(_name)(_first_operand_builtin(_name, 1))
+
+
+@word("assume")
+def _assume(context: ElaborationContext, span: Span, condition: Value) -> Value:
+    return _insert(context, span, CallIntrinOp("assume", [context.condition(condition, span)]))
 
 
 @word("tvm_stack_alloca")

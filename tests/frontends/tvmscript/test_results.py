@@ -4,11 +4,11 @@ import textwrap
 from typing import Any
 
 import numpy as np
-import pytest  # noqa: F401
+import pytest
 
 from stepwell import build
 from stepwell.backends.interpreter import interpret
-from stepwell.core.errors import StepwellError, UndefinedBehaviorError, UnsupportedError
+from stepwell.core.errors import UndefinedBehaviorError
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 Arrays = list[np.ndarray[Any, Any]]
@@ -115,3 +115,23 @@ def test_a_variable_has_a_value_in_each_let() -> None:
     """
     (a,) = run(text, np.zeros(6, "int32"))
     np.testing.assert_array_equal(a, [1, 5, 1, 10, 11, 7])
+
+
+ASSUME = """
+    def f(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            T.evaluate(T.assume(i < 6 or A[i] == T.float32(0)))
+            A[i] = A[i] + T.float32(1)
+"""
+
+
+def test_an_assumption_has_no_effect_if_it_holds() -> None:
+    (a,) = run(ASSUME, np.zeros(8, "float32"))
+    np.testing.assert_array_equal(a, np.ones(8, "float32"))
+
+
+def test_the_oracle_and_the_interpreter_report_a_false_assumption() -> None:
+    module = parse_tvmscript("@T.prim_func\n" + textwrap.dedent(ASSUME).strip())
+    for call in (build(module, target="python"), lambda a: interpret(module, "f", [a])):
+        with pytest.raises(UndefinedBehaviorError, match=r"the condition of T\.assume does not hold"):
+            call(np.ones(8, "float32"))
