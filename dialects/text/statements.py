@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr, i32
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
@@ -29,6 +29,7 @@ from ..tir import (
     DeclBufferOp,
     EvaluateOp,
     ForOp,
+    HandleType,
     IfOp,
     InitOp,
     LaunchThreadOp,
@@ -36,6 +37,7 @@ from ..tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
+    ReinterpretOp,
     ReturnOp,
     StoreOp,
     SymbolOp,
@@ -169,7 +171,11 @@ class StatementPrinter:
 
     @_prints(LetOp)
     def _let_op(self, op: LetOp) -> None:
-        self._let(op.result, self.text(op.value), op.var_name.data)
+        """Prints a let; the annotation of a pointer reinterprets its value."""
+        source = op.value
+        if isinstance(cast := source.owner, ReinterpretOp) and _are_pointers(cast.value, op.result):
+            source = cast.value
+        self._let(op.result, self.text(source), op.var_name.data)
 
     # Loops
 
@@ -505,6 +511,11 @@ class StatementPrinter:
             self.emit("return", op)
         elif not (_is_last(op) and _is_function_body(op)):
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} cannot leave a function early without a result")
+
+
+def _are_pointers(*values: SSAValue) -> bool:
+    """Whether all values are pointers to known types."""
+    return all(isinstance(value.type, HandleType) and not isinstance(value.type.element, NoneAttr) for value in values)
 
 
 def _is_plain(loop: ForOp) -> bool:

@@ -442,8 +442,8 @@ def _ann_assign(context: ElaborationContext, node: syntax.AnnAssign) -> None:
         return
     dtype = None if type is None or isinstance(type, HandleType) else dtype_of(type)
     source = context.expr(_as_float(value, dtype), node.value.span, dtype)
-    if type is not None and not _same_type(source.type, type):
-        raise node.value.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(type)}")
+    if type is not None:
+        source = _as_type(context, source, type, node.value.span)
     context.scope.names[name] = _let(context, name, source, node.span)
 
 
@@ -451,9 +451,16 @@ def _as_float(value: Value, dtype: DType | None) -> Value:
     return float(value) if isinstance(value, int) and dtype is not None and dtype.is_float else value
 
 
-def _same_type(have: Attribute, want: Attribute) -> bool:
-    """Whether a value of type `have` fits a variable of type `want`; an untyped `T.handle` fits any pointer."""
-    return have == want or (isinstance(have, HandleType) and isinstance(want, HandleType) and want == HandleType())
+def _as_type(context: ElaborationContext, value: SSAValue, type: Attribute, span: Span) -> SSAValue:
+    """The value of a variable of type `type`: an untyped `T.handle` takes any pointer, and a pointer to another type
+    in the same memory scope is reinterpreted.
+    """
+    have = value.type
+    if have == type or (isinstance(have, HandleType) and type == HandleType()):
+        return value
+    if isinstance(have, HandleType) and isinstance(type, HandleType) and have.scope == type.scope:
+        return context.locate(span).reinterpret(value, type)
+    raise span.error(f"the value is {spell_type(have)}, expected {spell_type(type)}")
 
 
 def _annotation(context: ElaborationContext, node: syntax.Expr) -> Attribute | None:
@@ -598,8 +605,7 @@ def _open_let(context: ElaborationContext, frame: LetFrame, name: str) -> Value:
         raise frame.span.error(f"variable {variable.name!r} is used before it gets this value")
     number = not isinstance(variable.type, HandleType)
     source = context.expr(frame.value, frame.span, dtype_of(variable.type) if number else None)
-    if not _same_type(source.type, variable.type):
-        raise frame.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(variable.type)}")
+    source = _as_type(context, source, variable.type, frame.span)
     variable.value = _let(context, variable.name or name or "v", source, frame.span)
     return variable.value
 

@@ -135,3 +135,19 @@ def test_the_oracle_and_the_interpreter_report_a_false_assumption() -> None:
     for call in (build(module, target="python"), lambda a: interpret(module, "f", [a])):
         with pytest.raises(UndefinedBehaviorError, match=r"the condition of T\.assume does not hold"):
             call(np.ones(8, "float32"))
+
+
+def test_a_pointer_may_refer_to_another_type() -> None:
+    text = """
+    def f(A: T.Buffer((8,), "uint8"), B: T.Buffer((4,), "int32")):
+        p: T.Ptr[T.int8] = T.address_of(A[4], dtype="handle")
+        C = T.Buffer((4,), "int8", data=p)
+        q: T.handle("float32") = B.data
+        D = T.decl_buffer((4,), "float32", data=q)
+        for i in range(4):
+            C[i] = T.Cast("int8", i) - T.int8(2)
+            D[i] = T.Cast("float32", A[i + 4])
+    """
+    a, b = run(text, np.zeros(8, "uint8"), np.zeros(4, "int32"))
+    np.testing.assert_array_equal(a.view("int8"), [0, 0, 0, 0, -2, -1, 0, 1])
+    np.testing.assert_array_equal(b.view("float32"), [254, 255, 0, 1])
