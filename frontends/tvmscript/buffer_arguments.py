@@ -39,10 +39,14 @@ class BufferArguments:
 
 @dataclass(frozen=True)
 class MatchArguments(BufferArguments):
-    """The arguments of `T.match_buffer`, where a region gives a missing shape and data type."""
+    """The arguments of `T.match_buffer`, where a region gives a missing shape and data type.
+
+    name: the name of a buffer that no variable names.
+    """
 
     shape: Value = None
     dtype: Value = None
+    name: Value = None
 
 
 def takes(arguments: type[BufferArguments], without: tuple[str, ...] = ()) -> Callable[[Callable[..., Value]], Reader]:

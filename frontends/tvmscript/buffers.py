@@ -86,14 +86,15 @@ def match_param(
 @word("match_buffer")
 @takes(MatchArguments)
 def _match_buffer(context: ElaborationContext, span: Span, param: Value, arguments: MatchArguments) -> Value:
+    name = "buffer" if arguments.name is None else context.string(arguments.name, span, "the name")
     if isinstance(param, Element | BufferValue):
-        return _match_region(context, span, param, arguments)
+        return _match_region(context, span, param, arguments, name)
     if arguments.shape is None:
         raise span.error("T.match_buffer: missing argument 'shape'")
     source = _parameter(context, param, span)
     if arguments.dtype is None:
         arguments = replace(arguments, dtype="float32")
-    return match_param(context, span, source, read_spec(context, span, arguments))
+    return match_param(context, span, source, read_spec(context, span, arguments), name)
 
 
 def _parameter(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
@@ -123,7 +124,7 @@ def _interval(context: ElaborationContext, index: Any, span: Span) -> tuple[Mixe
 
 
 def _match_region(
-    context: ElaborationContext, span: Span, source: Element | BufferValue, arguments: MatchArguments
+    context: ElaborationContext, span: Span, source: Element | BufferValue, arguments: MatchArguments, name: str
 ) -> BufferValue:
     buffer = source if isinstance(source, BufferValue) else source.buffer
     region = region_of(context, source)
@@ -133,7 +134,7 @@ def _match_region(
     _check_region_shape(spec.shape, [extent for _, extent in region], span)
     try:
         op = MatchRegionOp(
-            "buffer", buffer.value, region, spec.shape, strides=spec.strides, offset=spec.offset or 0,
+            name, buffer.value, region, spec.shape, strides=spec.strides, offset=spec.offset or 0,
             alignment=spec.alignment, offset_factor=spec.offset_factor,
         )  # fmt: skip
     except ValueError as error:

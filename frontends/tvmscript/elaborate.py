@@ -80,8 +80,8 @@ def _builtin_scope() -> NameScope:
 
 
 @word("range")
-def _range(context: ElaborationContext, span: Span, *bounds: Value) -> Value:
-    return range_loops(context, span, *bounds)
+def _range(context: ElaborationContext, span: Span, *bounds: Value, annotations: Value = None) -> Value:
+    return range_loops(context, span, *bounds, annotations=annotations)
 
 
 class _ModuleReader:

@@ -136,12 +136,13 @@ def _grid_loop(context: ElaborationContext, extent: Value, span: Span) -> Loop:
     return Loop(0, context.index(extent, span))
 
 
-def range_loops(context: ElaborationContext, span: Span, *bounds: Value) -> Loops:
+def range_loops(context: ElaborationContext, span: Span, *bounds: Value, annotations: Value = None) -> Loops:
     """The loop of `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
     if not 1 <= len(bounds) <= 3:
         raise span.error(f"range takes 1 to 3 arguments, got {len(bounds)}")
     start, stop = bounds[0], bounds[1] if len(bounds) > 1 else None
-    return Loops((_loop(context, span, start, stop, "serial", bounds[2] if len(bounds) == 3 else 1),))
+    step = bounds[2] if len(bounds) == 3 else 1
+    return Loops((_loop(context, span, start, stop, "serial", step, annotations=annotations),))
 
 
 @runs(syntax.For)

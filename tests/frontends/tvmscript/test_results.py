@@ -151,3 +151,35 @@ def test_a_pointer_may_refer_to_another_type() -> None:
     a, b = run(text, np.zeros(8, "uint8"), np.zeros(4, "int32"))
     np.testing.assert_array_equal(a.view("int8"), [0, 0, 0, 0, -2, -1, 0, 1])
     np.testing.assert_array_equal(b.view("float32"), [254, 255, 0, 1])
+
+
+# ---- loops
+
+
+def test_a_starred_variable_is_a_tuple_of_indices() -> None:
+    text = """
+    def f(A: T.Buffer((4, 3), "int32"), B: T.Buffer((4, 3), "int32"), C: T.Buffer((3, 2), "int32")):
+        for *sp, r in T.grid(4, 3):
+            A[sp[0], r] = 1
+        for sp in T.grid(4, 3):
+            B[sp] = A[sp] + sp[1]
+        for i, *sp in T.grid(2, 3, 2):
+            C[sp] = i
+    """
+    a, b, c = run(text, *(np.zeros(shape, "int32") for shape in ((4, 3), (4, 3), (3, 2))))
+    np.testing.assert_array_equal(a, np.ones((4, 3)))
+    np.testing.assert_array_equal(b, np.tile([1, 2, 3], (4, 1)))
+    np.testing.assert_array_equal(c, np.ones((3, 2)))
+
+
+def test_a_range_has_annotations_and_a_matched_buffer_a_name() -> None:
+    text = """
+    def f(a: T.handle):
+        A = T.match_buffer(a, (8,), name="X")
+        for i in range(8, annotations={"pragma_x": 1}):
+            A[i] = T.float32(i)
+    """
+    (a,) = run(text, np.zeros(8, "float32"))
+    np.testing.assert_array_equal(a, np.arange(8))
+    printed = parse_tvmscript("@T.prim_func\n" + textwrap.dedent(text).strip()).script()
+    assert 'for i in T.serial(8, annotations={"pragma_x": 1}):' in printed
