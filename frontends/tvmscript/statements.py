@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
@@ -33,6 +33,7 @@ from .arithmetic import binary, is_zero
 from .context import ElaborationContext, spell_type
 from .dispatch import evaluate, run_statements, runs
 from .expressions import bind_pattern, call_word, split_items
+from .jumps import LoopWithJumps, jumps_of
 from .macros import read_macro
 from .quoting import quote
 from .values import (
@@ -89,7 +90,7 @@ def _loop(
         raise span.error(f"expected a dictionary of annotations, got {describe_value(annotations)}")
     stride = context.index(1 if step is None else step, span)
     if not isinstance(stride, SSAValue) and stride <= 0:
-        raise span.error(f"step {stride} of a loop, expected a positive one")
+        return _descending_loop(context, span, start, stop, kind, int(stride), annotations)
     if isinstance(stop, UpperBound):
         return Loop(context.index(start, span), stop.extent, kind, stride, thread, annotations)
     if stop is None:
@@ -97,6 +98,29 @@ def _loop(
     low, high = context.index(start, span), context.index(stop, span)
     extent = high if is_zero(low) else context.index(binary(context, "-", high, low, span), span)
     return Loop(low, extent, kind, stride, thread, annotations)
+
+
+def _descending_loop(
+    context: ElaborationContext, span: Span, start: Value, stop: Value, kind: str, step: int, annotations: Value
+) -> Loop:  # fmt: skip
+    """A loop over `start, start + step, ...` above `stop`, for a negative step."""
+    if step == 0:
+        raise span.error("step 0 of a loop, expected a positive or negative one")
+    first, end = (0, start) if stop is None else (start, stop)
+    low = context.index(first, span)
+    if isinstance(low, SSAValue) and isinstance(low.owner, Operation):
+        low = context.locate(span).let("start", low)
+    if isinstance(end, UpperBound):
+        distance = end.extent
+    else:
+        high = context.index(end, span)
+        distance = context.index(binary(context, "-", high, low, span), span)
+    if isinstance(distance, SSAValue):
+        biased = binary(context, "+", distance, step + 1, span)
+        count = context.index(binary(context, "//", biased, step, span), span)
+    else:
+        count = len(range(0, int(distance), step))
+    return Loop(0, count, kind, annotations=annotations, descent=(low, -step))
 
 
 for _word, _kind in {
@@ -147,18 +171,25 @@ def range_loops(context: ElaborationContext, span: Span, *bounds: Value, annotat
 
 @runs(syntax.For)
 def _for(context: ElaborationContext, node: syntax.For) -> None:
+    jumps = LoopWithJumps(context, node.body, _enter_with) if any(jumps_of(node.body)) else None
     value = _iterable(context, node.iterable)
     if not isinstance(value, Loops):
         raise node.iterable.span.error(f"expected loops (range, T.serial, T.grid, ...), got {describe_value(value)}")
     names = _loop_names(node.target, len(value.loops))
+    if jumps is not None and jumps.breaks and not _is_ordered(value):
+        raise jumps.breaks[0].span.error("break takes a single loop whose iterations run in order")
     with context.emit_into():
         variables = [_open_loop(context, *part, node.span) for part in zip(value.loops, names, strict=True)]
-        bind_pattern(context, node.target, variables[0] if _is_one_loop(node.target, variables) else variables)
-        run_statements(context, node.body)
+        is_one = isinstance(node.target, syntax.Name) and len(variables) == 1
+        bind_pattern(context, node.target, variables[0] if is_one else variables)
+        if jumps is None:
+            run_statements(context, node.body)
+        else:
+            jumps.run(guarded=True)
 
 
-def _is_one_loop(target: syntax.Expr, variables: list[SSAValue]) -> bool:
-    return isinstance(target, syntax.Name) and len(variables) == 1
+def _is_ordered(loops: Loops) -> bool:
+    return len(loops.loops) == 1 and loops.loops[0].kind in ("serial", "unrolled")
 
 
 def _iterable(context: ElaborationContext, node: syntax.Expr) -> Value:
@@ -200,8 +231,10 @@ def _loop_names(target: syntax.Expr, count: int) -> list[str]:
     return names
 
 
-def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -> SSAValue:
-    """Emits a loop and moves the insertion point into it; returns the loop variable."""
+def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -> Value:
+    """Emits a loop and moves the insertion point into it; returns the loop variable, or its value if the loop counts
+    down.
+    """
     dtype = _loop_dtype(loop, span)
     low, extent, step = (_cast_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
@@ -210,7 +243,11 @@ def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -
     )  # fmt: skip
     context.locate(span).insert(op)
     context.builder.point = InsertPoint.at_end(op.body.block)
-    return op.variable
+    if loop.descent is None:
+        return op.variable
+    first, distance = loop.descent
+    past = op.variable if distance == 1 else binary(context, "*", op.variable, distance, span)
+    return quote(context, binary(context, "-", first, past, span))
 
 
 def _loop_dtype(loop: Loop, span: Span) -> DType:
@@ -237,13 +274,24 @@ def _cast_bound(context: ElaborationContext, operand: Operand, dtype: DType, spa
 
 @runs(syntax.While)
 def _while(context: ElaborationContext, node: syntax.While) -> None:
-    _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
+    if not any(jumps_of(node.body)):
+        _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
+        return
+    jumps = LoopWithJumps(context, node.body, _enter_with)
+    _open_while(context, node.test, node.span, lambda: jumps.run(guarded=False), jumps.condition)
 
 
-def _open_while(context: ElaborationContext, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
+def _open_while(
+    context: ElaborationContext,
+    test: syntax.Expr,
+    span: Span,
+    body: Callable[[], None],
+    extend: Callable[[Callable[[], SSAValue], Span], SSAValue] = lambda test, _: test(),
+) -> None:
+    """Emits a `while` loop. extend: the condition of the loop, from the function that evaluates its test."""
     condition, inner = Block(), Block()
     with context.emit_into(condition):
-        value = context.truth(evaluate(context, test), test.span)
+        value = extend(lambda: context.truth(evaluate(context, test), test.span), span)
         context.locate(span).insert(YieldOp(value))
     op = WhileOp(Region(condition), Region(inner))
     context.locate(span).insert(op)
@@ -494,7 +542,11 @@ def _aug_assign(context: ElaborationContext, node: syntax.AugAssign) -> None:
 
 @runs(syntax.With)
 def _with(context: ElaborationContext, node: syntax.With) -> None:
-    _enter_items(context, node.items, lambda: run_statements(context, node.body))
+    _enter_with(context, node, lambda: run_statements(context, node.body))
+
+
+def _enter_with(context: ElaborationContext, node: syntax.With, body: Callable[[], None]) -> None:
+    _enter_items(context, node.items, body)
 
 
 def _enter_items(context: ElaborationContext, items: Sequence[syntax.WithItem], body: Callable[[], None]) -> None:
@@ -808,7 +860,7 @@ def _refuse(what: str) -> Callable[[ElaborationContext, syntax.Stmt], None]:
     return refuse
 
 
-runs(syntax.Break)(_refuse("break is not supported"))
-runs(syntax.Continue)(_refuse("continue is not supported"))
+runs(syntax.Break)(_refuse("break outside of a loop"))
+runs(syntax.Continue)(_refuse("continue outside of a loop"))
 runs(syntax.ClassDef)(_refuse("a class has no place in a function"))
 runs(syntax.Import)(_refuse("an import has no place in a function"))

@@ -349,8 +349,8 @@ def test_expressions_that_mean_nothing(expression: str, message: str) -> None:
 # ---- statements
 
 STATEMENTS = {
-    "break": "break  # error: break is not supported",
-    "continue": "continue  # error: continue is not supported",
+    "break": "break  # error: break outside of a loop",
+    "continue": "continue  # error: continue outside of a loop",
     "import": "import numpy  # error: an import has no place in a function",
     "class": "class X: pass  # error: a class has no place in a function",
     "function": "def g(): pass  # error: a function inside a function must be a @T.macro or a @T.inline",
@@ -385,7 +385,7 @@ STATEMENTS = {
     "builder form": "T.func_name('f')  # error: the builder form of functions is not supported, write def name(...) -> type",
     "grid of nothing": "for i in T.grid(): pass  # error: T.grid: expected an extent",
     "range of nothing": "for i in range(): pass  # error: range takes 1 to 3 arguments, got 0",
-    "step of zero": "for i in range(0, 8, 0): pass  # error: step 0 of a loop, expected a positive one",
+    "step of zero": "for i in range(0, 8, 0): pass  # error: step 0 of a loop, expected a positive or negative one",
     "extent that is a float": "for i in range(0.5): pass  # error: expected an integer, got 0.5",
     "extent that is a float expression": "for i in range(A[0, 0]): pass  # error: expected an integer, got a value of type float32",
     "loop over the same name twice": "for i, i in T.grid(4, 4): pass  # error: two loop variables have the same name",
