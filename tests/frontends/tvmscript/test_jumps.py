@@ -65,10 +65,8 @@ def _statement(draw: st.DrawFn, depth: int, loops: int) -> str:
             return f"if A[{k}] % {c + 2} == {draw(st.integers(0, 1))}:\n{inner(0)}{orelse}"
         case "for":
             start, stop, step = draw(st.integers(-1, 4)), draw(st.integers(-1, 4)), draw(st.sampled_from([1, 2, -1, -2]))
-            head = draw(st.sampled_from(["range", "T.serial"]))
-            return f"for i{loops + 1} in {head}({start}, {stop}, step={step}):\n{inner(1)}".replace(
-                *(("step=", "") if head == "range" else ("", ""))
-            )
+            head = draw(st.sampled_from(["range({}, {}, {})", "T.serial({}, {}, step={})"]))
+            return f"for i{loops + 1} in {head.format(start, stop, step)}:\n{inner(1)}"
         case "while":
             # A[7] bounds the number of iterations of all while loops
             return f"while A[7] < {c + 3}:\n    A[7] = A[7] + 1\n    i{loops + 1} = A[7]\n{inner(1)}"
