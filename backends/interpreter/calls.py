@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
 from ...analysis.threads.atomics import atomic_of
+from ...core.dtypes import dtype_of
 from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp
 from ...module import Module
@@ -63,4 +64,6 @@ class CallFunctions(StatefulFunctions):
             if not args[0]:
                 raise Fault(FALSE_ASSUMPTION)
             return tuple(0 for _ in op.results)
+        if op.intrinsic.data == "undef" and dtype_of(op.results[0].type).lanes == 1:
+            return (0.0 if dtype_of(op.results[0].type).is_float else 0,)
         raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")

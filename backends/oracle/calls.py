@@ -136,6 +136,9 @@ def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
     if op.intrinsic.data == "assume":
         _assume(f, op)
         return
+    if op.intrinsic.data == "undef" and dtype_of(op.results[0].type).lanes == 1:
+        f.writer.bind(op.results[0], PythonExpr("0.0" if dtype_of(op.results[0].type).is_float else "0"))
+        return
     raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")
 
 

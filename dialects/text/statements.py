@@ -29,6 +29,7 @@ from ..tir import (
     DeclBufferOp,
     EvaluateOp,
     ForOp,
+    FreePointerOp,
     HandleType,
     IfOp,
     InitOp,
@@ -113,6 +114,7 @@ class StatementPrinter:
         self.expressions = ExpressionPrinter(style, names, callees, self.emit)
         self._loops: dict[SSAValue, ForOp] = {}
         self._accesses: list[_Accesses] = []
+        self._free_pointers: set[SSAValue] = set()
 
     # Lines
 
@@ -401,8 +403,21 @@ class StatementPrinter:
 
     @_prints(DeclBufferOp)
     def _decl_buffer(self, op: DeclBufferOp) -> None:
+        """Prints a declaration; the first one over a free pointer has no data."""
+        if isinstance(op.data.owner, FreePointerOp) and op.data not in self._free_pointers:
+            name = self.expressions.define(op.buffer)
+            self.emit(f"{name} = T.Buffer({self.buffer_arguments(op)})", op)
+            self.expressions.bind(op.data, f"{name}.data")
+            self._free_pointers.add(op.data)
+            return
         arguments = self.buffer_arguments(op, self.text(op.data))
         self.emit(f"{self.expressions.define(op.buffer)} = T.decl_buffer({arguments})", op)
+
+    @_prints(FreePointerOp)
+    def _free_pointer(self, op: FreePointerOp) -> None:
+        """Prints nothing: the first buffer over the memory declares it."""
+        if not any(isinstance(use.operation, DeclBufferOp) for use in op.pointer.uses):
+            raise UnsupportedError("a free pointer without a buffer over it has no form in TVMScript")
 
     @_prints(AllocateOp)
     def _allocate(self, op: AllocateOp) -> None:

@@ -60,6 +60,7 @@ from .memory import (
     AllocateConstOp,
     AllocateOp,
     BufferDataOp,
+    FreePointerOp,
     LoadOp,
     StoreOp,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "EvaluateOp",
     "FloormodOp",
     "ForOp",
+    "FreePointerOp",
     "FuncOp",
     "HandleType",
     "IfOp",
@@ -165,6 +167,7 @@ Tir = Dialect(
         EvaluateOp,
         FloormodOp,
         ForOp,
+        FreePointerOp,
         FuncOp,
         IfOp,
         IfThenElseOp,

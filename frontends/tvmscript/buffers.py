@@ -18,6 +18,7 @@ from ...dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
+    FreePointerOp,
     HandleType,
     MatchBufferOp,
     MatchRegionOp,
@@ -65,10 +66,11 @@ def layout_of(spec: BufferSpec) -> dict[str, Any]:
 
 
 def declare_buffer(context: ElaborationContext, span: Span, spec: BufferSpec, name: str = "buffer") -> BufferValue:
-    """Declares a buffer over the memory of `spec.data`."""
-    if spec.data is None:
-        raise span.error("T.Buffer in a body needs data=, the memory it looks at")
-    op = DeclBufferOp(name, spec.data, spec.element, spec.shape, **layout_of(spec))
+    """Declares a buffer over the memory of `spec.data`, or over memory that nothing provides."""
+    data = spec.data
+    if data is None:
+        data = context.locate(span).insert(FreePointerOp(name, HandleType(spec.element, spec.scope))).pointer
+    op = DeclBufferOp(name, data, spec.element, spec.shape, **layout_of(spec))
     return register(context, context.locate(span).insert(op), spec.scope)
 
 
@@ -197,6 +199,41 @@ def _decl_buffer(context: ElaborationContext, span: Span, arguments: BufferArgum
         return declare_buffer(context, span, replace(spec, data=pointer), name)
 
     return ValueFrame(span, write)
+
+
+@word("realize")
+def _realize(
+    context: ElaborationContext, span: Span, buffer_slice: Value, storage_scope: Value = "", condition: Value = True
+) -> Value:
+    """The memory of a buffer without data, for the rest of the frame."""
+    if not isinstance(buffer_slice, Element | BufferValue):
+        raise span.error(f"expected a part of a buffer, got {describe_value(buffer_slice)}")
+    buffer = buffer_slice if isinstance(buffer_slice, BufferValue) else buffer_slice.buffer
+    owner = buffer.value.owner
+    if not isinstance(owner, DeclBufferOp) or not (is_free(owner) or buffer in context.realized):
+        raise span.error(f"buffer {buffer.name!r} has memory already")
+    if buffer.strides is not None or region_of(context, buffer_slice) != [(0, extent) for extent in buffer.shape]:
+        raise span.error("T.realize of a part of a buffer, or of one with strides, is not supported")
+    scope = context.string(storage_scope, span, "the scope") or "global"
+    guard = None if condition is True else context.condition(condition, span)
+
+    def write(_name: str) -> BufferValue:
+        builder, element = context.locate(span), mlir_type(buffer.dtype)
+        type = HandleType(element, scope)
+        pointer = builder.insert(AllocateOp(f"{buffer.name}_data", buffer.shape, type, condition=guard)).pointer
+        new = DeclBufferOp(buffer.name, pointer, element, buffer.shape, space=memory_space(scope))
+        buffer.value = builder.insert(new).buffer
+        buffer.scope = scope
+        context.buffers[buffer.value] = buffer
+        context.realized.append(buffer)
+        return buffer
+
+    return ValueFrame(span, write)
+
+
+def is_free(op: DeclBufferOp) -> bool:
+    """Whether a buffer lies in memory that nothing provides."""
+    return isinstance(op.data.owner, FreePointerOp)
 
 
 @word("preflattened_buffer")

@@ -205,6 +205,11 @@ def _assume(context: ElaborationContext, span: Span, condition: Value) -> Value:
     return _insert(context, span, CallIntrinOp("assume", [context.condition(condition, span)]))
 
 
+@word("undef")
+def _undef(context: ElaborationContext, span: Span, dtype: Value = "int32") -> Value:
+    return _insert(context, span, CallIntrinOp("undef", [], mlir_type(context.dtype(dtype, span))))
+
+
 @word("tvm_stack_alloca")
 def _tvm_stack_alloca(context: ElaborationContext, span: Span, dtype_str: Value, num: Value) -> Value:
     operands = _builtin_arguments(context, (dtype_str, num), span)
@@ -232,6 +237,8 @@ def _call_intrin(context: ElaborationContext, span: Span, *args: Value, dtype: V
         return _result_of(
             context.locate(span).insert(CallPackedOp(operands[0], values, _result_type(context, dtype, span)))
         )
+    if name == "undef":
+        return _undef(context, span, dtype)
     if name in _BUILTINS:
         values = _builtin_arguments(context, operands, span)
         return _insert(context, span, CallIntrinOp(name, values, _result_type(context, dtype, span)))

@@ -98,7 +98,7 @@ class ElaborationContext:
 
     block: the function's body.  builder: emits at the current insertion point.  scope: the visible names.  blocks: the
     open blocks, innermost last.  function_attrs: the attributes set by `T.func_attr`.  memories: the allocations of
-    pointers.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
+    pointers.  realized: the buffers whose memory `T.realize` provides.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
     under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
     """
 
@@ -116,6 +116,7 @@ class ElaborationContext:
         self.views: dict[tuple[SSAValue, DType], BufferValue] = {}
         self.buffers: dict[SSAValue, BufferValue] = {}
         self.namers: dict[SSAValue, Callable[[str], None]] = {}
+        self.realized: list[BufferValue] = []
         self.symbols: list[tuple[SymbolOp, Variable]] = []
         self.matched: dict[SSAValue, BufferValue] = {}
         self.result_type: Attribute | None = None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
@@ -16,7 +16,7 @@ from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp, rename_parameters
+from ...dialects.tir import BlockOp, BufferOp, DeclBufferOp, FreePointerOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp, rename_parameters
 from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
@@ -348,6 +348,7 @@ class _FunctionReader:
         self._unwrap_root()
         sweep_templates(self.context, self.context.block)
         _sweep(self.context.block.ops)
+        _sweep_free_buffers(self.context.block)
         self._check_symbols()
 
     def _turn_handles_into_buffers(self) -> None:
@@ -441,6 +442,16 @@ def _sweep(ops: Any) -> None:
         if is_side_effect_free(op):
             op.detach()
             op.erase()
+
+
+def _sweep_free_buffers(block: Block) -> None:
+    """Removes unused buffers without memory, such as those that `T.realize` has provided with memory."""
+    for pointer in [op for op in block.walk() if isinstance(op, FreePointerOp)]:
+        users = [use.operation for use in pointer.pointer.uses]
+        if all(isinstance(user, DeclBufferOp) and not user.buffer.uses for user in users):
+            for op in (*users, pointer):
+                op.detach()
+                op.erase()
 
 
 # ---- verification

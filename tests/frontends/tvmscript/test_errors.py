@@ -370,7 +370,7 @@ STATEMENTS = {
     "block alone": "T.block('x')  # error: a block has its place in a with statement",
     "init alone": "T.init()  # error: T.init() has its place in a with statement",
     "declaration alone": "T.Buffer((4,))  # error: a buffer declaration is not a statement",
-    "buffer without memory": "B = T.Buffer((4,))  # error: T.Buffer in a body needs data=, the memory it looks at",
+    "realize of a buffer with memory": "T.realize(A[0:16, 0:16], '')  # error: buffer 'A' has memory already",
     "evaluate of a buffer": "T.evaluate(A)  # error: expected an expression, got the buffer 'A'",
     "condition that is a float": "if A[0, 0]: pass  # error: expected a condition of type bool, got float32",
     "condition that is a buffer": "while A: pass  # error: expected an expression, got the buffer 'A'",

@@ -8,7 +8,7 @@ import pytest
 
 from stepwell import build
 from stepwell.backends.interpreter import interpret
-from stepwell.core.errors import UndefinedBehaviorError
+from stepwell.core.errors import UndefinedBehaviorError, UnsupportedError
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 Arrays = list[np.ndarray[Any, Any]]
@@ -183,3 +183,56 @@ def test_a_range_has_annotations_and_a_matched_buffer_a_name() -> None:
     np.testing.assert_array_equal(a, np.arange(8))
     printed = parse_tvmscript("@T.prim_func\n" + textwrap.dedent(text).strip()).script()
     assert 'for i in T.serial(8, annotations={"pragma_x": 1}):' in printed
+
+
+# ---- memory
+
+
+def test_realize_provides_the_memory_of_a_buffer() -> None:
+    text = """
+    def f(A: T.Buffer((8,), "float32")):
+        B = T.Buffer((8,), "float32")
+        with T.realize(B[0:8], "local"):
+            for i in range(8):
+                B[i] = A[i] + T.float32(1)
+            for i in range(8):
+                A[i] = B[7 - i]
+        for i in range(2):
+            T.realize(B[0:8])
+            B[i] = A[i]
+            A[i] = B[i] * T.float32(2)
+    """
+    (a,) = run(text, np.arange(8, dtype="float32"))
+    np.testing.assert_array_equal(a, [16, 14, 6, 5, 4, 3, 2, 1])
+
+
+def test_a_buffer_without_memory_is_read_but_not_run() -> None:
+    text = """
+    @T.prim_func
+    def f(A: T.Buffer((8,), "float32")):
+        B = T.buffer_decl([4], "int8")
+        C = T.Buffer([2], "int16", data=B.data)
+        T.evaluate(T.call_extern("int32", "accelerate", B[0], C[1], A.data))
+    """
+    module = parse_tvmscript(textwrap.dedent(text))
+    printed = module.script()
+    assert 'B = T.Buffer((4,), "int8")' in printed
+    assert parse_tvmscript(printed).script() == printed
+    for target in ("llvm", "python"):
+        with pytest.raises(UnsupportedError, match=r"tir\.free_pointer: nothing provides the memory of B"):
+            build(module, target=target)
+
+
+def test_an_undefined_value_may_be_stored() -> None:
+    text = """
+    def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            A[i] = T.if_then_else(i < 2, i, T.undef())
+            B[i] = T.undef(dtype="float32")
+            B[i] = T.float32(1)
+            if i >= 2:
+                A[i] = 7
+    """
+    a, b = run(text, np.zeros(4, "int32"), np.zeros(4, "float32"))
+    np.testing.assert_array_equal(a, [0, 1, 7, 7])
+    np.testing.assert_array_equal(b, np.ones(4))

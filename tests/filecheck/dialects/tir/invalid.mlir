@@ -85,6 +85,14 @@ tir.func @f("p" %p: !tir.handle<f32>) {
 
 // -----
 
+// (C1) tir.free_pointer: the type says what the memory holds.
+tir.func @f() {
+  %p = tir.free_pointer "p" : !tir.handle
+}
+// CHECK: (C1) the pointer has no element type
+
+// -----
+
 // (C1) tir.match_region: one operand for each `?`.
 tir.func @f("A" %A: memref<8x8xf32>, "n" %n: i32) {
   %B = tir.match_region "B" %A[0 +: 4, 0 +: 4] dims [%n] : memref<8x8xf32> -> memref<4x4xf32>
