@@ -28,9 +28,11 @@ from ..dialects.tir import (
     DeclBufferOp,
     ForOp,
     FuncOp,
+    HandleType,
     LaunchThreadOp,
     LetOp,
     MatchRegionOp,
+    ReinterpretOp,
     SymbolOp,
 )
 from ..dialects.tir.tree import is_expression_op
@@ -171,6 +173,8 @@ def root_buffer(buffer: SSAValue) -> SSAValue:
                 buffer = op.buffer
             case AccessPtrOp() | LetOp():
                 buffer = op.operands[0]
+            case ReinterpretOp() if isinstance(op.value.type, HandleType):
+                buffer = op.value
             case _:
                 break
     return buffer

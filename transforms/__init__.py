@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "relay-simplify": "relay.simplify",
     "relay-simplify-inference": "relay.simplify_inference",
     "te-inline": "te.inline",
+    "tir-check-bounds": "tir.check_bounds",
     "tir-check-launches": "tir.check_launches",
     "tir-compact-buffers": "tir.compact_buffers",
     "tir-distribute-threads": "tir.distribute_threads",

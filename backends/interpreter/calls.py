@@ -7,16 +7,17 @@ from typing import Any
 from xdsl.interpreter import Interpreter, PythonValues, impl, register_impls
 
 from ...analysis.threads.atomics import atomic_of
+from ...core.dtypes import dtype_of
 from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp
 from ...module import Module
 from ..oracle import numerics
 from ..oracle.aliases import ParameterWrites
-from ..oracle.calls import dtype_name, libm, promises_noalias
+from ..oracle.calls import FALSE_ASSUMPTION, dtype_name, libm, promises_noalias
 from ..oracle.checks import atomic, check_noalias
 from ..oracle.context import unsupported
 from ..oracle.expressions import PythonExpr
-from ..oracle.memory import Pointer, View
+from ..oracle.memory import Fault, Pointer, View
 from .functions import call_function
 from .state import StatefulFunctions
 
@@ -59,4 +60,10 @@ class CallFunctions(StatefulFunctions):
 
     @impl(CallIntrinOp)
     def run_call_intrin(self, interpreter: Interpreter, op: CallIntrinOp, args: PythonValues) -> PythonValues:
+        if op.intrinsic.data == "assume":
+            if not args[0]:
+                raise Fault(FALSE_ASSUMPTION)
+            return tuple(0 for _ in op.results)
+        if op.intrinsic.data == "undef" and dtype_of(op.results[0].type).lanes == 1:
+            return (0.0 if dtype_of(op.results[0].type).is_float else 0,)
         raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")

@@ -23,6 +23,7 @@ from ...dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
+    FreePointerOp,
     LetOp,
     LoadOp,
     MatchBufferOp,
@@ -355,12 +356,17 @@ def _store(f: FunctionCompiler, op: StoreOp) -> None:
     f.accesses.store(op, f.buffers[op.buffer])
 
 
+def _free_pointer(_f: FunctionCompiler, op: FreePointerOp) -> None:
+    raise unsupported(op, f"nothing provides the memory of {op.var_name.data}")
+
+
 HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
     MatchBufferOp: _match_buffer,
     AllocBufferOp: _alloc_buffer,
     AllocateOp: _allocate_memory,
     AllocateConstOp: _allocate_const,
     DeclBufferOp: _decl_buffer,
+    FreePointerOp: _free_pointer,
     MatchRegionOp: _match_region,
     BufferDataOp: _buffer_data,
     AddressOfOp: _address_of,

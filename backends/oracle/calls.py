@@ -17,7 +17,7 @@ from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, FuncOp, HandleType
 from .aliases import ParameterWrites
 from .context import unsupported
-from .expressions import PythonExpr, call_text, round_through_f32
+from .expressions import NOT, PythonExpr, call_text, round_through_f32
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
@@ -31,6 +31,8 @@ LIBM: dict[str, int] = {
     **dict.fromkeys(["atan2", "copysign", "fmod", "hypot", "pow"], 2),
 }
 """The supported C functions, with their number of operands: on f64, and with the suffix `f` on f32."""
+
+FALSE_ASSUMPTION = "the condition of T.assume does not hold"
 
 _PYTHON = {"pow": "power"}
 
@@ -131,7 +133,21 @@ def _call_intrin(f: FunctionCompiler, op: CallIntrinOp) -> None:
     if is_active_mask(op):
         f.writer.bind(op.results[0], PythonExpr(str(ALL_LANES)))
         return
+    if op.intrinsic.data == "assume":
+        _assume(f, op)
+        return
+    if op.intrinsic.data == "undef" and dtype_of(op.results[0].type).lanes == 1:
+        f.writer.bind(op.results[0], PythonExpr("0.0" if dtype_of(op.results[0].type).is_float else "0"))
+        return
     raise unsupported(op, f"only a target runs the builtin {op.intrinsic.data!r}")
+
+
+def _assume(f: FunctionCompiler, op: CallIntrinOp) -> None:
+    if f.context.check:
+        with f.writer.block(f"if not {f.writer.value(op.args[0]).parenthesized(NOT)}:"):
+            f.writer.line(f"fault({FALSE_ASSUMPTION!r})")
+    for result in op.results:
+        f.writer.bind(result, PythonExpr("0"))
 
 
 HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {

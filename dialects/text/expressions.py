@@ -520,6 +520,8 @@ class ExpressionPrinter:
     @_builds(CallIntrinOp)
     def _call_intrin(self, op: CallIntrinOp) -> PrintedExpression:
         name, arguments = op.intrinsic.data, [self.argument(v) for v in op.args]
+        if name == "undef" and op.result is not None and op.result.type != i32:
+            return call("T.undef", f"dtype={dtype_literal(op.result.type)}")
         if op.result is not None and name in _TYPED_BUILTINS:
             return call(f"T.{name}", *arguments, dtype_literal(op.result.type))
         return call(f"T.{name}", *arguments)

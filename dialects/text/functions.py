@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
-from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp
+from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp, rename_parameters
 from ..tir.tree import is_expression_op
 from .expressions import ExpressionPrinter
 from .folding import tvmscript_unsupported_error
@@ -95,6 +95,8 @@ def function_lines(
     printer.emit(f"def {name}({params}){result}:", op)
     with printer.suite():
         if attrs:
+            names = {name: printer.text(value) for name, value in op.params}
+            attrs = {key: rename_parameters(value, names) for key, value in attrs.items()}
             printer.emit(f"T.func_attr({dictionary_literal(attrs, style)})")
         _body(op, printer, style)
     return printer.lines

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute
 
 from ...core.dtypes import DType, dtype_of, numpy_dtype
 from ...core.errors import UnsupportedError
-from ..tir import HandleType, TargetAttr
+from ..tir import HandleType, ParameterAttr, TargetAttr
 from .styles import Style
 
 _DECIMAL_DIGITS = {"float32": 6, "float16": 3, "bfloat16": 2}
@@ -140,6 +140,7 @@ _ATTRIBUTES: dict[type[Attribute], Callable[[Any, Style], str]] = {
     ArrayAttr: _list,
     DenseArrayBase: lambda attr, _: str(list(attr.get_values())),
     DictionaryAttr: lambda attr, style: dictionary_literal(attr.data, style),
+    ParameterAttr: lambda attr, _: attr.parameter.data,
     TargetAttr: lambda attr, style: f"T.target({attribute_literal(attr.config, style)})",
 }
 

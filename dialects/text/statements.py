@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr, i32
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, NoneAttr, StridedLayoutAttr, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
@@ -29,6 +29,8 @@ from ..tir import (
     DeclBufferOp,
     EvaluateOp,
     ForOp,
+    FreePointerOp,
+    HandleType,
     IfOp,
     InitOp,
     LaunchThreadOp,
@@ -36,6 +38,7 @@ from ..tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
+    ReinterpretOp,
     ReturnOp,
     StoreOp,
     SymbolOp,
@@ -111,6 +114,7 @@ class StatementPrinter:
         self.expressions = ExpressionPrinter(style, names, callees, self.emit)
         self._loops: dict[SSAValue, ForOp] = {}
         self._accesses: list[_Accesses] = []
+        self._free_pointers: set[SSAValue] = set()
 
     # Lines
 
@@ -169,7 +173,11 @@ class StatementPrinter:
 
     @_prints(LetOp)
     def _let_op(self, op: LetOp) -> None:
-        self._let(op.result, self.text(op.value), op.var_name.data)
+        """Prints a let; the annotation of a pointer reinterprets its value."""
+        source = op.value
+        if isinstance(cast := source.owner, ReinterpretOp) and _are_pointers(cast.value, op.result):
+            source = cast.value
+        self._let(op.result, self.text(source), op.var_name.data)
 
     # Loops
 
@@ -395,8 +403,21 @@ class StatementPrinter:
 
     @_prints(DeclBufferOp)
     def _decl_buffer(self, op: DeclBufferOp) -> None:
+        """Prints a declaration; the first one over a free pointer has no data."""
+        if isinstance(op.data.owner, FreePointerOp) and op.data not in self._free_pointers:
+            name = self.expressions.define(op.buffer)
+            self.emit(f"{name} = T.Buffer({self.buffer_arguments(op)})", op)
+            self.expressions.bind(op.data, f"{name}.data")
+            self._free_pointers.add(op.data)
+            return
         arguments = self.buffer_arguments(op, self.text(op.data))
         self.emit(f"{self.expressions.define(op.buffer)} = T.decl_buffer({arguments})", op)
+
+    @_prints(FreePointerOp)
+    def _free_pointer(self, op: FreePointerOp) -> None:
+        """Prints nothing: the first buffer over the memory declares it."""
+        if not any(isinstance(use.operation, DeclBufferOp) for use in op.pointer.uses):
+            raise UnsupportedError("a free pointer without a buffer over it has no form in TVMScript")
 
     @_prints(AllocateOp)
     def _allocate(self, op: AllocateOp) -> None:
@@ -505,6 +526,11 @@ class StatementPrinter:
             self.emit("return", op)
         elif not (_is_last(op) and _is_function_body(op)):
             raise UnsupportedError(f"TVMScript of TVM {self.style.name} cannot leave a function early without a result")
+
+
+def _are_pointers(*values: SSAValue) -> bool:
+    """Whether all values are pointers to known types."""
+    return all(isinstance(value.type, HandleType) and not isinstance(value.type.element, NoneAttr) for value in values)
 
 
 def _is_plain(loop: ForOp) -> bool:

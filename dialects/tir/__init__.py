@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .base import DYNAMIC, HandleType, Mixed, TargetAttr, TirOp, memory_space, scope_of
+from .base import (
+    DYNAMIC,
+    HandleType,
+    Mixed,
+    ParameterAttr,
+    TargetAttr,
+    TirOp,
+    memory_space,
+    rename_parameters,
+    scope_of,
+)
 from .blocks import BLOCK_AXIS_KINDS, AccessOp, Axis, BlockOp, InitOp
 from .buffers import (
     AllocBufferOp,
@@ -60,6 +70,7 @@ from .memory import (
     AllocateConstOp,
     AllocateOp,
     BufferDataOp,
+    FreePointerOp,
     LoadOp,
     StoreOp,
 )
@@ -101,6 +112,7 @@ __all__ = [
     "EvaluateOp",
     "FloormodOp",
     "ForOp",
+    "FreePointerOp",
     "FuncOp",
     "HandleType",
     "IfOp",
@@ -116,6 +128,7 @@ __all__ = [
     "MinOp",
     "Mixed",
     "Operand",
+    "ParameterAttr",
     "RampOp",
     "ReinterpretOp",
     "ReturnOp",
@@ -136,6 +149,7 @@ __all__ = [
     "fold_integers",
     "is_speculatable",
     "memory_space",
+    "rename_parameters",
     "row_major_strides",
     "scope_of",
 ]
@@ -163,6 +177,7 @@ Tir = Dialect(
         EvaluateOp,
         FloormodOp,
         ForOp,
+        FreePointerOp,
         FuncOp,
         IfOp,
         IfThenElseOp,
@@ -184,5 +199,5 @@ Tir = Dialect(
         WhileOp,
         YieldOp,
     ],
-    [HandleType, TargetAttr],
+    [HandleType, ParameterAttr, TargetAttr],
 )

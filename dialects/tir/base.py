@@ -7,7 +7,7 @@ Constants are not SSA values: bounds, extents, shapes and domains are mixed stat
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar, cast
 
@@ -91,6 +91,46 @@ class TargetAttr(ParametrizedAttribute):
     name = "tir.target"
 
     config: Attribute = param_def()
+
+
+@irdl_attr_definition
+class ParameterAttr(ParametrizedAttribute):
+    """A parameter of a function as an attribute value of the function: `#tir.parameter<"a">`."""
+
+    name = "tir.parameter"
+
+    parameter: StringAttr = param_def()
+
+    def __init__(self, parameter: str):
+        super().__init__(StringAttr(parameter))
+
+
+def parameters_in(attr: Attribute | None) -> Iterator[str]:
+    """The names of the parameters in an attribute value, in lists and dictionaries too."""
+    match attr:
+        case ParameterAttr(parameter=name):
+            yield name.data
+        case ArrayAttr(data=items):
+            for item in items:
+                yield from parameters_in(item)
+        case DictionaryAttr(data=entries):
+            for value in entries.values():
+                yield from parameters_in(value)
+        case _:
+            pass
+
+
+def rename_parameters(attr: Attribute, names: Mapping[str, str]) -> Attribute:
+    """An attribute value with other names of parameters, in lists and dictionaries too."""
+    match attr:
+        case ParameterAttr(parameter=name):
+            return ParameterAttr(names.get(name.data, name.data))
+        case ArrayAttr(data=items):
+            return ArrayAttr([rename_parameters(item, names) for item in items])
+        case DictionaryAttr(data=entries):
+            return DictionaryAttr({key: rename_parameters(value, names) for key, value in entries.items()})
+        case _:
+            return attr
 
 
 class HasTirCanonicalizationPatterns(HasCanonicalizationPatternsTrait):

@@ -145,6 +145,8 @@ class BufferOp(TirOp):
         strides, offset = 0, 0
         if isinstance(layout := self.type.layout, StridedLayoutAttr):
             strides = sum(isinstance(s, NoneAttr) for s in layout.strides)
+            given, rank = len(layout.strides), self.type.get_num_dims()
+            require(given == rank, f"(C1) {given} strides for a buffer of rank {rank}")
             offset = int(isinstance(layout.offset, NoneAttr))
         require(strides == len(self.strides), f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
         require(offset == len(self.offset), f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
@@ -209,7 +211,8 @@ class MatchBufferOp(_ViewOp):
     the corresponding value of the run-time argument, any other value is checked against it.
 
     Constraints
-        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
+        (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
+             2**63 bytes.
         (C2) source is a parameter of the function.
 
     Example
@@ -261,7 +264,8 @@ class AllocBufferOp(BufferOp):
     memory: `stack` or `heap`, missing if undecided.
 
     Constraints
-        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
+        (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
+             2**63 bytes.
         (C2) memory is stack or heap.
 
     Example
@@ -316,7 +320,8 @@ class DeclBufferOp(_ViewOp):
     data: the pointer; other buffers over the same pointer share its memory.
 
     Constraints
-        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
+        (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
+             2**63 bytes.
 
     Example
         %p = tir.allocate "p" [64] : !tir.handle<f32>
@@ -343,7 +348,8 @@ class MatchRegionOp(BufferOp):
     the shape of the view may omit leading dimensions of extent 1.
 
     Constraints
-        (C1) one operand for each `?` of the type, whose known numbers span fewer than 2**63 bytes.
+        (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
+             2**63 bytes.
         (C2) one min and one extent for each dimension of source.
         (C3) source and the view have the same element type.
 

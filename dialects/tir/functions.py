@@ -26,6 +26,7 @@ from .base import (
     CallableByBody,
     TirOp,
     annotations_attr,
+    parameters_in,
     parse_body,
     parse_discardable,
     parse_optional_dict,
@@ -62,6 +63,7 @@ class FuncOp(TirOp):
         (C1) one name for each parameter.
         (C2) every tir.return in the body returns result_type.
         (C3) memref parameters have static shape and layout; a buffer of dynamic shape is a handle parameter.
+        (C4) a #tir.parameter in func_attrs is a parameter of the function.
 
     Example
         tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) attrs {tir.noalias = true} {
@@ -123,7 +125,10 @@ class FuncOp(TirOp):
             if isinstance(argument.type, MemRefType):
                 strides = argument.type.get_strides()
                 known = DYNAMIC not in argument.type.get_shape() and strides is not None and None not in strides
+                known = known and len(strides or ()) == argument.type.get_num_dims()
                 require(known, f"(C3) parameter {name} of type {argument.type}: use a handle and tir.match_buffer")
+        for name in parameters_in(self.func_attrs):
+            require(name in (known.data for known in self.param_names), f"(C4) the function has no parameter {name!r}")
         for op in self.body.walk():
             if isinstance(op, ReturnOp):
                 got = None if op.value is None else op.value.type

@@ -156,6 +156,36 @@ class AllocateConstOp(TirOp):
 
 
 @irdl_op_definition
+class FreePointerOp(TirOp):
+    """A pointer to memory that nothing in the program provides. A program that uses it can be printed and transformed,
+    but not run.
+
+    Constraints
+        (C1) the pointer's type has an element type.
+
+    Example
+        %p = tir.free_pointer "C" : !tir.handle<f32>
+
+    Source: `T.Buffer(...)`, `T.buffer_decl(...)` in a body, without data
+    """
+
+    name = "tir.free_pointer"
+
+    var_name = prop_def(StringAttr)
+    pointer = result_def(HandleType)
+
+    traits = traits_def(MemoryAllocEffect())
+    assembly_format = "$var_name attr-dict `:` type($pointer)"
+
+    def __init__(self, name: str, type: HandleType):
+        super().__init__(properties={"var_name": StringAttr(name)}, result_types=[type])
+        set_name_hint(self.pointer, name)
+
+    def verify_(self) -> None:
+        require(not isinstance(self.pointer.type.element, NoneAttr), "(C1) the pointer has no element type")
+
+
+@irdl_op_definition
 class BufferDataOp(TirOp):
     """The pointer to the memory of a buffer.
 

@@ -40,10 +40,14 @@ class BufferArguments:
 
 @dataclass(frozen=True)
 class MatchArguments(BufferArguments):
-    """The arguments of `T.match_buffer`, where a region gives a missing shape and data type."""
+    """The arguments of `T.match_buffer`, where a region gives a missing shape and data type.
+
+    name: the name of a buffer that no variable names.
+    """
 
     shape: Value = None
     dtype: Value = None
+    name: Value = None
 
 
 def takes(arguments: type[BufferArguments], without: tuple[str, ...] = ()) -> Callable[[Callable[..., Value]], Reader]:
@@ -78,12 +82,14 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
     factor = context.integer(arguments.offset_factor, span, "offset_factor")
     extents = read_shape(context, arguments.shape, span)
     steps = None if arguments.strides is None else read_shape(context, arguments.strides, span, "strides") or None
+    if steps is not None and len(steps) != len(extents):
+        raise span.error(f"{len(steps)} strides for a shape of {len(extents)} dimensions")
     offset = _offset(context, arguments.elem_offset, factor, span)
     return BufferSpec(
         shape=extents,
         element=element,
         data=None if arguments.data is None else context.pointer(arguments.data, span),
-        strides=steps or _compact_strides(context, extents, offset, span),
+        strides=steps or _implied_strides(context, extents, offset, span),
         offset=offset,
         scope=context.string(arguments.scope, span, "the scope"),
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
@@ -91,12 +97,19 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
     )
 
 
-def _compact_strides(
+def _implied_strides(
     context: ElaborationContext, shape: tuple[Mixed, ...], offset: Mixed | None, span: Span
 ) -> tuple[Mixed, ...] | None:
     """The strides of a compact buffer that its type does not imply: with an offset and symbolic extents; else None."""
     if offset is None or offset == 0 or all(isinstance(extent, int) for extent in shape[1:]):
         return None
+    return compact_strides(context, shape, span)
+
+
+def compact_strides(context: ElaborationContext, shape: tuple[Mixed, ...], span: Span) -> tuple[Mixed, ...]:
+    """The strides of a compact row-major buffer in elements; empty for a buffer without dimensions."""
+    if not shape:
+        return ()
     compact: list[Mixed] = [1]
     for extent in reversed(shape[1:]):
         compact.insert(0, _product(context, compact[0], extent, span))

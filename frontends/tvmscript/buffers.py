@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
@@ -18,13 +18,14 @@ from ...dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
+    FreePointerOp,
     HandleType,
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
     memory_space,
 )
-from .buffer_arguments import BufferArguments, MatchArguments, read_spec, takes
+from .buffer_arguments import BufferArguments, MatchArguments, compact_strides, read_spec, takes
 from .context import ElaborationContext
 from .values import BufferSpec, BufferValue, Element, SliceIndex, Value, ValueFrame, describe_value
 from .vocabulary import word
@@ -65,10 +66,11 @@ def layout_of(spec: BufferSpec) -> dict[str, Any]:
 
 
 def declare_buffer(context: ElaborationContext, span: Span, spec: BufferSpec, name: str = "buffer") -> BufferValue:
-    """Declares a buffer over the memory of `spec.data`."""
-    if spec.data is None:
-        raise span.error("T.Buffer in a body needs data=, the memory it looks at")
-    op = DeclBufferOp(name, spec.data, spec.element, spec.shape, **layout_of(spec))
+    """Declares a buffer over the memory of `spec.data`, or over memory that nothing provides."""
+    data = spec.data
+    if data is None:
+        data = context.locate(span).insert(FreePointerOp(name, HandleType(spec.element, spec.scope))).pointer
+    op = DeclBufferOp(name, data, spec.element, spec.shape, **layout_of(spec))
     return register(context, context.locate(span).insert(op), spec.scope)
 
 
@@ -86,14 +88,15 @@ def match_param(
 @word("match_buffer")
 @takes(MatchArguments)
 def _match_buffer(context: ElaborationContext, span: Span, param: Value, arguments: MatchArguments) -> Value:
+    name = "buffer" if arguments.name is None else context.string(arguments.name, span, "the name")
     if isinstance(param, Element | BufferValue):
-        return _match_region(context, span, param, arguments)
+        return _match_region(context, span, param, arguments, name)
     if arguments.shape is None:
         raise span.error("T.match_buffer: missing argument 'shape'")
     source = _parameter(context, param, span)
     if arguments.dtype is None:
         arguments = replace(arguments, dtype="float32")
-    return match_param(context, span, source, read_spec(context, span, arguments))
+    return match_param(context, span, source, read_spec(context, span, arguments), name)
 
 
 def _parameter(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
@@ -123,17 +126,17 @@ def _interval(context: ElaborationContext, index: Any, span: Span) -> tuple[Mixe
 
 
 def _match_region(
-    context: ElaborationContext, span: Span, source: Element | BufferValue, arguments: MatchArguments
+    context: ElaborationContext, span: Span, source: Element | BufferValue, arguments: MatchArguments, name: str
 ) -> BufferValue:
     buffer = source if isinstance(source, BufferValue) else source.buffer
     region = region_of(context, source)
-    spec = read_spec(context, span, _arguments_of_region(buffer, region, arguments))
+    spec = read_spec(context, span, _arguments_of_region(context, buffer, region, arguments, span))
     if arguments.dtype is not None and dtype_of(spec.element) != buffer.dtype:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {dtype_of(spec.element)}")
     _check_region_shape(spec.shape, [extent for _, extent in region], span)
     try:
         op = MatchRegionOp(
-            "buffer", buffer.value, region, spec.shape, strides=spec.strides, offset=spec.offset or 0,
+            name, buffer.value, region, spec.shape, strides=spec.strides, offset=spec.offset or 0,
             alignment=spec.alignment, offset_factor=spec.offset_factor,
         )  # fmt: skip
     except ValueError as error:
@@ -142,17 +145,35 @@ def _match_region(
 
 
 def _arguments_of_region(
-    buffer: BufferValue, region: Sequence[tuple[Mixed, Mixed]], arguments: MatchArguments
+    context: ElaborationContext,
+    buffer: BufferValue,
+    region: Sequence[tuple[Mixed, Mixed]],
+    arguments: MatchArguments,
+    span: Span,
 ) -> BufferArguments:
-    """The arguments of a buffer over a region; the buffer of the region determines its memory."""
+    """The arguments of a buffer over a region; the buffer of the region determines its memory.
+
+    A declaration with an offset but without strides has those of the buffer, since its type has to state some.
+    """
+    shape = tuple(extent for _, extent in region) if arguments.shape is None else arguments.shape
+    strides = arguments.strides
+    if not strides and (arguments.offset_factor or arguments.elem_offset is not None):
+        rank = len(cast("Sequence[Value]", shape)) if isinstance(shape, list | tuple) else 1
+        strides = _strides_of(context, buffer, span)[-rank:]
     return BufferArguments(
-        shape=tuple(extent for _, extent in region) if arguments.shape is None else arguments.shape,
+        shape=shape,
         dtype=buffer.dtype if arguments.dtype is None else arguments.dtype,
-        strides=arguments.strides,
+        strides=strides,
         elem_offset=arguments.elem_offset,
         align=arguments.align,
         offset_factor=arguments.offset_factor,
     )
+
+
+def _strides_of(context: ElaborationContext, buffer: BufferValue, span: Span) -> tuple[Mixed, ...]:
+    """The strides of a buffer in elements; those of a compact buffer may be computed from its shape."""
+    shape = tuple(buffer.shape)
+    return compact_strides(context, shape, span) if buffer.strides is None else tuple(buffer.strides)
 
 
 def _check_region_shape(shape: Sequence[Mixed], extents: Sequence[Mixed], span: Span) -> None:
@@ -178,6 +199,41 @@ def _decl_buffer(context: ElaborationContext, span: Span, arguments: BufferArgum
         return declare_buffer(context, span, replace(spec, data=pointer), name)
 
     return ValueFrame(span, write)
+
+
+@word("realize")
+def _realize(
+    context: ElaborationContext, span: Span, buffer_slice: Value, storage_scope: Value = "", condition: Value = True
+) -> Value:
+    """The memory of a buffer without data, for the rest of the frame."""
+    if not isinstance(buffer_slice, Element | BufferValue):
+        raise span.error(f"expected a part of a buffer, got {describe_value(buffer_slice)}")
+    buffer = buffer_slice if isinstance(buffer_slice, BufferValue) else buffer_slice.buffer
+    owner = buffer.value.owner
+    if not isinstance(owner, DeclBufferOp) or not (is_free(owner) or buffer in context.realized):
+        raise span.error(f"buffer {buffer.name!r} has memory already")
+    if buffer.strides is not None or region_of(context, buffer_slice) != [(0, extent) for extent in buffer.shape]:
+        raise span.error("T.realize of a part of a buffer, or of one with strides, is not supported")
+    scope = context.string(storage_scope, span, "the scope") or "global"
+    guard = None if condition is True else context.condition(condition, span)
+
+    def write(_name: str) -> BufferValue:
+        builder, element = context.locate(span), mlir_type(buffer.dtype)
+        type = HandleType(element, scope)
+        pointer = builder.insert(AllocateOp(f"{buffer.name}_data", buffer.shape, type, condition=guard)).pointer
+        new = DeclBufferOp(buffer.name, pointer, element, buffer.shape, space=memory_space(scope))
+        buffer.value = builder.insert(new).buffer
+        buffer.scope = scope
+        context.buffers[buffer.value] = buffer
+        context.realized.append(buffer)
+        return buffer
+
+    return ValueFrame(span, write)
+
+
+def is_free(op: DeclBufferOp) -> bool:
+    """Whether a buffer lies in memory that nothing provides."""
+    return isinstance(op.data.owner, FreePointerOp)
 
 
 @word("preflattened_buffer")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import mlir_type
@@ -16,6 +17,8 @@ from ...dialects.tir import (
     ConstOp,
     FuncOp,
     HandleType,
+    MatchBufferOp,
+    ParameterAttr,
 )
 from . import pytime
 from .annotations import read_result_type
@@ -154,7 +157,6 @@ _BUILTINS: dict[str, str | None] = {
     "TVMBackendAllocWorkspace": "handle",
     "TVMBackendFreeWorkspace": "int32",
     "lookup_param": "handle",
-    "assume": None,
     "tvm_thread_context": "handle",
     "tvm_thread_invariant": "int32",
     "tvm_static_handle": "handle",
@@ -198,6 +200,16 @@ for _name in ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"
     word(_name)(_first_operand_builtin(_name, 1))
 
 
+@word("assume")
+def _assume(context: ElaborationContext, span: Span, condition: Value) -> Value:
+    return _insert(context, span, CallIntrinOp("assume", [context.condition(condition, span)]))
+
+
+@word("undef")
+def _undef(context: ElaborationContext, span: Span, dtype: Value = "int32") -> Value:
+    return _insert(context, span, CallIntrinOp("undef", [], mlir_type(context.dtype(dtype, span))))
+
+
 @word("tvm_stack_alloca")
 def _tvm_stack_alloca(context: ElaborationContext, span: Span, dtype_str: Value, num: Value) -> Value:
     operands = _builtin_arguments(context, (dtype_str, num), span)
@@ -225,6 +237,8 @@ def _call_intrin(context: ElaborationContext, span: Span, *args: Value, dtype: V
         return _result_of(
             context.locate(span).insert(CallPackedOp(operands[0], values, _result_type(context, dtype, span)))
         )
+    if name == "undef":
+        return _undef(context, span, dtype)
     if name in _BUILTINS:
         values = _builtin_arguments(context, operands, span)
         return _insert(context, span, CallIntrinOp(name, values, _result_type(context, dtype, span)))
@@ -266,8 +280,23 @@ def _func_attr(context: ElaborationContext, span: Span, attrs: Value) -> Value:
         raise span.error("T.func_attr belongs at the top of a function")
     if context.function_attrs is not None:
         raise span.error("T.func_attr is given twice")
-    context.function_attrs = dict(context.attributes(attrs, span).data)
+    context.function_attrs = dict(context.attributes(_name_parameters(context, attrs), span).data)
     return None
+
+
+def _name_parameters(context: ElaborationContext, value: Value) -> Value:
+    """A value of `T.func_attr`, in which parameters are attributes with their names."""
+    match value:
+        case list() | tuple():
+            return [_name_parameters(context, item) for item in cast("list[Value]", value)]
+        case dict():
+            return {key: _name_parameters(context, item) for key, item in cast("dict[Value, Value]", value).items()}
+        case BufferValue(value=SSAValue(owner=MatchBufferOp(source=source))):
+            return _name_parameters(context, source)
+        case BlockArgument(owner=block, index=index) if block is context.block:
+            return ParameterAttr(context.param_names[index])
+        case _:
+            return value
 
 
 @word("func_name", "func_ret")

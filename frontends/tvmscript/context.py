@@ -112,7 +112,7 @@ class ElaborationContext:
 
     block: the function's body.  builder: emits at the current insertion point.  scope: the visible names.  blocks: the
     open blocks, innermost last.  function_attrs: the attributes set by `T.func_attr`.  memories: the allocations of
-    pointers.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
+    pointers.  realized: the buffers whose memory `T.realize` provides.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
     under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
     """
 
@@ -130,6 +130,7 @@ class ElaborationContext:
         self.views: dict[tuple[SSAValue, DType], BufferValue] = {}
         self.buffers: dict[SSAValue, BufferValue] = {}
         self.namers: dict[SSAValue, Callable[[str], None]] = {}
+        self.realized: list[BufferValue] = []
         self.symbols: list[tuple[SymbolOp, Variable]] = []
         self.matched: dict[SSAValue, BufferValue] = {}
         self.result_type: Attribute | None = None
@@ -326,6 +327,14 @@ class ElaborationContext:
         if not dtype_of(result.type).is_bool:
             raise span.error(f"expected a condition of type bool, got {dtype_of(result.type)}")
         return result
+
+    def truth(self, value: Value, span: Span) -> SSAValue:
+        """The condition of an `if` or a `while`: a bool, or whether an integer differs from 0."""
+        result = self.number(value, span)
+        dtype = dtype_of(result.type)
+        if dtype.is_int and not dtype.is_bool and dtype.lanes == 1:
+            return self.locate(span).binary("ne", result, 0)
+        return self.condition(result, span)
 
     def index(self, value: Value, span: Span) -> Operand:
         """A scalar integer; a constant may be a Python integer."""

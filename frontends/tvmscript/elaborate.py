@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, BlockArgument, Operation, Region
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
@@ -16,7 +16,19 @@ from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import BlockOp, BufferOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp
+from ...dialects.tir import (
+    BlockOp,
+    BufferOp,
+    DeclBufferOp,
+    FreePointerOp,
+    FuncOp,
+    HandleType,
+    LetOp,
+    MatchBufferOp,
+    SymbolOp,
+    rename_parameters,
+)
+from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
 from .annotations import annotated_type, evaluate_annotation, read_result_type
@@ -81,8 +93,8 @@ def _builtin_scope() -> NameScope:
 
 
 @word("range")
-def _range(context: ElaborationContext, span: Span, *bounds: Value) -> Value:
-    return range_loops(context, span, *bounds)
+def _range(context: ElaborationContext, span: Span, *bounds: Value, annotations: Value = None) -> Value:
+    return range_loops(context, span, *bounds, annotations=annotations)
 
 
 class _ModuleReader:
@@ -350,6 +362,7 @@ class _FunctionReader:
         self._unwrap_root()
         sweep_templates(self.context, self.context.block)
         _sweep(self.context.block.ops)
+        _sweep_free_buffers(self.context.block)
         self._check_symbols()
 
     def _turn_handles_into_buffers(self) -> None:
@@ -363,17 +376,25 @@ class _FunctionReader:
             if op.alignment is not None or op.offset_factor is not None or len(list(op.source.uses)) != 1:
                 continue
             source = cast(BlockArgument, op.source)
-            context.param_names[source.index] = op.buffer_name.data
+            self._rename_parameter(source.index, op.buffer_name.data)
             new = _replace_param(context, source.index, op.type)
             op.buffer.replace_all_uses_with(new)
             op.detach()
             op.erase()
             context.block.erase_arg(source)
 
+    def _rename_parameter(self, index: int, name: str) -> None:
+        context = self.context
+        names = {context.param_names[index]: name}
+        attrs = context.function_attrs or {}
+        context.function_attrs = {key: rename_parameters(value, names) for key, value in attrs.items()}
+        context.param_names[index] = name
+
     def _unwrap_root(self) -> None:
         """Inlines an explicit block called root around the whole body: every function has an implicit root block."""
-        statements = [op for op in self.context.block.ops if not isinstance(op, SymbolOp | MatchBufferOp)]
-        match statements:
+        declarations = (SymbolOp, MatchBufferOp)
+        ops = self.context.block.ops
+        match [op for op in ops if not isinstance(op, declarations) and not is_expression_op(op)]:
             case [BlockOp() as root] if root.block_name.data == "root" and not root.axes and root.annotations is None:
                 if root.predicate is not None or root.init is not None:
                     return
@@ -435,6 +456,16 @@ def _sweep(ops: Any) -> None:
         if is_side_effect_free(op):
             op.detach()
             op.erase()
+
+
+def _sweep_free_buffers(block: Block) -> None:
+    """Removes unused buffers without memory, such as those that `T.realize` has provided with memory."""
+    for pointer in [op for op in block.walk() if isinstance(op, FreePointerOp)]:
+        users = [use.operation for use in pointer.pointer.uses]
+        if all(isinstance(user, DeclBufferOp) and not user.buffer.uses for user in users):
+            for op in (*users, pointer):
+                op.detach()
+                op.erase()
 
 
 # ---- verification

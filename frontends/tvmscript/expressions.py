@@ -356,9 +356,12 @@ def _python_index(context: ElaborationContext, node: syntax.Expr) -> Value:
 
 
 def _indices(context: ElaborationContext, buffer: BufferValue, node: syntax.Expr) -> tuple[Operand | SliceIndex, ...]:
-    nodes = node.items if isinstance(node, syntax.Tuple) else (node,)
     indices: list[Operand | SliceIndex] = []
-    for part in nodes:
+    if not isinstance(node, syntax.Tuple | syntax.Slice):
+        value = evaluate(context, node)
+        items = cast("Sequence[Value]", value) if isinstance(value, list | tuple) else (value,)
+        return tuple(index_of(context, item, node.span) for item in items)
+    for part in node.items if isinstance(node, syntax.Tuple) else (node,):
         if isinstance(part, syntax.Slice):
             indices.append(_box(context, buffer, len(indices), part))
         elif isinstance(part, syntax.Starred):

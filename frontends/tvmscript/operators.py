@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
+from xdsl.ir import Attribute, SSAValue
 
 from ...core import dtypes
 from ...core.diagnostics import Span
@@ -141,11 +141,29 @@ def _reinterpret(context: ElaborationContext, span: Span, *args: Value, dtype: V
 
 @word("target")
 def _target(context: ElaborationContext, span: Span, config: Value, host: Value = None) -> Value:
-    if host is not None:
-        raise span.error("T.target with a host is not supported")
-    if isinstance(config, str):
-        return TargetAttr(StringAttr(config))
-    return TargetAttr(context.attributes(config, span))
+    """`T.target(config, host)`; a host is an entry of the configuration, as TVM prints it."""
+    attr = _configuration(context, config, span)
+    if host is None:
+        return TargetAttr(attr)
+    entries = attr.data if isinstance(attr, DictionaryAttr) else _options(attr, span)
+    if "host" in entries:
+        raise span.error("T.target: the host is given twice")
+    return TargetAttr(DictionaryAttr({**entries, "host": _configuration(context, host, span)}))
+
+
+def _configuration(context: ElaborationContext, config: Value, span: Span) -> StringAttr | DictionaryAttr:
+    if isinstance(config, TargetAttr) and isinstance(config.config, StringAttr | DictionaryAttr):
+        return config.config
+    return StringAttr(config) if isinstance(config, str) else context.attributes(config, span)
+
+
+def _options(text: StringAttr, span: Span) -> dict[str, Attribute]:
+    """The entries of a target written as `kind -name=value ...`."""
+    kind, *words = text.data.split() or [""]
+    if any(not word.startswith("-") or "=" not in word for word in words):
+        raise span.error(f"target {text.data!r}: expected a kind and -name=value")
+    pairs = (word.lstrip("-").split("=", 1) for word in words)
+    return {"kind": StringAttr(kind), **{name: StringAttr(value) for name, value in pairs}}
 
 
 # ---- parse-time values

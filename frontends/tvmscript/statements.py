@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import cast
 
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, int_fits, mlir_type, promote
@@ -20,6 +21,7 @@ from ...dialects.tir import (
     Mixed,
     Operand,
     ReturnOp,
+    SymbolOp,
     WhileOp,
     YieldOp,
     constant_value,
@@ -30,6 +32,7 @@ from .arithmetic import binary, is_zero
 from .context import ElaborationContext, spell_type
 from .dispatch import evaluate, run_statements, runs
 from .expressions import bind_pattern, call_word, split_items
+from .jumps import LoopWithJumps, jumps_of
 from .macros import read_macro
 from .quoting import quote
 from .values import (
@@ -86,7 +89,7 @@ def _loop(
         raise span.error(f"expected a dictionary of annotations, got {describe_value(annotations)}")
     stride = context.index(1 if step is None else step, span)
     if not isinstance(stride, SSAValue) and stride <= 0:
-        raise span.error(f"step {stride} of a loop, expected a positive one")
+        return _descending_loop(context, span, start, stop, kind, int(stride), annotations)
     if isinstance(stop, UpperBound):
         return Loop(context.index(start, span), stop.extent, kind, stride, thread, annotations)
     if stop is None:
@@ -94,6 +97,29 @@ def _loop(
     low, high = context.index(start, span), context.index(stop, span)
     extent = high if is_zero(low) else context.index(binary(context, "-", high, low, span), span)
     return Loop(low, extent, kind, stride, thread, annotations)
+
+
+def _descending_loop(
+    context: ElaborationContext, span: Span, start: Value, stop: Value, kind: str, step: int, annotations: Value
+) -> Loop:  # fmt: skip
+    """A loop over `start, start + step, ...` above `stop`, for a negative step."""
+    if step == 0:
+        raise span.error("step 0 of a loop, expected a positive or negative one")
+    first, end = (0, start) if stop is None else (start, stop)
+    low = context.index(first, span)
+    if isinstance(low, SSAValue) and isinstance(low.owner, Operation):
+        low = context.locate(span).let("start", low)
+    if isinstance(end, UpperBound):
+        distance = end.extent
+    else:
+        high = context.index(end, span)
+        distance = context.index(binary(context, "-", high, low, span), span)
+    if isinstance(distance, SSAValue):
+        biased = binary(context, "+", distance, step + 1, span)
+        count = context.index(binary(context, "//", biased, step, span), span)
+    else:
+        count = len(range(0, int(distance), step))
+    return Loop(0, count, kind, annotations=annotations, descent=(low, -step))
 
 
 for _word, _kind in {
@@ -133,28 +159,36 @@ def _grid_loop(context: ElaborationContext, extent: Value, span: Span) -> Loop:
     return Loop(0, context.index(extent, span))
 
 
-def range_loops(context: ElaborationContext, span: Span, *bounds: Value) -> Loops:
+def range_loops(context: ElaborationContext, span: Span, *bounds: Value, annotations: Value = None) -> Loops:
     """The loop of `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
     if not 1 <= len(bounds) <= 3:
         raise span.error(f"range takes 1 to 3 arguments, got {len(bounds)}")
     start, stop = bounds[0], bounds[1] if len(bounds) > 1 else None
-    return Loops((_loop(context, span, start, stop, "serial", bounds[2] if len(bounds) == 3 else 1),))
+    step = bounds[2] if len(bounds) == 3 else 1
+    return Loops((_loop(context, span, start, stop, "serial", step, annotations=annotations),))
 
 
 @runs(syntax.For)
 def _for(context: ElaborationContext, node: syntax.For) -> None:
+    jumps = LoopWithJumps(context, node.body, _enter_with) if any(jumps_of(node.body)) else None
     value = _iterable(context, node.iterable)
     if not isinstance(value, Loops):
         raise node.iterable.span.error(f"expected loops (range, T.serial, T.grid, ...), got {describe_value(value)}")
     names = _loop_names(node.target, len(value.loops))
+    if jumps is not None and jumps.breaks and not _is_ordered(value):
+        raise jumps.breaks[0].span.error("break takes a single loop whose iterations run in order")
     with context.emit_into():
         variables = [_open_loop(context, *part, node.span) for part in zip(value.loops, names, strict=True)]
-        bind_pattern(context, node.target, variables[0] if _is_one_loop(node.target, variables) else variables)
-        run_statements(context, node.body)
+        is_one = isinstance(node.target, syntax.Name) and len(variables) == 1
+        bind_pattern(context, node.target, variables[0] if is_one else variables)
+        if jumps is None:
+            run_statements(context, node.body)
+        else:
+            jumps.run(guarded=True)
 
 
-def _is_one_loop(target: syntax.Expr, variables: list[SSAValue]) -> bool:
-    return isinstance(target, syntax.Name) and len(variables) == 1
+def _is_ordered(loops: Loops) -> bool:
+    return len(loops.loops) == 1 and loops.loops[0].kind in ("serial", "unrolled")
 
 
 def _iterable(context: ElaborationContext, node: syntax.Expr) -> Value:
@@ -196,8 +230,10 @@ def _loop_names(target: syntax.Expr, count: int) -> list[str]:
     return names
 
 
-def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -> SSAValue:
-    """Emits a loop and moves the insertion point into it; returns the loop variable."""
+def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -> Value:
+    """Emits a loop and moves the insertion point into it; returns the loop variable, or its value if the loop counts
+    down.
+    """
     dtype = _loop_dtype(loop, span)
     low, extent, step = (_cast_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
@@ -206,7 +242,11 @@ def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -
     )  # fmt: skip
     context.locate(span).insert(op)
     context.enter(op.body.block, span)
-    return op.variable
+    if loop.descent is None:
+        return op.variable
+    first, distance = loop.descent
+    past = op.variable if distance == 1 else binary(context, "*", op.variable, distance, span)
+    return quote(context, binary(context, "-", first, past, span))
 
 
 def _loop_dtype(loop: Loop, span: Span) -> DType:
@@ -233,13 +273,24 @@ def _cast_bound(context: ElaborationContext, operand: Operand, dtype: DType, spa
 
 @runs(syntax.While)
 def _while(context: ElaborationContext, node: syntax.While) -> None:
-    _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
+    if not any(jumps_of(node.body)):
+        _open_while(context, node.test, node.span, lambda: run_statements(context, node.body))
+        return
+    jumps = LoopWithJumps(context, node.body, _enter_with)
+    _open_while(context, node.test, node.span, lambda: jumps.run(guarded=False), jumps.condition)
 
 
-def _open_while(context: ElaborationContext, test: syntax.Expr, span: Span, body: Callable[[], None]) -> None:
+def _open_while(
+    context: ElaborationContext,
+    test: syntax.Expr,
+    span: Span,
+    body: Callable[[], None],
+    extend: Callable[[Callable[[], SSAValue], Span], SSAValue] = lambda test, _: test(),
+) -> None:
+    """Emits a `while` loop. extend: the condition of the loop, from the function that evaluates its test."""
     condition, inner = Block(), Block()
     with context.emit_into(condition):
-        value = context.condition(evaluate(context, test), test.span)
+        value = extend(lambda: context.truth(evaluate(context, test), test.span), span)
         context.locate(span).insert(YieldOp(value))
     op = WhileOp(Region(condition), Region(inner))
     context.locate(span).insert(op)
@@ -259,7 +310,7 @@ def _if(context: ElaborationContext, node: syntax.If) -> None:
     if context.is_python(test, node.test.span):
         run_statements(context, node.body if test else node.orelse)
         return
-    op = IfOp(context.condition(test, node.test.span))
+    op = IfOp(context.truth(test, node.test.span))
     context.locate(node.span).insert(op)
     for region, statements in ((op.then, node.body), (op.orelse, node.orelse)):
         with context.emit_into(region.block):
@@ -439,8 +490,8 @@ def _ann_assign(context: ElaborationContext, node: syntax.AnnAssign) -> None:
         return
     dtype = None if type is None or isinstance(type, HandleType) else dtype_of(type)
     source = context.expr(_as_float(value, dtype, node.value.span), node.value.span, dtype)
-    if type is not None and not _same_type(source.type, type):
-        raise node.value.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(type)}")
+    if type is not None:
+        source = _as_type(context, source, type, node.value.span)
     context.scope.names[name] = _let(context, name, source, node.span)
 
 
@@ -453,9 +504,16 @@ def _as_float(value: Value, dtype: DType | None, span: Span) -> Value:
         raise span.error(f"this integer does not fit {dtype}") from None
 
 
-def _same_type(have: Attribute, want: Attribute) -> bool:
-    """Whether a value of type `have` fits a variable of type `want`; an untyped `T.handle` fits any pointer."""
-    return have == want or (isinstance(have, HandleType) and isinstance(want, HandleType) and want == HandleType())
+def _as_type(context: ElaborationContext, value: SSAValue, type: Attribute, span: Span) -> SSAValue:
+    """The value of a variable of type `type`: an untyped `T.handle` takes any pointer, and a pointer to another type
+    in the same memory scope is reinterpreted.
+    """
+    have = value.type
+    if have == type or (isinstance(have, HandleType) and type == HandleType()):
+        return value
+    if isinstance(have, HandleType) and isinstance(type, HandleType) and have.scope == type.scope:
+        return context.locate(span).reinterpret(value, type)
+    raise span.error(f"the value is {spell_type(have)}, expected {spell_type(type)}")
 
 
 def _annotation(context: ElaborationContext, node: syntax.Expr) -> Attribute | None:
@@ -488,7 +546,11 @@ def _aug_assign(context: ElaborationContext, node: syntax.AugAssign) -> None:
 
 @runs(syntax.With)
 def _with(context: ElaborationContext, node: syntax.With) -> None:
-    _enter_items(context, node.items, lambda: run_statements(context, node.body))
+    _enter_with(context, node, lambda: run_statements(context, node.body))
+
+
+def _enter_with(context: ElaborationContext, node: syntax.With, body: Callable[[], None]) -> None:
+    _enter_items(context, node.items, body)
 
 
 def _enter_items(context: ElaborationContext, items: Sequence[syntax.WithItem], body: Callable[[], None]) -> None:
@@ -511,11 +573,21 @@ def _enter(context: ElaborationContext, value: Value, item: syntax.WithItem, bod
             _reject_target(item)
             _BRANCHES[value.part](context, value, body)
         case Frame():
-            with context.emit_into():
+            with context.emit_into(), _value_of_variable(value):
                 _open_as(context, value, item)
                 body()
         case _:
             raise item.context.span.error(f"expected a block or another frame, got {describe_value(value)}")
+
+
+@contextmanager
+def _value_of_variable(frame: Frame) -> Generator[None]:
+    """Ends the value of a let's variable with the frame, so that another let may give it a value."""
+    variable = frame.variable if isinstance(frame, LetFrame) else None
+    before = None if variable is None else variable.value
+    yield
+    if variable is not None:
+        variable.value = before
 
 
 def _reject_target(item: syntax.WithItem) -> None:
@@ -586,12 +658,11 @@ def _open_let(context: ElaborationContext, frame: LetFrame, name: str) -> Value:
     variable = frame.variable
     if variable is None:
         return _let(context, name or "v", frame.value, frame.span)
-    if variable.value is not None:
-        raise frame.span.error(f"variable {variable.name!r} already has a value")
+    if variable.value is not None and isinstance(variable.value.owner, SymbolOp):
+        raise frame.span.error(f"variable {variable.name!r} is used before it gets this value")
     number = not isinstance(variable.type, HandleType)
     source = context.expr(frame.value, frame.span, dtype_of(variable.type) if number else None)
-    if not _same_type(source.type, variable.type):
-        raise frame.span.error(f"the value is {spell_type(source.type)}, expected {spell_type(variable.type)}")
+    source = _as_type(context, source, variable.type, frame.span)
     variable.value = _let(context, variable.name or name or "v", source, frame.span)
     return variable.value
 
@@ -697,7 +768,7 @@ def _while_frame(context: ElaborationContext, node: syntax.Call) -> Value:
 
 
 def _run_if(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
-    op = IfOp(context.condition(frame.arguments[0], frame.span))
+    op = IfOp(context.truth(frame.arguments[0], frame.span))
     context.locate(frame.span).insert(op)
     context.branches.append(op)
     try:
@@ -793,7 +864,7 @@ def _refuse(what: str) -> Callable[[ElaborationContext, syntax.Stmt], None]:
     return refuse
 
 
-runs(syntax.Break)(_refuse("break is not supported"))
-runs(syntax.Continue)(_refuse("continue is not supported"))
+runs(syntax.Break)(_refuse("break outside of a loop"))
+runs(syntax.Continue)(_refuse("continue outside of a loop"))
 runs(syntax.ClassDef)(_refuse("a class has no place in a function"))
 runs(syntax.Import)(_refuse("an import has no place in a function"))

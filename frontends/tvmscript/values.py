@@ -241,7 +241,11 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop to open: `extent` integers from `low` on, with step `step`."""
+    """A loop to open: `extent` integers from `low` on, with step `step`.
+
+    descent: for a loop that counts down, its first value and the distance to the next one; then the loop to open counts
+    the iterations.
+    """
 
     low: Operand
     extent: Operand
@@ -249,6 +253,7 @@ class Loop:
     step: Operand = 1
     thread: str | None = None
     annotations: dict[str, Value] | None = None
+    descent: tuple[Operand, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-unroll-loops": [{"max_extent": 3}],
     "tir-vectorize-loops": [{"max_lanes": 3}],
 }
-CHECKS = ("tir-check-launches",)  # they leave programs unchanged, or refuse them
+CHECKS = ("tir-check-bounds", "tir-check-launches")  # they leave programs unchanged, or refuse them
 TIR = [name for name in PASSES if name.startswith("tir-") and name not in CHECKS]
 VARIANTS = [(name, options) for name in TIR for options in ({}, *OPTIONS.get(name, []))]
 Program = tuple[Module, dict[str, Any]]

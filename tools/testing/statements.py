@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from math import prod
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, TensorType, i32
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...analysis.regions.access_regions import infer_accesses
@@ -407,7 +407,9 @@ class Statements:
         lows = [
             self.expressions.index(env, n - e + 1) for n, e in zip(slot.shape, shape, strict=True) if isinstance(n, int)
         ]
-        op = MatchRegionOp(self.budget.name("M"), slot.buffer, list(zip(lows, shape, strict=True)), shape)
+        box = list(zip(lows, shape, strict=True))
+        strides = _static_strides(slot.buffer) if flag(self.choices) else None
+        op = MatchRegionOp(self.budget.name("M"), slot.buffer, box, shape, strides=strides)
         self.builder.insert(op)
         return env.with_slot(Slot(op.buffer, tuple(shape), slot.dtype, slot.writable))
 
@@ -436,6 +438,13 @@ _KINDS = ("spatial", "reduce", "spatial", "reduce", "opaque", "scan")
 def _count(extent: Mixed) -> int:
     """The approximate trip count of a loop."""
     return extent if isinstance(extent, int) else 8
+
+
+def _static_strides(buffer: SSAValue) -> list[int] | None:
+    """The strides of a buffer in elements; None if one of them is dynamic."""
+    assert isinstance(buffer.type, MemRefType)
+    strides = [stride for stride in buffer.type.get_strides() or (None,) if stride is not None]
+    return strides if len(strides) == buffer.type.get_num_dims() else None
 
 
 def _root(buffer: SSAValue) -> SSAValue:

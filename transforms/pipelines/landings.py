@@ -16,6 +16,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 
 from ...dialects.attributes import GRAPH_KERNEL
 from ..te.to_tir import ConvertTeToTirPass
+from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ..tir.plan_allocations import TirPlanAllocationsPass
@@ -151,6 +152,7 @@ def _resolve(launches: bool) -> list[ModulePass]:
     return [
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
+        TirCheckBoundsPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),

@@ -334,6 +334,12 @@ def test_an_explicit_root_block_is_the_implicit_one() -> None:
     assert printed(root) == printed(inside)
 
 
+def test_an_explicit_root_block_is_the_implicit_one_beside_constants_of_attributes() -> None:
+    root = 'with T.block("root"):\n    for i in range(2):\n        with T.block("B"):\n            A[i, 0] = 1.0'
+    attributes = 'T.func_attr({"global_symbol": "other", "tir.noalias": T.bool(True)})\n'
+    assert printed(attributes + root)[1:] == printed(root)
+
+
 # ---- frames
 
 
@@ -470,6 +476,28 @@ def test_function_attributes_are_normalised() -> None:
     assert 'T.func_attr({"t": T.target({"kind": "llvm"}), "tir.noalias": True, "x": [None]})' in printed
     other = parse_tvmscript('@T.prim_func\ndef f():\n    T.func_attr({"global_symbol": "g"})')
     assert '"global_symbol": "g"' in other.script()
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ('"llvm"', '"llvm"'),
+        ('"llvm", host="llvm"', '{"host": "llvm", "kind": "llvm"}'),
+        ('"cuda -arch=sm_80", "llvm"', '{"arch": "sm_80", "host": "llvm", "kind": "cuda"}'),
+        ('{"kind": "cuda"}, host={"kind": "llvm"}', '{"host": {"kind": "llvm"}, "kind": "cuda"}'),
+        ('{"kind": "cuda"}, T.target({"kind": "llvm"})', '{"host": {"kind": "llvm"}, "kind": "cuda"}'),
+    ],
+)
+def test_the_host_of_a_target_is_an_entry_of_it(target: str, expected: str) -> None:
+    attributes = f'T.func_attr({{"target": T.target({target})}})'
+    assert printed(attributes, "")[0] == f'T.func_attr({{"target": T.target({expected})}})'
+
+
+def test_attributes_of_functions_name_parameters() -> None:
+    attributes = 'T.func_attr({"input_vars": [a, b, n, C], "x": {"y": b}})'
+    body = f"{attributes}\nm = T.int32()\nA = T.match_buffer(a, (8,))\nB = T.match_buffer(b, (m,))"
+    result = printed(body, 'a: T.handle, b: T.handle, n: T.int32, C: T.Buffer((8,), "float32")')
+    assert result[0] == 'T.func_attr({"input_vars": [A, b, n, C], "x": {"y": b}})'
 
 
 # ---- modules

@@ -195,6 +195,10 @@ TVM_FAMILIES = {
         A = T.match_buffer(a, (16,))
         A[0:4:-1] = 1.0  # error: step -1 of a slice, expected a positive one
     """,
+    "strides of another rank": """
+        A = T.match_buffer(a, (16,))
+        B = T.alloc_buffer([8, 8], strides=[1])  # error: 1 strides for a shape of 2 dimensions
+    """,
     "block with a target": """
         with T.block("root") as x:  # error: T.block has nothing to bind, its axes come from T.axis
             pass
@@ -345,8 +349,8 @@ def test_expressions_that_mean_nothing(expression: str, message: str) -> None:
 # ---- statements
 
 STATEMENTS = {
-    "break": "break  # error: break is not supported",
-    "continue": "continue  # error: continue is not supported",
+    "break": "break  # error: break outside of a loop",
+    "continue": "continue  # error: continue outside of a loop",
     "import": "import numpy  # error: an import has no place in a function",
     "class": "class X: pass  # error: a class has no place in a function",
     "function": "def g(): pass  # error: a function inside a function must be a @T.macro or a @T.inline",
@@ -366,9 +370,9 @@ STATEMENTS = {
     "block alone": "T.block('x')  # error: a block has its place in a with statement",
     "init alone": "T.init()  # error: T.init() has its place in a with statement",
     "declaration alone": "T.Buffer((4,))  # error: a buffer declaration is not a statement",
-    "buffer without memory": "B = T.Buffer((4,))  # error: T.Buffer in a body needs data=, the memory it looks at",
+    "realize of a buffer with memory": "T.realize(A[0:16, 0:16], '')  # error: buffer 'A' has memory already",
     "evaluate of a buffer": "T.evaluate(A)  # error: expected an expression, got the buffer 'A'",
-    "condition that is a number": "if n: pass  # error: expected a condition of type bool, got int32",
+    "condition that is a float": "if A[0, 0]: pass  # error: expected a condition of type bool, got float32",
     "condition that is a buffer": "while A: pass  # error: expected an expression, got the buffer 'A'",
     "assert of a number": "assert n  # error: expected a condition of type bool, got int32",
     "message of an assert": "assert n > 1, n  # error: expected a string for the message, got an expression",
@@ -377,11 +381,11 @@ STATEMENTS = {
     "second func_attr": "T.func_attr({}); T.func_attr({})  # error: T.func_attr is given twice",
     "func_attr of a list": "T.func_attr([1])  # error: expected a dictionary, got a list",
     "func_attr with a number as key": "T.func_attr({1: 1})  # error: expected a string for a key, got an integer",
-    "func_attr of an expression": "T.func_attr({'a': n})  # error: expected a constant, got an expression",
+    "func_attr of an expression": "T.func_attr({'a': n + 1})  # error: expected a constant, got an expression",
     "builder form": "T.func_name('f')  # error: the builder form of functions is not supported, write def name(...) -> type",
     "grid of nothing": "for i in T.grid(): pass  # error: T.grid: expected an extent",
     "range of nothing": "for i in range(): pass  # error: range takes 1 to 3 arguments, got 0",
-    "step of zero": "for i in range(0, 8, 0): pass  # error: step 0 of a loop, expected a positive one",
+    "step of zero": "for i in range(0, 8, 0): pass  # error: step 0 of a loop, expected a positive or negative one",
     "extent that is a float": "for i in range(0.5): pass  # error: expected an integer, got 0.5",
     "extent that is a float expression": "for i in range(A[0, 0]): pass  # error: expected an integer, got a value of type float32",
     "loop over the same name twice": "for i, i in T.grid(4, 4): pass  # error: two loop variables have the same name",

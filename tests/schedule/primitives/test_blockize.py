@@ -289,7 +289,9 @@ def test_an_init_that_would_come_too_early_is_refused_with_instances() -> None:
     assert "block C" in str(error)
 
 
-BIASED = MATMUL.replace("C[vi, vj] = 0.0", "C[vi, vj] = bias[vj]").replace("C: T", 'bias: T.Buffer((4,), "float32"), C: T')
+BIASED = MATMUL.replace("C[vi, vj] = 0.0", "C[vi, vj] = bias[vj]").replace(
+    "C: T", 'bias: T.Buffer((4,), "float32"), C: T'
+)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ....analysis.threads.atomics import Atomic, atomic_of
 from ....analysis.threads.barriers import SYNC, is_barrier_of_warp
 from ....analysis.threads.shuffles import ACTIVE_MASK, MODES
 from ....core.diagnostics import unsupported_op_error
+from ....core.dtypes import dtype_of
 from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare
 from .control import emit_check
@@ -206,15 +207,15 @@ def _intrin(w: UpstreamWriter, op: CallIntrinOp) -> None:
     _BUILTINS[name](w, op)
 
 
-def _ignore_hint(w: UpstreamWriter, op: CallIntrinOp) -> None:
-    """Ignores a hint to other passes."""
+def _unspecified(w: UpstreamWriter, op: CallIntrinOp) -> None:
+    """Lowers a hint to other passes, or a value that nobody has specified, to zero."""
     if op.results:
-        w.bind(op.results[0], w.constant(0, lower_type(op.results[0].type)))
+        is_float = dtype_of(op.results[0].type).is_float
+        w.bind(op.results[0], w.constant(0.0 if is_float else 0, lower_type(op.results[0].type)))
 
 
 _BUILTINS: dict[str, Callable[[UpstreamWriter, CallIntrinOp], None]] = {
-    "assume": _ignore_hint,
-    "prefetch": _ignore_hint,
+    **dict.fromkeys(("assume", "prefetch", "undef"), _unspecified),
     ACTIVE_MASK: active_mask,
     **dict.fromkeys(MODES, shuffle),
 }

@@ -34,6 +34,7 @@ from ....dialects.tir import (
     BufferDataOp,
     BufferOp,
     DeclBufferOp,
+    FreePointerOp,
     HandleType,
     LoadOp,
     RampOp,
@@ -362,11 +363,16 @@ def _store_vector(w: UpstreamWriter, op: StoreOp, value: SSAValue, buffer: SSAVa
         w.make(scf.IfOp, [condition], regions=[Region(block), Region()])
 
 
+def _free_pointer(_w: UpstreamWriter, op: FreePointerOp) -> None:
+    raise unsupported_op_error(op, f"nothing provides the memory of {op.var_name.data}")
+
+
 HANDLERS: Handlers = {
     AllocBufferOp: _alloc_buffer,
     AllocateOp: _allocate,
     AllocateConstOp: _allocate_const,
     DeclBufferOp: _decl_buffer,
+    FreePointerOp: _free_pointer,
     BufferDataOp: _buffer_data,
     AddressOfOp: _address_of,
     AccessPtrOp: _access_ptr,

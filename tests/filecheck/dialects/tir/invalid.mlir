@@ -29,6 +29,13 @@ tir.func @main("A" %A: memref<4xf32, strided<[?]>>) {
 
 // -----
 
+// (C4) tir.func: attributes name parameters of the function.
+tir.func @f("A" %A: memref<8xf32>) attrs {input_vars = [#tir.parameter<"B">]} {
+}
+// CHECK: (C4) the function has no parameter 'B'
+
+// -----
+
 // (C1) tir.match_buffer: one operand for each `?`.
 tir.func @f("a" %a: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.handle -> memref<?x4xf32>
@@ -62,11 +69,27 @@ tir.func @f() {
 
 // -----
 
+// (C1) tir.alloc_buffer: one stride for each dimension.
+tir.func @f() {
+  %A = tir.alloc_buffer "A" : memref<8x8xf32, strided<[1]>>
+}
+// CHECK: (C1) 1 strides for a buffer of rank 2
+
+// -----
+
 // (C1) tir.decl_buffer: one operand for each `?`, of the offset too.
 tir.func @f("p" %p: !tir.handle<f32>) {
   %A = tir.decl_buffer "A" %p : !tir.handle<f32> -> memref<4xf32, strided<[1], offset: ?>>
 }
 // CHECK: (C1) 1 dynamic offsets, 0 operands
+
+// -----
+
+// (C1) tir.free_pointer: the type says what the memory holds.
+tir.func @f() {
+  %p = tir.free_pointer "p" : !tir.handle
+}
+// CHECK: (C1) the pointer has no element type
 
 // -----
 

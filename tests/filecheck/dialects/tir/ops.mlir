@@ -8,6 +8,20 @@ tir.func @returns("n" %n: i32) -> i32 attrs {tir.noalias = true} {
 // CHECK-NEXT:    tir.return %n : i32
 // CHECK-NEXT:  }
 
+// Attributes of a function may name its parameters.
+tir.func @named("A" %A: memref<8xf32>) attrs {input_vars = [#tir.parameter<"A">]} {
+}
+// CHECK-LABEL: tir.func @named("A" %A: memref<8xf32>) attrs {input_vars = [#tir.parameter<"A">]} {
+
+// Nothing provides the memory of a free pointer.
+tir.func @free() {
+  %p = tir.free_pointer "B_data" : !tir.handle<f32>
+  %B = tir.decl_buffer "B" %p : !tir.handle<f32> -> memref<8xf32>
+}
+// CHECK-LABEL: tir.func @free() {
+// CHECK-NEXT:    %p = tir.free_pointer "B_data" : !tir.handle<f32>
+// CHECK-NEXT:    %B = tir.decl_buffer "B" %p : !tir.handle<f32> -> memref<8xf32>
+
 // A private function has no global symbol, and may leave without a value.
 tir.func private @helper() {
   tir.return
