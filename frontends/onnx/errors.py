@@ -36,10 +36,16 @@ def require_utf8(name: str) -> str:
 
 @contextmanager
 def error_location(place: str) -> Generator[None, None, None]:
-    """Prepends `place`, if not empty, to the location of errors raised inside the context."""
+    """Prepends `place`, if not empty, to the location of errors raised inside the context. Exhausted recursion and
+    memory become errors of the model there."""
     try:
         yield
     except OnnxError as error:
         if place:
             error.places.insert(0, place)
         raise
+    except (RecursionError, MemoryError) as error:
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "needs more memory than there is"
+        exhausted = OnnxUnsupportedError(reason)
+        exhausted.places += [place] if place else []
+        raise exhausted from None

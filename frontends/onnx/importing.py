@@ -174,6 +174,7 @@ class GraphScope:
     def import_node(self, node: OnnxNode) -> None:
         """Imports a node and binds its results to their names."""
         with error_location(node.display_name):
+            self.builder.budget.spend()
             operands = [self.find(name) for name in node.inputs]
             check_operand_types(node, operands)
             results = self._results(node, operands)
