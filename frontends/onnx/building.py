@@ -19,7 +19,7 @@ from ...operators.attributes import normalize_attributes
 from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array
-from .limits import MOST_DIMENSIONS, MOST_FOLDED, NodeBudget, require_created
+from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank
 from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constant_term, symbol_array
 from .values import OnnxTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
 
@@ -125,6 +125,8 @@ class Builder:
             if folded is not None:
                 return folded
         results = self.relay.operators(name, *map(self.value, operands), **attributes)
+        for result in results:
+            require_rank(len(shape_of(result)))
         return [self.tensor_of_value(result) for result in results]
 
     def scalar(self, name: str, data: OnnxTensor, value: float) -> OnnxTensor:
@@ -196,6 +198,7 @@ class Builder:
         target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
             return data
+        require_rank(len(target))
         numbers = [each for each in target if isinstance(each, int)]
         if data.array is not None and len(numbers) == len(target):
             return tensor_of_array(data.array.reshape(numbers), data.name)
@@ -215,6 +218,7 @@ class Builder:
         target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
             return data
+        require_rank(len(target))
         if all(isinstance(each, int) for each in target):
             return self.op("broadcast_to", data, shape=target)
         front = len(target) - data.rank
@@ -237,7 +241,8 @@ class Builder:
         if not any(isinstance(each, Symbol) for each in shape):
             extents = [int(each) for each in shape]
             check_shape(extents, value.dtype.itemsize, "a constant")
-            if len(extents) <= MOST_DIMENSIONS and prod(extents) <= MOST_FOLDED:
+            require_rank(len(extents))
+            if prod(extents) <= MOST_FOLDED:
                 return tensor_of_array(np.full(extents, value))
             return self.expand(tensor_of_array(np.asarray(value).reshape(())), extents)
         return self.expand(tensor_of_array(np.asarray(value).reshape(())), shape)
@@ -271,6 +276,8 @@ def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) 
     checked = normalize_attributes(operator, attributes)
     expected = result_types(name, tuple(types), tuple(checked.items()))
     shapes = [shape_of(type) for type in expected]
+    for shape in shapes:
+        require_rank(len(shape))
     if any(not all(isinstance(n, int) for n in shape) for shape in shapes):
         return None
     if any(prod(n for n in shape if isinstance(n, int)) > MOST_FOLDED for shape in shapes):

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from ...core.errors import StepwellError, UnsupportedError
 
+_MOST_PLACES = 12
+"""The greatest number of places that the text of an error states."""
+
 
 class OnnxError(StepwellError, ValueError):
     """An invalid model. The message starts with the location: the file, the graph, the node.
@@ -20,7 +23,10 @@ class OnnxError(StepwellError, ValueError):
         self.places: list[str] = []
 
     def __str__(self) -> str:
-        return ": ".join([*self.places, self.reason])
+        places = self.places
+        if len(places) > _MOST_PLACES:
+            places = [*places[: _MOST_PLACES // 2], "...", *places[-_MOST_PLACES // 2 :]]
+        return ": ".join([*places, self.reason])
 
 
 class OnnxUnsupportedError(OnnxError, UnsupportedError):

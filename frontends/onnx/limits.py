@@ -41,12 +41,17 @@ def require_rounds(op_type: str, count: int, least: int = 0) -> None:
         raise OnnxUnsupportedError(f"{op_type} of {count} rounds, expected {expected}")
 
 
+def require_rank(rank: int) -> None:
+    """Raises OnnxUnsupportedError for a tensor of more dimensions than an array has."""
+    if rank > MOST_DIMENSIONS:
+        raise OnnxUnsupportedError(f"a tensor of {rank} dimensions, expected {MOST_DIMENSIONS} at most")
+
+
 def require_created(shape: Sequence[int], what: str) -> None:
     """Raises OnnxError for a negative extent, OnnxUnsupportedError for a constant that is too large to be created."""
     if any(extent < 0 for extent in shape):
         raise OnnxError(f"{what}: expected extents of at least 0, got {list(shape)}")
-    if len(shape) > MOST_DIMENSIONS:
-        raise OnnxError(f"{what}: expected {MOST_DIMENSIONS} dimensions at most, got {len(shape)}")
+    require_rank(len(shape))
     count = prod(extent for extent in shape if extent)
     if count > MOST_CREATED:
         raise OnnxUnsupportedError(f"{what} of {count} elements, expected {MOST_CREATED} at most")

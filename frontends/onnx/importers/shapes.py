@@ -12,7 +12,7 @@ from ....core.dtypes import numpy_dtype
 from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
-from ..limits import require_created
+from ..limits import require_created, require_rank
 from ..registry import Results, importer
 from ..symbols import Symbol, UnknownSizeError, is_provably_at_least, symbol_maximum
 from ..values import OnnxTensor, known_integers, tensor_of_array, tensor_of_symbols
@@ -204,6 +204,7 @@ def unsqueeze(call: Call) -> OnnxTensor:
 
 def insert_axes(call: Call, data: OnnxTensor, axes: Sequence[int]) -> OnnxTensor:
     rank = data.rank + len(axes)
+    require_rank(rank)
     places = sorted(normalized_axis(axis, rank) for axis in axes)
     if len(set(places)) < len(places):
         raise OnnxError(f"Unsqueeze: axes {list(axes)}, one of them twice")
