@@ -22,6 +22,11 @@ Product: TypeAlias = "tuple[Atom, ...]"
 Atom: TypeAlias = "PrimExpr | tuple[str, Sum, Sum]"
 """An indivisible factor: a variable or opaque expression, or an operator with its two operands."""
 
+MOST_OPERATORS = 400
+"""The greatest number of operators in the text of a size."""
+_MOST_PRODUCTS = 10_000
+"""The greatest number of products of two sums."""
+
 _OPERATORS = {"floordiv": " // ", "floormod": " % "}
 _SYNTAX: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -66,7 +71,11 @@ def size_text(size: PrimExpr) -> int | str:
 
 
 def parse_size(text: str, variable: Callable[[str], Var]) -> PrimExpr:
-    """The size denoted by `text`. variable: maps a name to its variable. ValueError if the text denotes no size."""
+    """The size denoted by `text`. variable: maps a name to its variable. ValueError if the text denotes no size,
+    SizeError for more than `MOST_OPERATORS` operators."""
+    count = sum(map(text.count, "+-*/%(,"))
+    if count > MOST_OPERATORS:
+        raise SizeError(f"size '{text[:20]}...' of {count} operators, expected at most {MOST_OPERATORS}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
@@ -125,6 +134,8 @@ def _constant(form: Sum) -> int | None:
 
 def _multiply(a: Sum, b: Sum) -> Sum:
     total: dict[Product, int] = {}
+    if len(a) * len(b) > _MOST_PRODUCTS:
+        raise SizeError(f"a product of sums of {len(a)} and {len(b)} terms, expected at most {_MOST_PRODUCTS} products")
     for left, m in a:
         for right, n in b:
             product = tuple(sorted((*left, *right), key=_atom_text))

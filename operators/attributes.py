@@ -7,6 +7,8 @@ from inspect import Parameter
 from typing import Any, cast
 
 from ..core.diagnostics import did_you_mean
+from ..core.errors import SizeError
+from ..core.sizes import check_size
 from ..expressions.errors import TeError
 from .definition import Attribute, Operator
 
@@ -35,7 +37,10 @@ def normalize_attributes(operator: Operator, given: Mapping[str, object]) -> dic
 
 def _convert(operator: Operator, attribute: Attribute, value: object) -> Any:
     for alternative in _ALIASES.get(attribute.type, attribute.type).split(" | "):
-        converted = _CONVERSIONS[alternative](value)
+        try:
+            converted = _CONVERSIONS[alternative](value)
+        except SizeError as error:
+            raise TeError(f"{operator.name}: {attribute.name}: {error}") from None
         if converted is not _OTHER:
             return converted
     raise TeError(f"{operator.name}: {attribute.name} = {value!r}, expected {attribute.type}")
@@ -49,7 +54,7 @@ def _int(value: object) -> object:
     if isinstance(value, bool):
         return _OTHER
     index = getattr(value, "__index__", None)  # of numpy's integers too
-    return _OTHER if index is None else index()
+    return _OTHER if index is None else check_size(index())
 
 
 def _float(value: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -374,7 +374,15 @@ def _bounds(window: PrimExpr, extent: Extent, count: Extent) -> tuple[PrimExpr, 
     if _is_even(extent, count):
         size = extent // count
         return window * size, window * size + size
-    return window * extent // count, ((window + 1) * extent + (count - 1)) // count
+    dtype = _product_dtype(extent, count)
+    index = cast(dtype, window) if dtype == "int64" else window
+    return index * extent // count, ((index + 1) * extent + (count - 1)) // count
+
+
+def _product_dtype(extent: Extent, count: Extent) -> str:
+    """The data type of the products of the extent and the index of a window."""
+    factors = [known_extent(extent), known_extent(count)]
+    return "int64" if prod(2**30 if factor is None else factor for factor in factors) >= 2**30 else "int32"
 
 
 def _is_even(extent: Extent, count: Extent) -> bool:
@@ -388,7 +396,8 @@ def _largest_window(extent: Extent, count: Extent) -> Extent:
     own, windows = known_extent(extent), known_extent(count)
     if own is None or windows is None:
         return (extent + (count - 1)) // count + 1
-    return max(-(-(n + 1) * own // windows) - n * own // windows for n in range(windows))
+    size, rest = divmod(own, windows)  # the starts past an element: all multiples of gcd(own, windows) / windows
+    return size if rest == 0 else size + (1 if rest == gcd(own, windows) else 2)
 
 
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_ranks(

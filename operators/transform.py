@@ -373,11 +373,17 @@ def strided_slice(
     return _rearrange(shape, source, "strided_slice")
 
 
+_MAX_SECTIONS = 2**16
+"""The greatest number of results of `split`."""
+
+
 def section_starts(extent: int, indices_or_sections: int | Sequence[int]) -> list[int]:
     """The starts of the parts of `split`, and the extent. TeError for sections that do not fit the extent."""
     if isinstance(indices_or_sections, int):
         if indices_or_sections < 1 or extent % indices_or_sections:
             raise TeError(f"split: {indices_or_sections} sections of an extent of {extent}")
+        if indices_or_sections > _MAX_SECTIONS:
+            raise TeError(f"split: {indices_or_sections} sections, expected at most {_MAX_SECTIONS}")
         size = extent // indices_or_sections
         return [n * size for n in range(indices_or_sections + 1)]
     starts = [0, *indices_or_sections, extent]

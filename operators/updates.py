@@ -10,6 +10,7 @@ from typing import Any
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.expr import PrimExpr, Select, cast, const
+from ..expressions.index_dtype import position_dtype
 from ..expressions.scan import scan
 from ..expressions.tensor import Tensor, is_same_extent, placeholder
 from . import reduction
@@ -106,7 +107,7 @@ def key_of(indices: Sequence[PrimExpr], extents: Sequence[PrimExpr]) -> PrimExpr
         position, limit = normalize_index(index, extent)
         inside.append((position >= const(0, position.dtype)) & (position < limit))
         positions.append(cast(extent.dtype, position))
-    dtype = extents[0].dtype if extents else "int32"
+    dtype = max("int32", position_dtype(extents), *(extent.dtype for extent in extents))  # of int32 and int64
     return Select(reduce(lambda a, b: a & b, inside), _row_major(positions, extents, dtype), const(-1, dtype))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,15 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import numpy_dtype
+from ...core.sizes import check_shape
 from ...operators import operator_of
 from ...operators.attributes import normalize_attributes
 from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import Array
+from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank
 from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constant_term, symbol_array
 from .values import OnnxTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
-
-MOST_FOLDED = 4096
-"""The maximum number of elements of a tensor that the importer folds to a constant."""
 
 
 class Builder:
@@ -38,6 +38,7 @@ class Builder:
         self.written: dict[OnnxTensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
         self.limits: dict[tuple[str, str], int] = {}
+        self.budget = NodeBudget()
 
     def require_at_most(self, extent: Symbol, limit: int) -> None:
         """Adds the run-time check `extent <= limit` to the function."""
@@ -124,6 +125,8 @@ class Builder:
             if folded is not None:
                 return folded
         results = self.relay.operators(name, *map(self.value, operands), **attributes)
+        for result in results:
+            require_rank(len(shape_of(result)))
         return [self.tensor_of_value(result) for result in results]
 
     def scalar(self, name: str, data: OnnxTensor, value: float) -> OnnxTensor:
@@ -169,6 +172,7 @@ class Builder:
     def ones_vector(self, extent: Any) -> OnnxTensor:
         """An int64 vector of `extent` ones."""
         if not isinstance(extent, Symbol):
+            require_created([int(extent)], "a vector of ones")
             return tensor_of_array(np.ones(int(extent), "int64"))
         if extent.text not in self.carriers:
             raise OnnxUnsupportedError(f"a tensor of extent {extent}, which no other tensor has")
@@ -182,6 +186,7 @@ class Builder:
     def index_vector(self, extent: Any) -> OnnxTensor:
         """The int64 vector 0, 1, ..., extent - 1."""
         if not isinstance(extent, Symbol):
+            require_created([int(extent)], "a vector of indices")
             return tensor_of_array(np.arange(int(extent)))
         return self.op("cumsum", self.ones_vector(extent), axis=0, exclusive=True)
 
@@ -193,6 +198,7 @@ class Builder:
         target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
             return data
+        require_rank(len(target))
         numbers = [each for each in target if isinstance(each, int)]
         if data.array is not None and len(numbers) == len(target):
             return tensor_of_array(data.array.reshape(numbers), data.name)
@@ -212,6 +218,7 @@ class Builder:
         target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
             return data
+        require_rank(len(target))
         if all(isinstance(each, int) for each in target):
             return self.op("broadcast_to", data, shape=target)
         front = len(target) - data.rank
@@ -233,7 +240,9 @@ class Builder:
         """A tensor with all elements equal to `value`. shape: integers and symbols."""
         if not any(isinstance(each, Symbol) for each in shape):
             extents = [int(each) for each in shape]
-            if np.prod(extents, dtype=np.int64) <= MOST_FOLDED:
+            check_shape(extents, value.dtype.itemsize, "a constant")
+            require_rank(len(extents))
+            if prod(extents) <= MOST_FOLDED:
                 return tensor_of_array(np.full(extents, value))
             return self.expand(tensor_of_array(np.asarray(value).reshape(())), extents)
         return self.expand(tensor_of_array(np.asarray(value).reshape(())), shape)
@@ -267,9 +276,11 @@ def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) 
     checked = normalize_attributes(operator, attributes)
     expected = result_types(name, tuple(types), tuple(checked.items()))
     shapes = [shape_of(type) for type in expected]
+    for shape in shapes:
+        require_rank(len(shape))
     if any(not all(isinstance(n, int) for n in shape) for shape in shapes):
         return None
-    if any(np.prod(np.array(shape, "int64")) > MOST_FOLDED for shape in shapes):
+    if any(prod(n for n in shape if isinstance(n, int)) > MOST_FOLDED for shape in shapes):
         return None
     if sum(array.size for array in arrays) > MOST_FOLDED:
         return None

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from ...core.errors import StepwellError, UnsupportedError
 
+_MOST_PLACES = 12
+"""The greatest number of places that the text of an error states."""
+
 
 class OnnxError(StepwellError, ValueError):
     """An invalid model. The message starts with the location: the file, the graph, the node.
@@ -20,7 +23,10 @@ class OnnxError(StepwellError, ValueError):
         self.places: list[str] = []
 
     def __str__(self) -> str:
-        return ": ".join([*self.places, self.reason])
+        places = self.places
+        if len(places) > _MOST_PLACES:
+            places = [*places[: _MOST_PLACES // 2], "...", *places[-_MOST_PLACES // 2 :]]
+        return ": ".join([*places, self.reason])
 
 
 class OnnxUnsupportedError(OnnxError, UnsupportedError):
@@ -36,10 +42,16 @@ def require_utf8(name: str) -> str:
 
 @contextmanager
 def error_location(place: str) -> Generator[None, None, None]:
-    """Prepends `place`, if not empty, to the location of errors raised inside the context."""
+    """Prepends `place`, if not empty, to the location of errors raised inside the context. Exhausted recursion and
+    memory become errors of the model there."""
     try:
         yield
     except OnnxError as error:
         if place:
             error.places.insert(0, place)
         raise
+    except (RecursionError, MemoryError) as error:
+        reason = "is nested too deeply" if isinstance(error, RecursionError) else "needs more memory than there is"
+        exhausted = OnnxUnsupportedError(reason)
+        exhausted.places += [place] if place else []
+        raise exhausted from None

@@ -24,6 +24,7 @@ from .call import Call
 from .errors import OnnxError, OnnxUnsupportedError, error_location
 from .expand import expand_node
 from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
+from .limits import require_rank
 from .model import load_model
 from .operand_types import check_operand_types
 from .registry import IMPORTERS, Results, unsupported_operators
@@ -115,6 +116,7 @@ def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[
         sizes = [_size_name(each, names) if isinstance(each, str) else each for each in declared or ()]
         if shape is not None:
             sizes = list(shape)
+        require_rank(len(sizes))
         return tensor_type(sizes, require_dtype(value.type.dtype))
 
 
@@ -174,6 +176,7 @@ class GraphScope:
     def import_node(self, node: OnnxNode) -> None:
         """Imports a node and binds its results to their names."""
         with error_location(node.display_name):
+            self.builder.budget.spend()
             operands = [self.find(name) for name in node.inputs]
             check_operand_types(node, operands)
             results = self._results(node, operands)

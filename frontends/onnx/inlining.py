@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
-from .errors import OnnxError, error_location
+from .errors import OnnxError, OnnxUnsupportedError, error_location
 from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
+from .limits import MOST_NESTED, NodeBudget
 
 Key: TypeAlias = tuple[str, str, str]
 """The identity of a function in a call: domain, operator, overload."""
@@ -21,24 +22,43 @@ def function_key(function: OnnxFunction) -> Key:
     return function.domain, function.name, function.overload
 
 
-def inline_functions(graph: OnnxGraph, functions: Functions, inside: tuple[Key, ...] = ()) -> OnnxGraph:
+def inline_functions(graph: OnnxGraph, functions: Functions) -> OnnxGraph:
     """Inlines all calls of functions in a graph and its subgraphs.
 
-    Raises OnnxError for a recursive function.
+    Raises OnnxError for a recursive function, OnnxUnsupportedError for too many nodes and for calls nested too deeply.
     """
-    return replace(graph, nodes=tuple(_inline(graph.nodes, functions, inside)))
+    return _Inlining(functions).graph(graph, ())
 
 
-def _inline(nodes: Sequence[OnnxNode], functions: Functions, inside: tuple[Key, ...]) -> Iterator[OnnxNode]:
-    for node in nodes:
-        key = (node.domain, node.op_type, node.overload)
-        if key not in functions:
-            yield replace(node, attributes=node.map_subgraphs(lambda graph: inline_functions(graph, functions, inside)))
-            continue
-        with error_location(node.display_name):
-            if key in inside:
-                raise OnnxError("a function that calls itself")
-            yield from _inline(instantiate(functions[key], node), functions, (*inside, key))
+class _Inlining:
+    """The inlining of the functions of a model. budget: the nodes that bodies of functions may still add."""
+
+    def __init__(self, functions: Functions):
+        self.functions = functions
+        self.budget = NodeBudget()
+
+    def graph(self, graph: OnnxGraph, inside: tuple[Key, ...]) -> OnnxGraph:
+        """Inlines the calls in a graph. inside: the functions whose calls it replaces, outermost first."""
+        return replace(graph, nodes=tuple(self.nodes(graph.nodes, inside)))
+
+    def nodes(self, nodes: Sequence[OnnxNode], inside: tuple[Key, ...]) -> Iterator[OnnxNode]:
+        """Inlines the calls among nodes."""
+        for node in nodes:
+            key = (node.domain, node.op_type, node.overload)
+            if key not in self.functions:
+                yield replace(node, attributes=node.map_subgraphs(lambda graph: self.graph(graph, inside)))
+                continue
+            with error_location(node.display_name):
+                yield from self.nodes(self.body(key, node, inside), (*inside, key))
+
+    def body(self, key: Key, call: OnnxNode, inside: tuple[Key, ...]) -> list[OnnxNode]:
+        """The nodes that replace a call."""
+        if key in inside:
+            raise OnnxError("a function that calls itself")
+        if len(inside) == MOST_NESTED:
+            raise OnnxUnsupportedError(f"calls of functions in functions, expected {MOST_NESTED} at most")
+        self.budget.spend(len(self.functions[key].nodes))
+        return instantiate(self.functions[key], call)
 
 
 def instantiate(function: OnnxFunction, call: OnnxNode) -> list[OnnxNode]:

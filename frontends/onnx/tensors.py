@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from .errors import OnnxError, OnnxUnsupportedError, error_location, require_utf8
 from .graph import Array, dtype_name
+from .limits import MOST_DIMENSIONS
 
 # The size in bits of an element, for data types with several elements in a byte.
 _PACKED = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
 
+_LONGEST_PATH = 4095  # Linux's PATH_MAX, without the NUL
+_LONGEST_NUMBER = 19  # the digits of 2**63 - 1
 _MOST_ELEMENTS = 2**58  # numpy counts bytes, at most 16 for an element, in 64 bits
 
 
@@ -37,6 +41,8 @@ def element_type(code: int) -> np.dtype[Any]:
 
 
 def _shape(tensor: TensorProto) -> tuple[int, ...]:
+    if len(tensor.dims) > MOST_DIMENSIONS:
+        raise OnnxError(f"expected {MOST_DIMENSIONS} dimensions at most, got {len(tensor.dims)}")
     if any(extent < 0 for extent in tensor.dims):
         raise OnnxError(f"expected extents of at least 0, got {list(tensor.dims)}")
     if math.prod(extent for extent in tensor.dims if extent) >= _MOST_ELEMENTS:
@@ -112,6 +118,8 @@ def _external_path(location: str, folder: Path | None) -> Path:
     """The file of external data. Raises OnnxError unless it lies in the folder of the model."""
     if folder is None:
         raise OnnxError(f"external data in '{location}', but a model given as bytes has no folder (pass folder=)")
+    if "\0" in location or len(os.fsencode(location)) > _LONGEST_PATH:
+        raise OnnxError(f"external data: expected a path of at most {_LONGEST_PATH} bytes as location, without NUL")
     path = (folder / location).resolve()
     if Path(location).is_absolute() or not path.is_relative_to(folder.resolve()):
         raise OnnxError(f"external data in '{location}', expected a file inside of the model's folder")
@@ -122,6 +130,6 @@ def _external_path(location: str, folder: Path | None) -> Path:
 
 def _number(entries: dict[str, str], key: str, default: int) -> int:
     text = entries.get(key, str(default))
-    if not text.isascii() or not text.isdigit():
-        raise OnnxError(f"external data: expected a number of bytes as {key}, got '{text}'")
+    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST_NUMBER:
+        raise OnnxError(f"external data: expected a number of bytes as {key}, got '{text[: 2 * _LONGEST_NUMBER]}'")
     return int(text)

@@ -23,6 +23,10 @@ Array = Any
 _MODES = ("half_pixel", "align_corners", "asymmetric")
 
 
+_MOST_SCALED = 2**53
+"""The greatest extent whose product with a scale factor is computed in float64 without rounding the extent."""
+
+
 class _Upsampling(ImageOperator):
     """methods: the names of the methods, and their names in `image.resize2d`."""
 
@@ -59,7 +63,11 @@ class _Upsampling(ImageOperator):
         known = known_extent(extent)
         if known == 0 or (known is None and factor != int(factor)):
             raise TeError(f"{self.name}: scale {factor} of an extent of {extent}, expected a known one from 1 on")
-        return extent * int(factor) if known is None else max(round(known * factor), 1)
+        if factor == int(factor):
+            return extent * int(factor)
+        if known is not None and known > _MOST_SCALED:
+            raise TeError(f"{self.name}: scale {factor} of an extent of {known}, expected at most {_MOST_SCALED}")
+        return max(round(known * factor), 1)
 
     def formula(self, data: Tensor) -> Tensor:
         dimensions, how, factors = self.dimensions(data.shape), self.interpolation, self.factors

@@ -10,12 +10,10 @@ from ....operators.relay import IfOp, YieldOp
 from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import OnnxGraph
+from ..limits import MOST_ROUNDS, require_rounds
 from ..registry import Results, importer
 from ..values import Item, OnnxTensor, known_integers
 from .shapes import concatenate_along, insert_axes, split_along
-
-MOST_ROUNDS = 1024
-"""The maximum trip count of an unrolled loop."""
 
 
 @importer("If")
@@ -61,8 +59,8 @@ def loop(call: Call) -> Results:
     body = call.graph("body")
     rounds = int(call.constant_scalar(0, "the number of rounds", MOST_ROUNDS)) if call.has(0) else None
     going = bool(call.constant_scalar(1, "the condition", True)) if call.has(1) else True
-    if rounds is not None and rounds > MOST_ROUNDS:
-        raise OnnxUnsupportedError(f"Loop of {rounds} rounds, expected {MOST_ROUNDS} at most")
+    if rounds is not None:
+        require_rounds("Loop", max(rounds, 0))
     carried: list[Item] = list(call.inputs[2:])
     collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[1 + len(carried) :]]
     count = 0
@@ -114,8 +112,7 @@ def _unroll_scan(
     length = len(rows[0])
     if any(len(each) != length for each in rows):
         raise OnnxError(f"Scan of sequences of {', '.join(str(len(each)) for each in rows)} elements")
-    if not 1 <= length <= MOST_ROUNDS:
-        raise OnnxUnsupportedError(f"Scan of {length} rounds, expected 1 to {MOST_ROUNDS}")
+    require_rounds("Scan", length, 1)
     collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[len(states) :]]
     for n in range(length):
         results = call.scope.subgraph_outputs(body, [*states, *(each[n] for each in rows)])
@@ -129,6 +126,7 @@ def _rows(call: Call, data: OnnxTensor, axis: int, backward: int) -> list[OnnxTe
     """The slices of a tensor along an axis, without the axis."""
     axis = normalized_axis(axis, data.rank)
     length = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
+    require_rounds("Scan", length, 1)
     cut = split_along(call, data, [1] * length, axis)
     kept = [extent for d, extent in enumerate(data.extents) if d != axis]
     rows = [call.builder.reshape(part, kept) for part in cut]
@@ -141,6 +139,7 @@ def _scan_of_batches(call: Call, body: OnnxGraph, count: int) -> Results:
     call.raise_unsupported_if(any(call.integers("directions") or ()), "sequences from their end")
     operands = [_tensor(item) for item in call.inputs[1:]]
     batch = known_integers([operands[0].shape[0]], "Scan of sequences")[0]
+    require_rounds("Scan", batch, 1)
     results: list[list[OnnxTensor]] = []
     for n in range(batch):
         own = [call.op("take", each, call.constant(n, "int64"), axis=0) for each in operands]

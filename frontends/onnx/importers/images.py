@@ -299,7 +299,7 @@ def upsample(call: Call) -> OnnxTensor:
     if scales is None:
         raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]
-    sizes = [math.floor(n * scale) for n, scale in zip(x.static_shape, factors, strict=True)]
+    sizes = _scaled_sizes(call, x.static_shape, factors)
     return _resize(call, x, range(x.rank), sizes, factors, call.text("mode", "nearest"), "asymmetric", "floor", None)
 
 
@@ -310,6 +310,9 @@ def resize(call: Call) -> OnnxTensor:
     factors = call.constant_elements(1, "scales") if call.version < 11 else call.constant_elements(2, "scales")
     wanted = None if call.version < 11 else call.constant_elements(3, "sizes")
     mode, where = call.text("mode", "nearest"), call.text("coordinate_transformation_mode", "half_pixel")
+    for what, numbers in (("scales", factors), ("sizes", wanted)):
+        if numbers is not None and numbers.size and numbers.shape != (len(axes),):
+            raise OnnxError(f"Resize: {what} of shape {list(numbers.shape)}, expected [{len(axes)}]")
     if wanted is not None and wanted.size:
         changed = [n for n, size in enumerate(wanted) if not isinstance(size, Symbol) or repr(size) != x.shape[axes[n]]]
         call.raise_unsupported_if(
@@ -320,7 +323,7 @@ def resize(call: Call) -> OnnxTensor:
     elif factors is not None and factors.size:
         changed = [n for n, scale in enumerate(factors) if scale != 1 or isinstance(x.shape[axes[n]], int)]
         axes, scales = [axes[n] for n in changed], [float(factors[n]) for n in changed]
-        sizes = [math.floor(n * scale) for n, scale in zip(_extents(x, axes), scales, strict=True)]
+        sizes = _scaled_sizes(call, _extents(x, axes), scales)
     else:
         raise OnnxError("Resize: neither scales nor sizes")
     if call.version < 11:
@@ -328,9 +331,18 @@ def resize(call: Call) -> OnnxTensor:
     roi = call.constant_elements(1, "roi") if where == "tf_crop_and_resize" else None
     if roi is not None:
         every = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
+        if roi.size != 2 * len(every):
+            raise OnnxError(f"Resize: roi of {roi.size} numbers, expected {2 * len(every)}")
         roi = roi.reshape(2, -1)[:, [every.index(axis) for axis in axes]].ravel()
     rounding = call.text("nearest_mode", "round_prefer_floor")
     return _resize(call, x, axes, sizes, scales, mode, where, rounding, roi)
+
+
+def _scaled_sizes(call: Call, extents: Sequence[int], scales: Sequence[float]) -> list[int]:
+    """The extents times scale factors, rounded down. Raises OnnxError for factors that are no positive numbers."""
+    if len(scales) != len(extents) or not all(0 < scale < math.inf for scale in scales):
+        raise OnnxError(f"{call.op_type}: scales {list(scales)}, expected {len(extents)} finite numbers above 0")
+    return [math.floor(n * scale) for n, scale in zip(extents, scales, strict=True)]
 
 
 def _extents(x: OnnxTensor, axes: Sequence[int]) -> tuple[int, ...]:
@@ -340,6 +352,8 @@ def _extents(x: OnnxTensor, axes: Sequence[int]) -> tuple[int, ...]:
 def _sizes_and_scales(call: Call, extents: Sequence[int], sizes: Sequence[int]) -> tuple[list[int], list[float]]:
     """The sizes and scales of a resize, by the attribute `keep_aspect_ratio_policy`."""
     policy = call.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
+    if 0 in extents:
+        raise OnnxUnsupportedError(f"Resize of extents {list(extents)}, expected at least 1")
     ratios = [size / n for size, n in zip(sizes, extents, strict=True)]
     if policy == "stretch":
         return list(sizes), ratios

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ....operators.relay import Size
 from ..call import Call, normalized_axis
-from ..errors import OnnxUnsupportedError
+from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import importer
 from ..values import OnnxTensor, known_integers
 from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
+
+
+def check_indices(call: Call, indices: OnnxTensor, extents: Sequence[Size]) -> None:
+    """Raises OnnxError for a constant index out of the range of an axis. extents: of the axis, or of the axis for each
+    position along the last axis of the indices; unknown extents are not checked."""
+    if indices.array is None or not indices.array.size:
+        return
+    columns = [indices.array] if len(extents) == 1 else [indices.array[..., n] for n in range(len(extents))]
+    for column, extent in zip(columns, extents, strict=True):
+        low, high = int(column.min()), int(column.max())
+        if isinstance(extent, int) and not -extent <= low <= high < extent:
+            wrong = low if low < -extent else high
+            raise OnnxError(f"{call.op_type}: index {wrong}, expected {-extent} to {extent - 1}")
 
 
 @importer("Gather")
 def gather(call: Call) -> OnnxTensor:
     data, indices = call.tensor(0), call.tensor(1)
     axis = normalized_axis(call.integer("axis"), data.rank)
+    check_indices(call, indices, [data.shape[axis]] if data.rank else [1])
     if is_foldable(data) and indices.array is not None:
         assert data.known_elements is not None
         return moved_constant(data, np.take(data.known_elements, indices.array, axis))
@@ -29,8 +45,10 @@ def gather(call: Call) -> OnnxTensor:
 
 @importer("GatherElements")
 def gather_elements(call: Call) -> OnnxTensor:
-    data = call.tensor(0)
-    return call.op("gather", data, call.tensor(1), axis=normalized_axis(call.integer("axis"), data.rank))
+    data, indices = call.tensor(0), call.tensor(1)
+    axis = normalized_axis(call.integer("axis"), data.rank)
+    check_indices(call, indices, data.shape[axis : axis + 1])
+    return call.op("gather", data, indices, axis=axis)
 
 
 @importer("GatherND")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,7 +45,7 @@ def reduce_tensor(call: Call) -> OnnxTensor:
     data, keep = call.tensor(), call.integer("keepdims", 1) == 1
     axes = reduction_axes(call, data)
     if call.op_type == "ReduceProd" and data.sizes is not None and axes == (0,):
-        return tensor_of_symbols(np.asarray(np.prod(data.sizes), object).reshape([1] if keep else []))
+        return tensor_of_symbols(np.asarray(math.prod(data.sizes), object).reshape([1] if keep else []))
     match call.op_type:
         case "ReduceMax" | "ReduceMin":
             return data if axes is None else _extreme(call, data, axes, keep)
@@ -170,7 +171,7 @@ def _apply_to_rows(call: Call, data: OnnxTensor, function: Any) -> OnnxTensor:
     extents = data.extents
     if axis == data.rank - 1 == 1:
         return function(data)
-    rows = call.builder.reshape(data, [np.prod(extents[:axis]), np.prod(extents[axis:])])
+    rows = call.builder.reshape(data, [math.prod(extents[:axis]), math.prod(extents[axis:])])
     return call.builder.reshape(function(rows), extents)
 
 
@@ -191,6 +192,8 @@ def topk(call: Call) -> Results:
     extent = data.shape[axis]
     if isinstance(extent, int) and count > extent:
         raise OnnxError(f"TopK: k {count} of an extent of {extent}")
+    if count < 0:
+        raise OnnxError(f"TopK: k {count}, expected at least 0")
     if count == 0:
         shape = [0 if d == axis else n for d, n in enumerate(data.static_shape)]
         return Results(

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..call import Call, normalized_axis
 from ..errors import OnnxError
+from ..limits import require_rounds
 from ..registry import Results, importer
 from ..values import Item, OnnxTensor, known_integers
-from .control import MOST_ROUNDS
 from .shapes import concatenate_along, insert_axes, split_along
 
 
@@ -64,10 +64,13 @@ def split_to_sequence(call: Call) -> list[Any]:
     data, sizes = call.tensor(), call.constant_elements(1, "split")
     axis = normalized_axis(call.integer("axis"), data.rank)
     extent = known_integers([data.shape[axis]], "SplitToSequence along")[0]
+    if sizes is None:
+        require_rounds("SplitToSequence", extent)
     if sizes is not None and sizes.ndim == 0:
         size = int(sizes)
         if size < 1:
             raise OnnxError(f"SplitToSequence into parts of {size} elements, expected 1 at least")
+        require_rounds("SplitToSequence", -(-extent // size))
         extents = [min(size, extent - start) for start in range(0, extent, size)]
     else:
         extents = [1] * extent if sizes is None else [int(each) for each in sizes]
@@ -92,8 +95,7 @@ def concat_from_sequence(call: Call) -> OnnxTensor:
 @importer("SequenceMap")
 def sequence_map(call: Call) -> Results:
     body, items = call.graph("body"), call.sequence()
-    if len(items) > MOST_ROUNDS:
-        raise OnnxError(f"SequenceMap of {len(items)} elements, expected {MOST_ROUNDS} at most")
+    require_rounds("SequenceMap", len(items))
     outputs: list[list[Item]] = [[] for _ in body.outputs]
     for n in range(len(items)):
         operands = [other[n] if isinstance(other, list) else other for other in call.inputs]

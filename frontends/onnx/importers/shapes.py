@@ -12,6 +12,7 @@ from ....core.dtypes import numpy_dtype
 from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
+from ..limits import require_created, require_rank
 from ..registry import Results, importer
 from ..symbols import Symbol, UnknownSizeError, is_provably_at_least, symbol_maximum
 from ..values import OnnxTensor, known_integers, tensor_of_array, tensor_of_symbols
@@ -75,12 +76,7 @@ def arange(call: Call) -> OnnxTensor:
     start, stop, step = (call.constant_scalar(n, what) for n, what in enumerate(("start", "limit", "delta")))
     dtype = call.tensor().dtype
     if not any(isinstance(each, Symbol) for each in (start, stop, step)):
-        if step == 0:
-            raise OnnxError("Range with a delta of 0")
-        count = max(math.ceil((stop - start) / step), 0)
-        if "int" in dtype:
-            return tensor_of_array((int(start) + np.arange(count) * int(step)).astype(dtype))
-        return tensor_of_array((start + np.arange(count) * step).astype(dtype))
+        return _constant_range(start, stop, step, dtype)
     if isinstance(step, Symbol) or step < 1:
         raise OnnxUnsupportedError(f"Range from {start} to {stop} by {step}")
     count = symbol_maximum((stop - start + (step - 1)) // step if step > 1 else stop - start, 0)
@@ -89,6 +85,22 @@ def arange(call: Call) -> OnnxTensor:
     if isinstance(start, Symbol) or start != 0:
         scaled = call.op("add", scaled, call.builder.size_value(start))
     return call.cast(scaled, dtype)
+
+
+def _constant_range(start: Any, stop: Any, step: Any, dtype: str) -> OnnxTensor:
+    if step == 0:
+        raise OnnxError("Range with a delta of 0")
+    if "int" in dtype:
+        start, stop, step = int(start), int(stop), int(step)
+        count = max(-((start - stop) // step), 0)
+    else:
+        with np.errstate(all="ignore"):
+            quotient = (stop - start) / step  # in the data type of the operands
+        if not np.isfinite(quotient):
+            raise OnnxError(f"Range from {start} to {stop} by {step}, expected a finite number of elements")
+        count = max(math.ceil(quotient), 0)
+    require_created([count], "Range")
+    return tensor_of_array((start + np.arange(count) * step).astype(dtype))
 
 
 @importer("EyeLike")
@@ -192,6 +204,7 @@ def unsqueeze(call: Call) -> OnnxTensor:
 
 def insert_axes(call: Call, data: OnnxTensor, axes: Sequence[int]) -> OnnxTensor:
     rank = data.rank + len(axes)
+    require_rank(rank)
     places = sorted(normalized_axis(axis, rank) for axis in axes)
     if len(set(places)) < len(places):
         raise OnnxError(f"Unsqueeze: axes {list(axes)}, one of them twice")
@@ -279,6 +292,8 @@ def split(call: Call) -> Results:
     sizes = call.constant_integers(1, "split") if call.version >= 13 else call.integers("split")
     if sizes is None:
         count = call.integer("num_outputs", len(call.node.outputs))
+        if count != len(call.node.outputs):
+            raise OnnxError(f"{call.op_type}: num_outputs {count} of {len(call.node.outputs)} outputs")
         extent = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
         if call.version < 18 and extent % count:
             raise OnnxError(f"{call.op_type}: {count} equal parts of an extent of {extent}")

@@ -1,0 +1,262 @@
+"""Random changes of the attributes, shapes and constants of valid models: the import gives a module or an error of the
+house, in little time and memory."""
+
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+onnx = pytest.importorskip("onnx")
+from onnx import AttributeProto, TensorProto, helper, numpy_helper  # noqa: E402
+
+from stepwell import StepwellError, from_onnx  # noqa: E402
+
+MOST_SECONDS, MOST_MEMORY = 30, 2 * 2**30
+
+IMAGE, ROWS, INTEGERS = ("f", (1, 2, 6, 6)), ("f", (3, 4)), ("i", (3, 4))
+Constant = np.ndarray[Any, Any]
+
+
+def ints(*values: int) -> Constant:
+    return np.array(values, "int64")
+
+
+def floats(*values: float) -> Constant:
+    return np.array(values, "float32")
+
+
+def scalar(value: int) -> Constant:
+    return np.array(value, "int64")
+
+
+MODELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "Tile": ([ROWS, ints(2, 3)], {}),
+    "Reshape": ([ROWS, ints(2, -1)], {"allowzero": 0}),
+    "Expand": ([("f", (1, 4)), ints(3, 4)], {}),
+    "ConstantOfShape": ([ints(2, 3)], {}),
+    "Range": ([scalar(0), scalar(9), scalar(2)], {}),
+    "Range ": ([np.float32(0), np.float32(2), np.float32(0.5)], {}),
+    "TopK": ([ROWS, ints(2)], {"axis": -1, "largest": 1, "sorted": 1}),
+    "Gather": ([ROWS, ints(0, 2)], {"axis": 0}),
+    "Gather ": ([ints(5, 6, 7), ints(0, 2)], {"axis": 0}),
+    "GatherElements": ([ROWS, np.zeros((3, 4), "int64")], {"axis": 1}),
+    "GatherND": ([ROWS, np.array([[0, 1], [2, 3]])], {"batch_dims": 0}),
+    "ScatterElements": ([ROWS, np.zeros((1, 4), "int64"), np.ones((1, 4), "float32")], {"axis": 0}),
+    "ScatterND": ([ROWS, np.array([[1], [2]]), np.ones((2, 4), "float32")], {}),
+    "OneHot": ([INTEGERS, scalar(5), floats(0, 1)], {"axis": -1}),
+    "Slice": ([ROWS, ints(0, 1), ints(2, 4), ints(0, 1), ints(1, 2)], {}),
+    "Split": ([ROWS, ints(1, 2)], {"axis": 0}),
+    "Concat": ([ROWS, np.ones((3, 2), "float32")], {"axis": 1}),
+    "Pad": ([ROWS, ints(1, 1, 2, 0), np.float32(1)], {"mode": "constant"}),
+    "Resize": ([IMAGE, floats(), floats(1, 1, 2, 2)], {"mode": "linear", "cubic_coeff_a": -0.75}),
+    "Resize ": ([IMAGE, floats(), floats(), ints(1, 2, 3, 3)], {"mode": "nearest", "axes": [0, 1, 2, 3]}),
+    "Conv": (
+        [IMAGE, np.ones((4, 2, 3, 3), "float32"), np.ones(4, "float32")],
+        {"strides": [1, 2], "pads": [1, 1, 1, 1], "dilations": [1, 1], "group": 1, "kernel_shape": [3, 3]},
+    ),
+    "ConvTranspose": (
+        [IMAGE, np.ones((2, 4, 3, 3), "float32")],
+        {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1], "output_shape": [12, 12]},
+    ),
+    "MaxPool": ([IMAGE], {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1}),
+    "AveragePool": ([IMAGE], {"kernel_shape": [2, 2], "strides": [1, 2], "count_include_pad": 1}),
+    "LRN": ([IMAGE], {"size": 3, "alpha": 0.1, "beta": 0.5, "bias": 1.0}),
+    "DepthToSpace": ([("f", (1, 8, 2, 2))], {"blocksize": 2, "mode": "CRD"}),
+    "SpaceToDepth": ([("f", (1, 2, 4, 4))], {"blocksize": 2}),
+    "Transpose": ([ROWS], {"perm": [1, 0]}),
+    "Squeeze": ([("f", (1, 4)), ints(0)], {}),
+    "Unsqueeze": ([ROWS, ints(0, 3)], {}),
+    "Flatten": ([IMAGE], {"axis": 2}),
+    "ReduceSum": ([ROWS, ints(1)], {"keepdims": 0, "noop_with_empty_axes": 0}),
+    "ReduceMax": ([ROWS, ints(0)], {"keepdims": 1}),
+    "ArgMax": ([ROWS], {"axis": 1, "keepdims": 0, "select_last_index": 1}),
+    "CumSum": ([ROWS, scalar(1)], {"exclusive": 1, "reverse": 1}),
+    "Softmax": ([ROWS], {"axis": -1}),
+    "LayerNormalization": ([ROWS, np.ones(4, "float32")], {"axis": -1, "epsilon": 1e-5}),
+    "GroupNormalization": ([IMAGE, np.ones(2, "float32"), np.ones(2, "float32")], {"num_groups": 2}),
+    "Gemm": ([ROWS, np.ones((5, 4), "float32")], {"transB": 1, "alpha": 2.0, "beta": 1.0}),
+    "MatMul": ([ROWS, np.ones((4, 2), "float32")], {}),
+    "Einsum": ([ROWS, np.ones((4, 2), "float32")], {"equation": "ij,jk->ik"}),
+    "Clip": ([ROWS, np.float32(0), np.float32(1)], {}),
+    "Trilu": ([ROWS, scalar(1)], {"upper": 0}),
+    "EyeLike": ([ROWS], {"k": 1, "dtype": 1}),
+    "Cast": ([ROWS], {"to": 7}),
+    "Shape": ([ROWS], {"start": 0, "end": 2}),
+    "ReverseSequence": ([ROWS, ints(1, 2, 3, 4)], {"time_axis": 0, "batch_axis": 1}),
+    "DFT": ([("f", (1, 4, 1)), scalar(4), scalar(1)], {"onesided": 0, "inverse": 0}),
+    "Col2Im": ([("f", (1, 4, 9)), ints(4, 4), ints(2, 2)], {"strides": [1, 1], "pads": [0, 0, 0, 0]}),
+    "HannWindow": ([scalar(6)], {"periodic": 1, "output_datatype": 1}),
+    "DequantizeLinear": ([("b", (3, 4)), floats(0.5, 1, 2, 3)], {"axis": 1}),
+    "BitShift": ([np.array([1, 2], "uint8"), np.array([1, 2], "uint8")], {"direction": "LEFT"}),
+    "Mod": ([INTEGERS, ints(1, 2, 3, 4)], {"fmod": 0}),
+    "Div": ([INTEGERS, ints(1, 2, 3, 4)], {}),
+    "Compress": ([ROWS, np.array([True, False, True])], {"axis": 0}),
+    "SplitToSequence": ([ROWS, scalar(1)], {"axis": 0}),
+    "Dropout": ([ROWS, np.float32(0.5)], {"seed": 1}),
+    "Upsample": ([IMAGE, floats(1, 1, 2, 2)], {"mode": "nearest"}),
+    "Scatter": ([ROWS, np.zeros((1, 4), "int64"), np.ones((1, 4), "float32")], {"axis": 0}),
+    "LSTM": (
+        [("f", (3, 1, 4)), np.ones((1, 8, 4), "float32"), np.ones((1, 8, 2), "float32")],
+        {"hidden_size": 2, "direction": "forward", "clip": 3.0},
+    ),
+    "RoiAlign": ([IMAGE, np.ones((1, 4), "float32"), ints(0)], {"output_height": 2, "output_width": 2}),
+    "GridSample": ([IMAGE, ("f", (1, 3, 3, 2))], {"align_corners": 1}),
+    "AffineGrid": ([("f", (1, 2, 3)), ints(1, 1, 3, 3)], {"align_corners": 1}),
+    "Attention": ([("f", (1, 4, 8)), ("f", (1, 4, 8)), ("f", (1, 4, 8))], {"q_num_heads": 2, "kv_num_heads": 2}),
+    "Loop": ([scalar(3), np.array(True), ROWS], {}),
+    "Scan": ([ROWS], {"num_scan_inputs": 1, "scan_input_axes": [0], "scan_output_axes": [0]}),
+}
+"""A valid node for each operator: its operands, which are types of inputs or constants, and its attributes."""
+
+VERSIONS = {"Upsample": 9, "Scatter": 9, "Attention": 23}
+RESULTS = {"TopK": 2, "Split": 2, "MaxPool": 2, "LSTM": 3, "Loop": 1}
+CODES = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.UINT8}
+EDGE_INTEGERS = st.sampled_from(
+    (0, 1, -1, 2, -2, 3, 7, 64, 70, 2**16 + 1, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, -(2**31), -(2**63))
+)
+EDGE_FLOATS = st.sampled_from((0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e30, 3e38, float("inf"), float("-inf"), float("nan")))
+
+
+def body(name: str) -> Any:
+    """The body of a loop or a scan."""
+    rows = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in ("v", "w")]
+    if name == "Scan":
+        return helper.make_graph([helper.make_node("Neg", ["v"], ["w"])], "body", rows[:1], rows[1:])
+    given = [helper.make_tensor_value_info("n", TensorProto.INT64, []), helper.make_tensor_value_info("c", 9, [])]
+    nodes = [helper.make_node("Neg", ["v"], ["w"]), helper.make_node("Identity", ["c"], ["d"])]
+    going = helper.make_tensor_value_info("d", TensorProto.BOOL, [])
+    return helper.make_graph(nodes, "body", [*given, rows[0]], [going, rows[1]])
+
+
+def model(name: str) -> Any:
+    """A valid model of one node."""
+    operands, attributes = MODELS[name]
+    op, inputs, constants, names = name.strip(), [], [], []
+    for n, operand in enumerate(operands):
+        names.append("" if isinstance(operand, np.ndarray) and operand.size == 0 else f"in{n}")
+        if isinstance(operand, tuple):
+            inputs.append(helper.make_tensor_value_info(names[-1], CODES[operand[0]], operand[1]))
+        elif names[-1]:
+            constants.append(numpy_helper.from_array(np.asarray(operand), names[-1]))
+    results = [f"out{n}" for n in range(RESULTS.get(op, 1))]
+    node = helper.make_node(op, names, results, **attributes)
+    if op in ("Loop", "Scan"):
+        node.attribute.append(helper.make_attribute("body", body(op)))
+    outputs = [helper.make_empty_tensor_value_info(each) for each in results]
+    graph = helper.make_graph([node], "g", inputs, outputs, constants)
+    opsets = [helper.make_opsetid("", VERSIONS.get(op, 21))]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+# Changes
+
+
+def change_attribute(draw: Callable[..., Any], proto: Any) -> None:
+    node = proto.graph.node[0]
+    if not node.attribute:
+        return
+    attribute = node.attribute[draw(st.integers(0, len(node.attribute) - 1))]
+    match attribute.type:
+        case AttributeProto.INT:
+            attribute.i = draw(EDGE_INTEGERS)
+        case AttributeProto.FLOAT:
+            attribute.f = draw(EDGE_FLOATS)
+        case AttributeProto.INTS:
+            attribute.ints[:] = draw(st.lists(EDGE_INTEGERS, max_size=4))
+        case AttributeProto.STRING:
+            attribute.s = draw(st.sampled_from((b"", b"nearest", b"wrap", b"edge", b"\xff", b"ij->k", b"...")))
+        case _:
+            pass
+
+
+def change_shape(draw: Callable[..., Any], proto: Any) -> None:
+    if not proto.graph.input:
+        return
+    shape = proto.graph.input[draw(st.integers(0, len(proto.graph.input) - 1))].type.tensor_type.shape
+    kind = draw(st.sampled_from(("extent", "name", "fewer", "more")))
+    if kind == "more":
+        for _ in range(draw(st.sampled_from((1, 66)))):
+            shape.dim.add(dim_value=1)
+    elif shape.dim:
+        place = draw(st.integers(0, len(shape.dim) - 1))
+        if kind == "fewer":
+            del shape.dim[place]
+        elif kind == "name":
+            shape.dim[place].dim_param = "n"
+        else:
+            shape.dim[place].dim_value = draw(EDGE_INTEGERS)
+
+
+def change_constant(draw: Callable[..., Any], proto: Any) -> None:
+    if not proto.graph.initializer:
+        return
+    place = draw(st.integers(0, len(proto.graph.initializer) - 1))
+    old = proto.graph.initializer[place]
+    array = np.array(numpy_helper.to_array(old))
+    kind = draw(st.sampled_from(("element", "element", "fewer", "more", "dtype", "rank")))
+    if kind == "element" and array.size:
+        edges = EDGE_FLOATS if array.dtype.kind == "f" else EDGE_INTEGERS
+        with np.errstate(all="ignore"):
+            array.flat[draw(st.integers(0, array.size - 1))] = np.array(draw(edges)).astype(array.dtype)
+    elif kind == "fewer":
+        array = array.reshape(-1)[:-1]
+    elif kind == "more":
+        array = np.concatenate([array.reshape(-1), array.reshape(-1)])
+    elif kind == "dtype":
+        array = array.astype(draw(st.sampled_from(("float32", "int64", "int32", "bool"))))
+    else:
+        array = array.reshape((1,) * draw(st.sampled_from((1, 3, 60))) + array.shape)
+    old.CopyFrom(numpy_helper.from_array(array, old.name))
+
+
+def drop_operand(draw: Callable[..., Any], proto: Any) -> None:
+    node = proto.graph.node[0]
+    if node.input:
+        node.input[draw(st.integers(0, len(node.input) - 1))] = ""
+
+
+CHANGES = (change_attribute, change_shape, change_constant, change_constant, drop_operand)
+
+
+@contextmanager
+def limits() -> Iterator[None]:
+    """Fails code that takes too much time or memory."""
+
+    def interrupt(*_: Any) -> None:
+        raise TimeoutError(f"expected an end within {MOST_SECONDS} seconds")
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    saved = signal.signal(signal.SIGALRM, interrupt)
+    signal.alarm(MOST_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, saved)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < MOST_MEMORY
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_unchanged_models_are_imported(name: str) -> None:
+    if name in ("RoiAlign",):
+        pytest.skip("is not supported")
+    from_onnx(model(name))
+
+
+@pytest.mark.parametrize("name", MODELS)
+@given(data=st.data())
+def test_a_changed_model_is_imported_or_is_an_error_of_the_house(name: str, data: st.DataObject) -> None:
+    proto = model(name)
+    for change in data.draw(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=3)):
+        change(data.draw, proto)
+    with limits():
+        try:
+            from_onnx(proto)
+        except StepwellError as error:
+            assert str(error)
