@@ -37,8 +37,8 @@ def signature_table(
     externals: Iterable[str],
     device: Iterable[object] = (),
 ) -> bytes:
-    """All facts that callers of native code rely on, as text: a line for each signature, failure, C symbol, and fact about
-    a device and its kernels.
+    """All facts that callers of native code rely on, as text: a line for each signature, failure and C symbol, and for
+    each fact about a device and its kernels.
 
     Native code contains its table, so that a loader can compare the facts in other files with it.
     """

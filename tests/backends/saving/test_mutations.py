@@ -97,8 +97,8 @@ def run_graph():
     return b"".join(executor.get_output(n).tobytes() for n in range(3))
 
 
-VALUES = [None, True, False, -1, 0, 1, 7, 64, 2**31, 2**63, -(2**63), 2**100, 0.5, float("nan"), float("inf"), "", "main",
-          "x", "float64", "int8", "handle", "scalar", "cpu", "n", "n * n", "9" * 5000, [], {}, [1], {"name": "x"}]
+VALUES = [None, True, False, -1, 0, 1, 7, 64, 2**31, 2**63, -(2**63), 2**100, 0.5, float("nan"), float("inf"), "",
+          "main", "x", "float64", "int8", "handle", "scalar", "cpu", "n", "n * n", "9" * 5000, [], {}, [1], {"name": "x"}]
 
 
 def places(value):
