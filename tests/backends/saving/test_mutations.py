@@ -98,7 +98,7 @@ def run_graph():
 
 
 VALUES = [None, True, False, -1, 0, 1, 7, 64, 2**31, 2**63, -(2**63), 2**100, 0.5, float("nan"), float("inf"), "",
-          "main", "x", "float64", "int8", "handle", "scalar", "cpu", "n", "n * n", "9" * 5000, [], {}, [1], {"name": "x"}]
+          "main", "x", "float64", "int8", "handle", "cpu", "n", "n * n", "9" * 5000, [], {}, [1], {"name": "x"}]
 
 
 def places(value):
