@@ -43,7 +43,7 @@ def build_cuda(
     ]
     ptx = "\n".join(binary.ptx for binary in compiled)
     usage = {name: used for binary in compiled for name, used in binary.usage.items()}
-    native, sources = emitted.native()
+    native, sources = emitted.native("cuda")
     return DeviceProgram(native, Launcher("cuda", code), {**sources, "ptx": lambda: ptx}, usage, symbols)
 
 
@@ -54,7 +54,7 @@ def build_emulated(
     emitted = _Emitted.of(module, target, after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in emitted.cuda])
     launcher.load(cuda_emulated())
-    native, sources = emitted.native()
+    native, sources = emitted.native("cuda_emulated")
     return DeviceProgram(native, launcher, sources, {}, symbols)
 
 
@@ -90,13 +90,13 @@ class _Emitted:
                     f"kernel {kernel.name}: blocks of {threads} threads {kernel.block_size}, max_num_threads is {most}"
                 )
 
-    def native(self) -> tuple[NativeCode, Mapping[str, Callable[[], str]]]:
-        """The native host code, and the texts of the program."""
+    def native(self, device: str) -> tuple[NativeCode, Mapping[str, Callable[[], str]]]:
+        """The native host code for a kind of device, and the texts of the program."""
         demands = BufferRequirements(
             self.lowered, {kernel.name: kernel for each in self.cuda for kernel in each.kernels}
         )
-        kernels = [kernel for each in self.cuda for kernel in _kernels(each)]
-        code, sources = compile_native(self.lowered, requirements=DeviceRequirements(demands.signature, kernels))
+        facts = (device, *(kernel for each in self.cuda for kernel in _kernels(each)))
+        code, sources = compile_native(self.lowered, requirements=DeviceRequirements(demands.signature, facts))
         return code, {**sources, "cuda": lambda: self.source}
 
 

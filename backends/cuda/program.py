@@ -94,18 +94,20 @@ class DeviceFunction(CompiledFunction):
     they are done; it waits only where it branches on their results.
     """
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Launches the kernels of the function; returns the result of the host function.
 
         Raises ArgumentError for an argument that does not match its parameter (before any code runs), DeviceError if
         the device does not exist or cannot run the kernels. An error in a kernel is a DeviceError of a later operation
         on the device, `device.sync()` at the latest.
         """
+        self._packer.reject_names(named)
         device, views = self._views(arguments)
         slots, _arrays = self._packer.pack(views)
         return self._launch(device, self._slots(*slots), views)
 
-    def bind(self, *arguments: Any) -> Callable[[], Any]:
+    def bind(self, *arguments: Any, **named: Any) -> Callable[[], Any]:
+        self._packer.reject_names(named)
         device, views = self._views(arguments)
         slots, arrays = self._packer.pack(views)
         packed = self._slots(*slots)
@@ -175,7 +177,7 @@ class DeviceFunction(CompiledFunction):
         if isinstance(value, np.ndarray):
             array, location = value, "an array of numpy's"
         elif isinstance(value, NDArray) or hasattr(value, "__dlpack_device__"):
-            array = from_dlpack(value)
+            array = self._import(parameter, value)
             if isinstance(array, DeviceArray) and array.device.kind == kind:
                 return array
             location = f"one on {array.device}"
@@ -186,39 +188,46 @@ class DeviceFunction(CompiledFunction):
             f"{describe_argument(value)}: stepwell.nd.array(x, stepwell.{kind}(0)) is a copy on the device"
         )
 
+    def _import(self, parameter: str, value: Any) -> NDArray:
+        try:
+            return from_dlpack(value)
+        except ArgumentError as error:
+            raise ArgumentError(f"{self.name}: argument {parameter}: {error}") from error.__cause__
+
 
 class EmulatedFunction(DeviceFunction):
     """A function whose kernels run emulated. numpy arrays are copied to the device and back, so that a program runs
     unchanged; on a GPU such copies would hide the largest cost.
     """
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         actual = list(arguments)
         copies: dict[int, tuple[np.ndarray[Any, Any], DeviceArray]] = {}
         for n, parameter in enumerate(self.signature.parameters[: len(actual)]):
-            array = _host_array(actual[n])
-            if array is None or not isinstance(parameter, BufferParameter):
+            array = self._host_array(parameter.name, actual[n]) if isinstance(parameter, BufferParameter) else None
+            if array is None:
                 continue
             if not array.flags.c_contiguous:
                 raise ArgumentError(f"{self.name}: {parameter.name}: expected a contiguous array for the device")
             if id(actual[n]) not in copies:
                 copies[id(actual[n])] = array, _copy_to_device(array, parameter.name)
             actual[n] = copies[id(actual[n])][1]
-        result = super().__call__(*actual)
+        result = super().__call__(*actual, **named)
         for array, on_device in copies.values():
             if array.flags.writeable:
                 array[...] = on_device.numpy()
         return result
 
-
-def _host_array(value: Any) -> np.ndarray[Any, Any] | None:
-    """The host array of a value, None for any other value."""
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):
-        return None
-    array = from_dlpack(value)
-    return array.layout if isinstance(array, HostArray) else None
+    def _host_array(self, parameter: str, value: Any) -> np.ndarray[Any, Any] | None:
+        """The host array of an argument, None for any other value."""
+        if isinstance(value, np.ndarray):
+            if isinstance(value, np.ma.MaskedArray):
+                raise ArgumentError(f"{self.name}: argument {parameter}: expected an array without a mask")
+            return value
+        if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):
+            return None
+        array = self._import(parameter, value)
+        return array.layout if isinstance(array, HostArray) else None
 
 
 def _copy_to_device(array: np.ndarray[Any, Any], name: str) -> DeviceArray:

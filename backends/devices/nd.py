@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import plain_array
 from ...core.dtypes import dtype_of_numpy, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from ...core.sizes import byte_count, check_shape
-from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, read_dlpack, to_dlpack
+from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, dlpack_device, read_dlpack, to_dlpack
 from ..runtime.dlpack import from_dlpack as host_array
 from ..runtime.memory import array_at, empty_array
 from .device import Device, cpu
@@ -241,7 +242,7 @@ def _values(source: Any) -> Array:
         return source.numpy()
     if _has_dlpack(source):
         return _values(from_dlpack(source))
-    return np.asarray(source)
+    return plain_array(source)
 
 
 def _has_dlpack(value: Any) -> bool:
@@ -314,10 +315,10 @@ def from_dlpack(value: Any) -> NDArray:
         return value
     if not hasattr(value, "__dlpack_device__"):
         raise ArgumentError(f"expected an array with __dlpack__, got {type(value).__name__}")
-    kind, number = value.__dlpack_device__()
+    kind, number = dlpack_device(value)
     if kind in CPU_DEVICES:
         return HostArray(host_array(value))
-    device = Device.of_dlpack(int(kind), number)
+    device = Device.of_dlpack(kind, number)
     tensor = read_dlpack(value, device.current_stream.handle or _LEGACY)
     layout = array_at(
         tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner

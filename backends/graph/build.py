@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.arrays import plain_array
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...core.target import Target
@@ -66,5 +67,7 @@ def _compile(graph: Module, target: Target, after: AfterPass | None) -> Program:
 def describe(graph: Module, program: Program, entry: str) -> Executable:
     """Creates the `Executable` of a graph of kernel calls and its native code."""
     description = GraphDescription.of(graph, entry)
-    constants = {spec.name: np.ascontiguousarray(graph.constants[spec.name]) for spec in description.constants}
+    constants = {
+        spec.name: np.ascontiguousarray(plain_array(graph.constants[spec.name])) for spec in description.constants
+    }
     return Executable(constants=constants, program=program, graph=graph, **description.fields())

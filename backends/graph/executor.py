@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import plain_array
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
 from ...core.sizes import byte_count
@@ -222,5 +223,5 @@ def as_ndarray(value: Any) -> NDArray:
     if isinstance(value, NDArray):
         return value
     if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):
-        return HostArray(np.asarray(value))
+        return HostArray(plain_array(value))
     return from_dlpack(value)

@@ -53,11 +53,11 @@ class EmittedModule:
 @dataclass(frozen=True)
 class DeviceRequirements:
     """The requirements of the kernels that a module launches. signature: adds them to the signature of a host function.
-    kernels: descriptions of the kernels, whose `repr` contains all facts that launches rely on.
+    facts: the device and the kernels, whose `repr` contains all facts that launches rely on.
     """
 
     signature: Callable[[FunctionSignature], FunctionSignature] = lambda signature: signature
-    kernels: Sequence[object] = ()
+    facts: Sequence[object] = ()
 
 
 def emit_module(
@@ -105,7 +105,7 @@ class _ModuleEmitter:
         functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
         packed = tuple(packed_signature(self._functions[name]) for name in self._packed)
         failures, externals = tuple(self._failures), self._externals()
-        table = _emit_table(signature_table(functions, failures, packed, externals, requirements.kernels))
+        table = _emit_table(signature_table(functions, failures, packed, externals, requirements.facts))
         text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, table, _FOOTER]))
         return EmittedModule(text, functions, failures, packed, externals)
 

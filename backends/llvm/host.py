@@ -40,9 +40,9 @@ def check_host(code: NativeCode, path: Path) -> None:
         )
 
 
-def check_image(code: NativeCode, path: Path, kernels: Iterable[object] = ()) -> None:
+def check_image(code: NativeCode, path: Path, device: Iterable[object] = ()) -> None:
     """Raises LoadError unless the object file of native code is for this machine, and contains the signatures of `code`
-    and the kernels.
+    and the facts about a device.
     """
     header = _host_header()
     if not code.image.startswith(header):
@@ -52,7 +52,7 @@ def check_image(code: NativeCode, path: Path, kernels: Iterable[object] = ()) ->
     if table is None:
         raise LoadError(f"{path}: code.o contains no signatures")
     expected = table.decode(errors="replace").split("\n")
-    facts = signature_table(code.functions, code.failures, code.packed, code.externals, kernels)
+    facts = signature_table(code.functions, code.failures, code.packed, code.externals, device)
     actual = facts.decode().split("\n")
     for got, wanted in zip_longest(actual, expected, fillvalue="nothing"):
         if got != wanted:

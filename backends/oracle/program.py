@@ -157,10 +157,11 @@ class PythonFunction:
         """The name of the function in its module."""
         return self.signature.name
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Runs the function and returns its result. Raises the errors of a compiled function, and
         `UndefinedBehaviorError`.
         """
+        self._packer.reject_names(named)
         values = values_inside(self._packer, self.signature, arguments, self._units, self._fresh)
         run = Run(self._packed)
         try:

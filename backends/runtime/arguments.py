@@ -9,14 +9,14 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ...core.dtypes import DType, dtype_of_numpy, int_range, nearest_float, numpy_dtype, parse_dtype
-from ...core.errors import ArgumentError
+from ...core.errors import ArgumentError, StepwellError
 from .dlpack import from_dlpack
 from .signature import BufferParameter, FunctionSignature, HandleParameter, RuntimeParameter, ScalarParameter
 
@@ -40,12 +40,29 @@ class ArgumentPacker:
         if len(arguments) != len(self._packs):
             raise ArgumentError(self._wrong_count(len(arguments)))
         slots: list[int] = []
-        arrays = [pack(argument, slots) for pack, argument in zip(self._packs, arguments, strict=True)]
+        arrays: list[Array | None] = []
+        try:
+            for pack, argument in zip(self._packs, arguments, strict=True):
+                arrays.append(pack(argument, slots))
+        except StepwellError:
+            raise
+        except Exception as error:  # of the methods of an argument
+            where = f"{self._signature.name}: argument {self._signature.parameters[len(arrays)].name}"
+            raise ArgumentError(f"{where}: {type(error).__name__}: {error}") from error
         for first, second in self._pairs:
             a, b = arrays[first], arrays[second]
             if a is not None and b is not None and overlaps(a, b):
                 raise ArgumentError(self._overlap(first, second))
         return slots, arrays
+
+    def reject_names(self, named: Collection[str]) -> None:
+        """Raises ArgumentError for arguments that are passed by name."""
+        if named:
+            names = ", ".join(parameter.name for parameter in self._signature.parameters)
+            raise ArgumentError(
+                f"{self._signature.name}: argument {next(iter(named))} is passed by name, expected {len(self._packs)} "
+                f"arguments by position ({names})"
+            )
 
     def _wrong_count(self, got: int) -> str:
         names = ", ".join(parameter.name for parameter in self._signature.parameters)
@@ -98,6 +115,8 @@ def _scalar_pack(where: str, parameter: ScalarParameter) -> Pack:
     bits = partial(_float_bits if dtype.is_float else _int_bits, where, dtype)
 
     def pack(value: Any, slots: list[int]) -> None:
+        if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+            raise ArgumentError(f"{where}: expected {dtype}, got a masked array")
         slots.append(bits(value))
 
     return pack
@@ -217,6 +236,8 @@ class _BufferPack:
 
     def _convert(self, value: Any) -> Array:
         if isinstance(value, np.ndarray):
+            if isinstance(value, np.ma.MaskedArray):
+                self._fail("an array without a mask", "a masked array (`filled()` is a copy without a mask)")
             return value.view(np.ndarray)
         if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__") and not isinstance(value, np.generic):
             try:

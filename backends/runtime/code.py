@@ -35,13 +35,14 @@ def signature_table(
     failures: Iterable[Failure],
     packed: Iterable[PackedSignature],
     externals: Iterable[str],
-    kernels: Iterable[object] = (),
+    device: Iterable[object] = (),
 ) -> bytes:
-    """All facts that callers of native code rely on, as text: a line for each signature, failure, C symbol and kernel.
+    """All facts that callers of native code rely on, as text: a line for each signature, failure and C symbol, and for
+    each fact about a device and its kernels.
 
     Native code contains its table, so that a loader can compare the facts in other files with it.
     """
-    lines = [repr(each) for part in (functions, failures, packed, externals, kernels) for each in part]
+    lines = [repr(each) for part in (functions, failures, packed, externals, device) for each in part]
     return TABLE_BEGIN + "".join(f"{line}\n" for line in lines).encode() + b"\0"
 
 

@@ -96,13 +96,31 @@ def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
     """A numpy array on the memory of `value`, which has `__dlpack__`. Raises ArgumentError for memory that is not the
     CPU's or a data type that numpy cannot represent; an error of the producer is chained.
     """
-    device = value.__dlpack_device__()[0]
+    device, _ = dlpack_device(value)
     if device not in CPU_DEVICES:
-        raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(int(device), 'device')}")
+        raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(device, 'device')}")
     tensor = read_dlpack(value)
     return array_at(
         tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
     )
+
+
+def dlpack_device(value: Any) -> tuple[int, int]:
+    """DLPack's device type and index of `value`. Raises ArgumentError for anything but two integers; an error of the
+    producer is chained.
+    """
+    try:
+        pair = value.__dlpack_device__()
+    except Exception as error:
+        raise _producer_error(value, error) from error
+    if not isinstance(pair, tuple) or [isinstance(each, int) for each in pair] != [True, True]:
+        raise ArgumentError(f"expected two integers from __dlpack_device__ of {type(value).__name__}, got {pair!r}")
+    return int(pair[0]), int(pair[1])
+
+
+def _producer_error(value: Any, error: Exception) -> ArgumentError:
+    cause = str(error) if isinstance(error, BufferError | RuntimeError) else f"{type(error).__name__}: {error}"
+    return ArgumentError(f"{type(value).__name__} cannot be exported through DLPack: {cause}")
 
 
 def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
@@ -111,7 +129,7 @@ def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
     Raises ArgumentError if compiled code cannot use the tensor; an error of the producer is chained.
     """
     capsule = _capsule(value, {} if stream is None else {"stream": stream})
-    name = _get_name(capsule)
+    name = _name_of(capsule)
     structure = _KNOWN.get(name)
     if structure is None:
         raise ArgumentError(f"expected a DLPack capsule, got one called {name!r}")
@@ -119,11 +137,14 @@ def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
     if isinstance(managed, _Versioned) and managed.major != 1:
         raise ArgumentError(f"expected DLPack version 1, got {managed.major}")
     tensor = managed.tensor
+    shape, strides = _layout(tensor)
+    if tensor.data is None and 0 not in shape:
+        raise ArgumentError(f"expected memory for shape {shape}, got none")
     # The capsule is never renamed to `used_...`, so it still owns the memory.
     return ForeignTensor(
         (tensor.data or 0) + tensor.byte_offset,
-        tuple(tensor.shape[: tensor.ndim]),
-        tuple(tensor.strides[: tensor.ndim]) if tensor.strides else None,
+        shape,
+        strides,
         _dtype(tensor),
         (tensor.device_type, tensor.device_id),
         isinstance(managed, _Versioned) and bool(managed.flags & _READ_ONLY),
@@ -137,8 +158,24 @@ def _capsule(value: Any, options: dict[str, Any]) -> Any:
             return value.__dlpack__(max_version=(1, 0), **options)
         except TypeError:  # a producer from before DLPack 1.0
             return value.__dlpack__(**options)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise ArgumentError(f"{type(value).__name__} cannot be exported through DLPack: {error}") from error
+    except Exception as error:
+        raise _producer_error(value, error) from error
+
+
+def _name_of(capsule: Any) -> bytes:
+    try:
+        return _get_name(capsule)
+    except ValueError:
+        raise ArgumentError(f"expected a DLPack capsule, got {type(capsule).__name__}") from None
+
+
+def _layout(tensor: _Tensor) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """The shape and the strides of a tensor. Raises ArgumentError for a shape that is none."""
+    count = tensor.ndim
+    shape = tuple(tensor.shape[:count]) if tensor.shape and count > 0 else ()
+    if len(shape) != count or any(extent < 0 for extent in shape):
+        raise ArgumentError(f"expected a shape of {count} sizes, got {shape}")
+    return shape, tuple(tensor.strides[:count]) if tensor.strides else None
 
 
 def _dtype(tensor: _Tensor) -> np.dtype[Any]:

@@ -55,17 +55,20 @@ class CompiledFunction:
         """The name of the function in its module."""
         return self.signature.name
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Runs the function and returns its result.
 
-        Raises ArgumentError for an argument that does not match its parameter (before any code runs), ExecutionError if
-        an assertion or a packed function fails, LinkError if a packed function is not registered.
+        Raises ArgumentError for an argument that does not match its parameter or is passed by name (before any code
+        runs), ExecutionError if an assertion or a packed function fails, LinkError if a packed function is not
+        registered.
         """
+        self._packer.reject_names(named)
         values, _arrays = self._packer.pack(arguments)
         return self._call(self._slots(*values), arguments)
 
-    def bind(self, *arguments: Any) -> Callable[[], Any]:
+    def bind(self, *arguments: Any, **named: Any) -> Callable[[], Any]:
         """The function bound to arguments, which are checked once, here. Raises the errors of a call."""
+        self._packer.reject_names(named)
         values, arrays = self._packer.pack(arguments)
 
         def run(_alive: object = arrays) -> Any:
@@ -92,8 +95,8 @@ class CompiledFunction:
         # lazy: only measurements need clocks
         from ..devices.timing import measure
 
-        def evaluate(*arguments: Any) -> BenchmarkResult:
-            return measure(self.bind(*arguments), self.clock(*arguments), number, repeat, min_repeat_ms)
+        def evaluate(*arguments: Any, **named: Any) -> BenchmarkResult:
+            return measure(self.bind(*arguments, **named), self.clock(*arguments), number, repeat, min_repeat_ms)
 
         return evaluate
 
@@ -184,14 +187,14 @@ class Program:
             raise ArgumentError(f"no function called {name!r}, there is {known}{did_you_mean(name, self.functions)}")
         return self.functions[name]
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Calls the only function. Raises ArgumentError for a module of several functions."""
         if len(self.functions) != 1:
             raise ArgumentError(
                 f"expected a library of one function, got {', '.join(self.functions) or 'none'}: "
                 "name the function to call"
             )
-        return next(iter(self.functions.values()))(*arguments)
+        return next(iter(self.functions.values()))(*arguments, **named)
 
     def __contains__(self, name: object) -> bool:
         return name in self.functions

@@ -27,7 +27,8 @@ def _load_native(archive: Archive) -> Link:
 def _load_device(archive: Archive) -> Link:
     parts = device.read_device(archive)
     check_host(parts.native, archive.path)
-    check_image(parts.native, archive.path, (kernel for each in parts.code for kernel in each.kernels))
+    kernels = (kernel for each in parts.code for kernel in each.kernels)
+    check_image(parts.native, archive.path, (parts.device, *kernels))
     text = "\n".join(each.source for each in parts.code)
     launcher = Launcher(parts.device, parts.code)
     return lambda symbols: DeviceProgram(parts.native, launcher, {"cuda": lambda: text}, parts.usage, symbols)

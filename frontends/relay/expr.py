@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...core.arrays import plain_array
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...expressions.tensor import location_of_user
@@ -302,7 +303,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     int32 for Python integers, and the data type of an array.
     """
     source = value.numpy() if hasattr(value, "numpy") else value
-    array = np.asarray(source)
+    array = plain_array(source)
     if dtype is None and not hasattr(source, "dtype"):
         dtype = {"f": "float32", "i": "int32"}.get(array.dtype.kind)
     return Constant(array if dtype is None else array.astype(numpy_dtype(dtype)))

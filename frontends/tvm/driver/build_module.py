@@ -59,8 +59,8 @@ class OperatorModule:
             return self._program["main" if "main" in names else names[0]]
         raise ArgumentError(f"functions {', '.join(names) or 'none'}, none of which is main: name the one to call")
 
-    def __call__(self, *args: Any) -> Any:
-        return self.entry_func(*args)
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self.entry_func(*args, **named)
 
     def __getitem__(self, name: str) -> CompiledFunction:
         return self._program[name]

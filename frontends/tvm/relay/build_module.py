@@ -6,11 +6,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ....backends.cuda.program import DeviceProgram
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
+from ....core.arrays import plain_array
 from ....core.errors import ArgumentError
 from ....module import Module
 from ....transforms.pipelines import Options, run_pipeline
@@ -120,7 +119,7 @@ def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> I
 
 def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
     graph = module(mod) if isinstance(mod, Function) else mod
-    return bind_parameters(graph, {name: np.asarray(value) for name, value in params.items()}) if params else graph
+    return bind_parameters(graph, {name: plain_array(value) for name, value in params.items()}) if params else graph
 
 
 def _target(target: Any) -> Any:

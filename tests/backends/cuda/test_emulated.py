@@ -56,6 +56,21 @@ def test_the_first_article() -> None:
     np.testing.assert_array_equal(b, a + 1)
 
 
+def test_wrong_arguments_are_errors_with_their_names() -> None:
+    class Producer:
+        def __dlpack_device__(self) -> object:
+            raise KeyError("x")
+
+    module = parse_tvmscript(VECTOR_ADD.replace("range(8)", 'T.thread_binding(8, thread="threadIdx.x")'))
+    lib, a = build(module, target="cuda-emulated"), np.zeros(8, np.float32)
+    with pytest.raises(ArgumentError, match="main: argument B: Producer cannot be exported through DLPack: KeyError"):
+        lib(a, Producer())
+    with pytest.raises(ArgumentError, match="main: argument B: expected an array without a mask"):
+        lib(a, np.ma.masked_array(a, True))
+    with pytest.raises(ArgumentError, match="main: argument B is passed by name, expected 2 arguments by position"):
+        lib(a, B=a)
+
+
 def gemm(size: int, *, vector: bool = False) -> Any:
     """A matrix product with tiles in shared memory and registers, scheduled by hand."""
     a = te.placeholder((size, size), "float32", name="A")

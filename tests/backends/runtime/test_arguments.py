@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import stepwell
 from stepwell.core.errors import ArgumentError, StepwellError
 
 F32 = np.float32
@@ -319,3 +320,73 @@ def test_subclasses_of_arrays_are_taken_as_arrays(add) -> None:
     a, b, c = arguments()
     add(a.view(np.recarray), b, c)
     np.testing.assert_array_equal(b, [2] * 4)
+
+
+# Arguments of any kind
+
+
+class Raising:
+    """A number or array whose methods raise an error that is none of conversions."""
+
+    def __index__(self) -> int:
+        raise KeyError("index")
+
+    @property
+    def __dlpack__(self) -> object:
+        raise KeyError("dlpack")
+
+
+class RaisingFloat(float):
+    def __float__(self) -> float:
+        raise KeyError("float")
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_errors_of_the_methods_of_an_argument_name_it(target: str) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((3,), "float32"), n: T.int32, x: T.float32, p: T.handle):
+    A[0] = x
+"""
+    main = stepwell.build(stepwell.parse_tvmscript(text), target=target)
+    array = np.zeros(3, np.float32)
+    wrong = {
+        "A: KeyError: 'dlpack'": (Raising(), 1, 1.0, None),
+        "n: KeyError: 'index'": (array, Raising(), 1.0, None),
+        "x: KeyError: 'float'": (array, 1, RaisingFloat(), None),
+        "p: KeyError: 'index'": (array, 1, 1.0, Raising()),
+    }
+    for message, arguments in wrong.items():
+        with pytest.raises(ArgumentError, match=f"main: argument {message}") as info:
+            main(*arguments)
+        assert isinstance(info.value.__cause__, KeyError)
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_arguments_by_name_are_refused(target: str) -> None:
+    text = '@T.prim_func\ndef main(A: T.Buffer((3,), "float32"), n: T.int32):\n    A[0] = 1'
+    program = stepwell.build(stepwell.parse_tvmscript(text), target=target)
+    array = np.zeros(3, np.float32)
+    message = r"main: argument n is passed by name, expected 2 arguments by position \(A, n\)"
+    for call in (program, program["main"]):
+        with pytest.raises(ArgumentError, match=message):
+            call(array, n=1)
+    if target == "llvm":
+        with pytest.raises(ArgumentError, match=message):
+            program["main"].bind(array, n=1)
+        with pytest.raises(ArgumentError, match=message):
+            program["main"].time_evaluator()(array, n=1)
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_masks_are_refused(target: str) -> None:
+    text = '@T.prim_func\ndef main(A: T.Buffer((3,), "float32"), n: T.int32, x: T.float32):\n    A[0] = 1'
+    main = stepwell.build(stepwell.parse_tvmscript(text), target=target)
+    array = np.zeros(3, np.float32)
+    for mask in ([False, True, False], False):
+        with pytest.raises(ArgumentError, match="main: argument A: expected an array without a mask, got a masked"):
+            main(np.ma.masked_array(array, mask), 1, 1.0)
+    with pytest.raises(ArgumentError, match="main: argument n: expected int32, got a masked array"):
+        main(array, np.ma.masked_array(1, True), 1.0)
+    with pytest.raises(ArgumentError, match="main: argument x: expected float32, got a masked array"):
+        main(array, 1, np.ma.masked)

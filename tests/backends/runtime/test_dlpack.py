@@ -2,11 +2,14 @@
 
 import ctypes
 import gc
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import stepwell
+from stepwell.backends.runtime import dlpack
 from stepwell.backends.runtime.dlpack import _Managed, _Versioned, from_dlpack
 from stepwell.core.errors import ArgumentError
 
@@ -158,6 +161,64 @@ def test_what_a_producer_raises_is_chained(compile_text) -> None:
     with pytest.raises(ArgumentError, match=message) as info:
         lib(Refusing())
     assert isinstance(info.value.__cause__, BufferError)
+
+
+class Producer:
+    """A producer whose methods return or raise any value."""
+
+    def __init__(self, device: object, capsule: object = None) -> None:
+        self.device, self.capsule = device, capsule
+
+    def __dlpack_device__(self) -> object:
+        return self._answer(self.device)
+
+    def __dlpack__(self, **options: object) -> object:
+        return self._answer(self.capsule)
+
+    def _answer(self, value: object) -> object:
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+
+@pytest.mark.parametrize(
+    ("producer", "message"),
+    [
+        (Producer(1), "expected two integers from __dlpack_device__ of Producer, got 1"),
+        (Producer([1, 0]), r"expected two integers from __dlpack_device__ of Producer, got \[1, 0\]"),
+        (Producer((1,)), r"expected two integers from __dlpack_device__ of Producer, got \(1,\)"),
+        (Producer(("cpu", 0)), r"expected two integers from __dlpack_device__ of Producer, got \('cpu', 0\)"),
+        (Producer(KeyError("x")), "Producer cannot be exported through DLPack: KeyError: 'x'"),
+        (Producer((1, 0), KeyError("x")), "Producer cannot be exported through DLPack: KeyError: 'x'"),
+        (Producer((1, 0), 5), "expected a DLPack capsule, got int"),
+        (Producer((1, 0), None), "expected a DLPack capsule, got NoneType"),
+    ],
+)
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_what_a_producer_does_wrong_is_an_error_of_its_argument(producer: Producer, message: str, target: str) -> None:
+    text = '@T.prim_func\ndef main(A: T.Buffer((3,), "float32")):\n    A[0] = 1'
+    with pytest.raises(ArgumentError, match=f"main: argument A: {message}"):
+        stepwell.build(stepwell.parse_tvmscript(text), target=target)(producer)
+    with pytest.raises(ArgumentError, match=message):
+        stepwell.nd.from_dlpack(producer)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensor: setattr(tensor, "ndim", -1), r"expected a shape of -1 sizes, got \(\)"),
+        (lambda tensor: setattr(tensor, "shape", None), r"expected a shape of 1 sizes, got \(\)"),
+        (lambda tensor: tensor.shape.__setitem__(0, -3), r"expected a shape of 1 sizes, got \(-3,\)"),
+        (lambda tensor: setattr(tensor, "data", None), r"expected memory for shape \(3,\), got none"),
+    ],
+)
+def test_capsules_with_impossible_tensors_are_refused(change: Any, message: str) -> None:
+    producer = Tensor(np.zeros(3, np.float32))
+    capsule = producer.__dlpack__(max_version=(1, 0))
+    address = dlpack._get_pointer(capsule, dlpack._get_name(capsule))
+    change(_Versioned.from_address(address).tensor)
+    with pytest.raises(ArgumentError, match=message):
+        dlpack.read_dlpack(Producer((1, 0), capsule))
 
 
 def test_compiled_functions_write_into_tensors(compile_text) -> None:

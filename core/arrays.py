@@ -1,0 +1,24 @@
+"""Arrays and numbers of users as arrays of numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import ArgumentError
+
+
+def plain_array(value: Any) -> npt.NDArray[Any]:
+    """An array, a number or nested lists of numbers as an array of numpy, without a copy if possible.
+
+    Raises ArgumentError for a masked array, whose mask would be lost, and for values that numpy cannot convert.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise ArgumentError("expected an array without a mask, got a masked array: `filled()` is a copy without a mask")
+    try:
+        return np.asarray(value)
+    except Exception as error:
+        kind = type(value).__name__
+        raise ArgumentError(f"expected an array, got {kind}: {type(error).__name__}: {error}") from error
