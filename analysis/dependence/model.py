@@ -93,9 +93,7 @@ class Region:
     Values computed outside of the region, and the parameters and sizes of a function, are its parameters.
     """
 
-    def __init__(
-        self, root: Operation, *, around: bool = True, is_left_out: Callable[[SSAValue], bool] | None = None
-    ):
+    def __init__(self, root: Operation, *, around: bool = True, is_left_out: Callable[[SSAValue], bool] | None = None):
         self.root = root
         self._is_left_out = is_left_out
         self.is_loop = isinstance(root, ForOp | LaunchThreadOp) and around
