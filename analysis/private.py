@@ -32,7 +32,7 @@ def uses_of_private_memory(loop: ForOp, count: int) -> Iterator[set[Operation]]:
     Excludes memory that all `count` iterations can share, because each accesses its own elements only.
     """
     for root in _roots(loop):
-        uses = _uses_of(root)
+        uses = uses_of_memory(root)
         if all(loop.is_ancestor(op) for op, _ in uses) and not _has_disjoint_elements(loop, count, uses):
             yield {op for op, _ in uses}
 
@@ -54,7 +54,7 @@ def _roots(loop: ForOp) -> list[SSAValue]:
     return [v for v in seen if isinstance(v.owner, AllocBufferOp | AllocateOp)]
 
 
-def _uses_of(root: SSAValue) -> list[tuple[Operation, SSAValue]]:
+def uses_of_memory(root: SSAValue) -> list[tuple[Operation, SSAValue]]:
     """The ops that access some memory, each with the buffer or pointer used for the access."""
     pending, seen, uses = [root], {root}, list[tuple[Operation, SSAValue]]()
     while pending:

@@ -129,13 +129,14 @@ def _axes_around(op: Operation | None) -> set[str]:
 def is_uniform_across_threads(value: SSAValue, written: Container[SSAValue | None]) -> bool:
     """Whether a value is the same for all threads of a thread block.
 
-    written: the memory that may change in the meantime; values loaded from it are not known to be the same.
+    written: the memory that may change in the meantime; values loaded from it are not known to be the same, nor are
+    values loaded from memory of which each thread has a copy.
     """
     op = value.owner
     if isinstance(op, Block):
         parent = op.parent_op()
         return parent is None or not (is_thread_loop(parent) or isinstance(parent, BlockOp))
-    if isinstance(op, LoadOp) and memory_of(op.buffer) in written:
+    if isinstance(op, LoadOp) and ((memory := memory_of(op.buffer)) in written or thread_axes_of(memory)):
         return False
     if not isinstance(
         op, LoadOp | LetOp | SymbolOp | BufferOp | AllocateOp | AllocateConstOp

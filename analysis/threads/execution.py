@@ -34,7 +34,8 @@ def has_copy_for_each_thread(memory: SSAValue | None) -> bool:
 class Effects:
     """The effects of a statement.
 
-    private: the stored memory outside of the statement of which each thread has a copy.  is_seen: whether other threads see an effect.
+    private: the stored memory outside of the statement of which each thread has a copy.  is_seen: whether other threads
+    see an effect.
     """
 
     private: tuple[AllocBufferOp, ...]

@@ -224,19 +224,38 @@ def thread_program(draw: Draw) -> str:
     shape = draw(st.sampled_from(SHAPES))
     threads = dict(zip(AXES, shape, strict=False))
     kernel = _Kernel(draw, threads, draw(st.integers(2, 8)), [HEADER.format(blocks=2).rstrip()])
-    memories = [f'{name} = T.alloc_buffer(({SIZE},), "int32", scope="shared")' for name in "SQ"]
-    memories += [f'{name} = T.alloc_buffer(({PRIVATE},), "int32", scope="local")' for name in "LM"]
-    memories += [f'Z = T.alloc_buffer(({SIZE},), "int32")']
+    memories = [_memory(draw, name, SIZE, "shared") for name in "SQ"]
+    memories += [_memory(draw, name, PRIVATE, "local") for name in "LM"]
+    memories += [_memory(draw, "Z", SIZE, "global")]
     is_outside = draw(st.booleans())
-    for line in memories[:-1] if is_outside else ():
+    outside, inside = (memories[:-1], memories[-1:]) if is_outside else ([], memories)
+    for line in (line for lines in outside for line in lines):
         kernel.write(line)
     with kernel.nest('for bx in T.thread_binding(2, thread="blockIdx.x"):'):
-        for line in memories[-1:] if is_outside else memories:
+        for line in (line for lines in inside for line in lines):
             kernel.write(line)
         _initialize(kernel)
         for _ in range(draw(st.integers(2, 4))):
             kernel.block()
     return "\n".join(kernel.lines) + "\n"
+
+
+def _memory(draw: Draw, name: str, size: int, scope: str) -> list[str]:
+    """The lines that allocate a buffer: by itself, through a pointer, or as a view of another shape."""
+    rest = f'"int32", scope="{scope}")'
+    return draw(
+        st.sampled_from(
+            (
+                [f"{name} = T.alloc_buffer(({size},), {rest}"],
+                [f"{name} = T.alloc_buffer(({size},), {rest}"],
+                [f"{name} = T.decl_buffer(({size},), {rest}"],
+                [
+                    f"{name}_of = T.alloc_buffer(({size // 2}, 2), {rest}",
+                    f"{name} = T.decl_buffer(({size},), data={name}_of.data, dtype={rest}",
+                ],
+            )
+        )
+    )
 
 
 def _initialize(kernel: _Kernel) -> None:

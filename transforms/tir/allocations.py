@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import Rewriter
 
 from ...analysis.index import Analyzer
 from ...analysis.lifetime import is_fresh_in_each_iteration
+from ...analysis.threads.axes import is_thread_loop
+from ...analysis.threads.memories import is_of_warp, is_shared
 from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
 from ...dialects.tir.tree import insertion_point_before
 
@@ -18,15 +21,16 @@ _LOOPS = ForOp | LaunchThreadOp | WhileOp
 def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
     """Moves an allocation to the innermost region around its uses, and erases it if it has no uses.
 
-    It moves into a loop only if each iteration reads only elements that the iteration has written. analyzer: an
-    analyzer of the program, which stays valid.
+    It moves into a loop only if each iteration reads only elements that the iteration has written, and not into a loop
+    over threads that share it. analyzer: an analyzer of the program, which stays valid.
     """
     users = [use.operation for use in alloc.buffer.uses]
     if not users:
         alloc.detach()
         alloc.erase()
         return
-    holders = list(_holders(alloc, users))
+    is_common = is_shared(alloc.buffer) or is_of_warp(alloc.buffer)
+    holders = list(takewhile(lambda held: not (is_common and is_thread_loop(held[0])), _holders(alloc, users)))
     loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]
     # Memory fresh in each iteration of a loop is fresh in enclosing loops as well: the innermost loop is queried first.
     fresh = next((n for n in reversed(loops) if is_fresh_in_each_iteration(holders[n][0], alloc.buffer, analyzer)), -1)

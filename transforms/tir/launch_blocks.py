@@ -10,6 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.names import memory_name
+from ...analysis.private import uses_of_memory
 from ...analysis.threads.atomics import is_atomic
 from ...analysis.threads.axes import (
     BLOCK_AXES,
@@ -22,12 +24,13 @@ from ...analysis.threads.axes import (
     thread_axes_of,
     thread_axis_of,
 )
+from ...analysis.threads.memories import is_local, is_shared
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
-from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
+from ...dialects.tir import AllocateOp, AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
 from ...dialects.tir.tree import is_pure_expression
+from ...schedule.rewriting.nest import function_of
 from .launch_ops import build_launches, launch_extents, replace_loop
-from .pointers import replace_pointers
 
 
 class TirLaunchBlocksPass(ModulePass):
@@ -62,10 +65,7 @@ class TirLaunchBlocksPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            roots = list(outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES)))
-            if roots:
-                replace_pointers(function)
-            for root in roots:
+            for root in list(outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES))):
                 _launch(root)
 
 
@@ -77,6 +77,8 @@ def _launch(root: BoundLoop) -> None:
                 _hoist(number, root)
     extents = launch_extents(loops, root)
     _check_coverage(root, {axis for axis, extent in extents.items() if extent != 1})
+    if any(extent != 1 for extent in extents.values()):
+        _check_views(root)
     if not loops:
         one = LaunchThreadOp("bx", BLOCK_AXES[0], 1, i32)
         one.location = root.location
@@ -128,6 +130,21 @@ def _check_coverage(root: BoundLoop, axes: set[str]) -> None:
                 raise UnsupportedError(
                     f"{where(op)}a store in a kernel with {', '.join(missing)} is in no loop bound to it"
                 )
+
+
+def _check_views(root: BoundLoop) -> None:
+    """Raises UnsupportedError for memory without a scope that only one kernel uses, through pointers: each block would
+    need a copy.
+    """
+    for alloc in (op for op in function_of(root).walk() if isinstance(op, AllocBufferOp | AllocateOp)):
+        memory = alloc.results[0]
+        if root.is_ancestor(alloc) or is_shared(memory) or is_local(memory):
+            continue
+        uses = [op for op, _ in uses_of_memory(memory)]
+        is_viewed = any(not isinstance(use.operation, LoadOp | StoreOp) for use in memory.uses)
+        if is_viewed and uses and all(root.is_ancestor(op) for op in uses):
+            name = memory_name(memory)
+            raise UnsupportedError(f"{where(alloc)}only one kernel uses {name}, which has views: expected it inside")
 
 
 def _axes_around(op: Operation) -> Iterator[str]:

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.threads.axes import thread_axis_of
 from ...core.diagnostics import unsupported_op_error, where
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
@@ -24,6 +25,7 @@ from ...dialects.tir import (
     CallOp,
     CallPackedOp,
     DeclBufferOp,
+    FuncOp,
     LoadOp,
     MatchBufferOp,
     MatchRegionOp,
@@ -35,6 +37,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.describe import format_index
+from .pointers import replace_pointers
 
 
 class TirLowerMatchBuffersPass(ModulePass):
@@ -43,6 +46,9 @@ class TirLowerMatchBuffersPass(ModulePass):
     Symbols in the shape, strides and offset of the box become the values of the buffer; assertions check all other
     declared sizes. Pointers into the box point into the buffer; a call that takes the box itself takes a buffer
     declared over such a pointer.
+
+    In functions with kernels, pointers to allocated memory become buffers, and buffers replace views of other shapes,
+    so that threads can have copies of them.
 
     Before
         %B = tir.match_region "B" %A[%i, %j +: 4] : memref<16x16xf32> -> memref<4xf32>
@@ -60,6 +66,9 @@ class TirLowerMatchBuffersPass(ModulePass):
     name = "tir-lower-match-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            if any(thread_axis_of(loop) is not None for loop in function.walk()):
+                replace_pointers(function)
         # Outer boxes first; their lowering includes nested boxes.
         for region in [r for r in op.walk() if isinstance(r, MatchRegionOp)]:
             if region.parent is not None:

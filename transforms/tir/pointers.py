@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.threads.memories import is_shared
 from ...dialects.tir import (
     AccessOp,
     AllocateOp,
@@ -75,7 +74,7 @@ def _replace_views(alloc: AllocBufferOp) -> None:
     buffers = [view.buffer for view in views if isinstance(view, DeclBufferOp)]
     if any(buffer.type.get_shape() != alloc.type.get_shape() for buffer in buffers):
         uses = [use.operation for buffer in (alloc.buffer, *buffers) for use in buffer.uses]
-        if is_shared(alloc.buffer) or alloc.attributes or not all(op in pointers or _is_scalar(op) for op in uses):
+        if alloc.attributes or not all(op in pointers or _is_scalar(op) for op in uses):
             return
         _flatten(alloc, buffers, size)
     else:

@@ -1,0 +1,181 @@
+"""Kernels whose threads communicate compute what the oracle computes, without races, or are refused."""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from stepwell import build
+from stepwell.backends.cuda.emulation import compiler
+from stepwell.backends.oracle import run_oracle
+from stepwell.core.errors import UndefinedBehaviorError, UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.module import Module
+from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.thread_programs import thread_programs
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
+
+# Failures are not shrunk: each attempt runs g++.
+OPTIONS = settings(suppress_health_check=tuple(HealthCheck), phases=(Phase.explicit, Phase.reuse, Phase.generate))
+
+
+@OPTIONS
+@given(program=thread_programs())
+def test_kernels_compute_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    try:
+        run_oracle(module, "main", expected)
+        build(module, target="cuda-emulated")(*got)
+    except (UndefinedBehaviorError, UnsupportedError):
+        return
+    for name, a, b in zip(arguments, got, expected, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=f"{name}\n{module.script()}")
+
+
+KERNEL = """
+@T.prim_func
+def main(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):
+    L = T.alloc_buffer((4,), "int32", scope="local")
+    S = T.alloc_buffer((64,), "int32", scope="shared")
+    Q = T.alloc_buffer((64,), "int32", scope="shared")
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            S[tx] = A[tx]
+"""
+ALL = 'for tx in T.thread_binding(64, thread="threadIdx.x"):'
+
+OUTSIDE = {
+    "a result of all threads, read by each of them": f"""
+{ALL}
+    with T.block("sum"):
+        vk = T.axis.reduce(64, tx)
+        with T.init():
+            L[0] = 0
+        L[0] = L[0] + A[vk]
+L[1] = L[0] + 1
+{ALL}
+    B[tx] = L[1]
+""",
+    "a condition read by all threads": """
+Q[0] = 1
+if Q[0] > 0:
+    for tx in T.thread_binding(2, thread="threadIdx.x"):
+        B[tx] = S[1 - tx]
+""",
+    "a condition that the branch changes": f"""
+Q[0] = 1
+if Q[0] > 0:
+    {ALL}
+        Q[tx] = S[63 - tx]
+{ALL}
+    B[tx] = Q[63 - tx]
+""",
+    "a bound that the loop changes": f"""
+Q[0] = 3
+for k in range(Q[0]):
+    {ALL}
+        Q[tx] = S[63 - tx] + k
+{ALL}
+    B[tx] = Q[63 - tx]
+""",
+    "a loop of statements of all threads and of the first": f"""
+L[0] = 0
+for k in range(4):
+    L[0] = L[0] + S[k]
+    S[0] = L[0]
+{ALL}
+    B[tx] = L[0] + S[tx]
+""",
+    "a loop of the first thread with a value": f"""
+for k in range(4):
+    x = S[0]
+    S[0] = x + S[k]
+{ALL}
+    B[tx] = S[63 - tx]
+""",
+    "shared memory that only a loop uses": f"""
+L[0] = 0
+for k in range(64):
+    Q[k] = A[k] + 1
+    L[0] = L[0] + Q[k]
+{ALL}
+    B[tx] = L[0]
+""",
+    "a lazy conditional": f"""
+for k in range(4):
+    L[k] = T.if_then_else(k < 2, S[k], 0)
+{ALL}
+    B[tx] = L[tx % 4]
+""",
+    "memory of a pointer": f"""
+P = T.decl_buffer((64,), "int32")
+P[0] = S[9]
+for tx in T.thread_binding(63, thread="threadIdx.x"):
+    P[tx + 1] = A[tx]
+{ALL}
+    B[tx] = P[63 - tx]
+""",
+    "memory of each thread by a pointer": f"""
+P = T.decl_buffer((4,), "int32", scope="local")
+P[0] = S[9]
+{ALL}
+    B[tx] = P[0]
+""",
+    "a view of memory of each thread": f"""
+V = T.decl_buffer((2, 2), "int32", data=L.data, scope="local")
+V[1, 0] = S[9]
+{ALL}
+    B[tx] = L[2]
+""",
+    "memory of a warp": f"""
+W = T.alloc_buffer((64,), "int32", scope="warp")
+W[0] = S[9]
+{ALL}
+    B[tx] = W[0]
+""",
+    "memory of threads that is only stored": f"""
+{ALL}
+    if A[tx] < 3:
+        L[0] = A[tx]
+""",
+    "an atomic operation": f"""
+{ALL}
+    B[tx] = 0
+T.evaluate(T.call_extern("int32", "atomicAdd", T.address_of(B[0]), 1))
+{ALL}
+    B[tx] = B[tx] + 1
+""",
+}
+
+
+@pytest.mark.parametrize("case", OUTSIDE)
+def test_statements_outside_of_loops_over_threads(case: str) -> None:
+    module = parse_tvmscript(KERNEL + indent(OUTSIDE[case], " " * 8))
+    expected, got = ([np.arange(64, dtype=np.int32) % 7, np.zeros(64, np.int32)] for _ in range(2))
+    run_oracle(module, "main", expected)
+    build(module, target="cuda-emulated")(*got)
+    np.testing.assert_array_equal(got[1], expected[1])
+
+
+REFUSED = {
+    'x: T.int32 = T.call_extern("int32", "atomicAdd", T.address_of(B[0]), 1)\nS[0] = x': (
+        "has a value for each thread, and an effect that the first one alone may have"
+    ),
+    'L[0] = T.call_extern("int32", "atomicAdd", T.address_of(B[0]), 1)': (
+        "has a value for each thread, and an effect that the first one alone may have"
+    ),
+    f"while S[0] < 9:\n    {ALL}\n        S[tx] = S[tx] + 1": "a while loop around loops over threads",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_statements_outside_of_loops_over_threads_that_are_refused(body: str) -> None:
+    module = parse_tvmscript(KERNEL + indent(body, " " * 8))
+    with pytest.raises(UnsupportedError, match=REFUSED[body]):
+        build(module, target="cuda-emulated")
