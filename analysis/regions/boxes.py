@@ -151,8 +151,12 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
                 return None
             base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
         sides.append((analyzer.exact(base), Lin(extent)))
-    box = AccessBox(tuple(sides))
-    block, parent = user.parent, user.parent_op()
+    return restrict_to_branches(analyzer, AccessBox(tuple(sides)), user, outer)
+
+
+def restrict_to_branches(analyzer: Analyzer, box: AccessBox, op: Operation, outer: Operation) -> AccessBox:
+    """The box restricted by the conditions of the branches around `op` inside `outer`."""
+    block, parent = op.parent, op.parent_op()
     while parent is not None and parent is not outer:
         box = _restrict_to_branch(analyzer, box, parent, block)
         block, parent = parent.parent, parent.parent_op()
