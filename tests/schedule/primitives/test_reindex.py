@@ -214,3 +214,23 @@ def main(A: T.Buffer((4, 3), "int32"), B: T.Buffer((4, 3), "int32")):
 """
     block = {"read": "B", "write": "C"}[side]
     assert "the copy would read" in str(refusal_of(text, "", f'sch.reindex("{block}", ("{side}", 0))'))
+
+
+def test_a_loop_that_may_not_run_restricts_the_elements_of_the_copy() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), B: T.Buffer((2, 2), "int32")):
+    C = T.alloc_buffer((2, 2), "int32")
+    for i in range(2):
+        for j in range(1, i + 1):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi + 1, vj * 2]
+    for i in range(2):
+        for j in range(1, i + 1):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vi, vj]
+"""
+    for attempt in ('sch.reindex("C", ("write", 0))', 'sch.cache_write("C", 0, "local")'):
+        assert "element [0, 1] is not written" in str(refusal_of(text, "", attempt))
