@@ -7,9 +7,9 @@ block. It is expressed in the axes of the block and in values defined outside of
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, VectorType
@@ -55,13 +55,16 @@ Box: TypeAlias = list[Ends | None]
 """The minimum and maximum in each dimension of a buffer; None if unknown."""
 
 
-def infer_accesses(block: BlockOp, kinds: Sequence[str] = ("reads", "writes")) -> None:
+def infer_accesses(
+    block: BlockOp, kinds: Sequence[str] = ("reads", "writes"), declared: Collection[SSAValue] = ()
+) -> None:
     """Inserts the `tir.access` ops of `kinds` before the body of `block`, which has none of these kinds.
 
     A buffer that a block with an init writes is not among its reads; a buffer allocated inside is in neither list.
-    PassError if the block uses a pointer to a buffer, because its accesses are unknown.
+    declared: buffers whose accesses are declared already; the block accesses them through pointers alone. PassError if
+    it uses a pointer to any other buffer, or other accesses to one of these, because its accesses are unknown.
     """
-    collector = _Collector(block)
+    collector = _Collector(block, declared)
     reads, writes = collector.collect()
     if block.init is not None:
         reads = {buffer: region for buffer, region in reads.items() if buffer not in writes}
@@ -278,8 +281,9 @@ def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
 class _Collector:
     """Collects the accesses of a block; the relaxer holds the ranges of the loops around the current op."""
 
-    def __init__(self, block: BlockOp):
+    def __init__(self, block: BlockOp, declared: Collection[SSAValue] = ()):
         self.block = block
+        self.declared = declared
         self.seen: set[Operation] = set()
         self.sums = _Sums(block)
         self.relaxer = Relaxer(self.sums, self._is_fixed)
@@ -347,9 +351,12 @@ class _Collector:
 
     def _reject_pointer(self, buffer: SSAValue) -> None:
         source = self._source(buffer)
-        if source is not None:
-            name = source.owner.buffer_name.data if isinstance(source.owner, BufferOp) else source.name_hint
-            raise PassError(f"the block uses a pointer to buffer {name!r}, so what it reads and writes is not known")
+        if source is not None and source not in self.declared:
+            self._reject(source)
+
+    def _reject(self, buffer: SSAValue) -> NoReturn:
+        name = buffer.owner.buffer_name.data if isinstance(buffer.owner, BufferOp) else buffer.name_hint
+        raise PassError(f"the block uses a pointer to buffer {name!r}, so what it reads and writes is not known")
 
     def _loop(self, variable: SSAValue, low: Mixed, extent: Mixed, body: Block) -> None:
         self.relaxer.ranges[variable] = self._range(low, extent)
@@ -395,6 +402,8 @@ class _Collector:
             if isinstance(buffer.owner, DeclBufferOp) and self._source(buffer) is not None:
                 self._reject_pointer(buffer)
             return
+        if buffer in self.declared:
+            self._reject(buffer)
         if buffer in table:
             sides = [self._hull(a, b) for a, b in zip(table[buffer], sides, strict=True)]
         table[buffer] = sides

@@ -122,7 +122,7 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
     """The box of a `tir.access` over values from outside of its block, and of each enclosing block inside `outside`:
     their axes are replaced by their bindings.
 
-    Its conditions are the predicates of these blocks, and the branches around them inside `outside`. The block counts
+    Its conditions are the predicates of these blocks, and the branches and loops around them inside `outside`. The block counts
     as accessing the whole box whenever it runs.
     """
     box = written_box(analyzer, access)
@@ -151,8 +151,12 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
                 return None
             base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
         sides.append((analyzer.exact(base), Lin(extent)))
-    box = AccessBox(tuple(sides))
-    block, parent = user.parent, user.parent_op()
+    return restrict_to_branches(analyzer, AccessBox(tuple(sides)), user, outer)
+
+
+def restrict_to_branches(analyzer: Analyzer, box: AccessBox, op: Operation, outer: Operation) -> AccessBox:
+    """The box restricted by the conditions of the branches and loops around `op` inside `outer`."""
+    block, parent = op.parent, op.parent_op()
     while parent is not None and parent is not outer:
         box = _restrict_to_branch(analyzer, box, parent, block)
         block, parent = parent.parent, parent.parent_op()
@@ -160,7 +164,12 @@ def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) ->
 
 
 def _restrict_to_branch(analyzer: Analyzer, box: AccessBox, parent: Operation, block: Block | None) -> AccessBox:
-    """The box restricted to `block` of the op `parent`, if a condition of `parent` decides whether `block` runs."""
+    """The box restricted to `block` of the op `parent`, if a condition of `parent` decides whether `block` runs. The
+    variable of a loop may be absent from the box, as it has a single value: so the loop is a condition by itself."""
+    if isinstance(parent, ForOp):
+        extent = analyzer.exact(parent.mixed_bounds[1])
+        runs = analyzer.is_provably("gt", extent, 0)
+        return box if runs else replace(box, conditions=(*box.conditions, extent - 1))
     if isinstance(parent, IfOp) and block is parent.then.block:
         return _with_condition(analyzer, box, parent.condition)
     return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box

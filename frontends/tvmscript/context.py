@@ -403,6 +403,16 @@ class ElaborationContext:
             self.symbols.insert(position, (op, variable))
         return variable.value
 
+    def replace_symbol(self, variable: Variable, value: SSAValue) -> None:
+        """Replaces the symbolic size that a variable denotes by a value."""
+        for op, other in self.symbols:
+            if other is variable:
+                op.result.replace_all_uses_with(value)
+                op.detach()
+                op.erase()
+        self.symbols = [symbol for symbol in self.symbols if symbol[1] is not variable]
+        variable.value = value
+
     @staticmethod
     def _result(call: PendingCall) -> SSAValue:
         result = call.insert(True)

@@ -323,6 +323,19 @@ class _FunctionReader:
                     names.setdefault(name, Variable(context.type(attr, statement.span), statement.span, name))
                 case _:
                     pass
+        self._declare_sizes()
+
+    def _declare_sizes(self) -> None:
+        """Declares the integer parameters, which the shapes of earlier parameters may use as sizes."""
+        for param in self.node.params:
+            match param.annotation:
+                case syntax.Attribute(value=syntax.Name(id=space), attr=attr) if (
+                    self._is_vocabulary(space) and is_dtype(attr) and attr.startswith(("int", "uint"))
+                ):
+                    variable = Variable(self.context.type(attr, param.span), param.span, param.name)
+                    self.context.scope.names[param.name] = variable
+                case _:
+                    pass
 
     def _is_vocabulary(self, name: str) -> bool:
         scope = self.context.scope.find(name)
@@ -338,6 +351,9 @@ class _FunctionReader:
             self._read_buffer_param(param, value)
         else:
             arg = self._add_parameter(param.name, annotated_type(self.context, value, param.annotation.span))
+            size = self.context.scope.names.get(param.name)
+            if isinstance(size, Variable) and size.value is not None:
+                self.context.replace_symbol(size, arg)
             self.context.scope.names[param.name] = arg
 
     def _add_parameter(self, name: str, type: Attribute) -> BlockArgument:

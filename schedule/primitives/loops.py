@@ -79,8 +79,9 @@ class LoopPrimitives(Recorder):
                                                             vj = T.axis.spatial(8, i_j_fused % 8)
 
         loops: outermost first, each the only statement in the previous loop; without annotations, not bound to threads.
-        Returns the new loop. Always legal. ScheduleError if the loops are not nested in this way, or the extent of one
-        loop depends on another loop.
+        Returns the new loop, whose variable is an int64 if the number of iterations may not fit the type of the others.
+        Always legal. ScheduleError if the loops are not nested in this way, the extent of one loop depends on another
+        loop, or the number of iterations may not fit int64.
         """
         return self.record(FuseOp, loops=loops, preserve_unit_iters=preserve_unit_iters)[0]
 
@@ -268,14 +269,15 @@ def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
     total = Lin(1)
     for extent in extents:
         total = analyzer.mul(total, extent)
-    if not analyzer.fits(total, type):
+    fitting = next((t for t in (type, i64) if analyzer.fits(total, t)), None)
+    if fitting is None:
         raise ScheduleError(
             f"the product of the extents may be as large as {analyzer.bounds(total)[1]}, which does not fit "
-            f"{dtype_of(type)}",
+            f"{dtype_of(i64)}",
             loops,
         )
     with state.changing(check=False):
-        return _fuse(analyzer, loops, extents, total, type)
+        return _fuse(analyzer, loops, extents, total, fitting)
 
 
 def _check_hoistable(loop: ForOp, around: Sequence[ForOp]) -> None:

@@ -42,6 +42,7 @@ from ...dialects.tir import (
     InitOp,
     LetOp,
     LoadOp,
+    Mixed,
     StoreOp,
     TirBuilder,
     constant_value,
@@ -56,6 +57,7 @@ from ..rewriting.copying import loads_in, require_invariant_values
 from ..rewriting.elementwise import block_statements, element_text
 from ..rewriting.gaps import Gap, gap_beside
 from ..rewriting.nest import (
+    builder_before,
     erase_accesses,
     export_mixed,
     function_of,
@@ -120,7 +122,7 @@ class Einsum:
     """A block to be padded: the padded extent of each axis, and the dimensions of each access to a padded buffer."""
 
     block: BlockOp
-    padded: Mapping[SSAValue, int]
+    padded: Mapping[SSAValue, Lin]
     accesses: Mapping[LoadOp | StoreOp, tuple[Dim, ...]]
 
 
@@ -141,7 +143,7 @@ def pad_einsum(state: State, block: BlockOp, padding: list[int]) -> None:
         _pad(einsum)
 
 
-def _padded_extents(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, int]:
+def _padded_extents(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, Lin]:
     """The new extents of the axes whose extent changes."""
     if len(padding) != len(block.axes) or any(n <= 0 for n in padding):
         raise ScheduleError(
@@ -149,14 +151,16 @@ def _padded_extents(block: BlockOp, padding: Sequence[int]) -> dict[SSAValue, in
             f"{block_name(block)}",
             [block],
         )
-    padded: dict[SSAValue, int] = {}
+    analyzer = Analyzer()
+    padded: dict[SSAValue, Lin] = {}
     for axis, variable, n in zip(block.axes, block.variables, padding, strict=True):
         if n == 1:
             continue
-        if not isinstance(axis.extent, int) or axis.low != 0:
-            raise ScheduleError(f"axis {axis.name} is not known to count from 0 to a number", [block])
-        if axis.extent % n:
-            padded[variable] = -(-axis.extent // n) * n
+        if axis.low != 0:
+            raise ScheduleError(f"axis {axis.name} is not known to count from 0", [block])
+        extent = analyzer.exact(axis.extent)
+        if analyzer.constant(analyzer.floormod(extent, n)) != 0:
+            padded[variable] = analyzer.floordiv(extent + (n - 1), n) * n
     return padded
 
 
@@ -220,7 +224,7 @@ def _require_whole(block: BlockOp) -> None:
     require_invariant_values(block, next(iter(loops_around(block)), block))
 
 
-def _accesses(block: BlockOp, padded: Mapping[SSAValue, int]) -> dict[LoadOp | StoreOp, tuple[Dim, ...]]:
+def _accesses(block: BlockOp, padded: Mapping[SSAValue, Lin]) -> dict[LoadOp | StoreOp, tuple[Dim, ...]]:
     """The accesses with a padded axis in an index, and their dimensions."""
     accesses: dict[LoadOp | StoreOp, tuple[Dim, ...]] = {}
     for op in block.walk():
@@ -229,7 +233,7 @@ def _accesses(block: BlockOp, padded: Mapping[SSAValue, int]) -> dict[LoadOp | S
     return accesses
 
 
-def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, index: SSAValue) -> Dim:
+def _dim(block: BlockOp, padded: Mapping[SSAValue, Lin], op: LoadOp | StoreOp, index: SSAValue) -> Dim:
     """The dimension of an index. ScheduleError unless the index is an axis, or is computed without axes."""
     analyzer = Analyzer()
     lin = analyzer.exact(index)
@@ -247,7 +251,7 @@ def _dim(block: BlockOp, padded: Mapping[SSAValue, int], op: LoadOp | StoreOp, i
     if isinstance(op, StoreOp) and axis.kind != "spatial":
         raise ScheduleError(f"{axis.kind} axis {axis.name} is in an index of what is written", [block])
     extent = analyzer.exact(axis.extent)
-    return Dim(Lin(), extent, Lin(padded[variable]) if variable in padded else extent, variable)
+    return Dim(Lin(), extent, padded.get(variable, extent), variable)
 
 
 def _require_visible(einsum: Einsum) -> None:
@@ -449,10 +453,18 @@ def _longer_loops(einsum: Einsum) -> dict[SSAValue, ForOp]:
 
 def _extend(einsum: Einsum) -> None:
     """Set the padded extents of axes and loops."""
+    analyzer = Analyzer()
+
+    def padded_extent(variable: SSAValue, place: Operation) -> Mixed:
+        return export_mixed(analyzer, einsum.padded[variable], builder_before(place), variable.type)
+
     for variable, loop in _longer_loops(einsum).items():
-        loop.static_bounds, loop.operands = split_mixed([0, einsum.padded[variable], 1])
+        old = list(loop.bounds)
+        loop.static_bounds, loop.operands = split_mixed([0, padded_extent(variable, loop), 1])
+        for value in old:
+            erase_if_dead(value)
     axes: list[Axis] = []
     for axis, variable in zip(einsum.block.axes, einsum.block.variables, strict=True):
-        extent = einsum.padded.get(variable, axis.extent)
+        extent = padded_extent(variable, einsum.block) if variable in einsum.padded else axis.extent
         axes.append(Axis(axis.name, axis.kind, axis.low, extent, axis.binding))
     set_axes(einsum.block, axes)

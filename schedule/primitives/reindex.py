@@ -18,6 +18,7 @@ from ...analysis.regions import (
     access_box,
     bindings,
     required_region,
+    restrict_to_branches,
     shape_sides,
     why_not_covered,
 )
@@ -293,6 +294,7 @@ def _why_more(analyzer: Analyzer, reindexing: _Reindexing) -> str | None:
     taken = AccessBox(
         tuple((bound[reindexing.block.variables[n]], Lin(1)) for n in reindexing.axes), tuple(conditions), exact
     )
+    taken = restrict_to_branches(analyzer, taken, reindexing.block, reindexing.gap.outer)
     copied = AccessBox(tuple((side.low, side.extent) for side in reindexing.ranges))
     return why_not_covered(analyzer, [taken], [copied], reindexing.gap.is_fixed)
 

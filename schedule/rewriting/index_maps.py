@@ -118,6 +118,7 @@ def _count(rank: int) -> str:
 
 
 def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr]:
+    function = _with_numbers(function)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
@@ -252,16 +253,26 @@ def _is_minus_one(expr: AffineExpr) -> bool:
     return isinstance(expr, AffineConstantExpr) and expr.value == -1
 
 
-# Padding
-
-
 class _Numbers:
-    """A substitute for `T` in a function that returns a number: `T.float32(1.0)` is 1.0."""
+    """A substitute for `T` in a function of indices: `T.float32(1.0)` is 1.0."""
 
     def __getattr__(self, dtype: str) -> Callable[[Any], Any]:
         if dtype.startswith("__"):
             raise AttributeError(dtype)
         return lambda value: value
+
+
+def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with `_Numbers` in place of the namespace `T`, which TVM's traces use."""
+    if not isinstance(function, FunctionType) or "T" not in function.__code__.co_names:
+        return function
+    names = {**function.__globals__, "T": _Numbers()}
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
+
+
+# Padding
 
 
 def padding_value(pad_value: Any, rank: int) -> int | float | None:
@@ -272,9 +283,7 @@ def padding_value(pad_value: Any, rank: int) -> int | float | None:
     ScheduleError for a function that uses its indices, or a value that is not a number.
     """
     if isinstance(pad_value, FunctionType):
-        function = FunctionType(
-            pad_value.__code__, {**pad_value.__globals__, "T": _Numbers()}, closure=pad_value.__closure__
-        )
+        function = _with_numbers(pad_value)
         count = len(inspect.signature(function).parameters)
         pad_value = function(*(Index(AffineExpr.dimension(n)) for n in range(count if count else rank)))
     if isinstance(pad_value, tuple | list) and len(items := cast("Sequence[Any]", pad_value)) == 1:

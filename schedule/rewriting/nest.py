@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name
 from ...analysis.regions.access_regions import infer_accesses
-from ...analysis.scopes import ancestors, child_blocks, depends_on, statements
+from ...analysis.scopes import ancestors, child_blocks, depends_on, root_buffer, statements
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError, ScheduleError
 from ...core.xdsl_compat import set_name_hint
@@ -25,8 +25,10 @@ from ...dialects.tir import (
     DIVISIONS,
     SHIFTS,
     AccessOp,
+    AddressOfOp,
     Axis,
     BlockOp,
+    BufferDataOp,
     ForOp,
     FuncOp,
     IfOp,
@@ -327,10 +329,18 @@ def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
 
 
 def erase_accesses(blocks: Iterable[BlockOp]) -> None:
-    """Erase the declared reads and writes of blocks."""
+    """Erase the declared reads and writes of blocks, except of buffers to which they use a pointer: these cannot be
+    inferred."""
     for block in blocks:
+        pointed = _pointed_buffers(block)
         for access in block.accesses:
-            erase_statement(access)
+            if root_buffer(access.buffer) not in pointed:
+                erase_statement(access)
+
+
+def _pointed_buffers(block: BlockOp) -> set[SSAValue]:
+    """The buffers to which a block uses a pointer."""
+    return {root_buffer(op.buffer) for op in block.walk() if isinstance(op, BufferDataOp | AddressOfOp)}
 
 
 def renew_accesses(blocks: Iterable[BlockOp]) -> None:
@@ -339,7 +349,7 @@ def renew_accesses(blocks: Iterable[BlockOp]) -> None:
     for block in innermost_first(blocks):
         erase_accesses([block])
         try:
-            infer_accesses(block)
+            infer_accesses(block, declared={access.buffer for access in block.accesses})
         except PassError as error:
             raise ScheduleError(f"block {block_name(block)}: {error}", [block]) from None
 

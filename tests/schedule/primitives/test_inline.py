@@ -327,3 +327,47 @@ def test_an_output_is_needed_outside() -> None:
 
 def test_the_body_of_the_function_is_no_such_block() -> None:
     assert "block root is the body of the function" in refused(chain("B[v] = A[v]", "D[v] = B[v]"), "root")
+
+
+POINTER = """
+@T.prim_func
+def main(table: T.Buffer((16,), "int8"), A: T.Buffer((8,), "int8"), D: T.Buffer((8,), "int8")):
+    B = T.alloc_buffer((8,), "int8")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] + T.int8(1)
+    for i in range(8):
+        with T.block("D"):
+            v = T.axis.spatial(8, i)
+            T.reads(table[0:16], B[v])
+            T.writes(D[v])
+            T.evaluate(T.call_extern("int32", "touch", table.access_ptr("r")))
+            D[v] = B[v] * T.int8(2)
+"""
+
+
+def test_a_reader_keeps_the_declared_accesses_of_its_pointers() -> None:
+    schedule = Schedule(stepwell.parse_tvmscript(POINTER))
+    schedule.compute_inline("B")
+    assert "T.reads(A[v], table[0:16])" in schedule.mod.script()
+    reason = "the block uses a pointer to buffer 'table', so what it reads and writes is not known"
+    assert reason in str(scheduling.refusal_of(POINTER.replace("B[v] = A[v]", "B[v] = table[v]"), "", 'sch.compute_inline("B")'))
+
+
+def test_a_block_that_nobody_reads_is_erased() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v] + 1
+    for i in range(8):
+        with T.block("D"):
+            v = T.axis.spatial(8, i)
+            D[v] = A[v] * 2
+"""
+    after = scheduling.apply_steps(text, 'sch.compute_inline("B")')
+    assert [block.name for block in Schedule(after).get_child_blocks("root")] == ["D"]

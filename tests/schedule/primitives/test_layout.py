@@ -303,3 +303,24 @@ def main(a: T.handle, b: T.handle):
     outer = sch.blockize(loop)
     sch.transform_layout(outer, ("write", 0), lambda i: (i // 2, i % 2), pad_value=0)
     check_well_formed(sch.mod)
+
+
+def test_an_index_map_takes_typed_numbers_of_a_trace() -> None:
+    def steps(*numbers: str) -> str:
+        a, b = numbers
+        return f'sch.transform_layout("B", ("write", 0), lambda i: (i // {a}, i % {b}))'
+
+    text = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), D: T.Buffer((16,), "int32")):
+    B = T.alloc_buffer((16,), "int32")
+    for i in range(16):
+        with T.block("B"):
+            v = T.axis.spatial(16, i)
+            B[v] = A[v]
+    for i in range(16):
+        with T.block("D"):
+            v = T.axis.spatial(16, i)
+            D[v] = B[v]
+"""
+    assert str(apply_steps(text, steps("T.int64(4)", "T.int64(4)"))) == str(apply_steps(text, steps("4", "4")))

@@ -193,3 +193,44 @@ def test_names_of_blocks_and_of_buffers_do_not_get_in_each_others_way() -> None:
     after = body_text(apply_steps(SHARED_LOOP, "sch.reindex('D', ('read', 0))\nsch.reindex('B', ('write', 0))"))
     assert "B_reindex_1 = T.alloc_buffer" in after
     assert 'T.block("B_reindex")' in after
+
+
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_a_branch_around_the_block_restricts_the_elements_of_the_copy(side: str) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 3), "int32"), B: T.Buffer((4, 3), "int32")):
+    C = T.alloc_buffer((4, 3), "int32")
+    for i, j in T.grid(4, 3):
+        if i >= 1:
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi, vj] + 2
+    for i, j in T.grid(4, 3):
+        if i >= 1:
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vi, vj]
+"""
+    block = {"read": "B", "write": "C"}[side]
+    assert "the copy would read" in str(refusal_of(text, "", f'sch.reindex("{block}", ("{side}", 0))'))
+
+
+def test_a_loop_that_may_not_run_restricts_the_elements_of_the_copy() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 4), "int32"), B: T.Buffer((2, 2), "int32")):
+    C = T.alloc_buffer((2, 2), "int32")
+    for i in range(2):
+        for j in range(1, i + 1):
+            with T.block("C"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = A[vi + 1, vj * 2]
+    for i in range(2):
+        for j in range(1, i + 1):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = C[vi, vj]
+"""
+    for attempt in ('sch.reindex("C", ("write", 0))', 'sch.cache_write("C", 0, "local")'):
+        assert "element [0, 1] is not written" in str(refusal_of(text, "", attempt))
