@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .base import DYNAMIC, HandleType, Mixed, ParameterAttr, TargetAttr, TirOp, memory_space, rename_parameters, scope_of
+from .base import (
+    DYNAMIC,
+    HandleType,
+    Mixed,
+    ParameterAttr,
+    TargetAttr,
+    TirOp,
+    memory_space,
+    rename_parameters,
+    scope_of,
+)
 from .blocks import BLOCK_AXIS_KINDS, AccessOp, Axis, BlockOp, InitOp
 from .buffers import (
     AllocBufferOp,

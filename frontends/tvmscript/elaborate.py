@@ -16,7 +16,18 @@ from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import BlockOp, BufferOp, DeclBufferOp, FreePointerOp, FuncOp, HandleType, LetOp, MatchBufferOp, SymbolOp, rename_parameters
+from ...dialects.tir import (
+    BlockOp,
+    BufferOp,
+    DeclBufferOp,
+    FreePointerOp,
+    FuncOp,
+    HandleType,
+    LetOp,
+    MatchBufferOp,
+    SymbolOp,
+    rename_parameters,
+)
 from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax

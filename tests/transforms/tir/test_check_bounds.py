@@ -32,7 +32,7 @@ REFUSED = {
         "        B[vi * 17 + vj] = T.float32(0)", "B", 66, 64,
     ),
     "a region": (
-        "with T.block('b'):\n    R = T.match_buffer(B[62:66], (4,))\n    for i in range(4):\n        R[i] = T.float32(0)",
+        "with T.block('b'):\n    R = T.match_buffer(B[62:66], (4,))\n    for i in range(4):\n        R[i] = 0.0",
         "B", 65, 64,
     ),
 }  # fmt: skip
@@ -77,6 +77,6 @@ def test_an_access_that_may_not_be_executed_or_may_be_inside_is_built(name: str)
 
 
 def test_private_functions_are_not_checked_since_nothing_may_call_them() -> None:
-    body = 'B = T.alloc_buffer((3,))\n    A[0] = B[3]\n'
+    body = "B = T.alloc_buffer((3,))\n    A[0] = B[3]\n"
     text = f'@T.prim_func(private=True)\ndef f(A: T.Buffer((3,), "float32")):\n    {body}'
     build(parse_tvmscript(text), target="llvm")
