@@ -34,6 +34,7 @@ from ...dialects.tir import (
     WhileOp,
     constant_value,
 )
+from ...dialects.tir.base import memref_type
 
 _EXITS = (AssertOp, CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ReturnOp)
 """The ops after which a function may not go on."""
@@ -123,7 +124,7 @@ class _Check:
         self.threads = outer
 
     def _access(self, op: LoadOp | StoreOp) -> None:
-        extents = op.buffer.type.get_shape()
+        extents = memref_type(op.buffer).get_shape()
         for dimension, (index, extent) in enumerate(zip(op.indices, extents, strict=True)):
             for low, high in self._lanes(index):
                 if low < 0:
