@@ -67,6 +67,10 @@ BUILT = {
         "for i in range(64):\n    with T.block('b'):\n        vi = T.axis.spatial(64, i)\n        T.where(i < n)\n"
         "        B[vi] = A[vi]"
     ),
+    "an index of a declaration": (
+        "for i in range(7):\n    with T.block('b'):\n        vi = T.axis.spatial(7, i)\n"
+        "        T.reads(A[T.Cast('int32', B[vi - 1])])\n        T.writes(B[vi])\n        B[vi] = T.float32(0)"
+    ),
     "a condition loop": "while n < 0:\n    B[0] = A[3]",
 }
 
