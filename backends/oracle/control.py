@@ -13,6 +13,7 @@ from ...dialects.tir import (
     AttrOp,
     Axis,
     BlockOp,
+    CommReducerOp,
     EvaluateOp,
     ForOp,
     IfOp,
@@ -27,6 +28,7 @@ from ...dialects.tir import (
 )
 from .accesses import add_text
 from .aliases import is_concurrent
+from .context import unsupported
 from .expressions import NOT, OR, TERNARY, PythonExpr
 from .writer import name_in_comment
 
@@ -305,6 +307,10 @@ def _attr(f: FunctionCompiler, op: AttrOp) -> None:
     f.emit_block(op.body.block)
 
 
+def _comm_reducer(_f: FunctionCompiler, op: CommReducerOp) -> None:
+    raise unsupported(op, "only a block with T.init states a reduction that can be run")
+
+
 # Statements
 
 
@@ -331,6 +337,7 @@ HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
     IfOp: _if,
     IfThenElseOp: _if_then_else,
     AttrOp: _attr,
+    CommReducerOp: _comm_reducer,
     AssertOp: _assert,
     ReturnOp: _return,
     EvaluateOp: _evaluate,

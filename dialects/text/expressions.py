@@ -23,6 +23,7 @@ from ..tir import (
     CallOp,
     CallPackedOp,
     CastOp,
+    CommReducerOp,
     ConstOp,
     IfThenElseOp,
     IntrinsicOp,
@@ -418,6 +419,14 @@ class ExpressionPrinter:
             if self._numbers.yield_value(op.then.block) == 1:
                 return self._infix("or", OR, condition, orelse)
         return call("T.if_then_else", condition, then, orelse)
+
+    @_builds(CommReducerOp)
+    def _comm_reducer(self, op: CommReducerOp) -> PrintedExpression:
+        identity = self[op.identity].text
+        with self.names.scope():
+            x, y = (self.define(value, name) for value, name in zip(op.combiner.block.args, "xy", strict=True))
+            body = self.region(op.combiner.block).text
+        return call("T.comm_reducer", f"lambda {x}, {y}: {body}", f"[{identity}]")
 
     def region(self, block: Block) -> PrintedExpression:
         """The expression that a region yields; values of the region that must be named are bound by `T.Let`."""

@@ -40,7 +40,9 @@ from .base import (
     HandleType,
     HasTirCanonicalizationPatterns,
     TirOp,
+    parse_body,
     parse_discardable,
+    print_body,
     print_discardable,
     print_quoted,
     require,
@@ -450,6 +452,60 @@ class IfThenElseOp(TirOp):
             last = region.block.last_op
             got = last.value.type if isinstance(last, YieldOp) else None
             require(got == self.result.type, f"(C1) yields {got}, expected {self.result.type}")
+
+
+@irdl_op_definition
+class CommReducerOp(TirOp):
+    """A commutative combiner of two values, and its identity element: the node of a `reduce_scope` attribute.
+
+    Constraints
+        (C1) the region combines two values of the identity's type, and yields one of this type.
+
+    Example
+        %r = tir.comm_reducer %zero (%x: f32, %y: f32) {
+          %z = arith.addf %x, %y : f32
+          tir.yield %z : f32
+        }
+
+    Source: `T.comm_reducer(lambda x, y: x + y, [T.float32(0)])` (CommReducer)
+    """
+
+    name = "tir.comm_reducer"
+
+    identity = operand_def()
+    combiner = region_def("single_block")
+    result = result_def(HandleType)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, identity: SSAValue, combiner: Region):
+        super().__init__(operands=[identity], regions=[combiner], result_types=[HandleType()])
+
+    def verify_(self) -> None:
+        last, type = self.combiner.block.last_op, self.identity.type
+        yields = [last.value.type] if isinstance(last, YieldOp) else []
+        types = [*self.combiner.block.arg_types, *yields]
+        require(types == [type, type, type], f"(C1) expected a combiner of two values of type {type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.identity)
+        printer.print_string(" ")
+        with printer.in_parens():
+            printer.print_list(self.combiner.block.args, printer.print_block_argument)
+        print_discardable(printer, self)
+        print_body(printer, self.combiner, terminators=True)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        identity = parser.parse_unresolved_operand()
+        arguments = parser.parse_comma_separated_list(Parser.Delimiter.PAREN, parser.parse_argument)
+        attributes = parse_discardable(parser)
+        if not arguments:
+            parser.raise_error("(C1) expected a combiner of two values")
+        op = cls(parser.resolve_operand(identity, arguments[0].type), parse_body(parser, arguments))
+        op.attributes = attributes
+        return op
 
 
 INTRINSICS: dict[str, tuple[int, str]] = {

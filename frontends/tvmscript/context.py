@@ -62,6 +62,8 @@ MAX_DEPTH = 64
 MAX_NEST = 200
 """The maximum number of loops and other ops around a loop that a statement opens."""
 _MAX_NOTES = 8
+_SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
+"""TVM's names of types without a number of bits."""
 MAX_LANES = 65535  # TVM stores the number of lanes in 16 bits
 NUMBERS = (bool, int, float)
 
@@ -112,8 +114,9 @@ class ElaborationContext:
 
     block: the function's body.  builder: emits at the current insertion point.  scope: the visible names.  blocks: the
     open blocks, innermost last.  function_attrs: the attributes set by `T.func_attr`.  memories: the allocations of
-    pointers.  realized: the buffers whose memory `T.realize` provides.  templates: ops of quoted expressions, of which only copies are used.  calls: the macro and lambda calls
-    under expansion, innermost last.  block_suffix: the suffix of block names in a macro that is called more than once.
+    pointers.  realized: the buffers whose memory `T.realize` provides.  templates: ops of quoted expressions, of which
+    only copies are used.  calls: the macro and lambda calls under expansion, innermost last.  block_suffix: the suffix
+    of block names in a macro that is called more than once.
     """
 
     def __init__(self, module: ModuleState, scope: NameScope, node: syntax.File | syntax.FunctionDef):
@@ -430,7 +433,7 @@ class ElaborationContext:
             case DType():
                 return mlir_type(value)
             case str():
-                name = value
+                name = _SHORT_DTYPES.get(value, value)
             case Word() if is_dtype(path_of(value)):
                 name = path_of(value)
             case _:

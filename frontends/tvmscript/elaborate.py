@@ -35,10 +35,10 @@ from .annotations import annotated_type, evaluate_annotation, read_result_type
 from .budget import Budget
 from .context import ElaborationContext, ModuleState, call_notes, span_location
 from .dispatch import evaluate, run_statements
+from .loops import range_loops
 from .macros import read_macro
 from .quoting import sweep_templates
 from .reader import read_module
-from .statements import range_loops
 from .values import (
     BufferSpec,
     FunctionNamespace,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...core import dtypes
 from ...core.diagnostics import Span
@@ -15,15 +15,17 @@ from ...dialects.tir import (
     FLOAT_UNARY,
     INT_UNARY,
     INTRINSICS,
+    CommReducerOp,
     HandleType,
     Operand,
     ShuffleOp,
     TargetAttr,
+    YieldOp,
 )
 from . import pytime, syntax
 from .arithmetic import binary, cast_to, common_dtype, logical
 from .context import ElaborationContext
-from .dispatch import evaluate
+from .dispatch import apply, evaluate
 from .expressions import check_dtype, conditional_expression
 from .quoting import quote
 from .statements import let_frame
@@ -164,6 +166,23 @@ def _options(text: StringAttr, span: Span) -> dict[str, Attribute]:
         raise span.error(f"target {text.data!r}: expected a kind and -name=value")
     pairs = (word.lstrip("-").split("=", 1) for word in words)
     return {"kind": StringAttr(kind), **{name: StringAttr(value) for name, value in pairs}}
+
+
+@word("comm_reducer")
+def _comm_reducer(context: ElaborationContext, span: Span, combiner: Value, identity: Value) -> Value:
+    """`T.comm_reducer(lambda x, y: x + y, [T.float32(0)])`."""
+    items = cast("list[Value]", identity) if isinstance(identity, list | tuple) else [identity]
+    if len(items) != 1:
+        raise span.error("T.comm_reducer of several values is not supported")
+    zero = context.number(items[0], span)
+    block = Block(arg_types=[zero.type, zero.type])
+    with context.builder.at(block):
+        value = apply(context, combiner, span, list(block.args), {})
+        if isinstance(value, list | tuple) and len(cast("list[Value]", value)) == 1:
+            (value,) = cast("list[Value]", value)
+        result = context.number(value, span, dtype_of(zero.type))
+        context.locate(span).insert(YieldOp(result))
+    return context.locate(span).insert(CommReducerOp(zero, Region(block))).result
 
 
 # ---- parse-time values

@@ -16,6 +16,7 @@ from ...core.diagnostics import where
 from ...core.errors import PassError
 from ...core.intervals import Interval
 from ...dialects.tir import (
+    AccessOp,
     AssertOp,
     AttrOp,
     CallExternOp,
@@ -34,6 +35,8 @@ from ...dialects.tir import (
     WhileOp,
     constant_value,
 )
+from ...dialects.tir.base import memref_type
+from ...dialects.tir.tree import has_effect, is_expression_op
 
 _EXITS = (AssertOp, CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ReturnOp)
 """The ops after which a function may not go on."""
@@ -123,13 +126,12 @@ class _Check:
         self.threads = outer
 
     def _access(self, op: LoadOp | StoreOp) -> None:
-        extents = op.buffer.type.get_shape()
+        extents = memref_type(op.buffer).get_shape()
         for dimension, (index, extent) in enumerate(zip(op.indices, extents, strict=True)):
             for low, high in self._lanes(index):
-                if low < 0:
-                    _reject(op, low, dimension, extent)
-                if high >= extent != DYNAMIC_INDEX:
-                    _reject(op, high, dimension, extent)
+                outside = low if low < 0 else high if high >= extent != DYNAMIC_INDEX else None
+                if outside is not None and _is_executed(op):
+                    _reject(op, outside, dimension, extent)
 
     def _lanes(self, index: SSAValue) -> Iterator[Interval]:
         """For the index, or the first and the last lane of a ramp, a bound that its smallest value does not exceed, and
@@ -161,6 +163,13 @@ class _Check:
 def _may_exit(op: Operation) -> bool:
     """Whether the statements after `op` may not be executed, or the next iteration of a loop `op` may not."""
     return any(isinstance(inner, _EXITS) for inner in op.walk())
+
+
+def _is_executed(op: Operation) -> bool:
+    """Whether `op` is a statement, or an expression that a statement uses: other loads are left from declarations."""
+    if not is_expression_op(op) or has_effect(op):
+        return not isinstance(op, AccessOp)
+    return any(_is_executed(use.operation) for result in op.results for use in result.uses)
 
 
 def _reject(op: LoadOp | StoreOp, index: int, dimension: int, extent: int) -> NoReturn:

@@ -493,6 +493,12 @@ def test_the_host_of_a_target_is_an_entry_of_it(target: str, expected: str) -> N
     assert printed(attributes, "")[0] == f'T.func_attr({{"target": T.target({expected})}})'
 
 
+@pytest.mark.parametrize("dtype", ["float", "int", "uint"])
+def test_a_type_without_a_number_of_bits_has_32(dtype: str) -> None:
+    text = "@T.prim_func\ndef f(A: T.Buffer((1,), {0!r}), B: T.Buffer((1,), {0!r})):\n    A[0] = B[0]"
+    assert parse_tvmscript(text.format(dtype)).script() == parse_tvmscript(text.format(f"{dtype}32")).script()
+
+
 def test_attributes_of_functions_name_parameters() -> None:
     attributes = 'T.func_attr({"input_vars": [a, b, n, C], "x": {"y": b}})'
     body = f"{attributes}\nm = T.int32()\nA = T.match_buffer(a, (8,))\nB = T.match_buffer(b, (m,))"

@@ -236,3 +236,24 @@ def test_an_undefined_value_may_be_stored() -> None:
     a, b = run(text, np.zeros(4, "int32"), np.zeros(4, "float32"))
     np.testing.assert_array_equal(a, [0, 1, 7, 7])
     np.testing.assert_array_equal(b, np.ones(4))
+
+
+def test_the_reducer_of_an_attribute_is_read_but_not_run() -> None:
+    text = """
+    @T.prim_func
+    def f(A: T.Buffer((32,), "float32"), B: T.Buffer((1,), "float32")):
+        tx = T.launch_thread("threadIdx.x", 32)
+        with T.attr(
+            T.comm_reducer(lambda a, b: T.max(a, b * T.float32(2)), [T.float32(0)]),
+            "reduce_scope",
+            T.reinterpret("handle", T.uint64(0)),
+        ):
+            T.tvm_thread_allreduce(T.uint32(1), A[tx], T.bool(True), B[0], tx)
+    """
+    module = parse_tvmscript(textwrap.dedent(text))
+    printed = module.script()
+    assert "T.comm_reducer(lambda x, y: T.max(x, y * T.float32(2.0)), [T.float32(0.0)])" in printed
+    assert parse_tvmscript(printed).script() == printed
+    for target in ("cuda-emulated", "python"):
+        with pytest.raises(UnsupportedError, match=r"tir\.comm_reducer: only a block with T\.init states a reduction"):
+            build(module, target=target)

@@ -32,7 +32,7 @@ REFUSED = {
         "        B[vi * 17 + vj] = T.float32(0)", "B", 66, 64,
     ),
     "a region": (
-        "with T.block('b'):\n    R = T.match_buffer(B[62:66], (4,))\n    for i in range(4):\n        R[i] = T.float32(0)",
+        "with T.block('b'):\n    R = T.match_buffer(B[62:66], (4,))\n    for i in range(4):\n        R[i] = 0.0",
         "B", 65, 64,
     ),
 }  # fmt: skip
@@ -66,6 +66,10 @@ BUILT = {
     "a block with a predicate": (
         "for i in range(64):\n    with T.block('b'):\n        vi = T.axis.spatial(64, i)\n        T.where(i < n)\n"
         "        B[vi] = A[vi]"
+    ),
+    "an index of a declaration": (
+        "for i in range(7):\n    with T.block('b'):\n        vi = T.axis.spatial(7, i)\n"
+        "        T.reads(A[T.Cast('int32', B[vi - 1])])\n        T.writes(B[vi])\n        B[vi] = T.float32(0)"
     ),
     "a condition loop": "while n < 0:\n    B[0] = A[3]",
 }

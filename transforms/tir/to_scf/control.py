@@ -12,7 +12,18 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
 from ....dialects.attributes import ABOUT_ARGUMENT
-from ....dialects.tir import AssertOp, AttrOp, EvaluateOp, ForOp, IfOp, IfThenElseOp, ReturnOp, WhileOp, YieldOp
+from ....dialects.tir import (
+    AssertOp,
+    AttrOp,
+    CommReducerOp,
+    EvaluateOp,
+    ForOp,
+    IfOp,
+    IfThenElseOp,
+    ReturnOp,
+    WhileOp,
+    YieldOp,
+)
 from .types import BOOL, INDEX, POINTER, lower_type
 from .writer import Handlers, UpstreamWriter
 
@@ -104,6 +115,10 @@ def _yielding(w: UpstreamWriter, source: Block) -> Block:
 def _attr(w: UpstreamWriter, op: AttrOp) -> None:
     """Lowers the body; attributes of nodes have no meaning here."""
     w.statements(op.body.block.ops)
+
+
+def _comm_reducer(_w: UpstreamWriter, op: CommReducerOp) -> None:
+    raise unsupported_op_error(op, "only a block with T.init states a reduction that can be lowered")
 
 
 # Ends
@@ -275,6 +290,7 @@ HANDLERS: Handlers = {
     IfOp: _if,
     IfThenElseOp: _if_then_else,
     AttrOp: _attr,
+    CommReducerOp: _comm_reducer,
     AssertOp: _assert,
     EvaluateOp: _evaluate,
     ReturnOp: _return,

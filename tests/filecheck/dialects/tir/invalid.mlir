@@ -93,6 +93,16 @@ tir.func @f() {
 
 // -----
 
+// (C1) tir.comm_reducer: the combiner takes two values.
+tir.func @f("x" %x: f32) {
+  %r = tir.comm_reducer %x (%a: f32) {
+    tir.yield %a : f32
+  }
+}
+// CHECK: (C1) expected a combiner of two values of type f32
+
+// -----
+
 // (C1) tir.match_region: one operand for each `?`.
 tir.func @f("A" %A: memref<8x8xf32>, "n" %n: i32) {
   %B = tir.match_region "B" %A[0 +: 4, 0 +: 4] dims [%n] : memref<8x8xf32> -> memref<4x4xf32>

@@ -22,6 +22,22 @@ tir.func @free() {
 // CHECK-NEXT:    %p = tir.free_pointer "B_data" : !tir.handle<f32>
 // CHECK-NEXT:    %B = tir.decl_buffer "B" %p : !tir.handle<f32> -> memref<8xf32>
 
+// A reducer is the node of an attribute.
+tir.func @reducer("x" %x: f32) {
+  %r = tir.comm_reducer %x (%a: f32, %b: f32) {
+    %c = tir.max %a, %b : f32
+    tir.yield %c : f32
+  }
+  tir.attr "reduce_scope" of %r : !tir.handle is 0 : i32 {
+  }
+}
+// CHECK-LABEL: tir.func @reducer("x" %x: f32) {
+// CHECK-NEXT:    %r = tir.comm_reducer %x (%a: f32, %b: f32) {
+// CHECK-NEXT:      %c = tir.max %a, %b : f32
+// CHECK-NEXT:      tir.yield %c : f32
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.attr "reduce_scope" of %r : !tir.handle is 0 : i32 {
+
 // A private function has no global symbol, and may leave without a value.
 tir.func private @helper() {
   tir.return
