@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType, VectorType, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ....analysis.regions.access_regions import buffer_shape
 from ....analysis.threads.memories import memory_of
@@ -44,7 +45,7 @@ class Accesses:
 
     def load(self, op: LoadOp) -> None:
         """Checks a load: bounds, and that each element was written."""
-        for builder, indices in self._lanes(op):
+        for builder, indices in self._lanes(op, self.checks.builder(op)):
             self.read(builder, op, op.buffer, indices)
 
     def store(self, op: StoreOp) -> None:
@@ -54,8 +55,9 @@ class Accesses:
             builder = self.checks.builder(op)
             text = f"{_name(op.buffer)} is constant, but is written"
             self.checks.require(builder, op, builder.const(False, _BOOL), text)
-        for builder, indices in self._lanes(op):
+        for builder, indices in self._lanes(op, self.checks.builder(op)):
             self.check_bounds(builder, op, op.buffer, indices)
+        for builder, indices in self._lanes(op, TirBuilder(InsertPoint.after(op), op.location)):
             self.shadows.mark(builder, op.buffer, indices)
 
     def read(self, builder: TirBuilder, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
@@ -68,9 +70,8 @@ class Accesses:
 
     # Lanes
 
-    def _lanes(self, op: LoadOp | StoreOp) -> Generator[tuple[TirBuilder, list[SSAValue]]]:
-        """The indices of each lane that is accessed, with a builder where the lane is."""
-        builder = self.checks.builder(op)
+    def _lanes(self, op: LoadOp | StoreOp, builder: TirBuilder) -> Generator[tuple[TirBuilder, list[SSAValue]]]:
+        """The indices of each lane that is accessed, with the builder at a point where the lane is accessed."""
         *outer, last = op.indices or [None]
         if last is None or not isinstance(last.type, VectorType):
             yield builder, list(op.indices)

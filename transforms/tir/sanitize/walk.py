@@ -27,12 +27,13 @@ from ....dialects.tir import (
     FuncOp,
     IfOp,
     IfThenElseOp,
+    LetOp,
     LoadOp,
     StoreOp,
     WhileOp,
     YieldOp,
 )
-from ....dialects.tir.tree import has_effect, is_expression_op, treeify
+from ....dialects.tir.tree import has_effect, is_pure_expression, treeify
 from .accesses import Accesses
 from .arithmetic import check_division, check_overflow, check_shift, values_of_indices
 from .checks import Checks
@@ -119,12 +120,9 @@ class _Sanitizer:
     def loop_while(self, op: WhileOp) -> None:
         """Checks the condition of a loop before the loop and at the end of its body."""
         self.copy_checked(op.condition.block, InsertPoint.before(op))
-        self.regions_of_body(op.body.block)
-        self.copy_checked(op.condition.block, InsertPoint.at_end(op.body.block))
-
-    def regions_of_body(self, block: Block) -> None:
         with self.checks.analyzer.assumptions():
-            self.block(block)
+            self.block(op.body.block)
+        self.copy_checked(op.condition.block, InsertPoint.at_end(op.body.block))
 
     def choice(self, op: IfThenElseOp) -> None:
         """Checks the operands of a lazy conditional in a branch before it, on the same condition."""
@@ -139,21 +137,23 @@ class _Sanitizer:
             branch.detach()
             branch.erase()
 
-    def copy_checked(self, block: Block, point: InsertPoint) -> None:
+    def copy_checked(self, source: Block, point: InsertPoint) -> None:
         """Inserts the checks of the expressions of a block at another point, with copies of these expressions."""
-        before, values = self.checks.count, dict[SSAValue, SSAValue]()
-        copies = [op.clone(values) for op in block.ops if not isinstance(op, YieldOp)]
-        for op, copy in zip(block.ops, copies, strict=False):
-            self._copy_facts(op, copy)
-            Rewriter.insert_op(copy, point)
-        for copy in copies:
-            self.op(copy)
+        before, values, scratch = self.checks.count, dict[SSAValue, SSAValue](), Block()
+        for op in source.ops:
+            if not isinstance(op, YieldOp):
+                copy = op.clone(values)
+                self._copy_facts(op, copy)
+                scratch.add_op(copy)
+        self.block(scratch)
         if self.checks.count == before:
-            for copy in reversed(copies):
-                copy.detach()
-                copy.erase()
-        elif any(has_effect(op) for op in block.ops):
-            raise unsupported_op_error(block.ops.last or copies[0], "a call in a lazily evaluated operand that tir-sanitize checks")
+            scratch.erase()
+            return
+        for op in list(scratch.ops):
+            if has_effect(op):
+                raise unsupported_op_error(op, "tir-sanitize does not support a call among lazily evaluated accesses")
+            op.detach()
+            Rewriter.insert_op(op, point)
 
     def _copy_facts(self, op: Operation, copy: Operation) -> None:
         """Records locations and indices of a copy."""
@@ -185,13 +185,16 @@ class _Sanitizer:
 
 
 def _unevaluated_ops(func: FuncOp) -> set[Operation]:
-    """The expressions that only declarations of accesses use."""
+    """The expressions that nothing evaluates: unused ones without effect, and those of declarations of accesses."""
     unevaluated: set[Operation] = set()
+    declarative: set[Operation] = set()
     for op in reversed(list(func.walk())):
-        if is_expression_op(op):
-            users = [use.operation for result in op.results for use in result.uses]
-            if users and all(isinstance(user, AccessOp) or user in unevaluated for user in users):
-                unevaluated.add(op)
+        users = [use.operation for result in op.results for use in result.uses]
+        is_pure = not op.regions and (isinstance(op, LetOp) or is_pure_expression(op))
+        if isinstance(op, AccessOp) or ((is_pure or isinstance(op, LoadOp)) and users and declarative.issuperset(users)):
+            declarative.add(op)
+        if op in declarative or (is_pure and unevaluated.issuperset(users)):
+            unevaluated.add(op)
     return unevaluated
 
 
