@@ -91,11 +91,5 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm", sanitize: bool 
         return _build_python(module)
     if not sanitize:
         return TARGETS[kind](module, parsed)
-    check_sanitizable(parsed)
+    parsed.require_processor("sanitize")
     return _build_llvm(module, parsed, sanitize=True)
-
-
-def check_sanitizable(target: Target) -> None:
-    """Raises UnsupportedError for a target whose code cannot detect undefined behaviour."""
-    if target.kind != "llvm":
-        raise UnsupportedError(f"target {target}: checks of undefined behaviour (sanitize) are for llvm")

@@ -17,14 +17,13 @@ from ....dialects.tir import (
     AllocateOp,
     BlockOp,
     BufferOp,
-    CallOp,
+    FloormodOp,
     ForOp,
     FuncOp,
     IfThenElseOp,
     LetOp,
     LoadOp,
     StoreOp,
-    SymbolOp,
     TirBuilder,
     YieldOp,
     constant_value,
@@ -84,8 +83,15 @@ def lane_of(builder: TirBuilder, value: SSAValue, lane: int) -> SSAValue:
 # Overflow
 
 
+_REDUCTIONS = (
+    arith.RemSIOp, arith.RemUIOp, FloormodOp, arith.AndIOp, arith.MinSIOp, arith.MinUIOp, arith.MaxSIOp, arith.MaxUIOp,
+)  # fmt: skip
+"""Operators that reduce any number to a range, as a hash does: their operands may wrap on purpose."""
+
+
 def values_of_indices(func: FuncOp) -> set[SSAValue]:
-    """The integers that the indices, extents and loop bounds of a function are computed from, these included."""
+    """The integers that the indices, extents and loop bounds of a function are computed from, these included; without
+    the operands of remainders, masks, minima and maxima."""
     pending = [v for op in func.walk() for v in _indices(op) if isinstance(v.type, IntegerType)]
     values = set(pending)
     while pending:
@@ -117,9 +123,8 @@ def _sources(op: Operation) -> Iterable[SSAValue]:
     """The operands whose values are part of the result of an expression."""
     if isinstance(op, IfThenElseOp):
         return [region.block.last_op.value for region in op.regions if isinstance(region.block.last_op, YieldOp)]
-    if isinstance(op, LetOp) or is_pure_expression(op):
-        return () if isinstance(op, SymbolOp | CallOp) else op.operands
-    return ()
+    is_part = isinstance(op, LetOp) or is_pure_expression(op)
+    return op.operands if is_part and not isinstance(op, _REDUCTIONS) else ()
 
 
 _EXACT: dict[type[Operation], tuple[str, str]] = {
