@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from .runtime.program import Program
 
 
-def _build_llvm(module: Module, target: Target) -> Program:
+def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Program:
     # lazy: LLVM is needed for this target only
     from .llvm import Processor, compile_module
 
-    lowered = lower(module, contract=target.contract)
+    lowered = lower(module, contract=target.contract, sanitize=sanitize)
     return compile_module(lowered.op, target=Processor.of(target), symbols=_symbols(module, target))
 
 
@@ -60,7 +60,7 @@ TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emu
 """The build function of each kind of target except the oracle: native code of this machine, a GPU, an emulated GPU."""
 
 
-def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Program:
+def build(mod: Module | ModuleOp, target: str | Target = "llvm", sanitize: bool = False) -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
     `llvm` is this machine, `python` the oracle, `cuda` a GPU (loops bound to blocks and threads become kernels;
@@ -69,6 +69,9 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Program:
     machine. `-fast-math-contract=1` lets sums of products round once (`contract-floats`). The result is called like a
     function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything
     with DLPack, written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
+
+    sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
+    (docs/errors.md); the oracle always does.
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
@@ -84,4 +87,9 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm") -> Program:
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
     module.verify()
-    return _build_python(module) if target == ORACLE else TARGETS[kind](module, parsed)
+    if target == ORACLE:
+        return _build_python(module)
+    if not sanitize:
+        return TARGETS[kind](module, parsed)
+    parsed.require_processor("sanitize")
+    return _build_llvm(module, parsed, sanitize=True)

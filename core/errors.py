@@ -108,4 +108,6 @@ class DeviceError(ExecutionError):
 
 
 class UndefinedBehaviorError(ExecutionError):
-    """Undefined behaviour (docs/semantics.md) found by the oracle: an out-of-bounds access, an uninitialised read."""
+    """Undefined behaviour (docs/semantics.md) found by the oracle or by sanitized code: an out-of-bounds access, an
+    uninitialised read.
+    """

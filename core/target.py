@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .diagnostics import did_you_mean
-from .errors import OptionError
+from .errors import OptionError, UnsupportedError
 from .plugins import library_names
 
 _OPTIONS = {
@@ -86,6 +86,11 @@ class Target:
         """The options with non-default values, by TVM's names."""
         fields = _OPTIONS[self.kind].items()
         return {name: getattr(self, field) for name, field in fields if getattr(self, field) != _DEFAULTS[field]}
+
+    def require_processor(self, feature: str) -> None:
+        """Raises UnsupportedError for a feature of native code if the target is a GPU."""
+        if self.kind != "llvm":
+            raise UnsupportedError(f"target {self} does not support {feature}, expected llvm")
 
     def __str__(self) -> str:
         options = (

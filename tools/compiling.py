@@ -39,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--entry", metavar="NAME", help="the function to compile (main, or the only one)")
     add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
     add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
+    add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
 
 
@@ -60,7 +61,7 @@ def compile_command(options: argparse.Namespace) -> int:
     """Runs the `compile` command; returns the exit code."""
     check_replaceable(options.output.resolve())
     target = Target.from_value(options.target)
-    below = _lowering_passes(target)
+    below = _lowering_passes(target, options.sanitize)
     _check_passes(options.print_after, below)
     phases = Phases()
     with phases.show_status():
@@ -74,6 +75,7 @@ def compile_command(options: argparse.Namespace) -> int:
             entry=entry,
             opt_level=options.O,
             after=_observer(phases, set(options.print_after), below[-1]),
+            sanitize=options.sanitize,
         )
         phases.begin("write")
         with _exit_on_sigterm():
@@ -96,9 +98,10 @@ def _exit_on_sigterm() -> Generator[None, None, None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def _lowering_passes(target: Target) -> list[str]:
+def _lowering_passes(target: Target, sanitize: bool) -> list[str]:
     """The names of the passes that follow the passes of graphs, in order."""
-    return [each.name for each in passes_of(LLVM if target.kind == "llvm" else CUDA)]
+    landings = LLVM if target.kind == "llvm" else CUDA
+    return [each.name for each in passes_of(landings, Options(sanitize=sanitize))]
 
 
 def _check_passes(names: list[str], below: list[str]) -> None:

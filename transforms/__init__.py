@@ -48,6 +48,7 @@ PASSES: dict[str, str] = {
     "tir-pad-buffers": "tir.pad_buffers",
     "tir-plan-allocations": "tir.plan_allocations",
     "tir-resolve-blocks": "tir.resolve_blocks",
+    "tir-sanitize": "tir.sanitize",
     "tir-schedule-gpu": "tir.schedule_gpu",
     "tir-schedule-kernels": "tir.schedule_kernels",
     "tir-simplify": "tir.simplify",

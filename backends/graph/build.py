@@ -28,13 +28,15 @@ def build_graph(
     entry: str = "main",
     opt_level: int = 2,
     after: AfterPass | None = None,
+    sanitize: bool = False,
 ) -> Executable:
     """Compiles a function of the `relay` dialect and its callees: to native code of this machine (`llvm`), or to
     kernels of a GPU (`cuda`, `cuda-emulated`), which need not be present.
 
     mod: is not modified.  target: as accepted by `Target.of`, with the libraries to offload supported operators to,
     `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
-    after: is called with the module after each pass.
+    after: is called with the module after each pass.  sanitize: whether the code detects undefined behaviour, for
+    `llvm` only (docs/errors.md).
 
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
@@ -46,15 +48,17 @@ def build_graph(
         raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
     if not isinstance(func, FuncOp):
         raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
+    if sanitize:
+        target.require_processor("sanitize")
     libraries = tuple(library.name for library in libraries_of(target))
     graph = lower_graph(mod, opt_level, libraries, after)
-    return describe(graph, _compile(graph, target, after), entry)
+    return describe(graph, _compile(graph, target, after, sanitize), entry)
 
 
-def _compile(graph: Module, target: Target, after: AfterPass | None) -> Program:
+def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:
     symbols = library_symbols(graph, target)
     if target.kind == "llvm":
-        lowered = lower(graph, after, contract=target.contract)
+        lowered = lower(graph, after, contract=target.contract, sanitize=sanitize)
         return compile_module(lowered.op, target=Processor.of(target), symbols=symbols)
     # lazy: the CUDA emitter is needed for GPUs only
     from ..cuda.build import build_cuda, build_emulated

@@ -109,7 +109,7 @@ class ControlFunctions(StatefulFunctions):
 
     @impl(AssertOp)
     def run_assert(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
-        return () if args[0] else failed(op.message.data)
+        return () if args[0] else failed(op.kind_name, op.message.data, *args[1:])
 
     @impl(EvaluateOp)
     def run_evaluate(self, interpreter: Interpreter, op: EvaluateOp, args: PythonValues) -> PythonValues:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import cf, scf
 from xdsl.ir import Attribute, Block
 
-from ...dialects.attributes import ABOUT_ARGUMENT
+from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
 from .types import constant_value_of_operand, register_type
@@ -128,7 +128,8 @@ def _nest(f: LlvmFunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, st
 def _if(f: LlvmFunctionEmitter, op: scf.IfOp) -> None:
     then, otherwise, join = f.fresh_label("then"), f.fresh_label("else"), f.fresh_label("join")
     blocks = [op.true_region.block, *op.false_region.blocks]
-    f.branch_if(f.operand(op.cond), then, otherwise if len(blocks) == 2 else join)
+    weights = ", !prof !2" if UNLIKELY in op.attributes else ""
+    f.branch_if(f.operand(op.cond), then, otherwise if len(blocks) == 2 else join, weights)
     edges: list[tuple[str, list[str]]] = []
     for label, block in zip((then, otherwise), blocks, strict=False):
         f.start_block(label)

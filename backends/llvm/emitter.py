@@ -31,7 +31,7 @@ LOWERINGS: Lowerings = {
 }
 """The lowering of every supported operation."""
 
-_FOOTER = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!1 = !{i32 1}\n'
+_FOOTER = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!1 = !{i32 1}\n!2 = !{!"branch_weights", i32 1, i32 2000}\n'
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype, wrap_int
 from ...core.errors import ArgumentError, ExecutionError, LinkError
+from ..runtime.failures import failure_error, fill_message
 from ..runtime.memory import array_at
 from ..runtime.packed import get_global_func
 from .memory import Fault, Memory, Pointer, Races, View, allocate, compact_strides, constant
@@ -131,9 +132,9 @@ def write_to_constant(name: str) -> NoReturn:
     raise Fault(f"{name} is constant, but is written")
 
 
-def failed(message: str) -> NoReturn:
+def failed(kind: str, message: str, *values: Any) -> NoReturn:
     """Raises the error of a failed `tir.assert`."""
-    raise ExecutionError(message)
+    raise failure_error(kind, fill_message(message, values))
 
 
 # Buffers of parameters

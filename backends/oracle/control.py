@@ -29,7 +29,7 @@ from ...dialects.tir import (
 from .accesses import add_text
 from .aliases import is_concurrent
 from .context import unsupported
-from .expressions import NOT, OR, TERNARY, PythonExpr
+from .expressions import NOT, OR, TERNARY, PythonExpr, call_text
 from .writer import name_in_comment
 
 if TYPE_CHECKING:
@@ -316,7 +316,8 @@ def _comm_reducer(_f: FunctionCompiler, op: CommReducerOp) -> None:
 
 def _assert(f: FunctionCompiler, op: AssertOp) -> None:
     with f.writer.block(f"if not {f.writer.value(op.condition).parenthesized(NOT)}:"):
-        f.writer.line(f"failed({op.message.data!r})")
+        values = [f.writer.value(value) for value in op.values]
+        f.writer.line(call_text("failed", repr(op.kind_name), repr(op.message.data), *values).text)
 
 
 def _return(f: FunctionCompiler, op: ReturnOp) -> None:

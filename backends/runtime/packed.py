@@ -16,6 +16,9 @@ import numpy as np
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError, ExecutionError, LinkError
+from ...dialects.attributes import REPORT_ASSERTION, REPORT_UNDEFINED
+from ...dialects.tir import DEFAULT_KIND, UNDEFINED_BEHAVIOR
+from .failures import fill_message
 from .memory import array_at
 from .signature import BufferParameter, HandleParameter, PackedSignature, RuntimeParameter, ScalarParameter
 
@@ -52,6 +55,27 @@ def get_global_func(name: str) -> Callable[..., Any]:
     if name not in _registry:
         raise LinkError(f"packed function {name!r} is not registered{did_you_mean(name, _registry)}")
     return _registry[name]
+
+
+class FailedAssertion(Exception):
+    """An assertion of native code failed. kind, text: of the assertion, with its values."""
+
+    def __init__(self, kind: str, message: int, *values: Any) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.text = fill_message(ctypes.string_at(message).decode(), values)
+
+
+def _report(kind: str) -> Callable[..., Any]:
+    """The function to which native code passes the address of a message and the values of a failed assertion."""
+
+    def report(message: int, *values: Any) -> None:
+        raise FailedAssertion(kind, message, *values)
+
+    return report
+
+
+_REPORTS = {REPORT_ASSERTION: _report(DEFAULT_KIND), REPORT_UNDEFINED: _report(UNDEFINED_BEHAVIOR)}
 
 
 class PackedCalls:
@@ -93,13 +117,16 @@ class _Call:
 
     def __call__(self, address: int) -> None:
         name = self._signature.name
-        function = get_global_func(name)
+        report = _REPORTS.get(name)
+        function = get_global_func(name) if report is None else report
         position, arguments = address, []
         for read in self._fields:
             argument, position = read(position)
             arguments.append(argument)
         try:
             result = function(*arguments)
+        except FailedAssertion:
+            raise
         except Exception as error:
             raise ExecutionError(f"packed function {name!r} failed: {type(error).__name__}: {error}") from error
         if self._signature.result is not None:

@@ -14,10 +14,12 @@ import numpy as np
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
+from ...dialects.tir import UNDEFINED_BEHAVIOR
 from ..saving.format import Contents
 from ..saving.writing import write_archive
 from .arguments import ArgumentPacker, describe_argument
-from .packed import PackedCalls
+from .failures import failure_error
+from .packed import FailedAssertion, PackedCalls
 from .signature import Failure, FunctionSignature
 
 if TYPE_CHECKING:
@@ -107,13 +109,20 @@ class CompiledFunction:
         return self._result(slots) if self._result is not None else None
 
     def _fail(self, status: int, arguments: Sequence[Any]) -> None:
-        if status < 0:
-            raise self._packed.take_error()
+        failure = self._take_error() if status < 0 else self._failures[status - 1]
         names = (parameter.name for parameter in self.signature.parameters)
         called = ", ".join(f"{name}: {describe_argument(value)}" for name, value in zip(names, arguments, strict=True))
-        failure = self._failures[status - 1]
         family = ArgumentError if failure.argument else ExecutionError
         raise family(f"{self.name}: {failure.message} (called with {called or 'no arguments'})")
+
+    def _take_error(self) -> Failure:
+        """The failed assertion that native code has reported. Raises the error itself if it is another one."""
+        error = self._packed.take_error()
+        if not isinstance(error, FailedAssertion):
+            raise error
+        if error.kind == UNDEFINED_BEHAVIOR:
+            raise failure_error(error.kind, error.text)
+        return Failure(f"assertion failed: {error.text}")
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"

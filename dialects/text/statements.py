@@ -501,10 +501,10 @@ class StatementPrinter:
 
     @_prints(AssertOp)
     def _assert(self, op: AssertOp) -> None:
-        message = string_literal(op.message.data)
-        if self.style.message_tuples or op.kind is not None:
-            kind = "RuntimeError" if op.kind is None else op.kind.data
-            message = f"({string_literal(kind)}, [{message}])"
+        parts = [string_literal(part) if isinstance(part, str) else self.text(part) for part in op.parts]
+        message = ", ".join(parts)
+        if self.style.message_tuples or op.kind is not None or op.values:
+            message = f"({string_literal(op.kind_name)}, [{message}])"
         self.emit(f"assert {self.text(op.condition)}, {message}", op)
 
     @_prints(EvaluateOp)

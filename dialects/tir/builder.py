@@ -38,6 +38,7 @@ from .expressions import (
     MinOp,
     RampOp,
     ReinterpretOp,
+    ShuffleOp,
     comparison,
 )
 from .memory import LoadOp, StoreOp
@@ -249,6 +250,10 @@ class TirBuilder:
     def ramp(self, base: Operand, stride: Operand, lanes: int) -> SSAValue:
         a, b = self.promote_values(base, stride)
         return self._value(RampOp(a, b, lanes))
+
+    def shuffle(self, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> SSAValue:
+        """Lanes of the concatenation of vectors; a scalar for a single lane."""
+        return self._value(ShuffleOp(vectors, lanes))
 
     # Operators
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import DictionaryAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -46,6 +47,15 @@ from .base import (
     verify_mixed,
 )
 from .directives import Body, YieldingBody
+
+DEFAULT_KIND = "RuntimeError"
+"""The kind of an assertion without one."""
+
+UNDEFINED_BEHAVIOR = "UndefinedBehaviorError"
+"""The kind of an assertion that detects undefined behaviour."""
+
+PLACEHOLDER = "{}"
+"""The position of a value in the message of an assertion."""
 
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 """The kinds of loops: how the iterations are executed."""
@@ -400,12 +410,19 @@ class LaunchThreadOp(TirOp):
 class AssertOp(TirOp):
     """Fail with a message unless the condition holds.
 
-    kind: the name of the Python exception class in TVM's message, "RuntimeError" if missing.
+    kind: the name of the Python exception class in TVM's message, "RuntimeError" if missing; "UndefinedBehaviorError"
+    for a check of `tir-sanitize`.  values: numbers that replace the `{}` of the message, in order. Without values the
+    message is the text as it is.
+
+    Constraints
+        (C1) one value for each `{}` of the message, if there are values.
+        (C2) a value is a scalar.
 
     Example
         tir.assert %c, "n must be even"
+        tir.assert %d, "n is {}, expected an even number" values %n : i32
 
-    Source: `assert c, "message"` (AssertStmt)
+    Source: `assert c, "message"` (AssertStmt), `assert c, ("RuntimeError", ["n is ", n])`
     """
 
     name = "tir.assert"
@@ -413,15 +430,39 @@ class AssertOp(TirOp):
     message = prop_def(StringAttr)
     kind = opt_prop_def(StringAttr)
     condition = operand_def(IntegerType(1))
+    values = var_operand_def()
 
     traits = traits_def(HasTirCanonicalizationPatterns())
-    assembly_format = "$condition `,` $message (`kind` $kind^)? attr-dict"
+    assembly_format = "$condition `,` $message (`kind` $kind^)? (`values` $values^ `:` type($values))? attr-dict"
 
-    def __init__(self, condition: SSAValue, message: str, kind: str | None = None):
+    def __init__(self, condition: SSAValue, message: str, kind: str | None = None, values: Sequence[SSAValue] = ()):
         super().__init__(
-            operands=[condition],
+            operands=[condition, values],
             properties={"message": StringAttr(message), "kind": None if kind is None else StringAttr(kind)},
         )
+
+    @property
+    def kind_name(self) -> str:
+        """The name of the exception class, "RuntimeError" by default."""
+        return DEFAULT_KIND if self.kind is None else self.kind.data
+
+    @property
+    def parts(self) -> list[str | SSAValue]:
+        """The message as texts and values, in order; no text is empty."""
+        if not self.values:
+            return [self.message.data]
+        first, *texts = self.message.data.split(PLACEHOLDER)
+        parts: list[str | SSAValue] = [first]
+        for value, text in zip(self.values, texts, strict=True):
+            parts += [value, text]
+        return [part for part in parts if part != ""]
+
+    def verify_(self) -> None:
+        holes = self.message.data.count(PLACEHOLDER)
+        count = len(self.values)
+        require(not count or count == holes, f"(C1) {count} values for {holes} placeholders")
+        for value in self.values:
+            require(isinstance(value.type, IntegerType | AnyFloat), f"(C2) value of type {value.type}")
 
 
 @irdl_op_definition

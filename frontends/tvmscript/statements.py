@@ -11,6 +11,8 @@ from xdsl.ir import Attribute, SSAValue
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, mlir_type
 from ...dialects.tir import (
+    DEFAULT_KIND,
+    PLACEHOLDER,
     AssertOp,
     AttrOp,
     EvaluateOp,
@@ -86,16 +88,23 @@ def _assert(context: ElaborationContext, node: syntax.Assert) -> None:
 
 def _write_assert(context: ElaborationContext, span: Span, test: Value, message: Value) -> None:
     condition = context.condition(test, span)
-    kind = None
-    if isinstance(message, tuple):  # ("RuntimeError", ["part", ...]) of v0.24
-        parts = cast("tuple[Value, ...]", message)
-        if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], list | tuple | str):
-            raise span.error('expected a message, or ("RuntimeError", ["message"])')
-        kind = None if parts[0] == "RuntimeError" else parts[0]
-        pieces = [parts[1]] if isinstance(parts[1], str) else cast("list[Value]", parts[1])
-        message = "".join(context.string(piece, span, "the message") for piece in pieces)
-    text = context.string(message, span, "the message")
-    context.locate(span).insert(AssertOp(condition, text, kind))
+    kind, parts = _message_parts(context, span, message)
+    values = [context.number(part, span) for part in parts if not isinstance(part, str)]
+    if values and any(isinstance(part, str) and PLACEHOLDER in part for part in parts):
+        raise span.error(f"a message with values cannot have the text {PLACEHOLDER!r}")
+    text = "".join(part if isinstance(part, str) else PLACEHOLDER for part in parts)
+    context.locate(span).insert(AssertOp(condition, text, kind, values))
+
+
+def _message_parts(context: ElaborationContext, span: Span, message: Value) -> tuple[str | None, list[Value]]:
+    """The kind of an assertion, None for the default kind, and the texts and numbers of its message."""
+    if not isinstance(message, tuple):
+        return None, [context.string(message, span, "the message")]
+    parts = cast("tuple[Value, ...]", message)  # ("RuntimeError", ["part", ...]) of v0.24
+    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], list | tuple | str):
+        raise span.error('expected a message, or ("RuntimeError", ["message"])')
+    kind = None if parts[0] == DEFAULT_KIND else parts[0]
+    return kind, [parts[1]] if isinstance(parts[1], str) else list(cast("list[Value]", parts[1]))
 
 
 @runs(syntax.Return)

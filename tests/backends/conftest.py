@@ -1,7 +1,7 @@
 """Fixtures that compile upstream MLIR text, and that run programs with the oracle and the interpreter."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from stepwell.backends.build import build
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.llvm import Processor, compile_module
 from stepwell.backends.oracle import run_oracle
@@ -19,6 +20,7 @@ from stepwell.backends.saving.format import checksum
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
+from stepwell.transforms.pipelines import apply_passes
 from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloatsPass
 
 
@@ -35,17 +37,37 @@ def _compile(text: str, **options: Any) -> Program:
     return compile_module(module, **options)
 
 
-@pytest.fixture(params=[run_oracle, interpret], ids=["oracle", "interpreter"])
-def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """`run(program, *arguments, **options)` runs `main` of a module, or of text in either language."""
+def _run_sanitized(module: Module, entry: str, arguments: Sequence[Any]) -> Any:
+    return build(module, sanitize=True)[entry](*arguments)
 
+
+def _run_sanitized_in_oracle(module: Module, entry: str, arguments: Sequence[Any]) -> Any:
+    return run_oracle(apply_passes(module, "tir-sanitize"), entry, arguments)
+
+
+def _runner(function: Callable[..., Any]) -> Callable[..., Any]:
     def run_program(program: Module | str, *arguments: Any, **options: Any) -> Any:
         if isinstance(program, str):
             program = parse_tvmscript(program) if "T.prim_func" in program else parse_mlir(program)
         program.verify()
-        return request.param(program, "main", arguments, **options)
+        return function(program, "main", arguments, **options)
 
     return run_program
+
+
+@pytest.fixture(params=[run_oracle, interpret], ids=["oracle", "interpreter"])
+def run(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """`run(program, *arguments, **options)` runs `main` of a module, or of text in either language."""
+    return _runner(request.param)
+
+
+@pytest.fixture(
+    params=[run_oracle, interpret, _run_sanitized, _run_sanitized_in_oracle],
+    ids=["oracle", "interpreter", "sanitized", "sanitized-oracle"],
+)
+def run_checked(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """As `run`, and besides as native code with `tir-sanitize`, and in the oracle after that pass."""
+    return _runner(request.param)
 
 
 @pytest.fixture(scope="session")

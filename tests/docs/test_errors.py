@@ -44,6 +44,19 @@ def test_a_wrong_call_gets_the_message_on_the_page(scale: Any, code: str, messag
     assert message_of(error.value) == message
 
 
+@pytest.fixture(scope="module")
+def gather() -> Any:
+    (function,) = re.findall(r"```python\n(@T\.prim_func\ndef gather.*?)```", PAGE.read_text(), re.DOTALL)
+    return stepwell.build(stepwell.parse_tvmscript(function, filename="program.py"), sanitize=True)
+
+
+@pytest.mark.parametrize(("code", "message"), cases("Undefined behavior"))
+def test_undefined_behavior_gets_the_message_on_the_page(gather: Any, code: str, message: str) -> None:
+    with pytest.raises(stepwell.UndefinedBehaviorError) as error:
+        exec(code, {"np": np, "gather": gather})
+    assert message_of(error.value) == message
+
+
 @pytest.mark.parametrize(("code", "message"), cases("Schedules"))
 def test_a_wrong_step_gets_the_message_on_the_page(code: str, message: str) -> None:
     (function,) = _SCHEDULED.findall(PAGE.read_text())

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.backends.build import build
 from stepwell.backends.oracle import compile_oracle, run_oracle
 from stepwell.core.dtypes import mlir_type, numpy_dtype, parse_dtype
+from stepwell.core.errors import UndefinedBehaviorError
 from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
 from stepwell.dialects.tir import buffer_type as memref
 from stepwell.module import Module
 from stepwell.tools.testing.comparison import near, same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments, random_array
-from stepwell.tools.testing.strategies import programs
+from stepwell.tools.testing.strategies import faulty_programs, programs
 from stepwell.transforms.pipelines import apply_passes
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -48,6 +49,46 @@ def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_comput
     got.append(build(vectors)["main"](*got) or 0)
     for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
         assert same(a, b), name
+
+
+# Checks of undefined behaviour
+
+
+@given(program=programs(Features()))
+def test_sanitized_code_computes_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    expected, got = copy_arguments(arguments), copy_arguments(arguments)
+    expected.append(run_oracle(module, "main", expected) or 0)
+    got.append(build(module, sanitize=True)["main"](*got) or 0)
+    for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
+        assert same(a, b), name
+
+
+def error_of(run: Callable[..., Any], arguments: dict[str, Any]) -> str | None:
+    """The message of the undefined behaviour that a call detects, with its line; None if it detects none."""
+    try:
+        run(*copy_arguments(arguments))
+    except UndefinedBehaviorError as error:
+        return str(error)
+    return None
+
+
+@given(program=faulty_programs(Features(legacy=False)))
+def test_sanitized_code_reports_the_faults_that_the_oracle_reports(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    assume(not any(isinstance(op, ForOp) and op.kind.data == "vectorized" for op in module.op.walk()))
+    expected = error_of(lambda *values: run_oracle(module, "main", values), arguments)
+    assume(expected is None or not any(text in expected for text in ("race on", "does not end")))
+    assert error_of(build(module, sanitize=True)["main"], arguments) == expected
+
+
+@given(program=faulty_programs(Features(legacy=False)))
+def test_the_oracle_reports_the_same_faults_after_the_pass(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    expected = error_of(lambda *values: run_oracle(module, "main", values), arguments)
+    assume(expected is None or not any(text in expected for text in ("race on", "does not end")))
+    checked = apply_passes(module, "tir-sanitize")
+    assert error_of(lambda *values: run_oracle(checked, "main", values), arguments) == expected
 
 
 # Functions of the C library, one at a time: a comparison or a cast would amplify differences

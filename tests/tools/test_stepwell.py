@@ -50,6 +50,33 @@ def write(tmp_path: Path, text: str) -> str:
     return str(tmp_path / "program.py")
 
 
+PAST_THE_END = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in range(9):
+        A[i] = T.float32(0)
+"""
+
+
+def test_native_code_detects_undefined_behaviour_without_the_oracle(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, out, err = run(capsys, write(tmp_path, PAST_THE_END), "--sanitize", "--print-landings")
+    assert code == 1
+    assert "after tir-sanitize" in out
+    assert "oracle" not in out
+    assert "program.py:5:9: error: tir.store: A[8] is out of bounds" in err
+    code, out, _ = run(capsys, write(tmp_path, PAST_THE_END.replace("9", "8")), "--sanitize")
+    assert code == 0
+    assert "llvm: ran, nothing undefined" in out
+
+
+def test_sanitized_code_is_compared_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, str(ROOT / "examples/vector_add.py"), "--sanitize", "--check")
+    assert code == 0
+    assert "llvm: computes what the oracle computes" in out
+
+
 def test_the_oracle_refuses_before_native_code_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = (
         '@T.prim_func\ndef main(A: T.Buffer((8,), "float32")):\n    for i in range(9):\n        A[i] = T.float32(0)\n'

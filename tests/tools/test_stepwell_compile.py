@@ -91,6 +91,13 @@ def test_a_graph_is_compiled_and_runs(capsys: Capture, net: Path, name: str) -> 
     assert re.search(r"median [\d.]+ us of 20 times 1 \(mean [\d.]+, std [\d.]+, from [\d.]+ to [\d.]+\)", text)
 
 
+def test_a_sanitized_graph_is_compiled(capsys: Capture, net: Path) -> None:
+    code, text, _ = compiled(capsys, net, net.parent / "out", "--sanitize", "--print-after", "tir-sanitize")
+    assert code == 0
+    assert "tir-sanitize" in text
+    assert stepwell(capsys, "run", net.parent / "out", "--size", "n=4")[0] == 0
+
+
 def test_fusion_depends_on_the_level(capsys: Capture, net: Path) -> None:
     net.write_text(NET.replace("nn.softmax", "exp"))
     assert "kernels     2 in 2 calls" in compiled(capsys, net, net.parent / "out", "-O0")[1]

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.tir import FuncOp, TirBuilder
+from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from .choices import HypothesisChoices
 from .environment import Features
+from .faults import plant_fault
 from .programs import random_arguments, random_function, random_module
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -68,3 +71,16 @@ def programs(draw: Draw, features: Features = Features()) -> tuple[Module, dict[
     func = module.functions["main"]
     assert isinstance(func, FuncOp)
     return module, random_arguments(choices, func)
+
+
+@st.composite
+def faulty_programs(draw: Draw, features: Features = Features()) -> tuple[Module, dict[str, Any]]:
+    """A module with a planted fault and arguments for its function `main`. Operations have locations: the lines of the
+    TVMScript of the module."""
+    choices = HypothesisChoices(draw)
+    module = random_module(choices, features)
+    func = module.functions["main"]
+    assert isinstance(func, FuncOp)
+    arguments = random_arguments(choices, func)
+    assume(plant_fault(choices, module.op))
+    return parse_tvmscript(module.script(), filename="program.py"), arguments

@@ -38,13 +38,15 @@ class Options:
 
     arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
-    libraries: the libraries that compute operators of graphs, by name.
+    libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
+    behaviour (`tir-sanitize`); for LLVM only.
     """
 
     arch: str = "sm_90"
     contract: bool = False
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
+    sanitize: bool = False
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,13 @@ def _schedule_gpu(_options: Options) -> list[ModulePass]:
     return [TirScheduleGpuPass(), TirLowerThreadReductionsPass()]
 
 
+def _sanitize(options: Options) -> list[ModulePass]:
+    # lazy: needed on request only
+    from ..tir.sanitize import TirSanitizePass
+
+    return [TirSanitizePass()] if options.sanitize else []
+
+
 def _resolve(launches: bool) -> list[ModulePass]:
     return [
         TirResolveBlocksPass(),
@@ -224,7 +233,7 @@ SCHEDULED_GPU = Landing("default schedules", _schedule_gpu, checks.no_tensors)
 
 LOOPS = Landing(
     "loops",
-    lambda _: [*_resolve(launches=False), TirInterleaveVthreadsPass(serial=True)],
+    lambda options: [*_sanitize(options), *_resolve(launches=False), TirInterleaveVthreadsPass(serial=True)],
     every(checks.no_tensors, checks.no_blocks),
 )
 """Loops, branches and accesses of buffers, with a place for each allocation."""

@@ -603,3 +603,14 @@ tir.func @indices("A" %A: memref<64xf32>, "I" %I: memref<64xi32>, "n" %n: i32, "
 // CHECK-NEXT:        }
 // CHECK-NEXT:        func.return
 // CHECK-NEXT:      }
+
+// An assertion with values passes them to the runtime where it fails.
+tir.func @reported("c" %c: i1, "n" %n: i32) {
+  tir.assert %c, "n is {}" values %n : i32
+}
+// CHECK-LABEL: func.func @reported
+// CHECK:             %[[failed:.+]] = arith.xori %c, %{{.+}} : i1
+// CHECK-NEXT:        scf.if %[[failed]] {
+// CHECK:               func.call @stepwell.failed_assertion(%{{.+}}, %n) : (!llvm.ptr, i32) -> ()
+// CHECK-NEXT:          cf.assert %{{.+}}, "n is {}"
+// CHECK-NEXT:        }{{ ?}}{stepwell.unlikely}

@@ -218,6 +218,8 @@ def test_tuples_unpack() -> None:
         ('assert n > 1, "text"', None),
         ('assert n > 1, ("RuntimeError", ["te", "xt"])', 'assert n > 1, "text"'),
         ('assert n > 1, ("ValueError", ["text"])', None),
+        ('assert n > 1, ("RuntimeError", ["n is ", n, "!"])', None),
+        ('assert n > 1, ("RuntimeError", [n + 1, "a", "b", 2])', 'assert n > 1, ("RuntimeError", [n + 1, "ab", 2])'),
     ],
 )
 def test_statements(line: str, expected: str | None) -> None:

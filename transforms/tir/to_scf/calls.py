@@ -6,13 +6,10 @@ from collections.abc import Callable
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     IntegerAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
-    TensorType,
-    i8,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -26,7 +23,7 @@ from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, C
 from .casts import compare
 from .control import emit_check
 from .grids import active_mask, barrier, shuffle
-from .memory import constant_memory, data_pointer, pointer_to_element, view
+from .memory import constant_string, data_pointer, pointer_to_element, view
 from .types import element_dtype_name, lower_type
 from .writer import Handlers, LoweredPointer, UpstreamWriter
 
@@ -171,15 +168,8 @@ def _atomic(w: UpstreamWriter, op: CallExternOp, atomic: Atomic) -> None:
 def _c_argument(w: UpstreamWriter, arg: SSAValue) -> SSAValue:
     """The argument of a C function: a pointer to a buffer, or to the zero-terminated characters of a string."""
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
-        return w.pointer_value(_string(w, arg.owner.value.data))  # pyright: ignore[reportAttributeAccessIssue]
+        return constant_string(w, arg.owner.value.data)  # pyright: ignore[reportAttributeAccessIssue]
     return w.pointer_value(data_pointer(w, arg)) if isinstance(arg.type, MemRefType) else w.value(arg)
-
-
-def _string(w: UpstreamWriter, text: str) -> LoweredPointer:
-    data = [*text.encode(), 0]
-    type = MemRefType(i8, [len(data)])
-    value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), [(b + 128) % 256 - 128 for b in data])
-    return LoweredPointer(constant_memory(w, w.module.fresh_symbol("string"), type, value))
 
 
 def _call_packed(w: UpstreamWriter, op: CallPackedOp) -> None:

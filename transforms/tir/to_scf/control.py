@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects import cf, llvm, scf
+from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
-from ....dialects.attributes import ABOUT_ARGUMENT
+from ....dialects.attributes import ABOUT_ARGUMENT, REPORT_ASSERTION, REPORT_UNDEFINED, UNLIKELY
 from ....dialects.tir import (
+    UNDEFINED_BEHAVIOR,
     AssertOp,
     AttrOp,
     CommReducerOp,
@@ -24,7 +25,8 @@ from ....dialects.tir import (
     WhileOp,
     YieldOp,
 )
-from .types import BOOL, INDEX, POINTER, lower_type
+from .memory import constant_string
+from .types import BOOL, INDEX, POINTER, element_dtype_name, lower_type
 from .writer import Handlers, UpstreamWriter
 
 _Outcome: TypeAlias = tuple[SSAValue, SSAValue | None]
@@ -125,7 +127,26 @@ def _comm_reducer(_w: UpstreamWriter, op: CommReducerOp) -> None:
 
 
 def _assert(w: UpstreamWriter, op: AssertOp) -> None:
-    emit_check(w, w.value(op.condition), op.message.data, argument=ABOUT_ARGUMENT in op.attributes)
+    if w.launched is None and (op.values or op.kind_name == UNDEFINED_BEHAVIOR):
+        _report(w, op)
+    else:
+        emit_check(w, w.value(op.condition), op.message.data, argument=ABOUT_ARGUMENT in op.attributes)
+
+
+def _report(w: UpstreamWriter, op: AssertOp) -> None:
+    """Emits an assertion that passes its values to the runtime where it fails; all of its code is in that branch."""
+    failed = w.op(arith.XOrIOp, w.value(op.condition), w.constant(1, BOOL))
+    block = Block()
+    with w.inside(block):
+        values = [constant_string(w, op.message.data), *(w.value(value) for value in op.values)]
+        dtypes = ["handle", *(element_dtype_name(value.type) for value in op.values)]
+        name = REPORT_UNDEFINED if op.kind_name == UNDEFINED_BEHAVIOR else REPORT_ASSERTION
+        callee = w.module.declare_packed(name, [value.type for value in values], dtypes, [], [])
+        w.module.call_named(w, callee, values, [])
+        emit_check(w, w.constant(0, BOOL), op.message.data)
+        w.end(scf.YieldOp)
+    branch = w.make(scf.IfOp, [failed], regions=[Region(block), Region()])
+    branch.attributes[UNLIKELY] = UnitAttr()
 
 
 def emit_check(w: UpstreamWriter, condition: SSAValue, message: str, *, argument: bool = False) -> None:

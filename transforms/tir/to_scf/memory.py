@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     UnrealizedConversionCastOp,
     VectorType,
+    i8,
     i64,
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -205,6 +206,14 @@ def constant_memory(
     """Defines a global constant array; returns its memref."""
     w.module.add_global(memref.GlobalOp.get(StringAttr(name), type, value, StringAttr("private"), UnitAttr()))
     return w.make(memref.GetGlobalOp, [], [type], {"name": SymbolRefAttr(name)}).memref
+
+
+def constant_string(w: UpstreamWriter, text: str) -> SSAValue:
+    """A pointer to the zero-terminated characters of a text."""
+    data = [*text.encode(), 0]
+    type = MemRefType(i8, [len(data)])
+    value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), [(b + 128) % 256 - 128 for b in data])
+    return w.pointer_value(LoweredPointer(constant_memory(w, w.module.fresh_symbol("string"), type, value)))
 
 
 def _decl_buffer(w: UpstreamWriter, op: DeclBufferOp) -> None:

@@ -618,3 +618,19 @@ tir.func @f() {
   %x = tir.call @g() -> i32
 }
 // CHECK: (C3) result i32, expected None
+
+// -----
+
+// (C1) tir.assert: one value for each placeholder.
+tir.func @f("c" %c: i1, "n" %n: i32) {
+  tir.assert %c, "{} and {}" values %n : i32
+}
+// CHECK: (C1) 1 values for 2 placeholders
+
+// -----
+
+// (C2) tir.assert: values are scalars.
+tir.func @f("c" %c: i1, "p" %p: !tir.handle) {
+  tir.assert %c, "{}" values %p : !tir.handle
+}
+// CHECK: (C2) value of type !tir.handle

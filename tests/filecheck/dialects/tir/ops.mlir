@@ -125,6 +125,7 @@ tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
   }
   tir.assert %c, "n must be even"
   tir.assert %c, "n must be even" kind "ValueError"
+  tir.assert %c, "{} is odd" values %n : i32
 }
 // CHECK-LABEL: tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
 // CHECK-NEXT:    tir.while {
@@ -154,6 +155,7 @@ tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tir.assert %c, "n must be even"
 // CHECK-NEXT:    tir.assert %c, "n must be even" kind "ValueError"
+// CHECK-NEXT:    tir.assert %c, "{} is odd" values %n : i32
 // CHECK-NEXT:  }
 
 // A block binds its axes to values, says what it reads and writes, and may begin with an init.
