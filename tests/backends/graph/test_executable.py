@@ -201,7 +201,7 @@ def test_an_interrupted_replacement_leaves_the_old_one(
         rename(source, target)
 
     monkeypatch.setattr(writing, "_exchange", lambda one, other: False)
-    monkeypatch.setattr(writing.os, "rename", fail_second)
+    monkeypatch.setattr(os, "rename", fail_second)
     with pytest.raises(OSError, match="no"):
         executable.save(path)
     assert left_in(tmp_path) == ["out"]

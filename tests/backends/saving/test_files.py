@@ -6,6 +6,7 @@ import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def test_an_archive_that_is_replaced_while_it_is_read_is_the_old_one(
     add(1).export(path)
     check = Archive._check_manifest
 
-    def replace_then_check(self: Archive, *arguments: object) -> None:
+    def replace_then_check(self: Archive, *arguments: Any) -> None:
         add(2).export(path)
         check(self, *arguments)
 

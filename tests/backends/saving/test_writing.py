@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -115,9 +117,9 @@ def test_folders_of_others_are_left_alone(path: Path) -> None:
 
 def test_file_systems_without_locks_are_written_and_never_cleaned(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def flock(*arguments: object) -> None:
-        raise OSError(scratch.errno.ENOLCK, "no locks available")
+        raise OSError(errno.ENOLCK, "no locks available")
 
-    monkeypatch.setattr(scratch.fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", flock)
     with scratch.scratch_folder(path) as folder:
         write(path, "new")
         assert folder.is_dir()
