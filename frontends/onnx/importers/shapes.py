@@ -68,7 +68,7 @@ def element_count(call: Call) -> OnnxTensor:
 @importer("ConstantOfShape")
 def constant_of_shape(call: Call) -> OnnxTensor:
     value = np.asarray(call.attribute("value", np.zeros(1, "float32"))).reshape(())
-    return call.builder.full(call.constant_elements(0, "shape"), value)
+    return call.builder.full(call.required_vector(0, "shape"), value)
 
 
 @importer("Range")
@@ -117,8 +117,7 @@ def eye_like(call: Call) -> OnnxTensor:
 
 @importer("Reshape")
 def reshape(call: Call) -> OnnxTensor:
-    data, wanted = call.tensor(), call.constant_elements(1, "shape")
-    assert wanted is not None
+    data, wanted = call.tensor(), call.required_vector(1, "shape")
     return reshape_to(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
 
 
@@ -234,8 +233,7 @@ def permute_axes(call: Call, data: OnnxTensor, order: Sequence[int]) -> OnnxTens
 
 @importer("Expand")
 def expand(call: Call) -> OnnxTensor:
-    data, wanted = call.tensor(), call.constant_elements(1, "shape")
-    assert wanted is not None
+    data, wanted = call.tensor(), call.required_vector(1, "shape")
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
     target = [1] * (rank - len(wanted)) + list(wanted)
@@ -273,6 +271,8 @@ def tile(call: Call) -> OnnxTensor:
 def concat(call: Call) -> OnnxTensor:
     tensors = call.tensors
     axis = normalized_axis(call.integer("axis"), tensors[0].rank)
+    if any(each.rank != tensors[0].rank for each in tensors):
+        raise OnnxError(f"Concat: tensors of {[each.rank for each in tensors]} dimensions, expected one rank")
     return concatenate_along(call, tensors, axis)
 
 
@@ -323,7 +323,7 @@ def slice_tensor(call: Call) -> OnnxTensor:
         ends: Any = call.integers("ends") or ()
         axes, steps = call.integers("axes"), None
     else:
-        starts, ends = call.constant_elements(1, "starts"), call.constant_elements(2, "ends")
+        starts, ends = call.required_vector(1, "starts"), call.required_vector(2, "ends")
         axes, steps = call.constant_integers(3, "axes"), call.constant_integers(4, "steps")
     chosen = [normalized_axis(axis, data.rank) for axis in (range(len(starts)) if axes is None else axes)]
     steps = steps or [1] * len(chosen)
