@@ -243,6 +243,7 @@ def lp_pool(call: Call) -> OnnxTensor:
             for each in zip(extents, windows.sizes, windows.strides, windows.dilations, pads, strict=True)
         ]
     channels = known_integers(x.shape[1:2], "LpPool of channels")[0]
+    require_created([channels, *windows.sizes], "the weight of LpPool")
     ones = call.constant(np.ones((channels, 1, *windows.sizes), numpy_dtype(x.dtype)))
     flat = [before for before, _ in pads] + [after for _, after in pads]
     options: dict[str, Any] = {"strides": windows.strides, "padding": flat, "dilation": windows.dilations}

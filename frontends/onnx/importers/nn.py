@@ -246,6 +246,9 @@ def p_norm(call: Call, x: OnnxTensor, axes: Sequence[int], p: int) -> OnnxTensor
 
 
 def absolute_powers(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
+    """The powers of the absolute values. Raises OnnxError for an exponent less than 1."""
+    if p < 1:
+        raise OnnxError(f"attribute 'p': expected at least 1, got {p}")
     if p == 2:
         return call.op("multiply", x, x)
     return call.op("abs", x) if p == 1 else call.scalar("power", call.op("abs", x), p)

@@ -120,6 +120,7 @@ def tensor_scatter(call: Call) -> OnnxTensor:
     axis = normalized_axis(call.integer("axis", -2), data.rank)
     circular = call.choice("mode", "linear", "circular") == "circular"
     batch, count, extent = known_integers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")
+    require_created([batch, count], "the positions of TensorScatter")
     start = call.optional(2) or call.constant(np.zeros(batch), "int64")
     offsets = call.constant(np.arange(count), "int64")
     places = call.op("add", insert_axes(call, start, [1]), insert_axes(call, offsets, [0]))

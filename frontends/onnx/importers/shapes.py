@@ -67,7 +67,10 @@ def element_count(call: Call) -> OnnxTensor:
 
 @importer("ConstantOfShape")
 def constant_of_shape(call: Call) -> OnnxTensor:
-    value = np.asarray(call.attribute("value", np.zeros(1, "float32"))).reshape(())
+    value = np.asarray(call.attribute("value", np.zeros(1, "float32")))
+    if value.size != 1:
+        raise OnnxError(f"attribute 'value': expected one element, got {value.size}")
+    value = value.reshape(())
     return call.builder.full(call.required_vector(0, "shape"), value)
 
 
@@ -258,8 +261,11 @@ def _broadcast_extent(own: Any, given: Any) -> Any:
 def tile(call: Call) -> OnnxTensor:
     data, reps = call.tensor(), call.constant_integers(1, "repeats")
     assert reps is not None
+    if len(reps) != data.rank:
+        raise OnnxError(f"Tile: {len(reps)} repeats, expected {data.rank}")
     if 0 in reps:
         extents = [extent * n for extent, n in zip(data.static_shape, reps, strict=True)]
+        require_created(extents, "Tile")
         return tensor_of_array(np.zeros(extents, numpy_dtype(data.dtype)))
     return call.op("tile", data, reps=reps) if any(n != 1 for n in reps) else data
 

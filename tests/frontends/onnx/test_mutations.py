@@ -66,6 +66,27 @@ MODELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
     "MaxPool": ([IMAGE], {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1}),
     "AveragePool": ([IMAGE], {"kernel_shape": [2, 2], "strides": [1, 2], "count_include_pad": 1}),
+    "LpPool": ([IMAGE], {"kernel_shape": [2, 2], "p": 2, "strides": [1, 1]}),
+    "GlobalLpPool": ([IMAGE], {"p": 2}),
+    "MaxUnpool": ([("f", (1, 1, 2, 2)), np.arange(4).reshape(1, 1, 2, 2)], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    "CenterCropPad": ([ROWS, ints(2, 6)], {"axes": [0, 1]}),
+    "BlackmanWindow": ([scalar(6)], {"periodic": 0}),
+    "RMSNormalization": ([ROWS, np.ones(4, "float32")], {"axis": -1}),
+    "TensorScatter": ([("f", (1, 2, 4, 3)), ("f", (1, 2, 2, 3)), ints(1)], {"axis": -2, "mode": "linear"}),
+    "BatchNormalization": ([IMAGE, *[np.ones(2, "float32")] * 4], {"epsilon": 1e-5, "momentum": 0.9}),
+    "InstanceNormalization": ([IMAGE, np.ones(2, "float32"), np.ones(2, "float32")], {"epsilon": 1e-5}),
+    "QuantizeLinear": ([ROWS, floats(0.5, 1, 2, 3), np.zeros(4, "uint8")], {"axis": 1, "saturate": 1}),
+    "ConvInteger": ([("b", (1, 1, 3, 3)), np.ones((1, 1, 2, 2), "uint8")], {"pads": [0, 0, 1, 1], "group": 1}),
+    "GRU": ([("f", (3, 1, 4)), np.ones((1, 6, 4), "float32"), np.ones((1, 6, 2), "float32")], {"hidden_size": 2}),
+    "RNN": ([("f", (3, 1, 4)), np.ones((1, 2, 4), "float32"), np.ones((1, 2, 2), "float32")], {"hidden_size": 2}),
+    "Pow": ([ROWS, scalar(2)], {}),
+    "Where": ([np.array([True, False, True, True]), ROWS, np.float32(0)], {}),
+    "Det": ([("f", (1, 3, 3))], {}),
+    "LpNormalization": ([ROWS], {"axis": 1, "p": 2}),
+    "RotaryEmbedding": (
+        [("f", (1, 2, 3, 4)), np.ones((1, 3, 2), "float32"), np.ones((1, 3, 2), "float32")],
+        {"rotary_embedding_dim": 4},
+    ),
     "LRN": ([IMAGE], {"size": 3, "alpha": 0.1, "beta": 0.5, "bias": 1.0}),
     "DepthToSpace": ([("f", (1, 8, 2, 2))], {"blocksize": 2, "mode": "CRD"}),
     "SpaceToDepth": ([("f", (1, 2, 4, 4))], {"blocksize": 2}),
@@ -112,7 +133,14 @@ MODELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
 }
 """A valid node for each operator: its operands, which are types of inputs or constants, and its attributes."""
 
-VERSIONS = {"Upsample": 9, "Scatter": 9, "Attention": 23}
+VERSIONS = {
+    "Upsample": 9,
+    "Scatter": 9,
+    "Attention": 23,
+    "RMSNormalization": 23,
+    "RotaryEmbedding": 23,
+    "TensorScatter": 24,
+}
 RESULTS = {"TopK": 2, "Split": 2, "MaxPool": 2, "LSTM": 3, "Loop": 1}
 CODES = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.UINT8}
 EDGE_INTEGERS = st.sampled_from((0, 1, -1, 2, -2, 3, 7, 64, 70, 2**16 + 1, 2**31, 2**40, 2**63 - 1, -(2**31), -(2**63)))
