@@ -59,6 +59,13 @@ class Call:
             raise OnnxError(f"operand {index} is missing")
         return operand
 
+    def tensor_of_rank(self, index: int, rank: int) -> OnnxTensor:
+        """The tensor operand at `index`. Raises OnnxError for another rank."""
+        tensor = self.tensor(index)
+        if tensor.rank != rank:
+            raise OnnxError(f"operand {index} has {tensor.rank} dimensions, expected {rank}")
+        return tensor
+
     @property
     def tensors(self) -> list[OnnxTensor]:
         """All operands, which must be tensors."""

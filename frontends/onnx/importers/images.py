@@ -301,7 +301,7 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic",
 @importer("Upsample")
 def upsample(call: Call) -> OnnxTensor:
     x = call.tensor()
-    scales = call.attribute("scales") if call.version < 9 else call.constant_elements(1, "scales")
+    scales = call.attribute("scales") if call.version < 9 else call.constant_vector(1, "scales")
     if scales is None:
         raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]

@@ -88,6 +88,8 @@ MOST_ROWS = 32
 def determinant(call: Call) -> OnnxTensor:
     """The product of the pivots of an unrolled Gaussian elimination."""
     x = call.tensor()
+    if x.rank < 2:
+        raise OnnxError(f"Det of {x.rank} dimensions, expected at least 2")
     rows, columns = known_integers(x.shape[-2:], "Det of a matrix of")
     if rows != columns:
         raise OnnxError(f"Det of a matrix of {rows} by {columns}, expected as many rows as columns")

@@ -62,6 +62,8 @@ def sequence_length(call: Call) -> OnnxTensor:
 @importer("SplitToSequence")
 def split_to_sequence(call: Call) -> list[Any]:
     data, sizes = call.tensor(), call.constant_elements(1, "split")
+    if not data.rank:
+        raise OnnxError("SplitToSequence of a scalar, expected at least one dimension")
     axis = normalized_axis(call.integer("axis"), data.rank)
     extent = known_integers([data.shape[axis]], "SplitToSequence along")[0]
     if sizes is None:

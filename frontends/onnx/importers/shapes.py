@@ -111,6 +111,8 @@ def eye_like(call: Call) -> OnnxTensor:
     data = call.tensor()
     code = call.attribute("dtype")
     dtype = data.dtype if code is None else dtype_of_code(code)
+    if data.rank != 2:
+        raise OnnxError(f"EyeLike of {data.rank} dimensions, expected 2")
     rows, columns = data.static_shape
     return call.op("eye", rows=rows, columns=columns, k=call.integer("k"), dtype=dtype)
 
@@ -188,7 +190,7 @@ def squeeze(call: Call) -> OnnxTensor:
         taken = [axis for axis, extent in enumerate(data.shape) if extent == 1]
     else:
         taken = [normalized_axis(axis, data.rank) for axis in axes]
-    if any(data.shape[axis] != 1 for axis in taken):
+    if any(axis >= data.rank or data.shape[axis] != 1 for axis in taken):
         raise OnnxError(f"Squeeze: axes {taken} of shape {list(data.shape)}, expected extents of 1")
     kept = [axis for axis in range(data.rank) if axis not in taken]
     if is_foldable(data):
@@ -310,6 +312,8 @@ def split(call: Call) -> Results:
 
 def split_along(call: Call, data: OnnxTensor, sizes: Sequence[int], axis: int) -> list[OnnxTensor]:
     """Splits a tensor along an axis into parts of the given sizes."""
+    if not 0 <= axis < data.rank:
+        raise OnnxError(f"{call.op_type}: axis {axis} of {data.rank} dimensions")
     if sum(sizes) != known_integers([data.shape[axis]], f"{call.op_type} along")[0]:
         raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
     if data.known_elements is not None and is_foldable(data):
@@ -430,6 +434,8 @@ def pad(call: Call) -> OnnxTensor:
     else:
         widths = call.constant_integers(1, "pads") or ()
         value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
+        if value.array is not None and value.array.size != 1:
+            raise OnnxError(f"Pad: a value of {value.array.size} elements, expected one")
         chosen = call.constant_integers(3, "axes")
         axes = range(data.rank) if chosen is None else [normalized_axis(axis, data.rank) for axis in chosen]
     if len(widths) != 2 * len(axes):
