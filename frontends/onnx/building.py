@@ -201,8 +201,11 @@ class Builder:
         require_rank(len(target))
         numbers = [each for each in target if isinstance(each, int)]
         if data.array is not None and len(numbers) == len(target):
+            if prod(numbers) != data.array.size or min(numbers, default=0) < 0:
+                raise OnnxError(f"a reshape of {data.array.size} elements as {numbers}")
             return tensor_of_array(data.array.reshape(numbers), data.name)
         if len(numbers) == len(target) and 0 in numbers:
+            require_created(numbers, "a reshape")
             return tensor_of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
         codes = _reshape_codes(data.shape, target)
         reshaped = None if codes is None else self.op("reshape", data, newshape=codes)

@@ -59,6 +59,13 @@ class Call:
             raise OnnxError(f"operand {index} is missing")
         return operand
 
+    def tensor_of_rank(self, index: int, rank: int) -> OnnxTensor:
+        """The tensor operand at `index`. Raises OnnxError for another rank."""
+        tensor = self.tensor(index)
+        if tensor.rank != rank:
+            raise OnnxError(f"operand {index} has {tensor.rank} dimensions, expected {rank}")
+        return tensor
+
     @property
     def tensors(self) -> list[OnnxTensor]:
         """All operands, which must be tensors."""
@@ -80,6 +87,20 @@ class Call:
         if operand.known_elements is None:
             raise OnnxUnsupportedError(f"{what} of {self.op_type} is known only when the model runs")
         return operand.known_elements
+
+    def constant_vector(self, index: int, what: str) -> Array | None:
+        """The elements of a constant operand of one dimension, symbols among them; None if the operand is omitted."""
+        elements = self.constant_elements(index, what)
+        if elements is not None and elements.ndim != 1:
+            raise OnnxError(f"{what} of {self.op_type} has {elements.ndim} dimensions, expected one")
+        return elements
+
+    def required_vector(self, index: int, what: str) -> Array:
+        """The elements of a constant operand of one dimension, symbols among them."""
+        elements = self.constant_vector(index, what)
+        if elements is None:
+            raise OnnxError(f"operand {index} ({what}) is missing")
+        return elements
 
     def constant_integers(self, index: int, what: str) -> tuple[int, ...] | None:
         """The elements of a constant operand as integers, without symbols; None if the operand is omitted."""

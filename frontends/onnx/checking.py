@@ -99,6 +99,7 @@ def _check_signature(node: OnnxNode) -> None:
         raise OnnxError(f"expected opset {OLDEST_OPSET} or newer, got opset {node.version}")
     _check_count("inputs", len(node.inputs), schema.min_input, schema.max_input)
     _check_count("outputs", len(node.outputs), schema.min_output, schema.max_output)
+    _check_operands(node.inputs, schema.inputs)
     _check_attributes(node.attributes, schema.attributes)
 
 
@@ -118,6 +119,14 @@ def _check_count(kind: str, got: int, least: int, most: int) -> None:
     if not least <= got <= most:
         expected = f"{least}" if least == most else f"at least {least}" if most > 2**30 else f"{least} to {most}"
         raise OnnxError(f"expected {expected} {kind}, got {got}")
+
+
+def _check_operands(names: Sequence[str], formal: Sequence[Any]) -> None:
+    """Raises OnnxError for an omitted operand that is not optional."""
+    for index, name in enumerate(names):
+        operand = formal[min(index, len(formal) - 1)]
+        if not name and operand.option != defs.OpSchema.FormalParameterOption.Optional:
+            raise OnnxError(f"operand {index} ({operand.name}) is missing")
 
 
 def _check_attributes(given: Mapping[str, AttributeValue], known: Mapping[str, Any]) -> None:

@@ -34,6 +34,9 @@ from .values import Item, OnnxTensor, require_dtype, tensor_of_array, type_of_it
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+UNEXPECTED = "operands or attributes that do not fit each other"
+"""The error for an invalid node that no check of its importer finds; `make fuzz` searches for such nodes."""
+
 Shapes: TypeAlias = Mapping[str, Sequence[Size]]
 
 
@@ -208,6 +211,8 @@ class GraphScope:
             ) from error
         except StepwellError as error:
             raise OnnxUnsupportedError(error.what if isinstance(error, TeError) else str(error)) from error
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise OnnxError(f"{UNEXPECTED} ({type(error).__name__}: {error})") from error
         return results if isinstance(results, Results) else [results]
 
     def _expand(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:

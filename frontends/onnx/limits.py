@@ -17,8 +17,8 @@ MOST_FOLDED = 4096
 """The maximum number of elements of a tensor that the importer folds to a constant."""
 MOST_CREATED = 2**24
 """The maximum number of elements of a constant that the importer creates."""
-MOST_DIMENSIONS = 64
-"""The maximum rank of a tensor, as of an array of numpy."""
+MOST_DIMENSIONS = 32
+"""The maximum rank of a tensor, which all functions of numpy support."""
 
 
 class NodeBudget:

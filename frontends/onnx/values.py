@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...core.dtypes import SCALAR_DTYPES
+from ...core.sizes import check_size
 from ...operators.relay import Size, dtype_of_tensor, shape_of
 from .errors import OnnxUnsupportedError
 from .graph import Array, SequenceType, TensorType, ValueType, dtype_name
@@ -73,11 +74,14 @@ def tensor_of_array(array: Any, name: str = "constant") -> OnnxTensor:
 
 
 def tensor_of_symbols(values: Any, dtype: str = "int64") -> OnnxTensor:
-    """The tensor of an array of integers and symbols; a constant tensor if the array has no symbols."""
+    """The tensor of an array of integers and symbols; a constant tensor if the array has no symbols. SizeError for an
+    integer that int64 does not hold."""
     array = np.asarray(values)
     if array.dtype != object:
         return tensor_of_array(array.astype(dtype))
     if not any(isinstance(each, Symbol) for each in array.ravel()):
+        for each in array.ravel():
+            check_size(int(each))
         return tensor_of_array(array.astype(dtype))
     return OnnxTensor(array.shape, dtype, sizes=array)
 

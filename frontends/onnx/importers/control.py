@@ -10,7 +10,7 @@ from ....operators.relay import IfOp, YieldOp
 from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import OnnxGraph
-from ..limits import MOST_ROUNDS, require_rounds
+from ..limits import MOST_DIMENSIONS, MOST_ROUNDS, require_rounds
 from ..registry import Results, importer
 from ..values import Item, OnnxTensor, known_integers
 from .shapes import concatenate_along, insert_axes, split_along
@@ -91,13 +91,15 @@ def scan(call: Call) -> Results:
     count = call.integer("num_scan_inputs")
     if call.version < 9:
         return _scan_of_batches(call, body, count)
+    if not 1 <= count <= len(call.inputs):
+        raise OnnxError(f"attribute 'num_scan_inputs': expected 1 to {len(call.inputs)}, got {count}")
     states, scanned = list(call.inputs[: len(call.inputs) - count]), [_tensor(item) for item in call.inputs[-count:]]
-    axes = call.integers("scan_input_axes") or (0,) * count
-    backward = call.integers("scan_input_directions") or (0,) * count
+    axes = call.integers_attribute("scan_input_axes", count, 0, -MOST_DIMENSIONS)
+    backward = call.integers_attribute("scan_input_directions", count, 0, 0)
     rows = [_rows(call, *each) for each in zip(scanned, axes, backward, strict=True)]
     states, collected = _unroll_scan(call, body, states, rows)
-    out_axes = call.integers("scan_output_axes") or (0,) * len(collected)
-    out_backward = call.integers("scan_output_directions") or (0,) * len(collected)
+    out_axes = call.integers_attribute("scan_output_axes", len(collected), 0, -MOST_DIMENSIONS)
+    out_backward = call.integers_attribute("scan_output_directions", len(collected), 0, 0)
     results: list[Item] = [*states]
     for items, axis, turned in zip(collected, out_axes, out_backward, strict=True):
         position = normalized_axis(axis, items[0].rank + 1)

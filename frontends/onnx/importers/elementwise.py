@@ -296,6 +296,9 @@ def fold_sizes(call: Call) -> OnnxTensor | None:
         result = reduce(_OF_SYMBOLS[call.op_type], sizes)
     except (UnknownSizeError, ZeroDivisionError):
         return None
+    except ValueError as error:
+        shapes = " and ".join(str(list(tensor.shape)) for tensor in tensors)
+        raise OnnxError(f"{call.op_type} of shapes {shapes}, expected shapes that broadcast") from error
     is_bool = "Equal" in call.op_type or call.op_type in ("Greater", "Less")
     return call.constant(result, "bool") if is_bool else tensor_of_symbols(result, tensors[0].dtype)
 

@@ -13,6 +13,7 @@ from ....core.dtypes import numpy_dtype
 from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import Array
+from ..limits import require_created
 from ..registry import Results, importer
 from ..symbols import Symbol
 from ..values import OnnxTensor, known_integers
@@ -111,6 +112,8 @@ def conv_transpose(call: Call) -> OnnxTensor:
     x, w = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
     rank = spatial_rank(call, x)
     sizes = list(call.integers("kernel_shape") or w.static_shape[2:])
+    if len(sizes) != rank:
+        raise OnnxError(f"{call.op_type}: windows of {sizes}, expected {rank} numbers")
     strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
     more = call.integers_attribute("output_padding", rank, 0, 0)
     pads = _transposed_pads(call, x, sizes, strides, dilations, more)
@@ -144,6 +147,8 @@ def _transposed_pads(
     if wanted is None and not same:
         return _pads(call, rank, auto)
     extents = known_integers(x.shape[2:], "ConvTranspose to a shape from extents")
+    if wanted is not None and len(wanted) not in (rank, rank + 2):
+        raise OnnxError(f"attribute 'output_shape': expected {rank} numbers, got {list(wanted)}")
     target = wanted[-rank:] if wanted is not None else [n * stride for n, stride in zip(extents, strides, strict=True)]
     pads: list[tuple[int, int]] = []
     for n, size, stride, dilation, extra, out in zip(extents, sizes, strides, dilations, more, target, strict=True):
@@ -238,6 +243,7 @@ def lp_pool(call: Call) -> OnnxTensor:
             for each in zip(extents, windows.sizes, windows.strides, windows.dilations, pads, strict=True)
         ]
     channels = known_integers(x.shape[1:2], "LpPool of channels")[0]
+    require_created([channels, *windows.sizes], "the weight of LpPool")
     ones = call.constant(np.ones((channels, 1, *windows.sizes), numpy_dtype(x.dtype)))
     flat = [before for before, _ in pads] + [after for _, after in pads]
     options: dict[str, Any] = {"strides": windows.strides, "padding": flat, "dilation": windows.dilations}
@@ -295,7 +301,7 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic",
 @importer("Upsample")
 def upsample(call: Call) -> OnnxTensor:
     x = call.tensor()
-    scales = call.attribute("scales") if call.version < 9 else call.constant_elements(1, "scales")
+    scales = call.attribute("scales") if call.version < 9 else call.constant_vector(1, "scales")
     if scales is None:
         raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]
@@ -435,6 +441,7 @@ def _resize_antialiased(
 
 def _antialias_weights(call: Call, extent: int, size: int, scale: float, mode: str, where: str) -> Array:
     """The filter weights of an axis, (size, extent). Elements beyond the ends repeat the elements at the ends."""
+    require_created([size, extent], "the matrix of a resize")
     out = np.arange(size)
     match where:
         case "asymmetric":
@@ -449,6 +456,7 @@ def _antialias_weights(call: Call, extent: int, size: int, scale: float, mode: s
             raise OnnxUnsupportedError(f"{call.op_type}: {where} with antialias is not supported")
     narrow = min(scale, 1.0)
     reach = math.ceil(2 / narrow) + 1
+    require_created([size, 2 * reach + 1], "the weights of a resize")
     taps = np.floor(places)[:, None].astype(int) + np.arange(-reach, reach + 1)
     far = np.abs(taps - places[:, None]) * narrow
     weights = np.clip(1 - far, 0, 1) if mode != "cubic" else _cubic_weights(far, call.floating("cubic_coeff_a", -0.75))

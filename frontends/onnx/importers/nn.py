@@ -88,6 +88,8 @@ MOST_ROWS = 32
 def determinant(call: Call) -> OnnxTensor:
     """The product of the pivots of an unrolled Gaussian elimination."""
     x = call.tensor()
+    if x.rank < 2:
+        raise OnnxError(f"Det of {x.rank} dimensions, expected at least 2")
     rows, columns = known_integers(x.shape[-2:], "Det of a matrix of")
     if rows != columns:
         raise OnnxError(f"Det of a matrix of {rows} by {columns}, expected as many rows as columns")
@@ -246,6 +248,9 @@ def p_norm(call: Call, x: OnnxTensor, axes: Sequence[int], p: int) -> OnnxTensor
 
 
 def absolute_powers(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
+    """The powers of the absolute values. Raises OnnxError for an exponent less than 1."""
+    if p < 1:
+        raise OnnxError(f"attribute 'p': expected at least 1, got {p}")
     if p == 2:
         return call.op("multiply", x, x)
     return call.op("abs", x) if p == 1 else call.scalar("power", call.op("abs", x), p)

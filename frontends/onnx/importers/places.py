@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from ....operators.relay import Size
 from ..call import Call, normalized_axis
 from ..errors import OnnxError, OnnxUnsupportedError
+from ..limits import require_created
 from ..registry import importer
 from ..values import OnnxTensor, known_integers
 from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
@@ -103,8 +105,7 @@ def non_zero(call: Call) -> OnnxTensor:
 
 @importer("Compress")
 def compress(call: Call) -> OnnxTensor:
-    data, condition = call.tensor(0), call.constant_elements(1, "condition")
-    assert condition is not None
+    data, condition = call.tensor(0), call.required_vector(1, "condition")
     axis = call.attribute("axis")
     places = np.flatnonzero(condition)
     if axis is None:
@@ -119,6 +120,7 @@ def tensor_scatter(call: Call) -> OnnxTensor:
     axis = normalized_axis(call.integer("axis", -2), data.rank)
     circular = call.choice("mode", "linear", "circular") == "circular"
     batch, count, extent = known_integers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")
+    require_created([batch, count], "the positions of TensorScatter")
     start = call.optional(2) or call.constant(np.zeros(batch), "int64")
     offsets = call.constant(np.arange(count), "int64")
     places = call.op("add", insert_axes(call, start, [1]), insert_axes(call, offsets, [0]))
@@ -159,11 +161,15 @@ def col2im(call: Call) -> OnnxTensor:
     rank = len(image)
     if not 1 <= rank <= 3:
         raise OnnxUnsupportedError(f"Col2Im of {rank} dimensions, expected 1 to 3")
-    strides = list(call.integers("strides") or [1] * rank)
-    dilations = list(call.integers("dilations") or [1] * rank)
-    pads = list(call.integers("pads") or [0] * (2 * rank))
+    if len(block) != rank or min(*image, *block) < 1 or x.rank != 3:
+        raise OnnxError(f"Col2Im: blocks of {list(block)} of an image of {list(image)}, expected {rank} positive sizes")
+    strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
+    pads = call.integers_attribute("pads", 2 * rank, 0, 0)
     batch, rows = x.static_shape[:2]
-    taps = int(np.prod(block))
+    taps = math.prod(block)
+    require_created([taps, taps], "the weight of Col2Im")
+    if rows % taps:
+        raise OnnxError(f"Col2Im: {rows} rows, expected a multiple of {taps}, the elements of a block")
     counts = [
         (n + pads[d] + pads[d + rank] - ((block[d] - 1) * dilations[d] + 1)) // strides[d] + 1
         for d, n in enumerate(image)

@@ -33,7 +33,7 @@ class _Sequence:
 
 
 def _sequence(call: Call) -> _Sequence:
-    x = call.tensor(0)
+    x, _weights, _recurrence = (call.tensor_of_rank(n, 3) for n in range(3))
     if call.integer("layout"):
         x = permute_axes(call, x, (1, 0, 2))
     length = known_integers(x.shape[:1], f"{call.op_type} of so many steps")[0]

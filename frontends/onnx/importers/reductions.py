@@ -12,6 +12,7 @@ from ....core.dtypes import numpy_dtype, parse_dtype, value_bounds
 from ..call import Call, normalized_axis
 from ..errors import OnnxError
 from ..graph import Array
+from ..limits import require_created
 from ..registry import Results, importer
 from ..values import OnnxTensor, tensor_of_symbols
 from .elementwise import lowest_value
@@ -196,6 +197,7 @@ def topk(call: Call) -> Results:
         raise OnnxError(f"TopK: k {count}, expected at least 0")
     if count == 0:
         shape = [0 if d == axis else n for d, n in enumerate(data.static_shape)]
+        require_created(shape, "TopK")
         return Results(
             [call.constant(np.zeros(shape, numpy_dtype(data.dtype))), call.constant(np.zeros(shape, "int64"))]
         )

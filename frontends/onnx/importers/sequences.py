@@ -62,6 +62,8 @@ def sequence_length(call: Call) -> OnnxTensor:
 @importer("SplitToSequence")
 def split_to_sequence(call: Call) -> list[Any]:
     data, sizes = call.tensor(), call.constant_elements(1, "split")
+    if not data.rank:
+        raise OnnxError("SplitToSequence of a scalar, expected at least one dimension")
     axis = normalized_axis(call.integer("axis"), data.rank)
     extent = known_integers([data.shape[axis]], "SplitToSequence along")[0]
     if sizes is None:
@@ -73,7 +75,7 @@ def split_to_sequence(call: Call) -> list[Any]:
         require_rounds("SplitToSequence", -(-extent // size))
         extents = [min(size, extent - start) for start in range(0, extent, size)]
     else:
-        extents = [1] * extent if sizes is None else [int(each) for each in sizes]
+        extents = [1] * extent if sizes is None else [int(each) for each in call.required_vector(1, "split")]
     pieces = split_along(call, data, extents, axis)
     if sizes is None and not call.integer("keepdims", 1):
         return [call.op("squeeze", part, axis=[axis]) for part in pieces]

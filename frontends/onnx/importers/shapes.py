@@ -67,8 +67,11 @@ def element_count(call: Call) -> OnnxTensor:
 
 @importer("ConstantOfShape")
 def constant_of_shape(call: Call) -> OnnxTensor:
-    value = np.asarray(call.attribute("value", np.zeros(1, "float32"))).reshape(())
-    return call.builder.full(call.constant_elements(0, "shape"), value)
+    value = np.asarray(call.attribute("value", np.zeros(1, "float32")))
+    if value.size != 1:
+        raise OnnxError(f"attribute 'value': expected one element, got {value.size}")
+    value = value.reshape(())
+    return call.builder.full(call.required_vector(0, "shape"), value)
 
 
 @importer("Range")
@@ -108,6 +111,8 @@ def eye_like(call: Call) -> OnnxTensor:
     data = call.tensor()
     code = call.attribute("dtype")
     dtype = data.dtype if code is None else dtype_of_code(code)
+    if data.rank != 2:
+        raise OnnxError(f"EyeLike of {data.rank} dimensions, expected 2")
     rows, columns = data.static_shape
     return call.op("eye", rows=rows, columns=columns, k=call.integer("k"), dtype=dtype)
 
@@ -117,8 +122,7 @@ def eye_like(call: Call) -> OnnxTensor:
 
 @importer("Reshape")
 def reshape(call: Call) -> OnnxTensor:
-    data, wanted = call.tensor(), call.constant_elements(1, "shape")
-    assert wanted is not None
+    data, wanted = call.tensor(), call.required_vector(1, "shape")
     return reshape_to(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
 
 
@@ -186,7 +190,7 @@ def squeeze(call: Call) -> OnnxTensor:
         taken = [axis for axis, extent in enumerate(data.shape) if extent == 1]
     else:
         taken = [normalized_axis(axis, data.rank) for axis in axes]
-    if any(data.shape[axis] != 1 for axis in taken):
+    if any(axis >= data.rank or data.shape[axis] != 1 for axis in taken):
         raise OnnxError(f"Squeeze: axes {taken} of shape {list(data.shape)}, expected extents of 1")
     kept = [axis for axis in range(data.rank) if axis not in taken]
     if is_foldable(data):
@@ -234,8 +238,7 @@ def permute_axes(call: Call, data: OnnxTensor, order: Sequence[int]) -> OnnxTens
 
 @importer("Expand")
 def expand(call: Call) -> OnnxTensor:
-    data, wanted = call.tensor(), call.constant_elements(1, "shape")
-    assert wanted is not None
+    data, wanted = call.tensor(), call.required_vector(1, "shape")
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
     target = [1] * (rank - len(wanted)) + list(wanted)
@@ -260,8 +263,11 @@ def _broadcast_extent(own: Any, given: Any) -> Any:
 def tile(call: Call) -> OnnxTensor:
     data, reps = call.tensor(), call.constant_integers(1, "repeats")
     assert reps is not None
+    if len(reps) != data.rank:
+        raise OnnxError(f"Tile: {len(reps)} repeats, expected {data.rank}")
     if 0 in reps:
         extents = [extent * n for extent, n in zip(data.static_shape, reps, strict=True)]
+        require_created(extents, "Tile")
         return tensor_of_array(np.zeros(extents, numpy_dtype(data.dtype)))
     return call.op("tile", data, reps=reps) if any(n != 1 for n in reps) else data
 
@@ -273,6 +279,8 @@ def tile(call: Call) -> OnnxTensor:
 def concat(call: Call) -> OnnxTensor:
     tensors = call.tensors
     axis = normalized_axis(call.integer("axis"), tensors[0].rank)
+    if any(each.rank != tensors[0].rank for each in tensors):
+        raise OnnxError(f"Concat: tensors of {[each.rank for each in tensors]} dimensions, expected one rank")
     return concatenate_along(call, tensors, axis)
 
 
@@ -304,6 +312,8 @@ def split(call: Call) -> Results:
 
 def split_along(call: Call, data: OnnxTensor, sizes: Sequence[int], axis: int) -> list[OnnxTensor]:
     """Splits a tensor along an axis into parts of the given sizes."""
+    if not 0 <= axis < data.rank:
+        raise OnnxError(f"{call.op_type}: axis {axis} of {data.rank} dimensions")
     if sum(sizes) != known_integers([data.shape[axis]], f"{call.op_type} along")[0]:
         raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
     if data.known_elements is not None and is_foldable(data):
@@ -323,7 +333,7 @@ def slice_tensor(call: Call) -> OnnxTensor:
         ends: Any = call.integers("ends") or ()
         axes, steps = call.integers("axes"), None
     else:
-        starts, ends = call.constant_elements(1, "starts"), call.constant_elements(2, "ends")
+        starts, ends = call.required_vector(1, "starts"), call.required_vector(2, "ends")
         axes, steps = call.constant_integers(3, "axes"), call.constant_integers(4, "steps")
     chosen = [normalized_axis(axis, data.rank) for axis in (range(len(starts)) if axes is None else axes)]
     steps = steps or [1] * len(chosen)
@@ -424,6 +434,8 @@ def pad(call: Call) -> OnnxTensor:
     else:
         widths = call.constant_integers(1, "pads") or ()
         value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
+        if value.array is not None and value.array.size != 1:
+            raise OnnxError(f"Pad: a value of {value.array.size} elements, expected one")
         chosen = call.constant_integers(3, "axes")
         axes = range(data.rank) if chosen is None else [normalized_axis(axis, data.rank) for axis in chosen]
     if len(widths) != 2 * len(axes):

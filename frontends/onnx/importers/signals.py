@@ -7,6 +7,7 @@ import numpy as np
 from ..call import Call, normalized_axis
 from ..errors import OnnxError
 from ..graph import Array
+from ..limits import require_created
 from ..registry import importer
 from ..values import OnnxTensor, known_integers
 from .shapes import concatenate_along, permute_axes, slice_along
@@ -21,7 +22,9 @@ def dft(call: Call) -> OnnxTensor:
     axis = normalized_axis(axis, x.rank)
     if axis == x.rank - 1:
         raise OnnxError("DFT along the axis of real and imaginary parts")
-    length = known_integers([x.shape[axis]], "DFT of so many elements")[0]
+    length, parts_count = known_integers([x.shape[axis], x.shape[-1]], "DFT of extents")
+    if parts_count not in (1, 2):
+        raise OnnxError(f"DFT of numbers of {parts_count} parts, expected 1 or 2, the real and the imaginary part")
     inverse, onesided = call.integer("inverse") == 1, call.integer("onesided") == 1
     if inverse and onesided:
         return _inverse_of_half(call, x, axis, int(call.constant_scalar(1, "dft_length", 2 * (length - 1))))
@@ -29,7 +32,7 @@ def dft(call: Call) -> OnnxTensor:
     taken = min(length, wanted)  # missing elements are 0
     wide = call.widen_small_floats(slice_along(call, x, axis, 0, taken, 1))
     cosines, sines = _waves(taken, wanted, wanted // 2 + 1 if onesided else wanted, inverse)
-    parts = [_part(call, wide, n) for n in range(known_integers(x.shape[-1:], "DFT of")[0])]
+    parts = [_part(call, wide, n) for n in range(parts_count)]
     real, imaginary = _product(call, parts[0], cosines, axis), _product(call, parts[0], sines, axis)
     if len(parts) == 2:
         real = call.op("subtract", real, _product(call, parts[1], sines, axis))
@@ -52,6 +55,9 @@ def _inverse_of_half(call: Call, x: OnnxTensor, axis: int, length: int) -> OnnxT
 
 def _waves(taken: int, length: int, count: int, inverse: bool) -> tuple[Array, Array]:
     """The cosines and the sines of each frequency (rows) at each element."""
+    if length < 1:
+        raise OnnxError(f"DFT of {length} elements, expected at least 1")
+    require_created([count, taken], "the matrix of a DFT")
     turns = np.outer(np.arange(count), np.arange(taken)) % length / length
     angles = 2 * np.pi * turns * (1 if inverse else -1)
     return tuple(wave(angles) / (length if inverse else 1) for wave in (np.cos, np.sin))  # pyright: ignore[reportReturnType]

@@ -16,6 +16,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import AttributeProto, TensorProto, helper, numpy_helper  # noqa: E402
 
 from stepwell import StepwellError, from_onnx  # noqa: E402
+from stepwell.frontends.onnx.importing import UNEXPECTED  # noqa: E402
 
 MOST_SECONDS, MOST_MEMORY = 30, 2 * 2**30
 
@@ -66,6 +67,27 @@ MODELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     ),
     "MaxPool": ([IMAGE], {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [0, 0, 1, 1], "ceil_mode": 1}),
     "AveragePool": ([IMAGE], {"kernel_shape": [2, 2], "strides": [1, 2], "count_include_pad": 1}),
+    "LpPool": ([IMAGE], {"kernel_shape": [2, 2], "p": 2, "strides": [1, 1]}),
+    "GlobalLpPool": ([IMAGE], {"p": 2}),
+    "MaxUnpool": ([("f", (1, 1, 2, 2)), np.arange(4).reshape(1, 1, 2, 2)], {"kernel_shape": [2, 2], "strides": [2, 2]}),
+    "CenterCropPad": ([ROWS, ints(2, 6)], {"axes": [0, 1]}),
+    "BlackmanWindow": ([scalar(6)], {"periodic": 0}),
+    "RMSNormalization": ([ROWS, np.ones(4, "float32")], {"axis": -1}),
+    "TensorScatter": ([("f", (1, 2, 4, 3)), ("f", (1, 2, 2, 3)), ints(1)], {"axis": -2, "mode": "linear"}),
+    "BatchNormalization": ([IMAGE, *[np.ones(2, "float32")] * 4], {"epsilon": 1e-5, "momentum": 0.9}),
+    "InstanceNormalization": ([IMAGE, np.ones(2, "float32"), np.ones(2, "float32")], {"epsilon": 1e-5}),
+    "QuantizeLinear": ([ROWS, floats(0.5, 1, 2, 3), np.zeros(4, "uint8")], {"axis": 1, "saturate": 1}),
+    "ConvInteger": ([("b", (1, 1, 3, 3)), np.ones((1, 1, 2, 2), "uint8")], {"pads": [0, 0, 1, 1], "group": 1}),
+    "GRU": ([("f", (3, 1, 4)), np.ones((1, 6, 4), "float32"), np.ones((1, 6, 2), "float32")], {"hidden_size": 2}),
+    "RNN": ([("f", (3, 1, 4)), np.ones((1, 2, 4), "float32"), np.ones((1, 2, 2), "float32")], {"hidden_size": 2}),
+    "Pow": ([ROWS, scalar(2)], {}),
+    "Where": ([np.array([True, False, True, True]), ROWS, np.float32(0)], {}),
+    "Det": ([("f", (1, 3, 3))], {}),
+    "LpNormalization": ([ROWS], {"axis": 1, "p": 2}),
+    "RotaryEmbedding": (
+        [("f", (1, 2, 3, 4)), np.ones((1, 3, 2), "float32"), np.ones((1, 3, 2), "float32")],
+        {"rotary_embedding_dim": 4},
+    ),
     "LRN": ([IMAGE], {"size": 3, "alpha": 0.1, "beta": 0.5, "bias": 1.0}),
     "DepthToSpace": ([("f", (1, 8, 2, 2))], {"blocksize": 2, "mode": "CRD"}),
     "SpaceToDepth": ([("f", (1, 2, 4, 4))], {"blocksize": 2}),
@@ -105,21 +127,24 @@ MODELS: dict[str, tuple[list[Any], dict[str, Any]]] = {
         [("f", (3, 1, 4)), np.ones((1, 8, 4), "float32"), np.ones((1, 8, 2), "float32")],
         {"hidden_size": 2, "direction": "forward", "clip": 3.0},
     ),
-    "RoiAlign": ([IMAGE, np.ones((1, 4), "float32"), ints(0)], {"output_height": 2, "output_width": 2}),
     "GridSample": ([IMAGE, ("f", (1, 3, 3, 2))], {"align_corners": 1}),
-    "AffineGrid": ([("f", (1, 2, 3)), ints(1, 1, 3, 3)], {"align_corners": 1}),
     "Attention": ([("f", (1, 4, 8)), ("f", (1, 4, 8)), ("f", (1, 4, 8))], {"q_num_heads": 2, "kv_num_heads": 2}),
     "Loop": ([scalar(3), np.array(True), ROWS], {}),
     "Scan": ([ROWS], {"num_scan_inputs": 1, "scan_input_axes": [0], "scan_output_axes": [0]}),
 }
 """A valid node for each operator: its operands, which are types of inputs or constants, and its attributes."""
 
-VERSIONS = {"Upsample": 9, "Scatter": 9, "Attention": 23}
+VERSIONS = {
+    "Upsample": 9,
+    "Scatter": 9,
+    "Attention": 23,
+    "RMSNormalization": 23,
+    "RotaryEmbedding": 23,
+    "TensorScatter": 24,
+}
 RESULTS = {"TopK": 2, "Split": 2, "MaxPool": 2, "LSTM": 3, "Loop": 1}
 CODES = {"f": TensorProto.FLOAT, "i": TensorProto.INT64, "b": TensorProto.UINT8}
-EDGE_INTEGERS = st.sampled_from(
-    (0, 1, -1, 2, -2, 3, 7, 64, 70, 2**16 + 1, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1, -(2**31), -(2**63))
-)
+EDGE_INTEGERS = st.sampled_from((0, 1, -1, 2, -2, 3, 7, 64, 70, 2**16 + 1, 2**31, 2**40, 2**63 - 1, -(2**31), -(2**63)))
 EDGE_FLOATS = st.sampled_from((0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, 1e30, 3e38, float("inf"), float("-inf"), float("nan")))
 
 
@@ -209,9 +234,14 @@ def change_constant(draw: Callable[..., Any], proto: Any) -> None:
     elif kind == "more":
         array = np.concatenate([array.reshape(-1), array.reshape(-1)])
     elif kind == "dtype":
-        array = array.astype(draw(st.sampled_from(("float32", "int64", "int32", "bool"))))
+        with np.errstate(all="ignore"):
+            array = array.astype(draw(st.sampled_from(("float32", "int64", "int32", "bool"))))
     else:
-        array = array.reshape((1,) * draw(st.sampled_from((1, 3, 60))) + array.shape)
+        array = (
+            array.reshape((1,) * draw(st.sampled_from((1, 3, 29 - array.ndim))) + array.shape)
+            if array.ndim < 20
+            else array
+        )
     old.CopyFrom(numpy_helper.from_array(array, old.name))
 
 
@@ -242,10 +272,17 @@ def limits() -> Iterator[None]:
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < MOST_MEMORY
 
 
+def error_of(proto: Any) -> str:
+    """The error of an import, or ""."""
+    try:
+        from_onnx(proto)
+    except StepwellError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_unchanged_models_are_imported(name: str) -> None:
-    if name in ("RoiAlign",):
-        pytest.skip("is not supported")
     from_onnx(model(name))
 
 
@@ -256,7 +293,7 @@ def test_a_changed_model_is_imported_or_is_an_error_of_the_house(name: str, data
     for change in data.draw(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=3)):
         change(data.draw, proto)
     with limits():
-        try:
-            from_onnx(proto)
-        except StepwellError as error:
-            assert str(error)
+        reason = error_of(proto)
+    assert "needs more memory" not in reason
+    assert "nested too deeply" not in reason
+    assert UNEXPECTED not in reason
