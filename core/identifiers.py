@@ -16,8 +16,9 @@ def is_c_identifier(name: str) -> bool:
 
 
 def symbol_of(prefix: str, name: str) -> str:
-    """The symbol `prefix.name` in object files: printable ASCII, distinct for distinct names, and, with its point, distinct
-    from every identifier of C. Other characters and `%` are encoded as in URLs.
+    """The symbol `prefix.name` in object files: printable ASCII, distinct for distinct names, and no identifier of C.
+
+    `%` and characters beyond printable ASCII are encoded as in URLs.
     """
     return f"{prefix}.{quote(name, safe=_OF_SYMBOLS, errors='surrogatepass')}"
 

@@ -5,4 +5,12 @@ from .literals import string_literal
 from .marks import print_marked
 from .styles import STYLES
 
-__all__ = ["STYLES", "attribute_text", "expression_text", "print_function", "print_marked", "print_tvmscript"]
+__all__ = [
+    "STYLES",
+    "attribute_text",
+    "expression_text",
+    "print_function",
+    "print_marked",
+    "print_tvmscript",
+    "string_literal",
+]

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions.access_regions import infer_accesses
 from ...core.diagnostics import Span

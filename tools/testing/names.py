@@ -1,4 +1,4 @@
-"""Programs with other names and strings: quotes, control characters, keywords, text in the languages of the back ends."""
+"""Programs with other names and strings: quotes, control characters, keywords, text of target languages."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ _ILLEGAL = re.compile(r"\W|[^\x00-\x7F]")
 
 
 def is_callable(name: str) -> bool:
-    """Whether a text can call a device function that it does not define: an identifier, no keyword, no helper's name."""
+    """Whether a text can call an undefined device function by a name: an identifier, no keyword, no helper's name."""
     return is_c_identifier(name) and name not in _KEYWORDS and not name.startswith(PREFIX)
 
 

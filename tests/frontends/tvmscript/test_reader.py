@@ -401,7 +401,9 @@ def test_the_spans_of_interpolations_are_those_of_the_text() -> None:
 def test_an_interpolation_is_read_without_the_text_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     excerpt = reader.Excerpt
-    monkeypatch.setattr(reader, "Excerpt", lambda source, text, *at: sizes.append(len(text)) or excerpt(source, text, *at))
+    monkeypatch.setattr(
+        reader, "Excerpt", lambda source, text, *at: sizes.append(len(text)) or excerpt(source, text, *at)
+    )
     read_module(SourceFile("f.py", "s = f'" + "{n}" * 100 + "'"))
     assert sizes == [308, *[4] * 100]
 
