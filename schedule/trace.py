@@ -22,7 +22,7 @@ from ..dialects.schedule import (
     ScheduleOp,
     TraceOp,
 )
-from ..dialects.text import STYLES, attribute_text
+from ..dialects.text import STYLES, attribute_text, string_literal
 from .rewriting.index_maps import index_map_text
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
         case Attribute():
             return attribute_text(value, style)
         case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+            return string_literal(value)
         case tuple():
             return f"({', '.join(_python_value(v, names, style) for v in value)})"  # pyright: ignore[reportUnknownVariableType]
         case _:

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
+from ...core.identifiers import is_c_identifier, symbol_of
 from ...dialects.attributes import NOALIAS, NOINLINE, PACKED
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
@@ -27,12 +28,12 @@ SLOT = 8  # bytes
 
 def function_name(name: str) -> str:
     """The name of a module's function in LLVM IR, distinct from every C symbol."""
-    return f"fn.{name}"
+    return symbol_of("fn", name)
 
 
 def entry_name(name: str) -> str:
     """The name of the entry point of a public function."""
-    return f"entry.{name}"
+    return symbol_of("entry", name)
 
 
 def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
@@ -150,6 +151,8 @@ def _packed_fields(f: LlvmFunctionEmitter, value: SSAValue) -> list[tuple[str, s
 def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     """Calls a C function. A buffer is passed as the address of its first element."""
     name = callee.sym_name.data
+    if not is_c_identifier(name) or name == CALL_PACKED:
+        raise lowering_unsupported(op, f"the C function {name!r}: expected an identifier of C")
     kinds = [
         _c_type(type, argument_dtype(callee, index), name) for index, type in enumerate(callee.function_type.inputs)
     ]

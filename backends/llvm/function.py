@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ..runtime.signature import Failure
-from .types import constant_value_of_operand, intrinsic_suffix, layout_of, register_type
+from .types import constant_value_of_operand, escape, intrinsic_suffix, layout_of, register_type
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,8 @@ class MemRef:
     strides: tuple[str, ...]
 
 
+_ILLEGAL = re.compile(r"[^A-Za-z0-9$._-]")
 _PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z0-9$._-]*")
-_PLAIN = frozenset(string.ascii_letters + string.digits + "$._-")
 
 Value = str | MemRef
 """The lowered form of an SSA value: an LLVM operand (a name or a constant) or a buffer."""
@@ -106,7 +105,7 @@ class LlvmFunctionEmitter:
     def fresh_name(self, hint: str | None = None) -> str:
         """A new local name; `hint` makes it readable."""
         self._names += 1
-        return f"%{hint or ''}.{self._names}"
+        return f"%{_ILLEGAL.sub('_', hint or '')}.{self._names}"
 
     def emit(self, text: str) -> None:
         """Appends an instruction."""
@@ -366,7 +365,7 @@ def global_symbol(name: str) -> str:
     """A global name in LLVM's syntax, quoted if necessary."""
     if _PLAIN_NAME.fullmatch(name):
         return f"@{name}"
-    return '@"' + "".join(c if c in _PLAIN else "".join(f"\\{byte:02X}" for byte in c.encode()) for c in name) + '"'
+    return f'@"{escape(name.encode())}"'
 
 
 def call_instruction(callee: str, result: str, arguments: Iterable[tuple[str, str]], flags: str = "") -> str:

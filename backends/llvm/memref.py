@@ -23,6 +23,7 @@ from xdsl.dialects.llvm import IntToPtrOp, LLVMPointerType, PtrToIntOp, ZeroOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import is_small_float
+from ...core.identifiers import symbol_of
 from ..runtime.signature import Failure
 from .control import emit_loop
 from .function import FREE, LlvmFunctionEmitter, Lowerings, MemRef, global_symbol, lowering_unsupported
@@ -263,7 +264,7 @@ def _get_global(f: LlvmFunctionEmitter, op: memref.GetGlobalOp) -> None:
 
 def global_name(name: str) -> str:
     """The name in LLVM IR of the `memref.global` called `name`."""
-    return f"global.{name}"
+    return symbol_of("global", name)
 
 
 # querying buffers

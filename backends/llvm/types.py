@@ -8,6 +8,7 @@ run-time library to move, load or store one. In memory a type of less than a byt
 from __future__ import annotations
 
 import re
+import string
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -226,6 +227,9 @@ def dense_bytes(value: Attribute, type: MemRefType) -> bytes:
     return np.broadcast_to(values, values.shape if len(values) != 1 else type.get_shape()).tobytes()
 
 
+_UNESCAPED = frozenset(f"{string.ascii_letters}{string.digits}$._-".encode())
+
+
 def escape(data: bytes) -> str:
     """The body of an LLVM string constant."""
-    return "".join(f"\\{byte:02X}" for byte in data)
+    return "".join(chr(byte) if byte in _UNESCAPED else f"\\{byte:02X}" for byte in data)

@@ -349,7 +349,9 @@ def ldexp(x: float, exponent: int) -> float:
 
 
 def next_after(x: float, y: float, dtype: str) -> float:
-    """The neighbour of `x` towards `y` among the numbers of a float type."""
+    """The neighbour of `x` towards `y` among the numbers of a float type; `y` itself if the two are equal, as in C."""
+    if x == y:  # zeros of two signs, for which numpy returns `x` on float16
+        return y
     scalar = numpy_dtype(dtype).type
     with np.errstate(all="ignore"):
         return float(np.nextafter(scalar(x), scalar(y)))

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import ctypes
 
+from ...core.identifiers import symbol_of
+
 TABLE = "stepwell_gpu"
 """The symbol of the table."""
 LAUNCH_FAILED = "a kernel failed: "
@@ -39,4 +41,4 @@ class LaunchTable(ctypes.Structure):
 
 def kernel_symbol(name: str) -> str:
     """The symbol of the variable that holds the handle of a kernel."""
-    return f"stepwell_gpu_kernel.{name}"
+    return symbol_of("stepwell_gpu_kernel", name)

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerA
 from xdsl.ir import Attribute
 
 from ...core.dtypes import int_fits, literal_dtype, mlir_type
+from ...core.identifiers import is_encodable
 
 
 def annotation_key(key: str) -> str:
@@ -34,6 +35,8 @@ def annotation_value(value: object) -> Attribute:
         case float():
             return FloatAttr(value, f64)
         case str():
+            if not is_encodable(value):
+                raise ValueError(f"{value!r} holds half of a surrogate pair, which is no character")
             return StringAttr(value)
         case list() | tuple():
             return ArrayAttr([annotation_value(item) for item in cast("list[object]", value)])
@@ -45,6 +48,6 @@ def annotation_value(value: object) -> Attribute:
 
 
 def _checked_key(key: object) -> str:
-    if not isinstance(key, str):
+    if not isinstance(key, str) or not is_encodable(key):
         raise ValueError(f"key {key!r}: expected a string")
     return annotation_key(key)

@@ -15,7 +15,7 @@ LIMITS = {
     "characters of text": 4_000_000,
     "operations": 30_000,
 }
-"""The largest amount of each kind of work in a module. Steps and operations are in addition to one per node of its text.
+"""The largest amount of each kind of work in a module. Each node of the text adds one step and one operation.
 
 A step is the evaluation of one expression or statement. Items are counted through nesting: a list within two lists
 counts twice.

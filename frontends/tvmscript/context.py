@@ -30,6 +30,7 @@ from ...core import dtypes
 from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...core.errors import ParseError
+from ...core.identifiers import is_encodable
 from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import OpT, constant_value
@@ -376,6 +377,8 @@ class ElaborationContext:
     def string(self, value: Value, span: Span, what: str) -> str:
         if not isinstance(value, str):
             raise span.error(f"expected a string for {what}, got {describe_value(value)}")
+        if not is_encodable(value):
+            raise span.error(f"expected a text for {what}, got half of a surrogate pair")
         return value
 
     def buffer(self, value: Value, span: Span, what: str = "a buffer") -> BufferValue:

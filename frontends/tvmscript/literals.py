@@ -80,6 +80,8 @@ def unescape(text: str, span: Span, in_bytes: bool = False) -> str:
 
 def _unicode_escape(body: str, span: Span) -> str:
     try:
-        return unicodedata.lookup(body[2:-1]) if body[0] == "N" else chr(int(body[1:], 16))
+        char = unicodedata.lookup(body[2:-1]) if body[0] == "N" else chr(int(body[1:], 16))
+        char.encode()  # half of a surrogate pair is no character
+        return char
     except (KeyError, ValueError, OverflowError):
         raise span.error(f"invalid escape '\\{body}' in a string") from None

@@ -14,6 +14,7 @@ from lark.lexer import PatternStr
 
 from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.errors import ParseError
+from ...core.identifiers import is_encodable
 from . import syntax
 from .builder import SyntaxTreeBuilder
 from .fstrings import fstring_parts
@@ -28,6 +29,8 @@ _FRAMES: dict[type[syntax.Node], int] = {syntax.Call: 8, syntax.With: 9, syntax.
 def read_module(source: SourceFile) -> syntax.File:
     """The syntax tree of a text; `ParseError` with file, line and caret if it does not match the grammar."""
     text = source.text.replace("\r\n", "\n").replace("\r", "\n")
+    if not is_encodable(text):
+        raise Span(source, 1, 1, 1, 1).error("a text with half of a surrogate pair has no encoding in UTF-8")
     tree = _read(Excerpt(source, text + "\n"))
     return replace(tree, size=_check_shape(tree))
 

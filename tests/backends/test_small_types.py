@@ -9,7 +9,7 @@ import pytest
 
 from stepwell import build
 from stepwell.backends.interpreter import interpret
-from stepwell.backends.oracle import run_oracle
+from stepwell.backends.oracle import numerics, run_oracle
 from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, int_range, numpy_dtype, parse_dtype, wrap_int
 from stepwell.core.errors import ArgumentError, UnsupportedError
 from stepwell.frontends import te
@@ -134,6 +134,28 @@ def test_classification_knows_what_a_type_does_not_have(name: str) -> None:
     for got in results(elementwise([name], "int32", 'T.Cast("int32", $a)'), [a], "int32").values():
         expected = [0 if x != x else int(np.clip(x, -(2.0**31), 2.0**31 - 1)) for x in wide.astype("f8")]
         np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_the_neighbour_towards_an_equal_number_is_that_number(name: str) -> None:
+    numbers = np.array([0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, -2.0]).astype(numpy_dtype(name))
+    a, b = (np.ascontiguousarray(m) for m in np.meshgrid(numbers, numbers))
+    for runner in RUNNERS.values():
+        got = np.zeros_like(a)
+        runner(elementwise([name, name], name, "T.nextafter($a, $b)"), "main", [a, b, got])
+        np.testing.assert_array_equal(got[a == b], b[a == b])
+        np.testing.assert_array_equal(np.signbit(got[a == b]), np.signbit(b[a == b]))
+
+
+@pytest.mark.parametrize("name", SMALL_FLOATS)
+def test_neighbours_of_small_floats_are_those_of_the_sorted_numbers(name: str) -> None:
+    codes = np.arange(1 << parse_dtype(name).bits, dtype=np.uint8)
+    numbers = [float(x) for x in codes.view(numpy_dtype(name)).astype("f8") if x == x]
+    order = sorted(set(numbers))
+    for x, y in itertools.product(numbers, numbers):
+        got = numerics.next_after(x, y, name)
+        assert got == (y if x == y else order[order.index(x) + (1 if x < y else -1)])
+        assert x != y or np.signbit(got) == np.signbit(y)
 
 
 def test_neighbours_are_refused_where_bits_have_gaps() -> None:

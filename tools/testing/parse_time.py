@@ -1,4 +1,4 @@
-"""Random programs whose Python part costs much: huge ranges, nested comprehensions, shared lists, long texts, macros."""
+"""Random programs whose Python part costs much: huge ranges, comprehensions, shared lists, long texts, macros."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ _LISTS = ("a", "a", "b", "b", "([0] * 4000)", "range(10**10)", "range(99999)", "
 _TEXTS = ("'ab'", "('a' * 4000)", "A.dtype")
 
 _NUMBER = (
-    "len({list})", "sum({list})", "max({list})", "min({list})", "all({list})", "any({list})", "round({number}, {number})",
+    "len({list})", "sum({list})", "max({list})", "min({list})", "all({list})", "any({list})",
+    "round({number}, {number})",
     "abs({number})", "divmod({number}, {number})[0]", "int({text})", "({number} + {number})", "({number} * {number})",
-    "({number} ** {number})", "({number} // {number})", "({number} << {number})", "({list} == {list})", "{list}[{number}]",
-    "({number} in {list})", "({list} < {list})", "({number} if {number} else {number})", "{list}.index({number})",
+    "({number} ** {number})", "({number} // {number})", "({number} << {number})", "({list} == {list})",
+    "{list}[{number}]", "({number} in {list})", "({list} < {list})", "({number} if {number} else {number})",
+    "{list}.index({number})",
     "{text}.count({text})", "float({number})", "bool({list})", "f({number})", "sum({number} for i in {list})",
 )  # fmt: skip
 _LIST = (
@@ -21,11 +23,13 @@ _LIST = (
     "[{list}, {list}]", "({list}, {number})", "[*{list}, *{list}]", "({list} + {list})", "({list} * {number})",
     "{list}[{number}:]", "{text}.split({text})", "dict(zip({list}, {list})).items()", "{{i: {list} for i in {list}}}",
     "{{i for i in {list}}}", "sum({list}, [])", "range({number})", "list(range({number}, {number}))", "f({list})",
-    "[f({number}) for i in {list}]", "[A[i] for i in {list}]", "(lambda x: [x, x])({list})", "({list} if n > 0 else {list})",
+    "[f({number}) for i in {list}]", "[A[i] for i in {list}]", "(lambda x: [x, x])({list})",
+    "({list} if n > 0 else {list})",
 )  # fmt: skip
 _TEXT = (
     "str({list})", "str({number})", "({text} + {text})", "({text} * {number})", "{text}.join({list})", "f'{{{list}}}'",
-    "{text}.replace({text}, {text})", "'-'.join([str({number}) for i in {list}])", "f'{{{number}:400}}'", "f'{{a!r}}{{b}}'",
+    "{text}.replace({text}, {text})", "'-'.join([str({number}) for i in {list}])", "f'{{{number}:400}}'",
+    "f'{{a!r}}{{b}}'",
     "{text}.upper()", "{text}[{number}:]",
 )  # fmt: skip
 _STATEMENTS = (
@@ -52,7 +56,8 @@ def random_program(random: Random) -> str:
     return (
         '@T.prim_func\ndef main(A: T.Buffer((16,), "float32"), n: T.int32):\n'
         f"    @T.macro\n    def m(x):\n        {macro.replace(chr(10), chr(10) + '    ')}\n"
-        f"    a = T.meta_var([1])\n    b = T.meta_var(a)\n    i = T.meta_var(2)\n    f = T.meta_var(lambda x: {function})\n"
+        f"    a = T.meta_var([1])\n    b = T.meta_var(a)\n    i = T.meta_var(2)\n"
+        f"    f = T.meta_var(lambda x: {function})\n"
         f"{body}\n"
     )
 

@@ -33,7 +33,7 @@ from .expression import LONG, PRIMARY, UNSIGNED, CudaExpr
 from .function import CudaBuffer, CudaFunctionEmitter, Lowering, Lowerings
 from .helpers import helper_text
 from .memref import ALIGNMENT
-from .names import PREFIX, CudaNames, legalize_name
+from .names import PREFIX, CudaNames, is_callable, legalize_name
 from .types import HEADERS, decimal, low_bits, memory_type, scalar_type
 
 LOWERINGS: Lowerings = {
@@ -210,6 +210,8 @@ class _ModuleEmitter:
             )
         if PACKED in self._external[name].attributes:
             raise lowering_unsupported(op, f"{name} is a function of Python, which the device cannot call")
+        if not is_callable(name):
+            raise lowering_unsupported(op, f"the device function {name!r}: expected an identifier of CUDA C++")
         return name, None
 
     def writes(self, value: SSAValue) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
+from ....core.identifiers import is_c_identifier
+
 PREFIX = "sw_"
 """The prefix of the names of helper functions, and of no other name."""
 
@@ -17,6 +19,8 @@ new noexcept not not_eq nullptr operator or or_eq private protected public regis
 short signed sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef
 typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq
 """
+
+_KEYWORDS = frozenset(_WORDS.split())
 
 _BUILTINS = """
 threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 half half2 nv_bfloat16 nv_bfloat162 size_t ptrdiff_t clock_t
@@ -44,6 +48,11 @@ RESERVED = frozenset(
 """Keywords of C++, and names that CUDA declares without an include."""
 
 _ILLEGAL = re.compile(r"\W|[^\x00-\x7F]")
+
+
+def is_callable(name: str) -> bool:
+    """Whether a text can call an undefined device function by a name: an identifier, no keyword, no helper's name."""
+    return is_c_identifier(name) and name not in _KEYWORDS and not name.startswith(PREFIX)
 
 
 def legalize_name(name: str) -> str:

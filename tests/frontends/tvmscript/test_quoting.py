@@ -144,7 +144,7 @@ def test_a_name_may_be_given_again() -> None:
 def test_copies_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LIMITS, "operations", 2_000)
     doubled = "x = T.meta_var(x + x)\n" * 20
-    with pytest.raises(ParseError, match="more than 2[0-9]* operations while the program is read"):
+    with pytest.raises(ParseError, match=r"more than 2[0-9]* operations while the program is read"):
         read(f"x = T.meta_var(A[0])\n{doubled}A[0] = x")
 
 

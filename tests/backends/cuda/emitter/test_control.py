@@ -205,6 +205,13 @@ def test_what_cannot_be_called_is_refused(emit_text, body: str, message: str) ->
           func.func @f() {{ {body}\n func.return }}""")
 
 
+@pytest.mark.parametrize("name", ["f); __trap(", "f\\0A", "while", "a.b", "\\C3\\A9", "sw_f", "1f", ""])
+def test_a_device_function_is_called_by_an_identifier(emit_text, name: str) -> None:
+    with pytest.raises(UnsupportedError, match="expected an identifier of CUDA"):
+        emit_text(f"""func.func private @"{name}"()
+          func.func @f() {{ func.call @"{name}"() : () -> ()\n func.return }}""")
+
+
 def test_a_kernel_is_not_called(emit_text) -> None:
     with pytest.raises(UnsupportedError, match="g is a kernel, which is launched, not called"):
         emit_text("""
