@@ -133,6 +133,41 @@ V[1, 0] = S[9]
 {ALL}
     B[tx] = L[2]
 """,
+    "a reduction into memory of a pointer": f"""
+P = T.decl_buffer((4,), "int32", scope="shared")
+{ALL}
+    with T.block("sum"):
+        vk = T.axis.reduce(64, tx)
+        with T.init():
+            P[0] = 0
+        P[0] = P[0] + A[vk]
+{ALL}
+    B[tx] = P[0]
+""",
+    "shared memory in a branch of some threads": f"""
+{ALL}
+    if A[tx] > 2:
+        S[tx] = A[tx] + 1
+        B[tx] = S[tx]
+""",
+    "conditions, bounds and values that each thread stored in another loop": f"""
+M = T.alloc_buffer((1,), "int32", scope="local")
+{ALL}
+    M[0] = A[tx]
+{ALL}
+    x = M[0]
+    for k in range(M[0]):
+        if M[0] > 3:
+            B[tx] = B[tx] + x
+""",
+    "views without a scope": f"""
+P = T.alloc_buffer((8, 8), "int32")
+V = T.decl_buffer((64,), "int32", data=P.data)
+{ALL}
+    V[tx] = A[tx]
+{ALL}
+    B[tx] = P[7 - tx // 8, tx % 8]
+""",
     "memory of a warp": f"""
 W = T.alloc_buffer((64,), "int32", scope="warp")
 W[0] = S[9]
