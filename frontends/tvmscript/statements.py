@@ -510,6 +510,8 @@ def _enter(context: ElaborationContext, value: Value, item: syntax.WithItem, bod
             with context.emit_into():
                 _open_as(context, value, item)
                 body()
+            if isinstance(value, LaunchFrame | LetFrame) and value.variable is not None:
+                value.variable.value = None  # another scope may bind the variable
         case _:
             raise item.context.span.error(f"expected a block or another frame, got {describe_value(value)}")
 
@@ -578,11 +580,20 @@ def _open_launch(context: ElaborationContext, frame: LaunchFrame, name: str) -> 
     return op.variable
 
 
+def _is_bound(context: ElaborationContext, variable: Variable) -> bool:
+    """Whether a variable has a value at the current position, and not only in the scope of an earlier frame."""
+    if variable.value is None:
+        return False
+    owner = variable.value.owner
+    scope = owner if isinstance(owner, Block) else owner.parent
+    return scope is None or scope.is_ancestor(context.builder.point.block)
+
+
 def _open_let(context: ElaborationContext, frame: LetFrame, name: str) -> Value:
     variable = frame.variable
     if variable is None:
         return _let(context, name or "v", frame.value, frame.span)
-    if variable.value is not None:
+    if _is_bound(context, variable):
         raise frame.span.error(f"variable {variable.name!r} already has a value")
     number = not isinstance(variable.type, HandleType)
     source = context.expr(frame.value, frame.span, dtype_of(variable.type) if number else None)
@@ -646,7 +657,7 @@ def _launch_thread(context: ElaborationContext, span: Span, thread: Value, exten
         thread = Variable(mlir_type(_INT32), span, thread=thread)
     if not isinstance(thread, Variable) or thread.thread is None:
         raise span.error(f"expected a thread axis, got {describe_value(thread)}")
-    if thread.value is not None:
+    if _is_bound(context, thread):
         raise span.error(f"thread axis {thread.name!r} is already launched")
     return LaunchFrame(span, thread, context.index(extent, span))
 
