@@ -51,6 +51,11 @@ def is_block_loop(op: Operation) -> TypeGuard[BoundLoop]:
     return thread_axis_of(op) in BLOCK_AXES
 
 
+def is_virtual_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
+    """Whether the iterations of a loop are virtual threads, which one thread runs."""
+    return (thread_axis_of(op) or "").startswith(("vthread", "cthread"))
+
+
 def bound_loop_range(op: BoundLoop) -> tuple[Mixed, Mixed]:
     """The first value and the extent of a bound loop."""
     return (0, op.mixed_extent) if isinstance(op, LaunchThreadOp) else op.mixed_bounds[:2]

@@ -352,8 +352,8 @@ def _enter(context: ElaborationContext, value: Value, item: syntax.WithItem, bod
 
 @contextmanager
 def _value_of_variable(frame: Frame) -> Generator[None]:
-    """Ends the value of a let's variable with the frame, so that another let may give it a value."""
-    variable = frame.variable if isinstance(frame, LetFrame) else None
+    """Ends the value of a variable of a let or a launch with the frame, so that another frame may give it a value."""
+    variable = frame.variable if isinstance(frame, LetFrame | LaunchFrame) else None
     before = None if variable is None else variable.value
     yield
     if variable is not None:
@@ -424,6 +424,15 @@ def _open_launch(context: ElaborationContext, frame: LaunchFrame, name: str) -> 
     return op.variable
 
 
+def _is_bound(context: ElaborationContext, variable: Variable) -> bool:
+    """Whether a variable has a value at the current position, and not only in the scope of an earlier frame."""
+    if variable.value is None:
+        return False
+    owner = variable.value.owner
+    scope = owner if isinstance(owner, Block) else owner.parent
+    return scope is None or scope.is_ancestor(context.builder.point.block)
+
+
 def _open_let(context: ElaborationContext, frame: LetFrame, name: str) -> Value:
     variable = frame.variable
     if variable is None:
@@ -491,7 +500,7 @@ def _launch_thread(context: ElaborationContext, span: Span, thread: Value, exten
         thread = Variable(mlir_type(_INT32), span, thread=thread)
     if not isinstance(thread, Variable) or thread.thread is None:
         raise span.error(f"expected a thread axis, got {describe_value(thread)}")
-    if thread.value is not None:
+    if _is_bound(context, thread):
         raise span.error(f"thread axis {thread.name!r} is already launched")
     return LaunchFrame(span, thread, context.index(extent, span))
 

@@ -272,3 +272,57 @@ def _initialize(kernel: _Kernel) -> None:
     with kernel.nest(f"for i in range({PRIVATE}):"):
         kernel.write(f"M[i] = i + {' + '.join(axis[-1] for axis in kernel.threads)}")
     kernel.depth = outer
+
+
+# Mutations
+
+_TOKENS = (
+    ("threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "vthread", "vthread.x", "warp"),
+    ('scope="shared"', 'scope="local"', 'scope="shared.dyn"', 'scope="warp"', 'scope="global"'),
+    ("T.thread_binding(64, thread=", "T.thread_binding(2, thread=", "T.thread_binding(0, thread="),
+    ("range(2)", "range(3)", "range(0)", "T.parallel(3)", "T.unroll(2)", "T.vectorized(2)"),
+    ("if ", "while "),
+    ('T.alloc_buffer((64,), "int32"', 'T.decl_buffer((64,), "int32"', 'T.alloc_buffer((64,), "float32"'),
+    ("% 64]", "% 3]", "]"),
+)
+"""Parts of a text that may replace each other."""
+
+
+def mutate_threads(draw: Draw, text: str) -> str:
+    """A text with one to three changes of axes, scopes, extents, kinds of statements or lines."""
+    for _ in range(draw(st.integers(1, 3))):
+        text = draw(st.sampled_from((_replace_token, _replace_token, _launch_instead, _move_line)))(draw, text)
+    return text
+
+
+def _replace_token(draw: Draw, text: str) -> str:
+    tokens = draw(st.sampled_from(_TOKENS))
+    old, new = draw(st.sampled_from(tokens)), draw(st.sampled_from(tokens))
+    parts = text.split(old)
+    if len(parts) == 1:
+        return text
+    number = draw(st.integers(1, len(parts) - 1))
+    return old.join(parts[:number]) + new + old.join(parts[number:])
+
+
+def _launch_instead(draw: Draw, text: str) -> str:
+    """Writes one loop over threads or blocks as a launch."""
+    lines = text.split("\n")
+    loops = [n for n, line in enumerate(lines) if "T.thread_binding(" in line]
+    if not loops:
+        return text
+    number = draw(st.sampled_from(loops))
+    head, rest = lines[number].split("for ", 1)
+    variable, call = rest.split(" in T.thread_binding(", 1)
+    extent, axis = call.removesuffix("):").split(", thread=")
+    lines[number] = f"{head}with T.launch_thread({axis}, {extent}) as {variable}:"
+    return "\n".join(lines)
+
+
+def _move_line(draw: Draw, text: str) -> str:
+    """Moves a line of the body, with its indentation."""
+    lines = text.split("\n")
+    first = next(n for n, line in enumerate(lines) if "thread_binding" in line or "launch_thread" in line)
+    line = lines.pop(draw(st.integers(first, len(lines) - 1)))
+    lines.insert(draw(st.integers(first, len(lines))), line)
+    return "\n".join(lines)

@@ -238,16 +238,19 @@ class _Distributor:
 
     def _statements(self, block: Block, context: _Context) -> None:
         pending: list[Operation] = []
-        for op in block.ops:
+        op = block.first_op
+        while op is not None:
             if is_expression_op(op):
                 pending.append(op)
-                continue
-            if not op.results or self._is_plain_allocation(op, pending):
+            elif not op.results or self._is_plain_allocation(op, pending):
                 self._statement(op, pending, context)
-            elif not self._declare(op, pending, context):
+                pending = []
+            elif self._declare(op, pending, context):
+                pending = []
+            else:
                 self._leaf([*pending, op, *following_ops(op)], context)
                 return
-            pending = []
+            op = op.next_op  # `_declare` inserts ops after the declaration
 
     def _is_plain_allocation(self, op: Operation, pending: Sequence[Operation]) -> bool:
         """Whether an allocation is shared by the threads, or can get dimensions for them."""

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
-from ...analysis.threads.axes import outer_loop_of_axis, thread_axis_of
+from ...analysis.threads.axes import is_virtual_thread_loop, outer_loop_of_axis, thread_axis_of
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
@@ -66,15 +66,29 @@ class TirInterleaveVthreadsPass(ModulePass):
     serial: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in reversed([o for o in op.walk() if isinstance(o, ForOp) and _is_vthread(o)]):  # inner ones first
+        for launch in [o for o in op.walk() if isinstance(o, LaunchThreadOp) and is_virtual_thread_loop(o)]:
+            _loop_over(launch)
+        loops = [o for o in op.walk() if isinstance(o, ForOp) and is_virtual_thread_loop(o)]
+        for loop in reversed(loops):  # inner ones first
             if outer_loop_of_axis(loop) is None:
                 divided = _use_outer(loop)
                 if self.serial or not _interleave(loop, divided):
                     loop.kind, loop.thread = StringAttr("serial"), None
 
 
-def _is_vthread(op: Operation) -> bool:
-    return (thread_axis_of(op) or "").startswith(("vthread", "cthread"))
+def _loop_over(launch: LaunchThreadOp) -> None:
+    """Replaces a launch of virtual threads by a loop over them."""
+    name, extent, axis = launch.var_name.data, launch.mixed_extent, launch.thread.data
+    loop = ForOp(name, 0, extent, launch.variable.type, kind="thread_binding", thread=axis)
+    loop.location = launch.location
+    loop.variable.name_hint = launch.variable.name_hint
+    Rewriter.insert_op(loop, InsertPoint.before(launch))
+    launch.variable.replace_all_uses_with(loop.variable)
+    for op in list(launch.body.block.ops):
+        op.detach()
+        loop.body.block.add_op(op)
+    launch.detach()
+    launch.erase()
 
 
 def _use_outer(loop: ForOp) -> set[SSAValue | None]:

@@ -19,6 +19,7 @@ from ...analysis.threads.axes import (
     BoundLoop,
     bound_loop_range,
     is_block_loop,
+    is_virtual_thread_loop,
     outermost_bound_loops,
     team_of,
     thread_axes_of,
@@ -54,8 +55,8 @@ class TirLaunchBlocksPass(ModulePass):
           }
         }
 
-    Must hold before: no tir.block (`tir-resolve-blocks`). Raises UnsupportedError for numbers of blocks that the kernel
-    computes, for two numbers of blocks that are not known to be equal, and for statements nested in only some of the
+    Must hold before: no tir.block (`tir-resolve-blocks`). Raises UnsupportedError for unknown axes, for numbers of blocks
+    that the kernel computes, for two numbers of blocks that are not known to be equal, and for statements nested in only some of the
     loops over blocks.
 
     Gone after: loops over blocks, except launches that are outermost.
@@ -65,6 +66,7 @@ class TirLaunchBlocksPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            _check_axes(function)
             for root in list(outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES))):
                 _launch(root)
 
@@ -119,6 +121,15 @@ def _hoist(value: SSAValue, kernel: Operation) -> bool:
     owner.detach()
     Rewriter.insert_op(owner, InsertPoint.before(kernel))
     return True
+
+
+def _check_axes(function: FuncOp) -> None:
+    """Raises UnsupportedError for loops bound to an axis that no GPU has."""
+    for op in function.walk():
+        axis = thread_axis_of(op)
+        if axis not in (None, *BLOCK_AXES, *THREAD_AXES) and not is_virtual_thread_loop(op):
+            expected = ", ".join((*BLOCK_AXES, *THREAD_AXES, "vthread"))
+            raise UnsupportedError(f"{where(op)}no thread axis {axis!r} on a GPU, expected one of {expected}")
 
 
 def _check_coverage(root: BoundLoop, axes: set[str]) -> None:

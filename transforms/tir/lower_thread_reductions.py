@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.index import Analyzer, export
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from ...analysis.scopes import ancestors
-from ...analysis.threads.axes import BLOCK_AXES, thread_axis_of
+from ...analysis.threads.axes import BLOCK_AXES, is_thread_loop, thread_axis_of
 from ...analysis.threads.memories import LOCAL
 from ...analysis.threads.reductions import (
     ThreadReduction,
@@ -28,6 +28,7 @@ from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp,
 from ...dialects.tir.tree import treeify
 from ...schedule.rewriting.init_nests import InitPlan, build_init_nest, plan_result
 from ...schedule.rewriting.nest import builder_before_expressions, function_of, renew_accesses, with_expressions
+from .pointers import replace_pointers
 
 Values: TypeAlias = Mapping[SSAValue, SSAValue]
 """{ loop variable -> its replacement in a copy of the loop }."""
@@ -86,6 +87,8 @@ class TirLowerThreadReductionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
+            if any(is_thread_loop(loop) for loop in function.walk()):
+                replace_pointers(function)
             reductions = [
                 r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None
             ]

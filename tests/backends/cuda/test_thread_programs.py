@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from stepwell import build
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.oracle import run_oracle
-from stepwell.core.errors import UndefinedBehaviorError, UnsupportedError
+from stepwell.core.errors import ParseError, UndefinedBehaviorError, UnsupportedError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
 from stepwell.tools.testing.programs import copy_arguments
-from stepwell.tools.testing.thread_programs import thread_programs
+from stepwell.tools.testing.thread_programs import mutate_threads, thread_program, thread_programs
+from stepwell.transforms.pipelines import lower_launches
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
@@ -133,6 +135,41 @@ V[1, 0] = S[9]
 {ALL}
     B[tx] = L[2]
 """,
+    "a reduction into memory of a pointer": f"""
+P = T.decl_buffer((4,), "int32", scope="shared")
+{ALL}
+    with T.block("sum"):
+        vk = T.axis.reduce(64, tx)
+        with T.init():
+            P[0] = 0
+        P[0] = P[0] + A[vk]
+{ALL}
+    B[tx] = P[0]
+""",
+    "shared memory in a branch of some threads": f"""
+{ALL}
+    if A[tx] > 2:
+        S[tx] = A[tx] + 1
+        B[tx] = S[tx]
+""",
+    "conditions, bounds and values that each thread stored in another loop": f"""
+M = T.alloc_buffer((1,), "int32", scope="local")
+{ALL}
+    M[0] = A[tx]
+{ALL}
+    x = M[0]
+    for k in range(M[0]):
+        if M[0] > 3:
+            B[tx] = B[tx] + x
+""",
+    "views without a scope": f"""
+P = T.alloc_buffer((8, 8), "int32")
+V = T.decl_buffer((64,), "int32", data=P.data)
+{ALL}
+    V[tx] = A[tx]
+{ALL}
+    B[tx] = P[7 - tx // 8, tx % 8]
+""",
     "memory of a warp": f"""
 W = T.alloc_buffer((64,), "int32", scope="warp")
 W[0] = S[9]
@@ -179,3 +216,84 @@ def test_statements_outside_of_loops_over_threads_that_are_refused(body: str) ->
     module = parse_tvmscript(KERNEL + indent(body, " " * 8))
     with pytest.raises(UnsupportedError, match=REFUSED[body]):
         build(module, target="cuda-emulated")
+
+
+@OPTIONS
+@given(st.data())
+def test_changed_kernels_are_lowered_or_refused(data: st.DataObject) -> None:
+    text = mutate_threads(data.draw, thread_program(data.draw))
+    try:
+        lower_launches(parse_tvmscript(text))
+    except (ParseError, UnsupportedError):
+        pass
+
+
+AXES = """
+@T.prim_func
+def main(A: T.Buffer((16,), "float32")):
+    tx = T.env_thread("threadIdx.x")
+    v = T.env_thread("{axis}")
+    T.launch_thread(tx, 8)
+    T.launch_thread(v, 2)
+    A[tx * 2 + v] = A[tx * 2 + v] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize("axis", ["vthread", "vthread.y", "cthread"])
+def test_launches_of_virtual_threads(axis: str) -> None:
+    for target in ("python", "cuda-emulated"):
+        a = np.zeros(16, np.float32)
+        build(parse_tvmscript(AXES.format(axis=axis)), target=target)(a)
+        assert a.tolist() == [1] * 16
+
+
+@pytest.mark.parametrize("axis", ["threadIdx.w", "warp", ""])
+def test_an_axis_that_no_gpu_has(axis: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"no thread axis '{axis}' on a GPU, expected one of blockIdx.x"):
+        build(parse_tvmscript(AXES.format(axis=axis)), target="cuda-emulated")
+
+
+def test_one_thread_axis_in_two_kernels() -> None:
+    program = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    tx = T.env_thread("threadIdx.x")
+    with T.launch_thread(tx, 8):
+        A[tx] = T.float32(1)
+    with T.launch_thread(tx, 4):
+        B[tx] = A[tx]
+    for k in range(2):
+        T.launch_thread(tx, 2)
+        B[tx] = B[tx] + T.float32(2)
+"""
+    a, b = np.zeros(8, np.float32), np.zeros(8, np.float32)
+    build(parse_tvmscript(program), target="cuda-emulated")(a, b)
+    assert (a.tolist(), b.tolist()) == ([1] * 8, [5, 5, 1, 1, 0, 0, 0, 0])
+
+
+VIEWS = {
+    "memory of a thread of two types": """
+    V = T.decl_buffer((4,), "float32", data=L.data, scope="local")
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        V[0] = T.Cast("float32", A[tx])
+    for tx in T.thread_binding(64, thread="threadIdx.x"):
+        B[tx] = L[0]
+""",
+    "memory of each block of two types": """
+    P = T.alloc_buffer((64,), "int32")
+    V = T.decl_buffer((64,), "float32", data=P.data)
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            V[tx] = T.Cast("float32", A[bx * 32 + tx])
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            B[bx * 32 + tx] = P[31 - tx]
+""",
+}
+
+
+@pytest.mark.parametrize("case", VIEWS)
+def test_views_of_another_type_are_refused(case: str) -> None:
+    signature = 'def main(A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32")):\n'
+    local = '    L = T.alloc_buffer((4,), "int32", scope="local")\n'
+    with pytest.raises(UnsupportedError):
+        build(parse_tvmscript(f"@T.prim_func\n{signature}{local}{VIEWS[case]}"), target="cuda-emulated")
