@@ -232,3 +232,23 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
 """
     for attempt in ("sch.unroll(i)", "sch.vectorize(i)", 'sch.bind(i, "blockIdx.x")'):
         assert "S[7] is read by block B at (v=0)" in str(refusal_of(text, '(i,) = sch.get_loops("B")', attempt))
+
+
+@pytest.mark.parametrize("target", ["python", "cuda-emulated"])
+def test_threads_share_the_accumulator_of_a_result_that_nobody_reads(target: str) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((3, 3), "int32"), where: T.Buffer((3,), "int32")):
+    most = T.alloc_buffer((3,), "int32")
+    for i, j in T.grid(3, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                where[vi] = -1
+                most[vi] = -100000
+            at: T.int32 = T.Select(most[vi] >= A[vi, vj] * 32 + vj, where[vi], vj)
+            key: T.int32 = T.Select(most[vi] >= A[vi, vj] * 32 + vj, most[vi], A[vi, vj] * 32 + vj)
+            where[vi] = at
+            most[vi] = key
+"""
+    apply_steps(text, 'sch.bind(sch.get_loops("B")[1], "threadIdx.x")', target=target)
