@@ -99,8 +99,8 @@ def divides_among_threads(team: BoundLoop) -> bool:
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     """The thread axes along which each thread has a copy of some memory.
 
-    The memory is of scope `local`, or without a scope, used inside one loop over threads only, and no accumulator of a
-    reduction by these threads. The axes are those around every use, or around the allocation of a pointer; without
+    The memory is of scope `local`, or without a scope, used inside one loop over threads only, not just by a
+    reduction of these threads. The axes are those around every use, or around the allocation of a pointer; without
     `threadIdx.x` for memory of scope `warp`.
     """
     if memory is None or isinstance(memory.owner, Block):
@@ -114,7 +114,7 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     is_own = is_local(memory) or is_of_warp(memory)
     if not is_own and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
         return ()
-    if not is_own and any(isinstance(u, StoreOp) and _is_reduced_by_threads(u) for u in users):
+    if not is_own and all(_is_reduced_by_threads(u) for u in users):
         return ()
     around = [_axes_around(user) for user in users]
     own = THREAD_AXES[1:] if is_of_warp(memory) else THREAD_AXES
