@@ -25,6 +25,7 @@ from ...dialects.tir import (
     SymbolOp,
 )
 from ...dialects.tir.tree import captured_operands, is_pure_expression
+from ..scopes import ancestors, depends_on
 from .memories import is_local, is_of_warp, memory_of
 
 BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
@@ -103,8 +104,9 @@ def divides_among_threads(team: BoundLoop) -> bool:
 def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     """The thread axes along which each thread has a copy of some memory.
 
-    The memory is of scope `local`, or without a scope and used inside one loop over threads only. The axes are those
-    around every use, or around the allocation of a pointer; without `threadIdx.x` for memory of scope `warp`.
+    The memory is of scope `local`, or without a scope, used inside one loop over threads only, not just by a
+    reduction of these threads. The axes are those around every use, or around the allocation of a pointer; without
+    `threadIdx.x` for memory of scope `warp`.
     """
     if memory is None or isinstance(memory.owner, Block):
         return ()
@@ -117,9 +119,25 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     is_own = is_local(memory) or is_of_warp(memory)
     if not is_own and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
         return ()
+    if not is_own and all(_is_reduced_by_threads(u) for u in users):
+        return ()
     around = [_axes_around(user) for user in users]
     own = THREAD_AXES[1:] if is_of_warp(memory) else THREAD_AXES
     return tuple(axis for axis in own if users and all(axis in axes for axes in around))
+
+
+def _is_reduced_by_threads(op: Operation) -> bool:
+    """Whether an op is in a reduction block whose steps the threads of a thread block divide among themselves."""
+    around = [op, *ancestors(op)]
+    threads = [loop.variable for loop in around if is_thread_loop(loop)]
+    steps = [
+        axis.binding
+        for block in around
+        if isinstance(block, BlockOp) and block.init is not None
+        for axis in block.axes
+        if axis.kind == "reduce"
+    ]
+    return any(depends_on(steps, variable) for variable in threads)
 
 
 def _axes_around(op: Operation | None) -> set[str]:

@@ -28,7 +28,8 @@ BINDABLE_AXES = (*BLOCK_AXES, *THREAD_AXES, "vthread", "vthread.x", "vthread.y",
 class KindPrimitives(Recorder):
     """Primitives that set the kind of a loop.
 
-    A loop that already has a kind gets the new one; its annotations stay.
+    A loop that already has a kind gets the new one; its annotations stay. A loop that leaves its thread axis must also
+    read the same values if its iterations run one after the other.
     """
 
     def parallel(self, loop: LoopRV) -> None:
@@ -92,6 +93,7 @@ def vectorize(state: State, loop: ForOp) -> None:
 
 @applies(UnrollOp)
 def unroll(state: State, loop: ForOp) -> None:
+    _unbind(state, loop)
     with state.changing(check=False):
         _become(loop, "unrolled")
 
@@ -102,6 +104,9 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
         hint = did_you_mean(str(thread_axis), BINDABLE_AXES)
         raise ScheduleError(f"no thread axis {thread_axis!r}{hint} (has: {', '.join(BINDABLE_AXES)})", [loop])
     _check_axis(loop, thread_axis)
+    if loop.thread is not None and loop.thread.data == thread_axis:
+        return
+    _unbind(state, loop)
     shares = any(
         other.is_ancestor(loop) or loop.is_ancestor(other) for other in _bound_loops(_kernel(loop), thread_axis)
     )
@@ -117,7 +122,16 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
         _become(loop, "thread_binding", thread_axis)
 
 
+def _unbind(state: State, loop: ForOp) -> None:
+    """Make a loop that is bound to threads a serial loop: its iterations no longer execute each statement together."""
+    if loop.thread is not None:
+        team = team_of(loop)
+        with state.changing([loop], among=[scope_of_team(loop if team is None else team)]):
+            _become(loop, "serial")
+
+
 def _set_kind(state: State, loop: ForOp, kind: str, thread: str | None = None) -> None:
+    _unbind(state, loop)
     if state.checked:
         require_independent(loop, kind, thread)
     with state.changing(check=False):

@@ -197,3 +197,58 @@ def test_other_kernels_have_extents_of_their_own() -> None:
     stepwell.build(before, "python")(a, b)
     stepwell.build(sch.mod, "python")(a, c)
     assert np.array_equal(b, c)
+
+
+def test_a_reduction_leaves_its_threads_for_a_serial_loop_alone() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((2, 8), "int32"), B: T.Buffer((2,), "int32")):
+    for i, k in T.grid(2, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vi, vk]
+"""
+    steps = 'i, k = sch.get_loops("B")\nsch.bind(k, "threadIdx.x")\n'
+    for attempt in ("sch.vectorize(k)", "sch.parallel(k)", 'sch.bind(k, "blockIdx.x")'):
+        assert "the iterations of loop k cannot run" in str(refusal_of(text, steps, attempt))
+    apply_steps(text, f"{steps}sch.unroll(k)")
+    apply_steps(text, f'{steps}sch.bind(k, "threadIdx.y")')
+
+
+def test_a_loop_stays_bound_if_its_iterations_exchange_values() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    S = T.alloc_buffer((8,), "int32", scope="shared")
+    for i in T.thread_binding(8, thread="threadIdx.x"):
+        with T.block("S"):
+            v = T.axis.spatial(8, i)
+            S[v] = A[v]
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = S[7 - v]
+"""
+    for attempt in ("sch.unroll(i)", "sch.vectorize(i)", 'sch.bind(i, "blockIdx.x")'):
+        assert "S[7] is read by block B at (v=0)" in str(refusal_of(text, '(i,) = sch.get_loops("B")', attempt))
+
+
+@pytest.mark.parametrize("target", ["python", "cuda-emulated"])
+def test_threads_share_the_accumulator_of_a_result_that_nobody_reads(target: str) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((3, 3), "int32"), where: T.Buffer((3,), "int32")):
+    most = T.alloc_buffer((3,), "int32")
+    for i, j in T.grid(3, 3):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                where[vi] = -1
+                most[vi] = -100000
+            at: T.int32 = T.Select(most[vi] >= A[vi, vj] * 32 + vj, where[vi], vj)
+            key: T.int32 = T.Select(most[vi] >= A[vi, vj] * 32 + vj, most[vi], A[vi, vj] * 32 + vj)
+            where[vi] = at
+            most[vi] = key
+"""
+    apply_steps(text, 'sch.bind(sch.get_loops("B")[1], "threadIdx.x")', target=target)
