@@ -90,7 +90,7 @@ def _text(program: str, size: int, symbolic: bool) -> str:
     matches = "".join(f'    {name} = T.match_buffer({name.lower()}, (n, n), "float32")\n' for name in names)
     text = program.format(A=", ".join(f"{name.lower()}: T.handle" for name in names), n="n")
     head, body = text.split("):\n", 1)
-    return f'{head}):\n    n = T.int32()\n{matches}{body}'
+    return f"{head}):\n    n = T.int32()\n{matches}{body}"
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -108,7 +108,11 @@ def _measure(text: str, size: int, runs: int) -> tuple[list[float], list[float]]
     compiles = [[_seconds(lambda o=o: build(module, sanitize=o)) for o in options] for _ in range(max(runs // 4, 3))]
     programs = [build(module, sanitize=o) for o in options]
     times = [[_seconds(lambda p=p: p(*arrays)) for p in programs] for _ in range(runs)]
-    return ([1e3 * statistics.median(column) for column in zip(*rows, strict=True)] for rows in (compiles, times))
+    return _medians(compiles), _medians(times)
+
+
+def _medians(rows: list[list[float]]) -> list[float]:
+    return [1e3 * statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def main() -> None:

@@ -492,7 +492,9 @@ def test_an_axis_outside_of_its_domain_is_excluded(run_checked: Run, domain: str
 
 
 @pytest.mark.parametrize(("domain", "predicate"), [("8", "i < 8"), ("n", "i < n"), ("(1, 9)", "1 <= i and i < n")])
-def test_an_axis_may_leave_its_domain_where_the_predicate_is_false(run_checked: Run, domain: str, predicate: str) -> None:
+def test_an_axis_may_leave_its_domain_where_the_predicate_is_false(
+    run_checked: Run, domain: str, predicate: str
+) -> None:
     run_checked(parse_tvmscript(AXIS.format(domain, predicate)), np.zeros(16, np.float32), 8)
 
 

@@ -63,9 +63,7 @@ def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((32,), "float32"), n: T.int
 @pytest.mark.parametrize("loop", ["range(n)", "T.unroll(9)", "T.vectorized(9)", "T.parallel(9)"])
 def test_an_index_past_a_row_names_buffer_dimension_index_extent_and_line(loop: str) -> None:
     arguments = np.zeros((4, 8), np.float32), np.zeros(32, np.float32), 9
-    expected = (
-        "k.py:5:16: error: tir.load: A[1, 8] is out of bounds: index 8 of dimension 1, expected 0 <= index < 8"
-    )
+    expected = "k.py:5:16: error: tir.load: A[1, 8] is out of bounds: index 8 of dimension 1, expected 0 <= index < 8"
     assert message_of(ROWS.format(loop=loop), *arguments) == expected == in_oracle(ROWS.format(loop=loop), *arguments)
 
 

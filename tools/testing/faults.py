@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint
 
+from ...core.dtypes import dtype_of, int_range, wrap_int
 from ...dialects.tir import (
     DIVISIONS,
     SHIFTS,
@@ -21,7 +22,6 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.tree import is_expression_op
-from ...core.dtypes import dtype_of, int_range, wrap_int
 from .choices import Choices, pick
 
 Fault: TypeAlias = Callable[[Choices, Operation], None]

@@ -31,9 +31,7 @@ def go_down(
     return mod
 
 
-def lower(
-    mod: Module, after: AfterPass | None = None, contract: bool = False, sanitize: bool = False
-) -> Module:
+def lower(mod: Module, after: AfterPass | None = None, contract: bool = False, sanitize: bool = False) -> Module:
     """Lowers a copy of `mod`, at any landing, to the plain MLIR that the LLVM emitter accepts.
 
     after: called with the module after each pass.  contract: whether sums of products may be rounded once.  sanitize:

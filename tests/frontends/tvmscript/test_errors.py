@@ -374,7 +374,7 @@ STATEMENTS = {
     "message of an assert": "assert n > 1, n  # error: expected a string for the message, got an expression",
     "message tuple of an assert": 'assert n > 1, (\'a\',)  # error: expected a message, or ("RuntimeError", ["message"])',
     "text of a message with values": 'assert n > 1, ("E", ["{}", n])  # error: a message with values cannot have the text \'{}\'',
-    "buffer in a message": 'assert n > 1, ("E", [A])  # error: expected an expression, got the buffer \'A\'',
+    "buffer in a message": "assert n > 1, (\"E\", [A])  # error: expected an expression, got the buffer 'A'",
     "then without if": "with T.Then(): pass  # error: T.Then and T.Else have their place in a T.If",
     "second func_attr": "T.func_attr({}); T.func_attr({})  # error: T.func_attr is given twice",
     "func_attr of a list": "T.func_attr([1])  # error: expected a dictionary, got a list",

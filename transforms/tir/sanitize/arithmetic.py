@@ -170,7 +170,10 @@ def _fits_wide(builder: TirBuilder, name: str, op: Operation, dtype: DType) -> S
     """Whether a result of less than 64 bits is the result in 64 bits."""
     exact = builder.binary(name, *(wide(builder, value) for value in op.operands))
     low, high = int_range(dtype)
-    ends = [builder.binary("ge", exact, builder.const(low, INT64)), builder.binary("le", exact, builder.const(high, INT64))]
+    ends = [
+        builder.binary("ge", exact, builder.const(low, INT64)),
+        builder.binary("le", exact, builder.const(high, INT64)),
+    ]
     return conjunction(builder, ends)
 
 

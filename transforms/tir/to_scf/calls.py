@@ -6,13 +6,10 @@ from collections.abc import Callable
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     IntegerAttr,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
-    TensorType,
-    i8,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
