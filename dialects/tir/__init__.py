@@ -19,10 +19,7 @@ from .buffers import (
 from .builder import DIVISIONS, SHIFTS, Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
 from .control import (
-    DEFAULT_KIND,
     FOR_KINDS,
-    PLACEHOLDER,
-    UNDEFINED_BEHAVIOR,
     AssertOp,
     AttrOp,
     EvaluateOp,
@@ -71,7 +68,6 @@ __all__ = [
     "BINARY_NAMES",
     "BLOCK_AXIS_KINDS",
     "COMPARISONS",
-    "DEFAULT_KIND",
     "DIVISIONS",
     "DYNAMIC",
     "FLOAT_BINARY",
@@ -80,10 +76,8 @@ __all__ = [
     "INTRINSICS",
     "INT_BINARY",
     "INT_UNARY",
-    "PLACEHOLDER",
     "SHIFTS",
     "UNARY_NAMES",
-    "UNDEFINED_BEHAVIOR",
     "AccessOp",
     "AccessPtrOp",
     "AddressOfOp",

@@ -8,11 +8,10 @@ from typing import cast
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...core.assertions import DEFAULT_KIND, PLACEHOLDER
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, int_fits, mlir_type, promote
 from ...dialects.tir import (
-    DEFAULT_KIND,
-    PLACEHOLDER,
     AssertOp,
     AttrOp,
     EvaluateOp,
