@@ -1,7 +1,7 @@
 """Measures the cost of `build(..., sanitize=True)`: run time and compile time of three programs, with and without it.
 
 A matrix product, a softmax with temporaries, and a convolution that pads its input; sizes static, and as symbols.
-Prints the medians of interleaved runs.
+Prints the medians of interleaved runs, in time on the processor.
 
     python benchmarks/sanitize.py [--runs N]
 """
@@ -94,9 +94,10 @@ def _text(program: str, size: int, symbolic: bool) -> str:
 
 
 def _seconds(function: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+    """The time of a call on the processor, which other processes do not change."""
+    start = time.process_time()
     function()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def _measure(text: str, size: int, runs: int) -> tuple[list[float], list[float]]:
@@ -108,7 +109,11 @@ def _measure(text: str, size: int, runs: int) -> tuple[list[float], list[float]]
     compiles = [[_seconds(lambda o=o: build(module, sanitize=o)) for o in options] for _ in range(max(runs // 4, 3))]
     programs = [build(module, sanitize=o) for o in options]
     times = [[_seconds(lambda p=p: p(*arrays)) for p in programs] for _ in range(runs)]
-    return ([1e3 * statistics.median(column) for column in zip(*rows, strict=True)] for rows in (compiles, times))
+    return _medians(compiles), _medians(times)
+
+
+def _medians(rows: list[list[float]]) -> list[float]:
+    return [1e3 * statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def main() -> None:

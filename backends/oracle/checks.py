@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...core.assertions import failure_error, fill_message
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype, wrap_int
 from ...core.errors import ArgumentError, ExecutionError, LinkError
-from ..runtime.failures import failure_error, fill_message
 from ..runtime.memory import array_at
 from ..runtime.packed import get_global_func
 from .memory import Fault, Memory, Pointer, Races, View, allocate, compact_strides, constant

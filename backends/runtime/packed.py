@@ -13,12 +13,11 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from ...core.assertions import DEFAULT_KIND, UNDEFINED_BEHAVIOR, fill_message
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError, ExecutionError, LinkError
 from ...dialects.attributes import REPORT_ASSERTION, REPORT_UNDEFINED
-from ...dialects.tir import DEFAULT_KIND, UNDEFINED_BEHAVIOR
-from .failures import fill_message
 from .memory import array_at
 from .signature import BufferParameter, HandleParameter, PackedSignature, RuntimeParameter, ScalarParameter
 

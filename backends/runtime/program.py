@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.assertions import UNDEFINED_BEHAVIOR, failure_error
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
-from ...dialects.tir import UNDEFINED_BEHAVIOR
 from ..saving.format import Contents
 from ..saving.writing import write_archive
 from .arguments import ArgumentPacker, describe_argument
-from .failures import failure_error
 from .packed import FailedAssertion, PackedCalls
 from .signature import Failure, FunctionSignature
 

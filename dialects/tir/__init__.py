@@ -29,10 +29,7 @@ from .buffers import (
 from .builder import DIVISIONS, SHIFTS, Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
 from .control import (
-    DEFAULT_KIND,
     FOR_KINDS,
-    PLACEHOLDER,
-    UNDEFINED_BEHAVIOR,
     AssertOp,
     AttrOp,
     EvaluateOp,

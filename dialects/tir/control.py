@@ -22,6 +22,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
+from ...core.assertions import DEFAULT_KIND, PLACEHOLDER
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     HasTirCanonicalizationPatterns,
@@ -47,15 +48,6 @@ from .base import (
     verify_mixed,
 )
 from .directives import Body, YieldingBody
-
-DEFAULT_KIND = "RuntimeError"
-"""The kind of an assertion without one."""
-
-UNDEFINED_BEHAVIOR = "UndefinedBehaviorError"
-"""The kind of an assertion that detects undefined behaviour."""
-
-PLACEHOLDER = "{}"
-"""The position of a value in the message of an assertion."""
 
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 """The kinds of loops: how the iterations are executed."""

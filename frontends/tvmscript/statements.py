@@ -6,13 +6,12 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
+from ...core.assertions import DEFAULT_KIND, PLACEHOLDER
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, mlir_type
 from ...dialects.tir import (
-    DEFAULT_KIND,
-    PLACEHOLDER,
     AssertOp,
     AttrOp,
     EvaluateOp,

@@ -1,4 +1,4 @@
-"""Checks of accesses: bounds of each dimension, the end of the memory, alignment, and elements that were never written."""
+"""Checks of accesses: bounds of dimensions and memories, alignment, and elements that were never written."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ class Accesses:
 
     def _lanes(self, op: LoadOp | StoreOp, builder: TirBuilder) -> Generator[tuple[TirBuilder, list[SSAValue]]]:
         """The indices of each lane that is accessed, with the builder at a point where the lane is accessed."""
-        *outer, last = op.indices or [None]
-        if last is None or not isinstance(last.type, VectorType):
+        if not op.indices or not isinstance(op.indices[-1].type, VectorType):
             yield builder, list(op.indices)
             return
+        *outer, last = op.indices
         for n in range(dtype_of(last.type).lanes):
             with self._guard(builder, op.predicate, n):
                 yield builder, [*outer, _lane_index(builder, last, n)]

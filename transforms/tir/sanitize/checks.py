@@ -9,9 +9,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ....analysis.index import Analyzer
+from ....core.assertions import PLACEHOLDER, UNDEFINED_BEHAVIOR
 from ....core.diagnostics import where
 from ....core.dtypes import DType, dtype_of
-from ....dialects.tir import PLACEHOLDER, UNDEFINED_BEHAVIOR, AssertOp, Mixed, Operand, TirBuilder, constant_value
+from ....dialects.tir import AssertOp, Mixed, Operand, TirBuilder, constant_value
 
 INT64 = DType("int", 64)
 

@@ -88,13 +88,15 @@ class Positions:
 
     def _layout(self, buffer: SSAValue) -> tuple[list[Mixed], Mixed]:
         """The strides and the offset of a buffer, in elements."""
+        type = buffer.type
+        assert isinstance(type, MemRefType)
         if isinstance(op := buffer.owner, BufferOp):
             strides, offset = op.mixed_strides, op.mixed_offset
+        elif isinstance(layout := type.layout, StridedLayoutAttr):
+            strides = [stride.data for stride in layout.strides.data if not isinstance(stride, NoneAttr)]
+            offset = 0 if isinstance(layout.offset, NoneAttr) else layout.offset.data
         else:
-            layout = buffer.type.layout if isinstance(buffer.type, MemRefType) else None
-            known = isinstance(layout, StridedLayoutAttr) and not isinstance(layout.offset, NoneAttr)
-            strides = [s.data for s in layout.strides.data if not isinstance(s, NoneAttr)] if known else None
-            offset = layout.offset.data if known else 0
+            strides, offset = None, 0
         return (self._compact(buffer_shape(buffer)) if strides is None else list(strides)), offset
 
     def _compact(self, shape: Sequence[Mixed]) -> list[Mixed]:
@@ -180,7 +182,8 @@ class Positions:
 
 
 def pointee_size(op: AccessPtrOp) -> int | None:
-    """The bytes that the offset of a derived pointer counts: those of its elements, or of the base's; None if unknown."""
+    """The bytes of an element of a derived pointer, in which its offset counts, by default of its base; None if
+    unknown."""
     types = [op.pointer.type, op.data.type]
     elements = [t.element for t in types if isinstance(t, HandleType) and not isinstance(t.element, NoneAttr)]
     return byte_size(elements[0]) if elements else None

@@ -120,22 +120,24 @@ class Shadows:
         unit = gcd(*sizes)
         home = _home(op, [*uses.accesses, *uses.calls])
         builder = TirBuilder(home, op.location)
-        shadow = self._allocate(builder, op, unit)
+        alloc = builder.insert(self._allocation(builder, op, unit))
+        shadow = alloc.buffer
         self._shadow_of[root], self._entries[root] = self._pointer(builder, root, shadow), byte_size_of(root) // unit
-        self._fill(TirBuilder(_after_declarations(shadow.owner), op.location), shadow, False)
+        self._fill(TirBuilder(_after_declarations(alloc), op.location), shadow, False)
         for view in uses.views:
             self._mirror(view, unit, builder)
         for call in uses.calls:
             self._written_by.setdefault(call, []).append(shadow)
 
-    def _allocate(self, builder: TirBuilder, op: AllocBufferOp | AllocateOp, unit: int) -> SSAValue:
+    def _allocation(self, builder: TirBuilder, op: AllocBufferOp | AllocateOp, unit: int) -> AllocBufferOp:
+        positions = Positions(builder)
         if isinstance(op, AllocateOp):
-            dtype = byte_size(op.pointer.type.element)
-            count = Positions(builder).mul(Positions(builder).product(op.mixed_extents), dtype // unit)
-            return builder.insert(AllocBufferOp(f"{op.var_name.data}_written", i1, [count])).buffer
-        shape, strides, offset = _refine(Positions(builder), op, byte_size(op.type.element_type) // unit)
+            entries = byte_size(op.pointer.type.element) // unit
+            count = positions.mul(positions.product(op.mixed_extents), entries)
+            return AllocBufferOp(f"{op.var_name.data}_written", i1, [count])
+        shape, strides, offset = _refine(positions, op, byte_size(op.type.element_type) // unit)
         name, space = f"{op.buffer_name.data}_written", op.type.memory_space
-        return builder.insert(AllocBufferOp(name, i1, shape, strides=strides, offset=offset, space=space)).buffer
+        return AllocBufferOp(name, i1, shape, strides=strides, offset=offset, space=space)
 
     def _pointer(self, builder: TirBuilder, root: SSAValue, shadow: SSAValue) -> SSAValue:
         """The shadow of an allocation: a buffer for a buffer, a pointer for a pointer."""
@@ -168,9 +170,8 @@ class Shadows:
         shadow_of, positions = self._shadow_of, Positions(builder)
         match view:
             case MatchRegionOp():
-                extra = [(0, entries)] if entries > 1 else []
                 missing = len(view.region) - view.type.get_num_dims()
-                region: list[tuple[Mixed, Mixed]] = [*view.region, *extra]
+                region = view.region + ([(0, entries)] if entries > 1 else [])
                 shape = [extent for _, extent in region[missing:]]
                 name = f"{view.buffer_name.data}_written"
                 return builder.insert(MatchRegionOp(name, shadow_of[view.source], region, shape)).buffer
@@ -250,7 +251,7 @@ def _uses_of(root: SSAValue) -> _Uses | None:
 
 
 def _keeps_elements(view: Operation) -> bool:
-    """Whether the elements of a view have a size, and it has no gaps that a pointer may reach."""
+    """Whether the elements of a view have a known size."""
     return not isinstance(view, AccessPtrOp) or pointee_size(view) is not None
 
 
@@ -275,9 +276,8 @@ def _is_concurrent(op: Operation) -> bool:
     return isinstance(op, ForOp) and op.kind.data in _CONCURRENT
 
 
-def _after_declarations(op: Operation | None) -> InsertPoint:
+def _after_declarations(op: Operation) -> InsertPoint:
     """The insertion point after an operation and the declarations that follow it, which begin the body of a block."""
-    assert op is not None
     last = op
     while (following := last.next_op) is not None and isinstance(op.parent_op(), BlockOp):
         if not isinstance(following, _DECLARATIONS) and not is_expression_op(following):

@@ -37,6 +37,7 @@ from ....dialects.tir.tree import has_effect, is_pure_expression, treeify
 from .accesses import Accesses
 from .arithmetic import check_division, check_overflow, check_shift, values_of_indices
 from .checks import Checks
+from .memories import Positions
 from .shadows import Shadows
 
 _GRID = (*BLOCK_AXES, *THREAD_AXES)
@@ -104,10 +105,8 @@ class _Sanitizer:
         conditions: list[SSAValue] = []
         with self.checks.analyzer.assuming(op.predicate):
             for axis in op.axes:
-                low, extent = axis.low, axis.extent
-                is_known = isinstance(low, int) and isinstance(extent, int)
-                end = low + extent if is_known else extent if low == 0 else builder.add(low, extent)
-                condition = self.checks.bounds_condition(builder, axis.binding, low, end)
+                end = Positions(builder).add(axis.low, axis.extent)
+                condition = self.checks.bounds_condition(builder, axis.binding, axis.low, end)
                 if condition is not None:
                     text = f"block {op.block_name.data}: axis {axis.name} is outside of its domain"
                     self.checks.require(builder, op, condition, text)

@@ -9,11 +9,11 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ....core.assertions import UNDEFINED_BEHAVIOR
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
 from ....dialects.attributes import ABOUT_ARGUMENT, REPORT_ASSERTION, REPORT_UNDEFINED, UNLIKELY
 from ....dialects.tir import (
-    UNDEFINED_BEHAVIOR,
     AssertOp,
     AttrOp,
     CommReducerOp,

@@ -1,11 +1,19 @@
-"""Failed assertions: their messages with values, and their errors."""
+"""Assertions: their kinds, messages with values, and errors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...core.errors import ExecutionError, UndefinedBehaviorError
-from ...dialects.tir import PLACEHOLDER, UNDEFINED_BEHAVIOR
+from .errors import ExecutionError, UndefinedBehaviorError
+
+DEFAULT_KIND = "RuntimeError"
+"""The kind of an assertion without one."""
+
+UNDEFINED_BEHAVIOR = "UndefinedBehaviorError"
+"""The kind of an assertion that detects undefined behaviour."""
+
+PLACEHOLDER = "{}"
+"""The position of a value in the message of an assertion."""
 
 
 def fill_message(message: str, values: Sequence[object]) -> str:
