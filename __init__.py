@@ -54,6 +54,7 @@ __all__ = [
     "PluginError",
     "Schedule",
     "ScheduleError",
+    "SizeError",
     "StepwellError",
     "UndefinedBehaviorError",
     "UnsupportedError",
