@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         PassError,
         PluginError,
         ScheduleError,
+        SizeError,
         StepwellError,
         UndefinedBehaviorError,
         UnsupportedError,
