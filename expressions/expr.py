@@ -637,21 +637,22 @@ def _fold(name: str, a: PrimExpr, b: PrimExpr) -> PrimExpr | None:
 def _fold_extents(name: str, a: Any, b: Any) -> ExtentImm | None:
     """The exact result of an operator on constant extents and integers, or None. TeError for a result that int64 does
     not hold."""
-    numbers: list[int] = []
-    dtype = INT32
-    for value in (a, b):
-        if isinstance(value, IntImm) and value.data_type in (INT32, INT64):
-            numbers.append(value.value)
-            dtype = max(dtype, value.data_type, key=lambda each: each.bits)
-        elif isinstance(value, int) and not isinstance(value, bool):
-            numbers.append(value)
-        else:
-            return None
-    result = compute_integers(name, *numbers, INT64)
+    left, right = _index_value(a), _index_value(b)
+    if left is None or right is None:
+        return None
+    dtype = INT64 if any(isinstance(value, IntImm) and value.data_type == INT64 for value in (a, b)) else INT32
+    result = compute_integers(name, left, right, INT64)
     try:
         return None if result is None else as_extent(result, dtype)
     except SizeError as error:
         raise TeError(str(error)) from None
+
+
+def _index_value(value: Any) -> int | None:
+    """The value of an integer or of a constant of an index type, or None."""
+    if isinstance(value, IntImm):
+        return value.value if value.data_type in (INT32, INT64) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "truncdiv": 1}

@@ -119,8 +119,15 @@ def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[
         sizes = [_size_name(each, names) if isinstance(each, str) else each for each in declared or ()]
         if shape is not None:
             sizes = list(shape)
+            if not all(isinstance(size, int | str) for size in sizes):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise OnnxError(f"shape {sizes}, expected integers and names")
         require_rank(len(sizes))
-        return tensor_type(sizes, require_dtype(value.type.dtype))
+        try:
+            return tensor_type(sizes, require_dtype(value.type.dtype))
+        except OnnxError:
+            raise
+        except ValueError as error:
+            raise OnnxError(str(error)) from error
 
 
 def _size_name(text: str, names: dict[str, str]) -> str:

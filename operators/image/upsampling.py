@@ -63,9 +63,9 @@ class _Upsampling(ImageOperator):
         known = known_extent(extent)
         if known == 0 or (known is None and factor != int(factor)):
             raise TeError(f"{self.name}: scale {factor} of an extent of {extent}, expected a known one from 1 on")
-        if factor == int(factor):
+        if known is None or factor == int(factor):
             return extent * int(factor)
-        if known is not None and known > _MOST_SCALED:
+        if known > _MOST_SCALED:
             raise TeError(f"{self.name}: scale {factor} of an extent of {known}, expected at most {_MOST_SCALED}")
         return max(round(known * factor), 1)
 

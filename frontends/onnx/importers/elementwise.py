@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -292,15 +292,21 @@ def fold_sizes(call: Call) -> OnnxTensor | None:
     if all(tensor.sizes is None for tensor in tensors) or any(array is None for array in known):
         return None
     sizes: list[Any] = [np.asarray(array, object) for array in known]
+    _require_broadcast(call, [array.shape for array in sizes])
     try:
         result = reduce(_OF_SYMBOLS[call.op_type], sizes)
     except (UnknownSizeError, ZeroDivisionError):
         return None
-    except ValueError as error:
-        shapes = " and ".join(str(list(tensor.shape)) for tensor in tensors)
-        raise OnnxError(f"{call.op_type} of shapes {shapes}, expected shapes that broadcast") from error
     is_bool = "Equal" in call.op_type or call.op_type in ("Greater", "Less")
     return call.constant(result, "bool") if is_bool else tensor_of_symbols(result, tensors[0].dtype)
+
+
+def _require_broadcast(call: Call, shapes: Sequence[tuple[int, ...]]) -> None:
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        texts = " and ".join(str(list(shape)) for shape in shapes)
+        raise OnnxError(f"{call.op_type} of shapes {texts}, expected shapes that broadcast") from None
 
 
 @importer(*BINARY)

@@ -3,7 +3,7 @@ house, in little time and memory."""
 
 import resource
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -255,7 +255,7 @@ CHANGES = (change_attribute, change_shape, change_constant, change_constant, dro
 
 
 @contextmanager
-def limits() -> Iterator[None]:
+def limits() -> Generator[None]:
     """Fails code that takes too much time or memory."""
 
     def interrupt(*_: Any) -> None:

@@ -127,7 +127,7 @@ def _space_to_depth(draw: Draw) -> ShapeSample:
 
 def _upsampling(draw: Draw) -> ShapeSample:
     n, c, h, w = (draw(EXTENTS) for _ in range(4))
-    scales = draw(st.sampled_from((1.0, 2.0, 65537.0, 2.0**31)), label="h"), draw(st.sampled_from((1.0, 3.0)))
+    scales = draw(st.sampled_from((1.0, 2.0, 65537.0, 2.0**31))), draw(st.sampled_from((1.0, 3.0)))
     method = draw(st.sampled_from(("nearest_neighbor", "bilinear")))
     attributes = {"scale_h": scales[0], "scale_w": scales[1], "method": method}
     return ShapeSample([[n, c, h, w]], attributes, [[n, c, h * int(scales[0]), w * int(scales[1])]])
