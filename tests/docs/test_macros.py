@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from stepwell.frontends.tvmscript import context, parse_tvmscript, quoting
+from stepwell.frontends.tvmscript import context, parse_tvmscript, pytime
+from stepwell.frontends.tvmscript.budget import LIMITS
 
 PAGE = (Path(__file__).parents[2] / "docs/macros.md").read_text()
 
@@ -17,5 +18,10 @@ def test_the_programs_on_the_page_are_read() -> None:
 
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:
-    assert f"at most {context.MAX_DEPTH} deep and {context.MAX_EXPANSIONS:,} in a module" in PAGE.replace("\n", " ")
-    assert f"at most {quoting.MAX_COPIES:,} operations" in PAGE.replace("\n", " ")
+    page = PAGE.replace("\n", " ")
+    for limit in LIMITS.values():
+        assert f"| {limit:,}" in page
+    assert f"at most {context.MAX_DEPTH} deep" in page
+    assert f"at most {context.MAX_NEST}." in page
+    assert f"at most {pytime.MAX_BITS:,} bits" in page
+    assert f"at most {pytime.MAX_TEXT:,} characters" in page

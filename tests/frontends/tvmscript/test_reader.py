@@ -11,6 +11,7 @@ from stepwell.core.diagnostics import SourceFile
 from stepwell.core.errors import ParseError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript, reader, syntax
+from stepwell.frontends.tvmscript.layout import Excerpt
 from stepwell.frontends.tvmscript.reader import MAX_NESTING, read_module
 
 
@@ -388,8 +389,8 @@ def test_all_lexical_spellings_of_the_printed_eras_are_read() -> None:
 def test_the_spans_of_interpolations_are_those_of_the_text() -> None:
     text = "s = f'''{a}\n  {b + c:{d}} x{\n e}'''\n"
     tree = read_module(SourceFile("f.py", text))
-    names = {}
-    pending = [tree]
+    names: dict[str, tuple[int, int]] = {}
+    pending: list[syntax.Node] = [tree]
     while pending:
         node = pending.pop()
         pending.extend(node.children())
@@ -400,10 +401,12 @@ def test_the_spans_of_interpolations_are_those_of_the_text() -> None:
 
 def test_an_interpolation_is_read_without_the_text_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    excerpt = reader.Excerpt
-    monkeypatch.setattr(
-        reader, "Excerpt", lambda source, text, *at: sizes.append(len(text)) or excerpt(source, text, *at)
-    )
+
+    def record(source: SourceFile, text: str, *at: int) -> Excerpt:
+        sizes.append(len(text))
+        return Excerpt(source, text, *at)
+
+    monkeypatch.setattr(reader, "Excerpt", record)
     read_module(SourceFile("f.py", "s = f'" + "{n}" * 100 + "'"))
     assert sizes == [308, *[4] * 100]
 
