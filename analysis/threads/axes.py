@@ -26,7 +26,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import captured_operands, is_pure_expression
 from ..scopes import ancestors, depends_on
-from .memories import is_local, is_of_warp, memory_of
+from .memories import is_local, is_of_warp, is_shared, memory_of
 
 BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREAD_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -52,7 +52,7 @@ def is_block_loop(op: Operation) -> TypeGuard[BoundLoop]:
     return thread_axis_of(op) in BLOCK_AXES
 
 
-def is_virtual_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
+def is_virtual_thread_loop(op: Operation) -> bool:
     """Whether the iterations of a loop are virtual threads, which one thread runs."""
     return (thread_axis_of(op) or "").startswith(("vthread", "cthread"))
 
@@ -111,8 +111,7 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     if memory is None or isinstance(memory.owner, Block):
         return ()
     if isinstance(memory.owner, AllocateOp):
-        is_shared = memory.owner.pointer.type.scope.data.startswith("shared")
-        return () if is_shared else tuple(axis for axis in THREAD_AXES if axis in _axes_around(memory.owner))
+        return () if is_shared(memory) else tuple(axis for axis in THREAD_AXES if axis in _axes_around(memory.owner))
     if not isinstance(memory.type, MemRefType):
         return ()
     users = [use.operation for use in memory.uses if not isinstance(use.operation, AccessOp)]

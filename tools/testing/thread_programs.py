@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,7 +53,7 @@ class _Kernel:
         self.lines.append("    " * self.depth + line)
 
     @contextmanager
-    def nest(self, line: str) -> Iterator[None]:
+    def nest(self, line: str) -> Generator[None]:
         """Writes the body of a statement."""
         self.write(line)
         self.depth += 1
@@ -222,7 +222,7 @@ def thread_programs(draw: Draw) -> tuple[Module, dict[str, Any]]:
 def thread_program(draw: Draw) -> str:
     """The text of a random kernel."""
     shape = draw(st.sampled_from(SHAPES))
-    threads = dict(zip(AXES, shape, strict=False))
+    threads: dict[str, int] = dict(zip(AXES, shape, strict=False))
     kernel = _Kernel(draw, threads, draw(st.integers(2, 8)), [HEADER.format(blocks=2).rstrip()])
     memories = [_memory(draw, name, SIZE, "shared") for name in "SQ"]
     memories += [_memory(draw, name, PRIVATE, "local") for name in "LM"]

@@ -26,7 +26,7 @@ from ...analysis.threads.axes import (
     written_memory,
 )
 from ...analysis.threads.barriers import is_barrier
-from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp
+from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp, is_shared
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
@@ -261,9 +261,7 @@ class _Distributor:
     def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
         """Copies a declaration of a value or buffer; False if the rest of the block must be one statement with it."""
         ops = (*pending, op)
-        is_private = isinstance(op, AllocBufferOp) or (
-            isinstance(op, AllocateOp) and not op.pointer.type.scope.data.startswith("shared")
-        )
+        is_private = isinstance(op, AllocBufferOp) or (isinstance(op, AllocateOp) and not is_shared(op.pointer))
         if self._is_uniform(ops) and not is_private:
             self._copy(ops, context.point)
         elif all(isinstance(each, LetOp) or is_pure_expression(each) for each in ops):

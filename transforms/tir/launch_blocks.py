@@ -55,9 +55,9 @@ class TirLaunchBlocksPass(ModulePass):
           }
         }
 
-    Must hold before: no tir.block (`tir-resolve-blocks`). Raises UnsupportedError for unknown axes, for numbers of blocks
-    that the kernel computes, for two numbers of blocks that are not known to be equal, and for statements nested in only some of the
-    loops over blocks.
+    Must hold before: no tir.block (`tir-resolve-blocks`). Raises UnsupportedError for unknown axes, for numbers of
+    blocks that the kernel computes, for two numbers of blocks that are not known to be equal, for statements nested in
+    only some of the loops over blocks, and for memory of each block with views of another type.
 
     Gone after: loops over blocks, except launches that are outermost.
     """

@@ -105,9 +105,17 @@ def _source(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:
     return program.source(kinds[fmt])
 
 
+def _resolve_blocks() -> list[ModulePass]:
+    """The passes to loops without blocks; reductions across threads need the init of their blocks."""
+    # lazy: needed for GPUs only
+    from ....transforms.tir.lower_thread_reductions import TirLowerThreadReductionsPass
+
+    return [TirLowerThreadReductionsPass(), TirResolveBlocksPass(), TirLowerMatchBuffersPass()]
+
+
 _PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
     lambda: [],
-    lambda: [TirResolveBlocksPass(), TirLowerMatchBuffersPass()],
+    _resolve_blocks,
     lambda: [TirSimplifyPass(unit_loops=True), TirUnrollLoopsPass(), TirVectorizeLoopsPass()],
     lambda: [TirSimplifyPass(unit_loops=True)],
 )

@@ -220,3 +220,20 @@ def test_kernels_do_not_call_other_functions_of_c() -> None:
     program = C_FUNCTIONS.replace('"erff"', '"own_function"')
     with pytest.raises(UnsupportedError, match="no function called 'own_function' on the device"):
         build(parse_tvmscript(program), target="cuda-emulated")
+
+
+def test_a_reduction_over_threads_by_tvm_build() -> None:
+    a = te.placeholder((64, 48), name="A")
+    k = te.reduce_axis((0, 48), name="k")
+    b = te.compute((64,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    schedule = te.create_schedule(b.op)
+    _, inner = schedule[b].split(b.op.reduce_axis[0], factor=16)
+    parts = schedule.rfactor(b, inner)
+    outer, row = schedule[b].split(schedule[b].op.axis[0], factor=32)
+    schedule[b].bind(outer, te.thread_axis("blockIdx.x"))
+    schedule[b].bind(row, te.thread_axis("threadIdx.y"))
+    schedule[b].bind(schedule[b].op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    schedule[parts].compute_at(schedule[b], schedule[b].op.reduce_axis[0])
+    x, y = np.random.default_rng(0).random((64, 48), np.float32), np.zeros(64, np.float32)
+    tvm.build(schedule, [a, b], "cuda-emulated")(x, y)
+    np.testing.assert_allclose(y, x.sum(1), rtol=1e-5)

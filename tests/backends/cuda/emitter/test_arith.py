@@ -150,6 +150,12 @@ CASES = [
     *(binary(f"math.{op}", kind, inexact=op != "copysign") for op in ("atan2", "powf", "copysign")
       for kind in FLOATS),
     *(Case(f"fma_{kind}", f"%r = math.fma %x0, %x1, %x0 : {kind}", (kind, kind), kind) for kind in FLOATS),
+    # g++ calls these comparisons tautologies.
+    *(Case(f"same_{kind}_{predicate}", f"%r = arith.cmpi {predicate}, %x0, %x0 : {kind}", (kind,), "i1")
+      for kind in ("i8", "i32", "i64") for predicate in ("eq", "ne", "slt", "uge")),
+    *(Case(f"masked_{predicate}", f"%one = arith.constant 1 : i32\n%two = arith.constant 2 : i32\n"
+           f"%low = arith.andi %x0, %one : i32\n%r = arith.cmpi {predicate}, %low, %two : i32", ("i32",), "i1")
+      for predicate in ("eq", "ne")),
     Case("vector_fma", "%r = vector.fma %x0, %x1, %x0 : vector<4xf32>", ("f32", "f32"), "f32", 4),
     *(unary(f"math.{op}", kind) for op in ("absi", "ctlz", "cttz", "ctpop") for kind in ("i8", "i16", "i32", "i64")),
     *(binary("math.ipowi", kind) for kind in ("i8", "i16", "i32", "i64")),
