@@ -42,12 +42,13 @@ def _allocate_buffer(alloc: AllocateOp) -> None:
     sizes = [n for n in extents if isinstance(n, int)]
     if alloc.condition is not None or len(sizes) < len(extents):
         return
+    declared = [view for view in views if isinstance(view, DeclBufferOp)]
     if not views or not all(_is_plain_view(view, type.element, prod(sizes)) for view in views):
         return
-    shapes = [view.buffer.type.get_shape() for view in views if isinstance(view, DeclBufferOp)]
-    shape = shapes[0] if len(set(shapes)) == 1 else (prod(sizes),)
+    shapes = {view.buffer.type.get_shape() for view in declared}
+    shape = shapes.pop() if len(shapes) == 1 else (prod(sizes),)
+    name = declared[0].buffer_name.data if len(views) == 1 else alloc.var_name.data
     builder = TirBuilder(InsertPoint.before(alloc), alloc.location)
-    name = views[0].buffer_name.data if isinstance(views[0], DeclBufferOp) else alloc.var_name.data
     new = builder.insert(AllocBufferOp(name, type.element, shape, space=memory_space(type.scope.data or "global")))
     new.memory = alloc.memory
     alloc.pointer.replace_all_uses_with(builder.insert(BufferDataOp(new.buffer)).pointer)

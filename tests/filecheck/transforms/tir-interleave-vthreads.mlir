@@ -70,3 +70,14 @@ tir.func @symbolic("A" %A: memref<99xf32>, "x" %x: f32, "n" %n: i32) {
 }
 // CHECK-LABEL: tir.func @symbolic
 // CHECK-NEXT:    tir.for serial "v" %v : i32 in [0 +: %n] {
+
+// A launch of virtual threads is a loop over them.
+tir.func @launch("A" %A: memref<2xf32>, "x" %x: f32) {
+  tir.launch_thread "v" %v : i32 in 2 thread "vthread" {
+    tir.store %x, %A[%v] : memref<2xf32>
+  }
+}
+// CHECK:       tir.func @launch(
+// CHECK-NOT:     tir.launch_thread
+// CHECK:         tir.store %x, %A[%{{.*}}] : memref<2xf32>
+// CHECK:         tir.store %x, %A[%{{.*}}] : memref<2xf32>

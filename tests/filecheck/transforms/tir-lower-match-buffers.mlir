@@ -161,3 +161,22 @@ tir.func private @callee("A" %A: memref<8xf32>) {
 }
 // CHECK:         tir.func private @callee("A" %A: memref<8xf32>) {
 // CHECK-NEXT:      }
+
+// In a function with a kernel, a pointer becomes a buffer, of one dimension if views differ.
+tir.func @pointer("A" %A: memref<8xf32>, "i" %i: i32) {
+  %p = tir.allocate "p" [8] : !tir.handle<f32, "local">
+  %V = tir.decl_buffer "V" %p : !tir.handle<f32, "local"> -> memref<8xf32, "local">
+  %W = tir.decl_buffer "W" %p : !tir.handle<f32, "local"> -> memref<2x4xf32, "local">
+  tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+    %x = tir.load %A[%tx] : memref<8xf32>
+    tir.store %x, %V[%i] : memref<8xf32, "local">
+    %y = tir.load %W[%i, %tx] : memref<2x4xf32, "local">
+    tir.store %y, %A[%tx] : memref<8xf32>
+  }
+}
+// CHECK:       %[[V:.*]] = tir.alloc_buffer "p" : memref<8xf32, "local">
+// CHECK-NEXT:  tir.for thread_binding "tx" %[[tx:.*]] : i32
+// CHECK:         tir.store %{{.*}}, %[[V]][%i] : memref<8xf32, "local">
+// CHECK:         %[[row:.*]] = arith.muli %i, %{{.*}} : i32
+// CHECK-NEXT:    %[[at:.*]] = arith.addi %[[row]], %[[tx]] : i32
+// CHECK-NEXT:    %{{.*}} = tir.load %[[V]][%[[at]]] : memref<8xf32, "local">
