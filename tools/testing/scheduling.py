@@ -116,7 +116,9 @@ def check_same_outputs(
         mine = {
             n: _fill(a, b)
             for (n, a), (b, _) in zip(
-                random_arguments(other, seed, size).items(), apply_layouts(theirs, moved, is_input=True).values(), strict=True
+                random_arguments(other, seed, size).items(),
+                apply_layouts(theirs, moved, is_input=True).values(),
+                strict=True,
             )
         }
         expected[name](*theirs.values())

@@ -1,7 +1,7 @@
 """The schedules of TVM's own tests, replayed and compared with TVM's results.
 
-`python -m stepwell.tools.testing.tvm_schedules RECORDS` prints a table of the records that `tests/peer/schedule_record.py`
-wrote, and each record whose result is not TVM's.
+`python -m stepwell.tools.testing.tvm_schedules RECORDS` prints a table of the records that a peer test
+(`tests/peer/schedule_record.py`) wrote, and each record whose result is not TVM's.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule
 from .equivalence import program_difference
-from .scheduling import check_near, random_arguments
 from .schedules import apply_trace
+from .scheduling import check_near, random_arguments
 
 EQUAL, SAME, OTHER = "the same program", "another program, the same numbers", "other numbers"
 UNCOMPARED, REFUSED = "another program, not executed", "refused"

@@ -352,7 +352,9 @@ def test_a_reader_keeps_the_declared_accesses_of_its_pointers() -> None:
     schedule.compute_inline("B")
     assert "T.reads(A[v], table[0:16])" in schedule.mod.script()
     reason = "the block uses a pointer to buffer 'table', so what it reads and writes is not known"
-    assert reason in str(scheduling.refusal_of(POINTER.replace("B[v] = A[v]", "B[v] = table[v]"), "", 'sch.compute_inline("B")'))
+    assert reason in str(
+        scheduling.refusal_of(POINTER.replace("B[v] = A[v]", "B[v] = table[v]"), "", 'sch.compute_inline("B")')
+    )
 
 
 def test_a_block_that_nobody_reads_is_erased() -> None:
