@@ -84,5 +84,5 @@ $(VENV)/.has-%: pyproject.toml | $(BIN)/python
 
 $(PEER_VENV)/.has-peers: pyproject.toml
 	$(PYTHON) -m venv $(PEER_VENV)
-	$(PEER_VENV)/bin/$(PIP_INSTALL) 'apache-tvm==0.27.*' 'iree-base-compiler>=3'
+	$(PEER_VENV)/bin/$(PIP_INSTALL) 'apache-tvm==0.27.*' 'iree-base-compiler>=3' pytest
 	@touch $@

@@ -19,9 +19,11 @@ from ...core.intervals import Interval, add, floordiv, floormod, mul, signed_ran
 from ...dialects.tir import (
     DYNAMIC,
     BlockOp,
+    BufferOp,
     CastOp,
     FloormodOp,
     ForOp,
+    FuncOp,
     IfThenElseOp,
     IntrinsicOp,
     LaunchThreadOp,
@@ -33,6 +35,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.base import static_values
+from ...dialects.tir.tree import is_expression_op
 from ..index import Analyzer, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, type_range
 
 Point: TypeAlias = tuple[int, ...]
@@ -78,17 +81,28 @@ class IndexAnalyzer(Analyzer):
 
 
 def _is_size(value: SSAValue) -> bool:
-    """Whether a value, or its domain or range, depends on a symbolic size."""
+    """Whether a value, or its domain or range, depends on a symbolic size: a symbol, or a parameter in a shape."""
     owner = value.owner
     if isinstance(owner, SymbolOp):
         return True
     parent = owner.parent_op() if isinstance(owner, Block) else None
+    if isinstance(parent, FuncOp):
+        return _is_in_shape(value)
     bounds: Iterable[SSAValue] = ()
     if isinstance(parent, BlockOp):
         bounds = parent.domains
     elif parent is not None and parent.name in ("tir.for", "tir.launch_thread"):
         bounds = parent.operands
     return any(any(_is_size(leaf) for leaf in _leaves(b)) for b in bounds)
+
+
+def _is_in_shape(value: SSAValue) -> bool:
+    """Whether the shape of a buffer is computed from a value."""
+    users = [use.operation for use in value.uses]
+    return any(
+        isinstance(user, BufferOp) or (is_expression_op(user) and any(map(_is_in_shape, user.results)))
+        for user in users
+    )
 
 
 def _leaves(value: SSAValue) -> list[SSAValue]:

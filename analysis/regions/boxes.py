@@ -122,8 +122,8 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
     """The box of a `tir.access` over values from outside of its block, and of each enclosing block inside `outside`:
     their axes are replaced by their bindings.
 
-    Its conditions are the predicates of these blocks, and the branches and loops around them inside `outside`. The block counts
-    as accessing the whole box whenever it runs.
+    Its conditions are the predicates of these blocks, and the branches and loops around them inside `outside`. The
+    block counts as accessing the whole box whenever it runs.
     """
     box = written_box(analyzer, access)
     block, parent = access.parent, access.parent_op()

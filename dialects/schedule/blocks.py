@@ -341,7 +341,8 @@ class UnannotateOp(ScheduleOp):
 class TransformLayoutOp(_BufferOp):
     """Change the layout of a buffer: the element at `index` moves to `index_map(index)`, wherever it is used.
 
-    pad_value: the value of new elements, if the map enlarges the buffer.
+    pad_value: the value of new elements, if the map enlarges the buffer: a number, or a map from their new indices to
+    their values.
 
     Constraints
         (C1) buffer_side is read or write.
@@ -360,7 +361,7 @@ class TransformLayoutOp(_BufferOp):
     buffer_side = prop_def(StringAttr)
     buffer_index = prop_def(IntegerAttr[IntegerType])
     index_map = prop_def(AffineMapAttr)
-    pad_value = opt_prop_def(IntegerAttr | FloatAttr)
+    pad_value = opt_prop_def(IntegerAttr | FloatAttr | AffineMapAttr)
     assume_injective_transform = prop_def(BoolAttr)
 
 

@@ -207,7 +207,7 @@ def _range(context: ElaborationContext, span: Span, low: Value, high: Value = No
 _BINARY_WORDS = {
     "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "floordiv": "//", "floormod": "%",
     "indexdiv": "//", "indexmod": "%", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
-    "shift_left": "<<", "shift_right": ">>", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "shl": "<<", "shr": ">>", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
 }  # fmt: skip
 _BINARY_FUNCTIONS = {
     "Min": "min", "Max": "max", "min": "min", "max": "max", "truncdiv": "truncdiv", "truncmod": "truncmod",
@@ -324,6 +324,33 @@ def _div(context: ElaborationContext, span: Span, a: Value, b: Value) -> Value:
 @word("ceildiv")
 def _ceildiv(context: ElaborationContext, span: Span, a: Value, b: Value) -> Value:
     return binary(context, "//", binary(context, "+", a, binary(context, "-", b, 1, span), span), b, span)
+
+
+@word("q_multiply_shift_per_axis")
+def _q_multiply_shift_per_axis(
+    context: ElaborationContext,
+    span: Span,
+    x: Value,
+    y: Value,
+    left_shift: Value,
+    right_shift: Value,
+    q: Value,
+    is_left_shift_required: Value,
+    is_right_shift_required: Value,
+) -> Value:
+    """`(x << left_shift) * y / 2 ** (q + right_shift)`, rounded half up: a product of fixed-point numbers in 64 bits.
+
+    The left shift is conditional, the right shift is not, as in TVM.
+    """
+    builder = context.locate(span)
+    numbers = [context.number(value, span) for value in (x, y, left_shift, right_shift, q)]
+    number, factor, left, right, fraction = (builder.cast(value, "int64") for value in numbers)
+    test = context.condition(is_left_shift_required, span)
+    shifted = builder.select(test, builder.binary("shl", number, left), number)
+    total = builder.add(right, fraction)
+    half = builder.binary("shl", builder.const(1, "int64"), builder.sub(total, 1))
+    result = builder.binary("shr", builder.add(builder.mul(shifted, factor), half), total)
+    return builder.cast(result, dtype_of(numbers[0].type))
 
 
 @word("Not")

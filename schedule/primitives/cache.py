@@ -37,6 +37,7 @@ from ..rewriting.copies import (
     copy_block,
     find_accesses,
     index_type,
+    reads_results,
     redirect,
     require_block,
     side_accesses,
@@ -323,8 +324,7 @@ def cache_write(
     analyzer = Analyzer(through_lets=False)
     cache = _find_write(analyzer, scope, buffer, block, readers)
     moves = cache.in_copy() is not None
-    reads_old = root_buffer(buffer) in reads_of(block)
-    redirections = [find_accesses(block, buffer, loads=not reads_old, moves=moves)]
+    redirections = [find_accesses(block, buffer, loads=reads_results(block, buffer), moves=moves)]
     redirections += [_reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
     with state.changing([block, *readers], among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)

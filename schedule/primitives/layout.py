@@ -26,7 +26,7 @@ from ...dialects.tir.tree import erase_if_dead, treeify
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import access_at, require_block, set_indices, sum_type
-from ..rewriting.index_maps import IndexMap, apply_map, index_map_attr, map_bounds, padding_value
+from ..rewriting.index_maps import IndexMap, PadValue, apply_map, index_map_attr, map_bounds, padding_value
 from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
 from ..rewriting.nest import builder_before, export_mixed, function_of, make_loop, renew_accesses
 from ..state import State, applies
@@ -54,11 +54,11 @@ class LayoutPrimitives(Recorder):
 
         block: a block that reads or writes the buffer.  buffer: ("read", index), ("write", index), or its name.
         index_map: a function of one index per dimension that returns a tuple of indices, with +, -, and //, % and * by
-        constants.  pad_value: the value of elements to which the map assigns no index, a number; None: unspecified, and
-        no block reads them. If the only block that writes the buffer writes its elements in order, it writes the
-        padding too; otherwise a separate block does. The padding of a parameter that is only read is assumed to hold
-        the value.  axis_separators: not supported yet.  assume_injective_transform: accepted as in TVM, without effect:
-        injectivity is always checked.
+        constants.  pad_value: the value of elements to which the map assigns no index: a number, or a function of the
+        new indices that returns a number or such an index; None: unspecified, and no block reads them. If the only
+        block that writes the buffer writes its elements in order, it writes the padding too; otherwise a separate block
+        does. The padding of a parameter that is only read is assumed to hold the value.  axis_separators: not supported
+        yet.  assume_injective_transform: accepted as in TVM, without effect: injectivity is always checked.
 
         A parameter changes its shape: callers of the function must pass it in the new layout. Legal if different
         elements remain different. ScheduleError with two that would not, or if the buffer has a use other than loads
@@ -77,8 +77,8 @@ class LayoutPrimitives(Recorder):
             block=handle,
             buffer_side=side,
             buffer_index=index,
-            index_map=index_map_attr(index_map, rank),
-            pad_value=padding_value(pad_value, rank),
+            index_map=(attr := index_map_attr(index_map, rank)),
+            pad_value=padding_value(pad_value, len(attr.data.results)),
             assume_injective_transform=assume_injective_transform,
         )
 
@@ -174,7 +174,7 @@ def transform_layout(
     buffer_side: str,
     buffer_index: int,
     index_map: AffineMapAttr,
-    pad_value: int | float | None,
+    pad_value: PadValue | None,
     assume_injective_transform: bool,
 ) -> None:
     buffer = access_at(block, buffer_side, buffer_index).buffer

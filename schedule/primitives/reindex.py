@@ -30,7 +30,6 @@ from ...analysis.scopes import (
     enclosing_scope,
     ops_between,
     precedes_in_text,
-    reads_of,
     root_buffer,
     writes_of,
 )
@@ -50,6 +49,7 @@ from ..rewriting.copies import (
     copy_block,
     find_accesses,
     index_type,
+    reads_results,
     redirect,
     require_block,
 )
@@ -191,11 +191,10 @@ def reindex(state: State, block: BlockOp | FuncOp, buffer_side: str, buffer_inde
 def _accesses(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Redirection:
     """The accesses to be redirected to the copy. The reads of a buffer that the block also writes are reads of its own
     results, unless the block declares that it reads the buffer."""
-    root = root_buffer(buffer)
     if reads:
-        accesses = find_accesses(block, buffer, stores=root not in writes_of(block), moves=True)
+        accesses = find_accesses(block, buffer, stores=root_buffer(buffer) not in writes_of(block), moves=True)
     else:
-        accesses = find_accesses(block, buffer, loads=root not in reads_of(block), moves=True)
+        accesses = find_accesses(block, buffer, loads=reads_results(block, buffer), moves=True)
     views = [op for op, _ in accesses.ops if not isinstance(op, LoadOp | StoreOp | AccessOp)]
     if views:
         raise ScheduleError(

@@ -10,7 +10,7 @@ from random import Random
 from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import BlockScope, enclosing_scope, loops_around, lowest_common_ancestor
 from ...core.errors import ScheduleError
-from ...dialects.schedule import SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
+from ...dialects.schedule import INFERRED, SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..handles import BlockLike, ExprRV, LoopRV
 from ..recorder import Recorder
@@ -42,7 +42,8 @@ class Sampling(Recorder):
         """Choose factors whose product is the extent of a loop, uniformly among all such lists.
 
         n: the number of factors.  max_innermost_factor: the maximum of the last factor.  decision: the factors to use.
-        ScheduleError if the extent is unknown, or a decision is not such a list.
+        A loop with a symbolic extent has one list: -1, which `split` infers, and then 1. ScheduleError if a decision is
+        not such a list.
         """
         return self.record(
             SamplePerfectTileOp,
@@ -80,10 +81,10 @@ def sample_perfect_tile(
     state: State, loop: ForOp, n: int, max_innermost_factor: int, decision: list[int] | None
 ) -> SampledTargets:
     extent = loop.mixed_bounds[1]
-    if not isinstance(extent, int):
-        raise ScheduleError(f"the extent of loop {loop_name(loop)} is not a known number", [loop])
     if n < 1 or max_innermost_factor < 1:
         raise ScheduleError(f"n = {n}, max_innermost_factor = {max_innermost_factor}: expected positive numbers")
+    if not isinstance(extent, int):
+        return _sample_symbolic_tile(loop, n, decision)
     if decision is None:
         decision = draw_tiles(state.random, extent, n, max_innermost_factor)
     fine = len(decision) == n and prod(decision) == extent and decision[-1] <= max_innermost_factor
@@ -94,6 +95,17 @@ def sample_perfect_tile(
             [loop],
         )
     return SampledTargets(decision, decision)
+
+
+def _sample_symbolic_tile(loop: ForOp, n: int, decision: list[int] | None) -> SampledTargets:
+    """The only tile of a loop with a symbolic extent, as in TVM: the first factor is inferred, the others are 1."""
+    tile = [INFERRED, *([1] * (n - 1))]
+    if decision not in (None, tile):
+        raise ScheduleError(
+            f"decision {decision}: expected {tile}, as the extent of loop {loop_name(loop)} is not a known number",
+            [loop],
+        )
+    return SampledTargets(tile, tile)
 
 
 def draw_tiles(random: Random, extent: int, n: int, most: int) -> list[int]:

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.dependence import reads_its_writes
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name, buffer_name
-from ...analysis.scopes import root_buffer
+from ...analysis.scopes import reads_of, root_buffer
 from ...core.errors import ScheduleError
 from ...dialects.tir import (
     AccessOp,
@@ -214,6 +214,13 @@ def find_accesses(
             continue
         accesses.append((op, _indices(analyzer, op, buffer) if moves else None))
     return Redirection(buffer, accesses)
+
+
+def reads_results(block: BlockOp, buffer: SSAValue) -> bool:
+    """Whether the reads of a buffer that a block writes are reads of its own results, as far as is known: the block
+    reads an element after it has written it, or declares no read."""
+    root = root_buffer(buffer)
+    return root not in reads_of(block) or reads_its_writes(block, root)
 
 
 def _is_wanted(op: Operation, block: BlockOp, buffer: SSAValue, *, loads: bool, stores: bool) -> bool:

@@ -275,21 +275,28 @@ def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 # Padding
 
 
-def padding_value(pad_value: Any, rank: int) -> int | float | None:
+PadValue: TypeAlias = int | float | AffineMapAttr
+"""The value of padding elements: a number, or a map from the new indices of an element to its value."""
+
+
+def padding_value(pad_value: Any, rank: int) -> PadValue | None:
     """The value of padding elements; None if it is unspecified.
 
-    pad_value: the number, None, or a function of `rank` indices that returns the same number for all of them, in the
-    form of TVM's traces: `lambda i, j: (T.float32(0.0),)`.
-    ScheduleError for a function that uses its indices, or a value that is not a number.
+    pad_value: the number, None, or a function of the `rank` new indices that returns a number or an affine index
+    expression, in the form of TVM's traces: `lambda i, j: (T.float32(0.0),)`.
+    ScheduleError for any other value.
     """
+    count = rank
     if isinstance(pad_value, FunctionType):
         function = _with_numbers(pad_value)
-        count = len(inspect.signature(function).parameters)
-        pad_value = function(*(Index(AffineExpr.dimension(n)) for n in range(count if count else rank)))
+        count = len(inspect.signature(function).parameters) or rank
+        pad_value = function(*(Index(AffineExpr.dimension(n)) for n in range(count)))
     if isinstance(pad_value, tuple | list) and len(items := cast("Sequence[Any]", pad_value)) == 1:
         pad_value = items[0]
     if isinstance(pad_value, Index):
-        raise ScheduleError("pad_value depends on the indices, which is not supported yet; expected one number")
-    if pad_value is None or isinstance(pad_value, int | float):
+        if count != rank:
+            raise ScheduleError(f"pad_value is a function of {_count(count)}, expected one of {_count(rank)}")
+        return AffineMapAttr(AffineMap(count, 0, (pad_value.expr,)))
+    if pad_value is None or isinstance(pad_value, int | float | AffineMapAttr):
         return pad_value
     raise ScheduleError(f"pad_value {pad_value!r}, expected a number")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -21,7 +21,7 @@ from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, Load
 from ...dialects.tir.tree import captured_operands, erase_statement, is_expression_op
 from .copies import sum_type
 from .gaps import gap_beside
-from .index_maps import apply_map
+from .index_maps import PadValue, apply_map
 from .nest import (
     builder_before,
     export_mixed,
@@ -60,11 +60,11 @@ class LayoutPadding:
     sequential: Sequence[SequentialWriter]
 
 
-def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: int | float) -> LayoutPadding:
+def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: PadValue) -> LayoutPadding:
     """The plan for the writes of the padding of a buffer. ScheduleError if the element type cannot represent the value,
     or the padding elements cannot be determined."""
     dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
-    if not dtype.is_float and pad_value != int(pad_value):
+    if not isinstance(pad_value, AffineMapAttr) and not dtype.is_float and pad_value != int(pad_value):
         raise ScheduleError(f"pad_value {pad_value} is not of type {dtype}, which buffer {buffer_name(buffer)} has")
     invert_layout(Analyzer(through_lets=False), layout, [Lin.of(v) for v in Block(arg_types=_types(layout)).args])
     writers = list(dict.fromkeys(_writers(func, buffer)))
@@ -336,7 +336,7 @@ def _rewrite_axes(writer: SequentialWriter, layout: Layout, names: Sequence[str]
     set_axes(block, [*kept[:first], *fresh, *kept[first:]])
 
 
-def wrap_stores(padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: int | float) -> None:
+def wrap_stores(padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: PadValue) -> None:
     """Let the rewritten writers store the value of the padding at padding elements."""
     for writer in padding.sequential:
         for op in _element_ops(writer.block, buffer):
@@ -344,7 +344,7 @@ def wrap_stores(padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_va
                 _wrap(op, layout, pad_value)
 
 
-def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
+def _wrap(store: StoreOp, layout: Layout, pad_value: PadValue) -> None:
     analyzer = Analyzer(through_lets=False)
     computed = _defining_ops(store.value)
     expressions = [op for op in with_expressions(store)[:-1] if op in computed]
@@ -362,9 +362,10 @@ def _wrap(store: StoreOp, layout: Layout, pad_value: int | float) -> None:
             builder.insert(op)
         return value
 
-    dtype = dtype_of(value.type)
-    number = _number(pad_value, dtype.is_float)
-    store.operands[0] = builder.if_then_else(is_padding, value.type, lambda: builder.const(number, dtype), move_value)
+    indices = list(store.indices)
+    store.operands[0] = builder.if_then_else(
+        is_padding, value.type, lambda: _emit_padding(builder, pad_value, value.type, indices), move_value
+    )
 
 
 def _defining_ops(value: SSAValue) -> set[Operation]:
@@ -379,12 +380,18 @@ def _defining_ops(value: SSAValue) -> set[Operation]:
     return ops
 
 
-def _number(pad_value: int | float, is_float: bool) -> int | float:
-    return float(pad_value) if is_float else int(pad_value)
+def _emit_padding(builder: TirBuilder, pad_value: PadValue, type: Attribute, indices: Sequence[SSAValue]) -> SSAValue:
+    """Emit the value of a padding element at some indices."""
+    dtype = dtype_of(type)
+    if not isinstance(pad_value, AffineMapAttr):
+        return builder.const(float(pad_value) if dtype.is_float else int(pad_value), dtype)
+    analyzer = Analyzer(through_lets=False)
+    (total,) = apply_map(analyzer, pad_value.data, [analyzer.exact(index) for index in indices])
+    return builder.cast(export(analyzer, total, builder, indices[0].type), dtype)
 
 
 def add_padding_block(
-    func: FuncOp, padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: int | float
+    func: FuncOp, padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: PadValue
 ) -> None:
     """Write the padding in a separate block, after the last block that writes the buffer."""
     last = padding.writers[0]
@@ -415,6 +422,6 @@ def add_padding_block(
     builder.point = InsertPoint.at_end(block.body.block)
     variables = list(block.variables)
     builder.insert(AccessOp("writes", buffer, [(variable, 1) for variable in variables]))
-    dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
-    builder.store(builder.const(_number(pad_value, dtype.is_float), dtype), buffer, variables)
+    element = cast("MemRefType[Attribute]", buffer.type).element_type
+    builder.store(_emit_padding(builder, pad_value, element, variables), buffer, variables)
     gap.insert_all(scratch)

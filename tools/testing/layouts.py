@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
@@ -16,6 +17,7 @@ from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, StoreOp
 from ...module import Module
 from ...schedule import Schedule, Trace
 from ...schedule.rewriting.copies import access_at
+from ...schedule.rewriting.index_maps import PadValue
 from ...schedule.rewriting.nest import function_of
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +37,7 @@ class ParameterLayout:
     parameter: str
     map: AffineMap
     shape: tuple[int | None, ...]
-    pad_value: int | float | None
+    pad_value: PadValue | None
     is_written: bool
 
     def lay_out(self, array: Array, is_known: Array, *, is_input: bool) -> tuple[Array, Array]:
@@ -48,11 +50,18 @@ class ParameterLayout:
         places = np.array(rows, dtype=int).reshape(-1, len(self.shape))
         shape = [max(places[:, n], default=-1) + 1 if e is None else e for n, e in enumerate(self.shape)]
         is_padded = self.pad_value is not None and not (is_input and self.is_written)
-        placed = np.full(shape, self.pad_value if is_padded else _GARBAGE, array.dtype)
+        placed = self._padding(shape).astype(array.dtype) if is_padded else np.full(shape, _GARBAGE, array.dtype)
         known = np.full(shape, is_padded)
         placed[tuple(places.T)] = array.ravel()
         known[tuple(places.T)] = is_known.ravel()
         return placed, known
+
+    def _padding(self, shape: list[int]) -> Array:
+        """An array of padding elements."""
+        if not isinstance(self.pad_value, AffineMapAttr):
+            return np.full(shape, self.pad_value)
+        rows = np.indices(shape).reshape(len(shape), -1).T.tolist()
+        return np.array([self.pad_value.data.eval(row, [])[0] for row in rows]).reshape(shape)
 
 
 def apply_layouts(

@@ -28,6 +28,37 @@ ALLOWED: dict[str, str] = {
 }
 """Attempts refused by TVM and allowed by Stepwell, with the justification."""
 
+TESTS_OF_TVM: dict[str, int] = {
+    "the same program": 331,
+    "another program, the same numbers": 19,
+    "refused": 17,
+    "a primitive that is not supported": 44,
+}
+"""The outcomes of the schedules of TVM's own tests, as `tests/peer/test_tvm_own_schedules.py` finds them."""
+
+REFUSED_TESTS: dict[str, str] = {
+    "cache_read_opaque_access[block_obj]": "a pointer may read and write all of its buffer",
+    "cache_write_opaque_access[block_name]": "a call that writes a part of its tile leaves garbage in TVM's copy",
+    "cache_write_opaque_access[block_obj]": "as above",
+    "cache_write_sibling_nested_block_predicates_use_union": "TVM's copy overwrites `C_buf[8, 16]`, which no block writes, "
+    "with memory that was never written",
+    "cache_write_under_scope[block_name]": "a block that declares to read the buffer is assumed to read its old elements",
+    "cache_write_under_scope[block_obj]": "as above",
+    "compute_at_simplify_symbolic_predicate": "the rounded number of iterations may not fit int64",
+    "compute_inline_multi_loads[block_obj]": "the program reads `B[0, 128]`, which is outside of B",
+    "index_map_dtype_legalize_with_constant": "the padding at both ends of `(i + 1) // 8` is not supported",
+    "inline_with_reduction": "a reduction without a reduction axis is not inlined into",
+    "padded_transform_if_then_else_reduction_opaque": "padding of a buffer that is written outside of blocks",
+    "reorder_with_opaque_access": "the pointer may write the same element in two instances: for "
+    "`T.tvm_fill_fragment` of one fragment, TVM's order leaves another value",
+    "shape_var_as_bound": "a quotient by a symbolic size is not affine",
+    "transform_block_layout_with_symbolic_bound": "the trace names a variable of the test",
+    "transform_layout_with_sampling": "products of sampled numbers in an index map",
+    "transform_layout_with_symbolic_bound": "the trace names a variable of the test",
+    "transform_layout_with_var": "the trace names a variable of the test",
+}
+"""The schedules of TVM's own tests that Stepwell refuses, with the reason or an example in which TVM's result is wrong."""
+
 
 @cache
 def replay_case(case: ScheduleCase | RefusedCase) -> Schedule:
@@ -53,7 +84,7 @@ def attempt_case(case: RefusedCase) -> tuple[str | None, Module]:
 
 def page() -> str:
     """The text of docs/schedule-vs-tvm.md."""
-    return "\n".join([*_head(), *_traces(), *_attempts()]) + "\n"
+    return "\n".join([*_head(), *_traces(), *_attempts(), *_tests_of_tvm()]) + "\n"
 
 
 def _head() -> Iterable[str]:
@@ -115,6 +146,26 @@ def _attempts() -> Iterable[str]:
         "| allowed attempt | | why |",
         "|---|---|---|",
         *(f"| {c.name} | `{c.attempt.splitlines()[-1]}` | {ALLOWED[c.name]} |" for c in allowed),
+    )
+
+
+def _tests_of_tvm() -> Iterable[str]:
+    yield from (
+        "",
+        "## TVM's own tests",
+        "",
+        "`tests/peer/test_tvm_own_schedules.py` records the schedules of TVM's tests of schedules",
+        "(`tests/python/s_tir/schedule` in its sources), replays each of them, and compares the results: as programs, and",
+        "where these differ by the numbers that they compute from random inputs. All texts are parsed; no numbers differ.",
+        "",
+        "| result | schedules |",
+        "|---|---|",
+        *(f"| {outcome} | {count} |" for outcome, count in TESTS_OF_TVM.items()),
+        f"| all | {sum(TESTS_OF_TVM.values())} |",
+        "",
+        "| refused | why |",
+        "|---|---|",
+        *(f"| {name} | {reason} |" for name, reason in REFUSED_TESTS.items()),
     )
 
 

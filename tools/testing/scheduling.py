@@ -112,24 +112,27 @@ def check_same_outputs(
         assert isinstance(func, FuncOp)
         assert isinstance(other, FuncOp)
         moved = [layout for layout in layouts if layout.function == name]
-        theirs = _arguments(func, seed, size)
+        theirs = random_arguments(func, seed, size)
         mine = {
             n: _fill(a, b)
             for (n, a), (b, _) in zip(
-                _arguments(other, seed, size).items(), apply_layouts(theirs, moved, is_input=True).values(), strict=True
+                random_arguments(other, seed, size).items(),
+                apply_layouts(theirs, moved, is_input=True).values(),
+                strict=True,
             )
         }
         expected[name](*theirs.values())
         got[name](*mine.values())
         for parameter, (wanted, is_known) in apply_layouts(theirs, moved, is_input=False).items():
             if isinstance(wanted, np.ndarray):
-                _check_near(mine[parameter][is_known], wanted[is_known], f"{name}: {parameter}")
+                check_near(mine[parameter][is_known], wanted[is_known], f"{name}: {parameter}")
 
 
 _RTOL = {"float16": 2e-2, "bfloat16": 5e-2, "float32": 1e-4, "float64": 1e-6}
 
 
-def _check_near(got: Array, expected: Array, name: str) -> None:
+def check_near(got: Array, expected: Array, name: str) -> None:
+    """Raises AssertionError unless two arrays are equal, floats up to the rounding of a sum in another order."""
     tolerance = _RTOL.get(got.dtype.name)
     if tolerance is None:
         np.testing.assert_array_equal(got, expected, name)
@@ -137,8 +140,11 @@ def _check_near(got: Array, expected: Array, name: str) -> None:
         np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), tolerance, err_msg=name)
 
 
-def _arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any]:
-    """Random arguments with small integers as floats, whose sums of products are exact."""
+def random_arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any]:
+    """Random arguments with small integers as floats, whose sums of products are exact.
+
+    size: the value of symbolic sizes; None for random ones.
+    """
     symbols = [op.var_name.data for op in func.walk() if isinstance(op, SymbolOp)]
     arguments = InputGenerator(func, seed, {} if size is None else dict.fromkeys(symbols, size)).arguments()
     for array in arguments.values():

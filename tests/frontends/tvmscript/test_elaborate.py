@@ -667,3 +667,46 @@ def test_a_type_variable_of_python_is_one() -> None:
     text = TYPE_VARIABLE[TYPE_VARIABLE.index("@T.prim_func") :]
     mod = parse_tvmscript(text, extra_vars={"n": TypeVar("n")})
     assert "n = T.int64()" in mod.script()
+
+
+def test_q_multiply_shift_per_axis_rounds_halves_up() -> None:
+    text = """
+@T.prim_func
+def main(X: T.Buffer((6,), "int32"), Y: T.Buffer((6,), "int32"), L: T.Buffer((6,), "int32"), R: T.Buffer((6,), "int32"),
+         Z: T.Buffer((6,), "int32"), W: T.Buffer((6,), "int32")):
+    for i in range(6):
+        Z[i] = T.q_multiply_shift_per_axis(X[i], Y[i], L[i], R[i], 31, T.bool(True), T.bool(True))
+        W[i] = T.q_multiply_shift_per_axis(X[i], Y[i], L[i], R[i], 31, T.bool(False), T.bool(False))
+"""
+    x, y, left, right = (
+        [5, -5, 7, 100, 1, -3],
+        [1 << 30] * 4 + [1 << 29, 3 << 29],
+        [0, 0, 1, 3, 0, 2],
+        [0, 0, 0, 1, 0, 2],
+    )
+    expected = [
+        [
+            (((a << s) if shifts else a) * b + (1 << 30 + r)) >> 31 + r
+            for a, b, s, r in zip(x, y, left, right, strict=True)
+        ]
+        for shifts in (True, False)
+    ]
+    arrays = [np.array(values, np.int32) for values in (x, y, left, right)]
+    for target in ("python", "llvm"):
+        results = [np.zeros(6, np.int32) for _ in range(2)]
+        build(parse_tvmscript(text), target)["main"](*arrays, *results)
+        assert [result.tolist() for result in results] == expected
+
+
+def test_a_shape_uses_an_integer_parameter_declared_after_it() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer(("(n + 3) // 4 * 4", 2), "int32"), B: T.Buffer(((n + 3) // 4 * 4,), "int32"), n: T.int32):
+    for i in range(n):
+        B[i] = A[i, 0] + n
+"""
+    module = parse_tvmscript(text)
+    assert parse_tvmscript(module.script()).script() == module.script()
+    result = np.zeros(8, np.int32)
+    build(module)["main"](np.arange(16, dtype=np.int32).reshape(8, 2), result, 5)
+    assert result.tolist() == [5, 7, 9, 11, 13, 0, 0, 0]

@@ -303,7 +303,7 @@ BIASED = MATMUL.replace("C[vi, vj] = 0.0", "C[vi, vj] = bias[vj]").replace(
         ),
         (
             "sch.cache_write('C_init', 0, 'local')",
-            "C[0, 0] is accumulated into by block C at (vi_i=0, vj_i=0, vk_i=0) with what was there before, for vk_o = 1",
+            "is accumulated into by block C at (vi_i=0, vj_i=0, vk_i=0) with what was there before, for vk_o = 1",
         ),
         (
             "sch.reverse_compute_at('C', sch.get_loops('C_init')[0])",

@@ -3,9 +3,15 @@
 import pytest
 
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.schedule import Schedule
+from stepwell.schedule import Schedule, Trace
 from stepwell.schedule.trace import replay_script
-from stepwell.tools.testing.scheduling import apply_steps, body_text, check_well_formed, refusal_of
+from stepwell.tools.testing.scheduling import (
+    apply_steps,
+    body_text,
+    check_computes_the_same,
+    check_well_formed,
+    refusal_of,
+)
 
 STAGES = """
 @T.prim_func
@@ -233,7 +239,7 @@ def test_different_elements_stay_different() -> None:
         (layout("lambda i: i"), "an index map of 1 index, expected one of 2 indices"),
         (layout("lambda i, j: (j, i)", buffer="('write', 3)"), "there is no number 3"),
         (layout("lambda i, j: (j, i)", more=", axis_separators=[1]"), "axis_separators are not supported yet"),
-        (layout("lambda i, j: (j, i)", more=", pad_value=lambda i, j: i"), "pad_value depends on the indices"),
+        (layout("lambda i, j: (j, i)", more=", pad_value=lambda i: i"), "pad_value is a function of 1 index, expected"),
         (layout("lambda i, j: (i + j, j)", more=", pad_value=1"), "the index map cannot be turned around"),
         (layout("lambda i, j: (j, i)", block="root"), "expected a block, got the body of the function"),
     ],
@@ -324,3 +330,31 @@ def main(A: T.Buffer((16,), "int32"), D: T.Buffer((16,), "int32")):
             D[v] = B[v]
 """
     assert str(apply_steps(text, steps("T.int64(4)", "T.int64(4)"))) == str(apply_steps(text, steps("4", "4")))
+
+
+@pytest.mark.parametrize("block", ["B", "D"])
+def test_the_padding_is_a_function_of_the_new_indices(block: str) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32"), D: T.Buffer((14,), "float32")):
+    for i in range(14):
+        with T.block("B"):
+            v = T.axis.spatial(14, i)
+            B[v] = A[v] * 2
+    for i in range(14):
+        with T.block("D"):
+            v = T.axis.spatial(14, 13 - i)
+            D[v] = T.Cast("float32", A[v])
+"""
+    steps = f'sch.transform_layout("{block}", ("write", 0), lambda i: (i // 4, i % 4), lambda i, j: (i + j * 2,))'
+    after = apply_steps(text, steps)
+    check_computes_the_same(parse_tvmscript(text), after, target="llvm", trace=_trace(text, steps))
+
+
+def _trace(text: str, steps: str) -> Trace:
+    schedule = Schedule(parse_tvmscript(text))
+    exec(steps, {"sch": schedule})
+    again = Schedule(parse_tvmscript(text))
+    replay_script(again, schedule.trace.as_python())
+    assert str(again.mod) == str(schedule.mod)
+    return schedule.trace

@@ -307,13 +307,15 @@ def test_loops_that_are_no_grid_are_not_fused(text: str, attempt: str, message: 
     assert message in str(refusal_of(text, IJ, attempt))
 
 
-def test_a_product_that_may_not_fit_is_refused() -> None:
+def test_a_product_that_may_not_fit_is_counted_in_int64() -> None:
     text = function(
-        "A: T.Buffer((8,), 'int32'), n: T.int32, m: T.int32",
+        "A: T.Buffer((8,), 'int32'), n: T.{0}, m: T.{0}",
         program("for i in range(n):\nfor j in range(m):", "T.where(i < 8)\nA[vi] = 1", "vi = T.axis.spatial(8, i)"),
     )
-    message = str(refusal_of(text, IJ, "sch.fuse(i, j)"))
-    assert "the product of the extents may be as large as 4611686014132420609, which does not fit int32" in message
+    after = apply_steps(text.replace("{0}", "int32"), IJ + "\nsch.fuse(i, j)")
+    assert 'for i_j_fused in range(T.max(T.Cast("int64", n), T.int64(0)) * T.max(' in after.script()
+    message = str(refusal_of(text.replace("{0}", "int64"), IJ, "sch.fuse(i, j)"))
+    assert "the product of the extents may be as large as 85070591730234615847396907784232501249" in message
 
 
 # reorder

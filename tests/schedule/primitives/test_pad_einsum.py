@@ -254,11 +254,29 @@ def test_loops_with_other_blocks_are_refused() -> None:
         sch.pad_einsum("C_init", [4])
 
 
-def test_a_symbolic_extent_cannot_be_padded() -> None:
-    text = elementwise("A[v, w]").replace("(5, 6), ", "(n, 6), ").replace("main(", "main(n: T.int32, ")
-    text = text.replace("T.grid(5, 6)", "T.grid(n, 6)")
-    assert "axis v is not known to count from 0 to a number" in refused(text, [4, 4])
-
-
 def test_the_body_of_the_function_is_no_such_block() -> None:
     assert "block root is the body of the function" in refused(elementwise("A[v, w]"), [4, 4], "root")
+
+
+@pytest.mark.parametrize("padding", [[1, 4, 1], [4, 4, 4], [2, 3, 5]])
+def test_symbolic_extents_are_padded(padding: list[int]) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((6, 5), "int32"), b: T.handle, c: T.handle):
+    n = T.int32()
+    B = T.match_buffer(b, (n, 5), "int32")
+    C = T.match_buffer(c, (6, n), "int32")
+    for i0, i1, i2 in T.grid(6, n, 5):
+        with T.block("C"):
+            i, j, k = T.axis.remap("SSR", [i0, i1, i2])
+            with T.init():
+                C[i, j] = 0
+            C[i, j] = C[i, j] + A[i, k] * B[j, k]
+"""
+    before = stepwell.parse_tvmscript(text)
+    schedule = Schedule(before)
+    schedule.pad_einsum("C", padding)
+    for size in (1, 4, 5):
+        check_computes_the_same(before, schedule.mod, size=size)
+    times = f"(n + {padding[1] - 1}) // {padding[1]} * {padding[1]}"
+    assert f"C_pad = T.alloc_buffer(({-(-6 // padding[0]) * padding[0]}, {times})" in schedule.mod.script()

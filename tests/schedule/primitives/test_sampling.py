@@ -109,3 +109,24 @@ def test_wrong_choices_are_refused(wrong, message: str) -> None:  # pyright: ign
     with pytest.raises(stepwell.ScheduleError, match=message):
         wrong(sch)
     assert not any(op.name.startswith("schedule.sample") for op in sch.trace.instructions)
+
+
+def test_a_loop_with_a_symbolic_extent_has_one_tile() -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n,), "int32")
+    B = T.match_buffer(b, (n,), "int32")
+    for i in range(n):
+        with T.block("B"):
+            v = T.axis.spatial(n, i)
+            B[v] = A[v] + 1
+"""
+    schedule = Schedule(stepwell.parse_tvmscript(text))
+    (loop,) = schedule.get_loops("B")
+    factors = schedule.sample_perfect_tile(loop, 3)
+    assert [schedule.get(factor) for factor in factors] == [-1, 1, 1]
+    assert len(schedule.split(loop, factors)) == 3
+    with pytest.raises(stepwell.ScheduleError, match=r"expected \[-1, 1\], as the extent of loop i_0 is not"):
+        schedule.sample_perfect_tile(schedule.get_loops("B")[0], 2, decision=[2, 2])
