@@ -14,8 +14,10 @@ LIMITS = {
     "items of lists": 500_000,
     "characters of text": 4_000_000,
     "operations": 30_000,
+    "operations of macros and lambdas": 30_000,
 }
-"""The largest amount of each kind of work in a module. Each node of the text adds one step and one operation.
+"""The largest amount of each kind of work in a module. Each node of the text adds one step, and one operation
+outside of macros and lambdas.
 
 A step is the evaluation of one expression or statement. Items are counted through nesting: a list within two lists
 counts twice.

@@ -98,15 +98,19 @@ def span_location(span: Span) -> LocationAttr:
 
 
 class _Builder(TirBuilder):
-    """A builder that charges each op to the budget. span: the source of the ops that follow."""
+    """A builder that charges each op to the budget. span: the source of the ops that follow.
 
-    def __init__(self, block: Block, budget: Budget, span: Span):
+    calls: the macro and lambda calls under expansion.
+    """
+
+    def __init__(self, block: Block, budget: Budget, span: Span, calls: Sequence[Any]):
         super().__init__(block, span_location(span))
         self._budget = budget
+        self._calls = calls
         self.span = span
 
     def insert(self, op: OpT) -> OpT:
-        self._budget.charge("operations", 1, self.span)
+        self._budget.charge("operations of macros and lambdas" if self._calls else "operations", 1, self.span)
         return super().insert(op)
 
 
@@ -126,7 +130,8 @@ class ElaborationContext:
         self.root_scope = self.scope = NameScope(scope)
         self.block = Block()
         self.param_names: list[str] = []
-        self.builder = _Builder(self.block, module.budget, node.span)
+        self.calls: list[tuple[str, Span]] = []
+        self.builder = _Builder(self.block, module.budget, node.span, self.calls)
         self.blocks: list[BlockState] = []
         self.branches: list[Any] = []
         self.function_attrs: dict[str, Attribute] | None = None
@@ -141,7 +146,6 @@ class ElaborationContext:
         self.returns_nothing = False
         self.resolving: set[str] = set()
         self.templates: dict[Operation, None] = {}
-        self.calls: list[tuple[str, Span]] = []
         self.called_from: LocationAttr | None = None
         self.explained: ParseError | None = None
         self.block_suffix = ""

@@ -34,7 +34,7 @@ def value(expression: str) -> str:
 TWICE = "@T.macro\ndef m(k):\n    if k > 0:\n        m(k - 1)\n        m(k - 1)\n"
 CONSTANTS = "a0 = 1\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(40))
 DEPTH = "loops are nested more than 200 deep"
-STEPS, ITEMS, TEXT, OPERATIONS = LIMITS
+STEPS, ITEMS, TEXT, OPERATIONS, EXPANDED = LIMITS
 
 COSTLY = {
     "all": (value("all(range(1, 10**11))"), ITEMS),
@@ -76,7 +76,7 @@ COSTLY = {
     "constants defined by constants": (CONSTANTS + value("a40"), STEPS),
     "grid": (function("for i in T.grid(*[2 for _ in range(9000)]):\n    A[0] = 1.0"), DEPTH),
     "attributes": (function("for _ in T.grid(1):\n" + "    T.attr(0, 'a', 1)\n" * 300), DEPTH),
-    "macros": (f"{MACRO}{function('m(A)' + chr(10) + 'm(A)' + chr(10) * 2)}" + "    m(A)\n" * 200, OPERATIONS),
+    "macros": (f"{MACRO}{function('m(A)' + chr(10) + 'm(A)' + chr(10) * 2)}" + "    m(A)\n" * 200, EXPANDED),
     "recursive macros": (TWICE + function("m(40)"), STEPS),
     "expressions": (value("[A[0] + 1.0 for i in range(9000)]"), OPERATIONS),
     "sum of expressions": (value("[sum([A[0] for i in range(4000)]) for j in range(4000)]"), OPERATIONS),
