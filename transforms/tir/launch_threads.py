@@ -5,19 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, NoneAttr, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops, thread_axis_of
+from ...analysis.names import memory_name
+from ...analysis.private import uses_of_memory
+from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import (
+    BLOCK_AXES,
+    THREAD_AXES,
+    is_thread_loop,
+    outermost_bound_loops,
+    team_of,
+    thread_axis_of,
+)
 from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
-from ...analysis.threads.memories import LOCAL
+from ...analysis.threads.memories import LOCAL, is_shared, memory_of
 from ...analysis.threads.shuffles import check_convergence, is_shuffle
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
-from ...dialects.tir import AllocBufferOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
+from ...dialects.tir import (
+    AllocateOp,
+    AllocBufferOp,
+    FuncOp,
+    HandleType,
+    IfOp,
+    LoadOp,
+    StoreOp,
+    TirBuilder,
+    memory_space,
+)
 from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before
 from .launch_ops import build_launches, launch_extents, replace_loop
 
@@ -76,6 +96,10 @@ def _launch(kernel: Operation) -> None:
     extents = launch_extents(loops, inner)
     for op in [op for op in kernel.walk() if is_shuffle(op)]:
         check_convergence(op, extents)
+    allocations = _allocations(kernel)
+    for alloc in allocations:
+        if isinstance(alloc, AllocateOp):
+            _check_pointer(alloc, kernel, {axis for axis, extent in extents.items() if extent != 1})
     ops = list(block.ops)
     launches = build_launches(tuple(reversed(THREAD_AXES)), extents, loops, InsertPoint.at_end(block))
     body = launches[-1].body.block if launches else block
@@ -89,8 +113,9 @@ def _launch(kernel: Operation) -> None:
     for loop in loops:
         axis = thread_axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
-    for alloc in _allocations(kernel):
-        _move_allocation(alloc, kernel, block, body)
+    for alloc in allocations:
+        if isinstance(alloc, AllocBufferOp):
+            _move_allocation(alloc, kernel, block, body)
 
 
 # Statements
@@ -133,16 +158,38 @@ def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) 
 # Memory
 
 
-def _allocations(kernel: Operation) -> list[AllocBufferOp]:
+def _allocations(kernel: Operation) -> list[AllocBufferOp | AllocateOp]:
     """The allocations of a kernel: inside the kernel, and outside for its threads or blocks."""
-    allocs: dict[AllocBufferOp, None] = {}
+    allocs: dict[AllocBufferOp | AllocateOp, None] = {}
     for op in kernel.walk():
         for value in (*op.operands, *op.results):
-            if isinstance(alloc := value.owner, AllocBufferOp) and alloc.type.memory_space != NoneAttr():
-                allocs[alloc] = None
-            elif isinstance(alloc, AllocBufferOp) and THREAD_AXES_OF_DIMENSIONS in alloc.attributes:
+            memory = memory_of(value) if isinstance(value.type, MemRefType | HandleType) else None
+            alloc = None if memory is None else memory.owner
+            if isinstance(alloc, AllocateOp) or (
+                isinstance(alloc, AllocBufferOp)
+                and (alloc.type.memory_space != NoneAttr() or THREAD_AXES_OF_DIMENSIONS in alloc.attributes)
+            ):
                 allocs[alloc] = None
     return list(allocs)
+
+
+def _check_pointer(alloc: AllocateOp, kernel: Operation, axes: set[str]) -> None:
+    """Raises UnsupportedError for memory of a pointer that would be memory of each thread, but is not in the program.
+
+    axes: the axes of several threads.
+    """
+    memory = alloc.pointer
+    if kernel.is_ancestor(alloc):
+        around = [{thread_axis_of(outer) or "" for outer in ancestors(op)} for op, _ in uses_of_memory(memory)]
+        is_own = memory.type.scope.data == LOCAL and all(axes <= each for each in around)
+        if is_shared(memory) or is_own or team_of(alloc) is not None:
+            return
+    elif not is_shared(memory) and memory.type.scope.data != LOCAL:
+        return
+    raise UnsupportedError(
+        f"{where(alloc)}the threads of a block cannot share {memory_name(memory)}, which is a pointer: expected "
+        "T.alloc_buffer, or views of its type"
+    )
 
 
 def _axes_of(alloc: AllocBufferOp) -> list[str]:

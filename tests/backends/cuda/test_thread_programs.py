@@ -279,6 +279,34 @@ VIEWS = {
     for tx in T.thread_binding(64, thread="threadIdx.x"):
         B[tx] = L[0]
 """,
+    "a pointer to memory of each thread, of two types": """
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        p = T.allocate([4], "int32", "local")
+        P = T.decl_buffer((4,), "int32", data=p, scope="local")
+        V = T.decl_buffer((4,), "float32", data=p, scope="local")
+        V[0] = T.float32(1)
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            B[tx] = P[0]
+""",
+    "a pointer to memory of each block, of two types": """
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        p = T.allocate([64], "int32", "global")
+        P = T.decl_buffer((64,), "int32", data=p)
+        V = T.decl_buffer((64,), "float32", data=p)
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            V[tx] = T.float32(1)
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            B[tx] = P[63 - tx]
+""",
+    "views outside of the kernel of shared memory": """
+    S = T.alloc_buffer((64,), "int32", scope="shared")
+    V = T.decl_buffer((64,), "float32", data=S.data, scope="shared")
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            V[tx] = T.float32(1)
+        for tx in T.thread_binding(64, thread="threadIdx.x"):
+            B[tx] = S[63 - tx]
+""",
     "memory of each block of two types": """
     P = T.alloc_buffer((64,), "int32")
     V = T.decl_buffer((64,), "float32", data=P.data)
