@@ -245,6 +245,8 @@ class _Comparison:
         if isinstance(a.type, MemRefType):
             return self._same_buffer(a, b)
         if isinstance(a.type, IntegerType):
+            if self.matches(lambda: self._same_structure(a, b)):
+                return True
             if a.type == IntegerType(1):
                 return self._same_condition(a, b)
             return self._same_sum(self.left.lin(a), self.right.lin(b))

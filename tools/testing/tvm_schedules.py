@@ -34,6 +34,9 @@ OUTCOMES = (EQUAL, SAME, UNCOMPARED, OTHER, REFUSED, MISSING, UNPARSED)
 _SIZES = (16, 33)
 """The values of symbolic sizes in a comparison of numbers."""
 
+_TARGETS = ("llvm", "cuda-emulated", "python")
+"""The targets of a comparison of numbers: the oracle is slow, and the emulation runs loops bound to threads alone."""
+
 
 @dataclass(frozen=True)
 class ScheduleRecord:
@@ -110,12 +113,16 @@ def _check_same_numbers(ours: Module, theirs: Module, size: int) -> None:
 
 
 def _run(module: Module, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments after a call of native code, or of the oracle if native code does not support the program."""
-    try:
-        program = build(module)
-    except UnsupportedError:
-        program = build(module, "python")
-    program[name](*arguments.values())
+    """The arguments after a call of the program for the first of `_TARGETS` that supports it."""
+    for target in _TARGETS:
+        try:
+            program = build(module, target)
+        except UnsupportedError:
+            if target == _TARGETS[-1]:
+                raise
+        else:
+            program[name](*arguments.values())
+            break
     return arguments
 
 
