@@ -207,7 +207,7 @@ def _range(context: ElaborationContext, span: Span, low: Value, high: Value = No
 _BINARY_WORDS = {
     "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "floordiv": "//", "floormod": "%",
     "indexdiv": "//", "indexmod": "%", "EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">=",
-    "shl": "<<", "shr": ">>", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
+    "shift_left": "<<", "shift_right": ">>", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
 }  # fmt: skip
 _BINARY_FUNCTIONS = {
     "Min": "min", "Max": "max", "min": "min", "max": "max", "truncdiv": "truncdiv", "truncmod": "truncmod",

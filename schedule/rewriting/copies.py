@@ -15,6 +15,7 @@ from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name, buffer_name
 from ...analysis.scopes import reads_of, root_buffer
 from ...core.errors import ScheduleError
+from ...dialects.text import expression_text
 from ...dialects.tir import (
     AccessOp,
     AllocBufferOp,
@@ -30,9 +31,10 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import split_mixed
 from ...dialects.tir.static import set_operands
-from ...dialects.tir.tree import erase_if_dead
+from ...dialects.tir.tree import captured_operands, erase_if_dead, is_pure_expression
 from .gaps import Gap, scope_start
 from .nest import export_mixed, make_loop, simplify_blocks
+from .rebuild import copy_expression
 
 BufferLike = int | str
 """A buffer of a block: its index among the buffers that the block reads or writes, or its name."""
@@ -111,11 +113,33 @@ def allocate_copy(
     gap = scope_start(scope)
     scratch = Block()
     builder = TirBuilder(scratch, scope.location)
-    dims = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
+    extents = [_own_sum(analyzer, extent, gap, builder) for extent in shape]
+    dims = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in extents]
     element = cast("MemRefType[Attribute]", like.type).element_type
     op = builder.insert(AllocBufferOp(name, element, dims, space=space))
     gap.insert_all(scratch)
     return op.buffer
+
+
+def _own_sum(analyzer: Analyzer, lin: Lin, gap: Gap, builder: TirBuilder) -> Lin:
+    """A sum with copies of the expressions in it, which may be computed elsewhere. ScheduleError if a value in it is
+    not known at a gap."""
+    copies: dict[SSAValue, Lin] = {}
+    for leaf in lin.leaves():
+        sources = _sources(leaf)
+        if not all(map(gap.is_fixed, sources)):
+            raise ScheduleError(f"{expression_text(leaf)} is not known where the copy is allocated or filled")
+        if leaf not in sources:
+            copies[leaf] = Lin.of(copy_expression(leaf, builder, {source: source for source in sources}))
+    return analyzer.substitute(lin, copies) if copies else lin
+
+
+def _sources(value: SSAValue) -> list[SSAValue]:
+    """The values from which pure expressions compute a value."""
+    op = value.owner
+    if isinstance(op, Block) or not is_pure_expression(op):
+        return [value]
+    return [source for operand in captured_operands(op) for source in _sources(operand)]
 
 
 def sum_type(lin: Lin) -> Attribute:
@@ -141,17 +165,21 @@ def copy_block(
     scratch = Block()
     builder = TirBuilder(scratch, gap.outer.location)
     variables: list[SSAValue] = []
+
+    def emit(lin: Lin) -> Mixed:
+        return export_mixed(analyzer, _own_sum(analyzer, lin, gap, builder), builder, type)
+
     for n, axis in enumerate(axes):
-        loop = builder.insert(make_loop(f"ax{n}", 0, export_mixed(analyzer, axis.count, builder, type), type))
+        loop = builder.insert(make_loop(f"ax{n}", 0, emit(axis.count), type))
         variables.append(loop.variable)
         builder.point = InsertPoint.at_end(loop.body.block)
     bound = [
         Axis(
             f"v{n}",
             "spatial",
-            export_mixed(analyzer, axis.low, builder, type),
-            export_mixed(analyzer, axis.extent, builder, type),
-            export(analyzer, axis.start + Lin.of(variable), builder, type),
+            emit(axis.low),
+            emit(axis.extent),
+            export(analyzer, _own_sum(analyzer, axis.start, gap, builder) + Lin.of(variable), builder, type),
         )
         for n, (axis, variable) in enumerate(zip(axes, variables, strict=True))
     ]

@@ -28,7 +28,7 @@ def pytest_configure() -> None:
         _schedules.append((self, self.mod.script()))
 
     schedule.__init__ = record
-    testing = importlib.import_module("tvm.s_tir.schedule.testing")
+    testing: Any = importlib.import_module("tvm.s_tir.schedule.testing")
     verify = testing.verify_trace_roundtrip
 
     def verify_python(sch: Any, mod: Any, **keywords: Any) -> Any:

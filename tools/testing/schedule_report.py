@@ -42,7 +42,7 @@ REFUSED_TESTS: dict[str, str] = {
     "cache_write_opaque_access[block_obj]": "as above",
     "cache_write_sibling_nested_block_predicates_use_union": "TVM overwrites `C_buf[8, 16]` "
     "with memory that was never written",
-    "cache_write_under_scope[block_name]": "a block that declares to read the buffer is taken to read its old elements",
+    "cache_write_under_scope[block_name]": "a block that declares reads of a buffer is assumed to read old elements",
     "cache_write_under_scope[block_obj]": "as above",
     "compute_at_simplify_symbolic_predicate": "the rounded number of iterations may not fit int64",
     "compute_inline_multi_loads[block_obj]": "the program reads `B[0, 128]`, which is outside of B",

@@ -9,6 +9,7 @@ from ...analysis.scopes import child_blocks, depends_on, enclosing_scope
 from ...core.errors import ScheduleError
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfThenElseOp
 from ...schedule import BlockRV, LoopRV, Schedule
+from ...schedule.handles import BlockLike
 from ...schedule.rewriting.nest import function_of
 from .choices import Choices, flag, pick
 
@@ -231,7 +232,7 @@ def _blockize(p: ProgramPicker) -> None:
         p.schedule.blockize(p.loop())
 
 
-def _adjacent_blocks(p: ProgramPicker) -> list[BlockRV]:
+def _adjacent_blocks(p: ProgramPicker) -> list[BlockLike]:
     """Up to three consecutive blocks of a scope; the inits of a block and the blocks of its body are consecutive."""
     first = p.block()
     op = p.schedule.get(first)

@@ -93,11 +93,12 @@ def test_padding_is_a_number_or_a_function_that_gives_one() -> None:
     assert padding_value(1, 2) == 1
     assert padding_value(eval("lambda i, j: (T.float32(1.5),)"), 2) == 1.5
     assert padding_value(lambda *indices: 2, 2) == 2
+    assert str(padding_value(lambda i, j: i + j * 2, 2)) == "affine_map<(d0, d1) -> ((d0 + (d1 * 2)))>"
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(lambda i: i, "depends on the indices"), ("x", "expected a number"), (lambda i: i + 1, "depends")],
+    [(lambda i, j: i, "a function of 2 indices, expected one of 1 index"), ("x", "expected a number")],
 )
 def test_padding_that_is_no_number_is_refused(value: Any, message: str) -> None:
     with pytest.raises(ScheduleError) as error:
