@@ -52,9 +52,19 @@ class Campaign:
     def run(self) -> None:
         """Searches until the budget is over; saves each finding of a new class to the corpus."""
         end = time.monotonic() + self.seconds
+        tasks = self._tasks(end)
         with ThreadPoolExecutor(self.jobs) as pool, TemporaryDirectory() as folder:
-            for _ in pool.map(lambda task: self._execute(*task, Path(folder), end), self._tasks(end)):
-                pass
+            for worker in [pool.submit(self._work, tasks, Path(folder), end) for _ in range(self.jobs)]:
+                worker.result()
+
+    def _work(self, tasks: Iterator[tuple[str, int]], folder: Path, end: float) -> None:
+        """Executes tasks until there are no more."""
+        while True:
+            with self._lock:
+                task = next(tasks, None)
+            if task is None:
+                return
+            self._execute(*task, folder, end)
 
     def _tasks(self, end: float) -> Iterator[tuple[str, int]]:
         """The families, and the files of tests, in random order in each round, each with a seed."""

@@ -24,6 +24,12 @@ SHRINKING_SECONDS = 30
 CHUNK = 50
 """The number of cases between two looks at the clock."""
 _BLOB = re.compile(r"@reproduce_failure\('([^']*)', b'([^']*)'\)")
+_UNLIMITED = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.filter_too_much,
+    HealthCheck.large_base_example,
+)
 _PHASES = (Phase.generate, Phase.target, Phase.shrink)
 
 
@@ -86,7 +92,7 @@ class _Chunk:
             deadline=None,
             print_blob=True,
             report_multiple_bugs=False,
-            suppress_health_check=list(HealthCheck),
+            suppress_health_check=_UNLIMITED,
         )
         try:
             with patch.object(engine, "MAX_SHRINKING_SECONDS", SHRINKING_SECONDS):
