@@ -27,7 +27,8 @@ from . import (
     constant_value,
 )
 from .fold import fold
-from .static import drop_predicate, make_static
+from .operands import drop_predicate
+from .static import make_static
 from .tree import has_effect
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from . import AccessOp, BlockOp, ForOp, LaunchThreadOp, Mixed, constant_value
 from .base import split_mixed
+from .operands import set_operands
 
 
 def known_constant(value: Mixed) -> Mixed:
@@ -60,14 +60,3 @@ _HANDLERS: dict[type[Operation], Callable[[Any, Callable[[Mixed], Mixed]], None]
     ForOp: _loop,
     LaunchThreadOp: _threads,
 }
-
-
-def set_operands(op: Operation, groups: Sequence[Sequence[SSAValue]]) -> None:
-    """Replaces the operands of an op with operand segments."""
-    op.operands = [operand for group in groups for operand in group]
-    op.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [len(group) for group in groups])
-
-
-def drop_predicate(op: BlockOp) -> None:
-    """Removes the predicate of a block."""
-    set_operands(op, [op.bindings, op.domains, []])

@@ -15,7 +15,7 @@ from ...analysis.scopes import binding_sums, loops_around, only_child
 from ...core.errors import ScheduleError
 from ...dialects.schedule import TransformBlockLayoutOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
-from ...dialects.tir.static import set_operands
+from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder

@@ -21,7 +21,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import TransformLayoutOp
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, CallOp, FuncOp, LoadOp, MatchBufferOp, StoreOp, SymbolOp
 from ...dialects.tir.buffers import buffer_type
-from ...dialects.tir.static import set_operands
+from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, treeify
 from ..handles import BlockLike
 from ..recorder import Recorder

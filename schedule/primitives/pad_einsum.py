@@ -48,7 +48,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.base import split_mixed
-from ...dialects.tir.static import set_operands
+from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, has_effect
 from ..handles import BlockLike
 from ..recorder import Recorder

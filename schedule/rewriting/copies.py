@@ -30,7 +30,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.base import split_mixed
-from ...dialects.tir.static import set_operands
+from ...dialects.tir.operands import redirect_access, set_operands
 from ...dialects.tir.tree import captured_operands, erase_if_dead, is_pure_expression
 from .gaps import Gap, scope_start
 from .nest import export_mixed, make_loop, simplify_blocks
@@ -316,8 +316,7 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
             type = op.indices[0].type if op.indices else i32
             old = list(op.indices)
             new = [export(analyzer, index, builder, type) for index in indices]
-            head = [[op.value]] if isinstance(op, StoreOp) else []
-            set_operands(op, [*head, [op.buffer], new, [] if op.predicate is None else [op.predicate]])
+            redirect_access(op, op.buffer, new)
         case AccessOp() | MatchRegionOp():
             old = list(op.mins)
             if isinstance(op, AccessOp) and len(indices) != len(op.region):

@@ -40,7 +40,8 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.base import split_mixed, string_array
-from ...dialects.tir.static import drop_predicate, make_static, set_operands
+from ...dialects.tir.operands import drop_predicate, set_operands
+from ...dialects.tir.static import make_static
 from ...dialects.tir.tree import erase_if_dead, erase_statement, expressions_before, has_effect, is_expression_op
 
 # Statements and their expressions

@@ -34,6 +34,7 @@ from ...dialects.tir import (
     TirBuilder,
     YieldOp,
 )
+from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.static import known_constant
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from .nest import (
@@ -230,13 +231,7 @@ class _FirstStep:
             builder = TirBuilder(InsertPoint.before(op), op.location)
             indices = list(op.indices)
             indices.insert(self.positions[op.buffer], _element(self.factoring, factor, builder))
-            buffer = self.buffers[op.buffer]
-            if isinstance(op, StoreOp):
-                builder.insert(StoreOp(op.value, buffer, indices, op.predicate))
-            else:
-                op.result.replace_all_uses_with(builder.insert(LoadOp(buffer, indices, op.predicate)).result)
-            op.detach()
-            op.erase()
+            redirect_access(op, self.buffers[op.buffer], indices)
 
     def _replace_accesses(self) -> None:
         memories = {root_buffer(b) for b in self.buffers}

@@ -107,7 +107,8 @@ def onnx_models(draw: Draw, most: int = 8) -> RandomModel:
     writer = OnnxWriter(choices, np.random.default_rng(choices.integer(0, 2**16)))
     inputs: dict[str, Array] = {}
     for n in range(choices.integer(1, 3)):
-        shape = [pick(choices, (2, 1, 3, 4, 5)) for _ in range(choices.integer(0, 4))]
+        rank = choices.integer(0, 4)
+        shape = [pick(choices, (2, 1, 3, 4) if rank == 4 else (2, 1, 3, 4, 5)) for _ in range(rank)]
         kind = pick(choices, ("float32", "float32", "float32", "int64", "bool"))
         numbers = writer.rng.integers(0, 2, shape) if kind == "bool" else writer.rng.integers(-8, 9, shape)
         inputs[f"x{n}"] = numbers.astype(kind) / (np.float32(4) if kind == "float32" else 1)
@@ -125,15 +126,15 @@ def onnx_models(draw: Draw, most: int = 8) -> RandomModel:
 # ---- steps: each adds a node, if an operand fits
 
 _UNARY = (
-    *("Relu", "Abs", "Neg", "Sigmoid", "Tanh", "Exp", "Erf", "Softplus", "Softsign", "HardSwish", "Sin", "Cos"),
+    *("Relu", "Abs", "Neg", "Sigmoid", "Tanh", "Exp", "Erf", "Softplus", "HardSwish", "Sin", "Cos"),
     *("LeakyRelu", "Elu", "Selu", "Celu", "HardSigmoid", "ThresholdedRelu", "Identity", "Mish", "Atan", "Sinh"),
 )
 
 
 def _unary(w: OnnxWriter) -> None:
     x = w.operand("f")
-    if x is not None:
-        w.add(pick(w.choices, _UNARY), x)
+    if x is not None:  # the reference evaluator has no Softsign of scalars
+        w.add(pick(w.choices, (*_UNARY, "Softsign") if w.values[x].ndim else _UNARY), x)
 
 
 def _rounding(w: OnnxWriter) -> None:
@@ -239,9 +240,11 @@ def _slice(w: OnnxWriter) -> None:
     x = w.operand(rank=1)
     if x is None:
         return
-    ends = [w.weight(np.array([w.choices.integer(-6, 6)], "int64")) for _ in range(2)]
-    axes = w.weight(np.array([w.axis(x)], "int64"))
-    w.add("Slice", x, *ends, axes, w.weight(np.array([pick(w.choices, (1, 2, -1, 3, -2))], "int64")))
+    axis, step = w.axis(x), pick(w.choices, (1, 2, -1, 3, -2))
+    # The reference evaluator does not move the start to the first element if the step is negative.
+    start = w.choices.integer(-6 if step > 0 else -w.values[x].shape[axis], 6)
+    bounds = (start, w.choices.integer(-6, 6), axis, step)
+    w.add("Slice", x, *(w.weight(np.array([bound], "int64")) for bound in bounds))
 
 
 def _gather(w: OnnxWriter) -> None:
@@ -279,7 +282,7 @@ def _repeat(w: OnnxWriter) -> None:
     if flag(w.choices):
         w.add("Tile", x, w.weight(np.array([w.choices.integer(0, 2) for _ in value.shape], "int64")))
     else:
-        shape = [pick(w.choices, (n, 1)) if n > 1 else w.choices.integer(1, 3) for n in value.shape]
+        shape = [pick(w.choices, (n, 1)) if n != 1 else w.choices.integer(0, 3) for n in value.shape]
         w.add("Expand", x, w.weight(np.array([2, *shape] if flag(w.choices) else shape, "int64")))
 
 

@@ -15,6 +15,7 @@ from ...analysis.index import Analyzer, Lin, export
 from ...analysis.regions import IndexRange, required_region, shape_sides, touched_box
 from ...core.dtypes import dtype_of
 from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
+from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead
 from .allocations import sink_allocation
 
@@ -112,16 +113,8 @@ def _shift(analyzer: Analyzer, user: LoadOp | StoreOp, buffer: SSAValue, lows: S
     """Makes the indices of a load or store relative to the lower corner of the box."""
     builder = TirBuilder(InsertPoint.before(user), user.location)
     indices = [_minus(analyzer, builder, i, low) for i, low in zip(user.indices, lows, strict=True)]
-    old = list(user.operands)
-    if isinstance(user, LoadOp):
-        new = builder.insert(LoadOp(buffer, indices, user.predicate))
-        new.result.name_hint = user.result.name_hint
-        user.result.replace_all_uses_with(new.result)
-    else:
-        stored = builder.insert(StoreOp(user.value, buffer, indices, user.predicate))
-        stored.attributes.update(user.attributes)
-    user.detach()
-    user.erase()
+    old = list(user.indices)
+    redirect_access(user, buffer, indices)
     for value in old:
         erase_if_dead(value)
 

@@ -48,6 +48,7 @@ from ...dialects.tir import (
     TirBuilder,
     memory_space,
 )
+from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_statement, following_ops, is_expression_op, is_pure_expression, treeify
 from .pointers import replace_pointers
 
@@ -411,13 +412,7 @@ class _Distributor:
                 builder = TirBuilder(InsertPoint.before(inner), inner.location)
                 mine = [variables.get(axis) for axis in expanded.axes]
                 indices = [builder.const(0, i32) if v is None else v for v in mine]
-                new = _readdress(inner, expanded.buffer, indices)
-                builder.insert(new)
-                for a, b in zip(inner.results, new.results, strict=True):
-                    b.name_hint = a.name_hint
-                    a.replace_all_uses_with(b)
-                inner.detach()
-                inner.erase()
+                _readdress(builder, inner, expanded.buffer, indices)
 
     # Values
 
@@ -461,17 +456,15 @@ def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> I
     return IfOp(condition)
 
 
-def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> Operation:
-    """An access to a buffer with additional leading indices."""
+def _readdress(builder: TirBuilder, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+    """Makes an op access a buffer with additional leading indices."""
     match op:
-        case LoadOp():
-            return LoadOp(buffer, [*indices, *op.indices])
-        case StoreOp():
-            stored = StoreOp(op.value, buffer, [*indices, *op.indices])
-            stored.attributes.update(op.attributes)
-            return stored
+        case LoadOp() | StoreOp():
+            redirect_access(op, buffer, [*indices, *op.indices])
         case AccessOp():
-            return AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region])
+            builder.insert(AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region]))
+            op.detach()
+            op.erase()
         case _:
             raise UnsupportedError(
                 f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"

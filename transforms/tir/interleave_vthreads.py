@@ -17,6 +17,7 @@ from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
 from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
+from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import has_effect, is_expression_op, treeify
 from .launch_ops import replace_loop
 
@@ -195,19 +196,8 @@ def _expand(alloc: AllocBufferOp, variable: SSAValue, extent: int) -> None:
     new.attributes.update(alloc.attributes)
     TirBuilder(InsertPoint.before(alloc), alloc.location).insert(new)
     for user in [use.operation for use in alloc.buffer.uses]:
-        builder = TirBuilder(InsertPoint.before(user), user.location)
-        match user:
-            case LoadOp():
-                load = builder.insert(LoadOp(new.buffer, [variable, *user.indices], user.predicate))
-                load.result.name_hint = user.result.name_hint
-                user.result.replace_all_uses_with(load.result)
-            case StoreOp():
-                store = builder.insert(StoreOp(user.value, new.buffer, [variable, *user.indices], user.predicate))
-                store.attributes.update(user.attributes)
-            case _:
-                raise AssertionError("only loads and stores, see `_can_be_several`")
-        user.detach()
-        user.erase()
+        assert isinstance(user, LoadOp | StoreOp)  # see `_can_be_several`
+        redirect_access(user, new.buffer, [variable, *user.indices])
     alloc.detach()
     alloc.erase()
 

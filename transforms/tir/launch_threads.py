@@ -38,6 +38,7 @@ from ...dialects.tir import (
     TirBuilder,
     memory_space,
 )
+from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before
 from .launch_ops import build_launches, launch_extents, replace_loop
 
@@ -216,23 +217,13 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
     new.location = alloc.location
     Rewriter.insert_op(new, InsertPoint.at_start(body))
     for user in [use.operation for use in alloc.buffer.uses]:
-        match user:
-            case LoadOp():
-                other = LoadOp(new.buffer, user.indices[len(axes) :])
-                user.result.replace_all_uses_with(other.result)
-            case StoreOp():
-                other = StoreOp(user.value, new.buffer, user.indices[len(axes) :])
-            case _:
-                raise UnsupportedError(
-                    f"{where(user)}{user.name} of memory of a thread, which can only be loaded and stored"
-                )
-        other.location = user.location
-        other.attributes.update(user.attributes)
-        Rewriter.insert_op(other, InsertPoint.before(user))
-        dropped = list(user.operands)
-        user.detach()
-        user.erase()
-        for value in dropped:
+        if not isinstance(user, LoadOp | StoreOp):
+            raise UnsupportedError(
+                f"{where(user)}{user.name} of memory of a thread, which can only be loaded and stored"
+            )
+        axis_indices = user.indices[: len(axes)]
+        redirect_access(user, new.buffer, user.indices[len(axes) :])
+        for value in axis_indices:
             erase_if_dead(value)
     alloc.detach()
     alloc.erase()

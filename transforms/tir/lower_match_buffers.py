@@ -37,6 +37,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.describe import format_index
+from ...dialects.tir.operands import redirect_access
 from .pointers import replace_pointers
 
 
@@ -200,13 +201,9 @@ class _Lowering:
     def _replace(self, user: Operation) -> None:
         builder = TirBuilder(InsertPoint.before(user), user.location)
         match user:
-            case LoadOp():
-                indices = self._access(builder, user.indices)
-                user.result.replace_all_uses_with(builder.load(self.op.source, indices, user.predicate))
-            case StoreOp():
-                indices = self._access(builder, user.indices)
-                stored = builder.insert(StoreOp(user.value, self.op.source, indices, user.predicate))
-                stored.attributes.update(user.attributes)
+            case LoadOp() | StoreOp():
+                redirect_access(user, self.op.source, self._access(builder, user.indices))
+                return
             case AddressOfOp():
                 pointer = builder.insert(AddressOfOp(self.op.source, self._access(builder, user.indices))).pointer
                 user.pointer.replace_all_uses_with(pointer)

@@ -25,6 +25,7 @@ from ...analysis.threads.reductions import (
 )
 from ...analysis.threads.shuffles import shuffle_down
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
+from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import treeify
 from ...schedule.rewriting.init_nests import InitPlan, build_init_nest, plan_result
 from ...schedule.rewriting.nest import builder_before_expressions, function_of, renew_accesses, with_expressions
@@ -203,12 +204,7 @@ class _Lowering:
                 continue
             builder = TirBuilder(InsertPoint.before(op), op.location)
             indices = self._private_index(builder, {})
-            if isinstance(op, LoadOp):
-                op.result.replace_all_uses_with(builder.load(parts[op.buffer], indices))
-            else:
-                builder.store(op.value, parts[op.buffer], indices)
-            op.detach()
-            op.erase()
+            redirect_access(op, parts[op.buffer], indices)
         renew_accesses([self.block])
 
     # The tree

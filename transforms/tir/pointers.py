@@ -21,6 +21,7 @@ from ...dialects.tir import (
     TirBuilder,
     memory_space,
 )
+from ...dialects.tir.operands import redirect_access
 
 
 def replace_pointers(function: FuncOp) -> None:
@@ -104,14 +105,11 @@ def _flatten(alloc: AllocBufferOp, views: Sequence[SSAValue], size: int) -> None
     for buffer in (alloc.buffer, *views):
         for op in [use.operation for use in buffer.uses if not isinstance(use.operation, BufferDataOp)]:
             builder = TirBuilder(InsertPoint.before(op), op.location)
-            if isinstance(op, LoadOp):
-                op.result.replace_all_uses_with(builder.load(new.buffer, [_position(builder, buffer, op.indices)]))
-            elif isinstance(op, StoreOp):
-                store = StoreOp(op.value, new.buffer, [_position(builder, buffer, op.indices)])
-                store.attributes.update(op.attributes)
-                builder.insert(store)
-            op.detach()
-            op.erase()
+            if isinstance(op, LoadOp | StoreOp):
+                redirect_access(op, new.buffer, [_position(builder, buffer, op.indices)])
+            else:
+                op.detach()
+                op.erase()
 
 
 def _position(builder: TirBuilder, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:

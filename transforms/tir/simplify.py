@@ -34,7 +34,8 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.fold import fold
-from ...dialects.tir.static import drop_predicate, make_static
+from ...dialects.tir.operands import drop_predicate
+from ...dialects.tir.static import make_static
 from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, insert_evaluate, is_expression_op, treeify
 
 _BOOL = DType("bool", 1)

@@ -346,18 +346,18 @@ def slice_tensor(call: Call) -> OnnxTensor:
 
 
 def slice_along(call: Call, data: OnnxTensor, axis: int, start: Any, end: Any, step: int) -> OnnxTensor:
-    """A slice along one axis, with Python's semantics."""
+    """A slice along one axis, with Python's semantics, except that a start before the first element is that element."""
     extent = data.extents[axis]
     symbolic = [each for each in (extent, start, end) if isinstance(each, Symbol)]
     if not symbolic:
-        taken = slice(int(start), int(end), step)
+        first, last, _ = slice(int(start), int(end), step).indices(extent)
+        first, last = max(first, 0), _end(last)
         if is_foldable(data):
             assert data.known_elements is not None
-            return moved_constant(data, data.known_elements[(*[slice(None)] * axis, taken)])
-        first, last, _ = taken.indices(extent)
+            return moved_constant(data, data.known_elements[(*[slice(None)] * axis, slice(first, last, step))])
         if (first, last, step) == (0, extent, 1):
             return data
-        return call.op("strided_slice", data, begin=[first], end=[_end(last)], strides=[step], axes=[axis])
+        return call.op("strided_slice", data, begin=[first], end=[last], strides=[step], axes=[axis])
     return _sliced_symbolic(call, data, axis, extent, start, end, step)
 
 

@@ -14,6 +14,7 @@ from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.core.errors import ArgumentError, ScheduleError, UnsupportedError
 from stepwell.frontends import tvm
+from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvmscript import parse_tvmscript
 
@@ -237,3 +238,33 @@ def test_a_reduction_over_threads_by_tvm_build() -> None:
     x, y = np.random.default_rng(0).random((64, 48), np.float32), np.zeros(64, np.float32)
     tvm.build(schedule, [a, b], "cuda-emulated")(x, y)
     np.testing.assert_allclose(y, x.sum(1), rtol=1e-5)
+
+
+MASKED = """
+builtin.module {
+  tir.func @main("B" %B: memref<4xi32>) {
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 4] thread "threadIdx.x" {
+      %L = tir.alloc_buffer "L" : memref<4xi32, "local">
+      tir.for serial "i" %i : i32 in [0 +: 4] {
+        tir.store %tx, %L[%i] : memref<4xi32, "local">
+      }
+      %one = arith.constant 1 : i32
+      %lanes = tir.ramp %tx, %one : vector<4xi32>
+      %four = arith.constant 4 : i32
+      %ends = vector.broadcast %four : i32 to vector<4xi32>
+      %inside = arith.cmpi slt, %lanes, %ends : vector<4xi32>
+      %new = vector.broadcast %four : i32 to vector<4xi32>
+      tir.store %new, %L[%lanes : vector<4xi32>] if %inside : vector<4xi1> : memref<4xi32, "local">
+      %all = tir.load %L[%lanes : vector<4xi32>] if %inside : vector<4xi1> : memref<4xi32, "local">
+      tir.store %all, %B[%lanes : vector<4xi32>] if %inside : vector<4xi1> : memref<4xi32>
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["python", "cuda-emulated"])
+def test_masked_lanes_of_memory_of_a_thread_are_not_accessed(target: str) -> None:
+    result = np.zeros(4, "int32")
+    build(parse_mlir(MASKED), target=target)(result)
+    np.testing.assert_array_equal(result, [4, 4, 4, 4])

@@ -365,6 +365,36 @@ def test_slices_and_expansions_of_open_sizes() -> None:
     check(model(nodes, [value("x", ("n", "m"))], ["d", "y"], arrays), random(3, 4))
 
 
+@pytest.mark.parametrize("is_constant", [False, True])
+@pytest.mark.parametrize(
+    ("size", "start", "end", "step", "expected"),
+    [
+        (2, -3, 0, -1, []),
+        (2, -3, -3, -1, [0]),
+        (2, -5, -9, -2, [0]),
+        (2, 5, 0, -1, [1]),
+        (4, -1, -9, -2, [3, 1]),
+        (4, -9, 9, 3, [0, 3]),
+        (0, 0, -9, -1, []),
+        (0, -3, 3, 1, []),
+    ],
+)
+def test_bounds_of_slices_are_those_of_the_specification(
+    is_constant: bool, size: int, start: int, end: int, step: int, expected: list[int]
+) -> None:
+    """The bounds are clamped as the specification and onnxruntime do: with a negative step, a start before the first
+    element is the first element. The reference evaluator has Python's semantics there."""
+    bounds = {name: np.array([each], "int64") for name, each in zip("seat", (start, end, 0, step), strict=True)}
+    data = np.arange(size, dtype="float32")
+    if is_constant:
+        proto = model([node("Slice", ["x", *"seat"], ["y"])], [], ["y"], {"x": data, **bounds})
+        (got,) = run(proto)
+    else:
+        proto = model([node("Slice", ["x", *"seat"], ["y"])], [value("x", [size])], ["y"], bounds)
+        (got,) = run(proto, data)
+    assert got.tolist() == expected
+
+
 def call_compiled(proto: Any, *arrays: Any) -> None:
     """Calls the function built by `build` from a model, with inputs, constants, results and a workspace."""
     module = from_onnx(proto)
