@@ -24,10 +24,10 @@ from stepwell.dialects.tir import AssertOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule.trace import replay_script
-from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.names import FRAGMENTS, rename
-from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import programs, tir_modules
 
 TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=3).map("".join)
@@ -61,13 +61,9 @@ def test_programs_of_any_name_compute_the_same(program: tuple[Module, dict[str, 
     module, arguments = program
     renamed = rename(module, name)
     main = renamed.symbols["main"]
-    expected, got, native = (copy_arguments(arguments) for _ in range(3))
-    expected.append(run_oracle(module, "main", expected) or 0)
-    got.append(run_oracle(renamed.module, main, got) or 0)
-    native.append(build(renamed.module)[main](*native) or 0)
-    for argument, a, b, c in zip([*arguments, "the result"], expected, got, native, strict=True):
-        assert same(a, b), argument
-        assert same(a, c), argument
+    expected = oracle_results(module, arguments)
+    assert_same(oracle_results(renamed.module, arguments, main), expected)
+    assert_same(results(build(renamed.module)[main], arguments), expected)
 
 
 MESSAGES = """

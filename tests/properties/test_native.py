@@ -18,8 +18,9 @@ from stepwell.core.errors import UndefinedBehaviorError
 from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
 from stepwell.dialects.tir import buffer_type as memref
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import near, same
+from stepwell.tools.testing.comparison import assert_same, near, same
 from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import faulty_programs, programs
 from stepwell.transforms.pipelines import apply_passes
@@ -31,11 +32,7 @@ COUNT = 64
 @given(program=programs(Features()))
 def test_native_code_computes_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
-    expected, got = copy_arguments(arguments), copy_arguments(arguments)
-    expected.append(run_oracle(module, "main", expected) or 0)
-    got.append(build(module)["main"](*got) or 0)
-    for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert same(a, b), name
+    assert_same(results(build(module)["main"], arguments), oracle_results(module, arguments))
 
 
 @given(program=programs(Features()))
@@ -43,12 +40,8 @@ def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_comput
     program: tuple[Module, dict[str, Any]],
 ) -> None:
     module, arguments = program
-    expected, got = copy_arguments(arguments), copy_arguments(arguments)
-    expected.append(run_oracle(module, "main", expected) or 0)
     vectors = apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops")
-    got.append(build(vectors)["main"](*got) or 0)
-    for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert same(a, b), name
+    assert_same(results(build(vectors)["main"], arguments), oracle_results(module, arguments))
 
 
 # Checks of undefined behaviour
@@ -57,11 +50,7 @@ def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_comput
 @given(program=programs(Features()))
 def test_sanitized_code_computes_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
-    expected, got = copy_arguments(arguments), copy_arguments(arguments)
-    expected.append(run_oracle(module, "main", expected) or 0)
-    got.append(build(module, sanitize=True)["main"](*got) or 0)
-    for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert same(a, b), name
+    assert_same(results(build(module, sanitize=True)["main"], arguments), oracle_results(module, arguments))
 
 
 def error_of(run: Callable[..., Any], arguments: dict[str, Any]) -> str | None:

@@ -11,11 +11,13 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation, SSAValue
 
 from stepwell import Module, build
-from stepwell.backends.interpreter import interpret, register_implementations
+from stepwell.backends.interpreter import register_implementations
 from stepwell.backends.interpreter.regions import scope
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
+from stepwell.tools.testing.comparison import assert_near
+from stepwell.tools.testing.execution import interpret_graph
 from stepwell.tools.testing.graphs import RandomGraph, graphs
 from stepwell.transforms.pipelines import parse_passes, run_pipeline
 from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
@@ -40,17 +42,6 @@ ROUNDING = [
 ]
 
 
-def results(module: Module, inputs: Sequence[Any]) -> list[Any]:
-    """The results of `main`, computed with numpy."""
-    got = interpret(module, "main", inputs)
-    return list(got) if isinstance(got, tuple) else [got]
-
-
-def close(got: Any, expected: Any, tolerance: float) -> None:
-    assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(got.astype("float64"), expected.astype("float64"), rtol=0, atol=tolerance)
-
-
 def check_text(module: Module) -> None:
     text = str(module)
     assert str(parse_mlir(text)) == text
@@ -71,9 +62,8 @@ def apply(module: Module, passes: str) -> Module:
 @settings(max_examples=settings().max_examples // 2)
 def test_a_pass_leaves_what_a_graph_computes(passes: str, graph: RandomGraph) -> None:
     after = apply(graph.module, passes)
-    expected = results(graph.module, graph.inputs)
-    for got, wanted in zip(results(after, graph.inputs), expected, strict=True):
-        np.testing.assert_array_equal(got, wanted, strict=True)
+    expected = interpret_graph(graph.module, graph.inputs)
+    assert_near(interpret_graph(after, graph.inputs), expected, 0)
 
 
 @pytest.mark.parametrize("passes", ROUNDING)
@@ -81,9 +71,8 @@ def test_a_pass_leaves_what_a_graph_computes(passes: str, graph: RandomGraph) ->
 @settings(max_examples=settings().max_examples // 2)
 def test_a_pass_that_rounds_differently_leaves_what_a_graph_computes(passes: str, graph: RandomGraph) -> None:
     after = apply(graph.module, passes)
-    expected = results(graph.module, graph.inputs)
-    for got, wanted, tolerance in zip(results(after, graph.inputs), expected, graph.tolerances, strict=True):
-        close(got, wanted, tolerance)
+    expected = interpret_graph(graph.module, graph.inputs)
+    assert_near(interpret_graph(after, graph.inputs), expected, graph.tolerances)
 
 
 # The lowering
@@ -109,10 +98,9 @@ def run_natively(module: Module, inputs: Sequence[Any], expected: Sequence[Any])
 @given(graph=graphs())
 @settings(max_examples=settings().max_examples // 4)
 def test_native_code_computes_what_a_graph_computes(graph: RandomGraph) -> None:
-    expected = results(graph.module, graph.inputs)
+    expected = interpret_graph(graph.module, graph.inputs)
     got = run_natively(apply(graph.module, "relay-copy-results,relay-fuse-operators"), graph.inputs, expected)
-    for each, wanted, tolerance in zip(got, expected, graph.tolerances, strict=True):
-        close(each, wanted, tolerance)
+    assert_near(got, expected, graph.tolerances)
 
 
 # Memory
@@ -178,6 +166,5 @@ class Memory:
 @settings(max_examples=settings().max_examples // 2)
 def test_tensors_that_share_memory_are_not_read_at_the_same_time(graph: RandomGraph) -> None:
     planned = apply(graph.module, "relay-fuse-operators{level=0},relay-plan-memory")
-    expected = results(graph.module, graph.inputs)
-    for got, wanted in zip(Memory(planned, graph.inputs).run(), expected, strict=True):
-        np.testing.assert_array_equal(got, wanted, strict=True)
+    expected = interpret_graph(graph.module, graph.inputs)
+    assert_near(Memory(planned, graph.inputs).run(), expected, 0)

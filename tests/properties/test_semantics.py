@@ -1,7 +1,6 @@
 """Every registered pass preserves the results of a program, and produces a module that verifies."""
 
 import re
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -9,12 +8,11 @@ from hypothesis import assume, given
 from xdsl.context import Context
 from xdsl.passes import ModulePass
 
-from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import UnsupportedError
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.environment import Features
-from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.execution import oracle_results
 from stepwell.tools.testing.strategies import programs
 from stepwell.transforms import PASSES, get_all_passes
 from stepwell.transforms.pipelines import Options, lower
@@ -73,18 +71,6 @@ def promised(name: str) -> set[str]:
     return set(re.split(r",\s+", names[1])) if names else set()
 
 
-def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
-    """The arguments after a call, and the returned value."""
-    values = copy_arguments(arguments)
-    result = run_oracle(module, "main", values)
-    return [*values, 0 if result is None else result]
-
-
-def compare(names: Iterable[str], got: Sequence[Any], expected: Sequence[Any]) -> None:
-    for name, a, b in zip([*names, "the result"], got, expected, strict=True):
-        assert same(a, b), name
-
-
 @pytest.mark.parametrize(("name", "options"), VARIANTS, ids=[f"{n}{o or ''}" for n, o in VARIANTS])
 @given(program=programs(Features(threads=True, libm=True)))
 def test_a_pass_on_tir_leaves_what_is_computed(name: str, options: dict[str, Any], program: Program) -> None:
@@ -94,7 +80,7 @@ def test_a_pass_on_tir_leaves_what_is_computed(name: str, options: dict[str, Any
     text = str(module)
     after = apply(module, make(name, **options))
     assert str(module) == text
-    compare(arguments, results(after, arguments), results(module, arguments))
+    assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
     left = {op.name for op in after.op.walk()} & promised(name)
     assert left == set(), f"{name} promises to remove them"
 
@@ -117,19 +103,19 @@ def test_the_way_down_through_tir_leaves_what_is_computed(program: Program) -> N
     for step in passes_of([BLOCKS, LOOPS]):
         after = apply(after, step)
     check_module(after.op, LOOPS.leaves, LOOPS.name)
-    compare(arguments, results(after, arguments), results(module, arguments))
+    assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
 
 
 @given(program=programs(Features(threads=True, libm=True)))
 def test_the_way_to_launches_leaves_what_is_computed(program: Program) -> None:
     module, arguments = program
-    expected = results(module, arguments)
+    expected = oracle_results(module, arguments)
     for step in (
         *(make(name) for name in ("tir-resolve-blocks", "tir-lower-match-buffers")),
         *LAUNCHES.passes(Options())[:-1],  # without the check, which refuses programs of the host
     ):
         module = apply(module, step)
-    compare(arguments, results(module, arguments), expected)
+    assert_same(oracle_results(module, arguments), expected)
 
 
 @given(program=programs(Features(libm=True)))

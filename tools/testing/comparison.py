@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,23 @@ def same(got: Any, expected: Any) -> bool:
     a, b = a.astype(np.float64), b.astype(np.float64)
     equal = (a == b) & (np.signbit(a) == np.signbit(b))
     return bool((equal | (np.isnan(a) & np.isnan(b))).all())
+
+
+def assert_same(got: Mapping[str, Any], expected: Mapping[str, Any], context: object = "") -> None:
+    """Raises AssertionError unless arrays and numbers of equal names are `same`. context: a text for the message."""
+    for name, a, b in zip(expected, got.values(), expected.values(), strict=True):
+        assert same(a, b), f"{name}: {a!r}, expected {b!r}\n{context}"
+
+
+def assert_near(
+    got: Sequence[Any], expected: Sequence[Any], tolerances: Sequence[float] | float, rtol: float = 0
+) -> None:
+    """Raises AssertionError unless arrays have equal types and shapes, and elements within the tolerances. tolerances:
+    the absolute tolerance of each array, or of all."""
+    limits = [tolerances] * len(expected) if isinstance(tolerances, int | float) else tolerances
+    for a, b, limit in zip(got, expected, limits, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), f"{a.dtype}{a.shape}, expected {b.dtype}{b.shape}"
+        np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), rtol=rtol, atol=limit)
 
 
 UNITS = 8

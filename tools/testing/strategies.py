@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import assume
+from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -20,6 +20,12 @@ from .faults import plant_fault
 from .programs import random_arguments, random_function, random_module
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+UNSHRUNK = settings(
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
+"""Settings of tests whose failures are not shrunk, for each attempt takes a second (g++)."""
 
 
 @st.composite

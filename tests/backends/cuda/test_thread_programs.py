@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell import build
@@ -16,31 +16,25 @@ from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import ParseError, UndefinedBehaviorError, UnsupportedError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.comparison import assert_same
+from stepwell.tools.testing.execution import oracle_results, results
+from stepwell.tools.testing.strategies import UNSHRUNK
 from stepwell.tools.testing.thread_programs import mutate_threads, thread_program, thread_programs
 from stepwell.transforms.pipelines import lower_launches
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
-# Failures are not shrunk: each attempt runs g++.
-OPTIONS = settings(
-    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
 
-
-@OPTIONS
+@UNSHRUNK
 @given(program=thread_programs())
 def test_kernels_compute_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
-    expected, got = copy_arguments(arguments), copy_arguments(arguments)
     try:
-        run_oracle(module, "main", expected)
-        build(module, target="cuda-emulated")(*got)
+        expected = oracle_results(module, arguments)
+        got = results(build(module, target="cuda-emulated"), arguments)
     except (UndefinedBehaviorError, UnsupportedError):
         return
-    for name, a, b in zip(arguments, got, expected, strict=True):
-        np.testing.assert_array_equal(a, b, err_msg=f"{name}\n{module.script()}")
+    assert_same(got, expected, module.script())
 
 
 KERNEL = """
@@ -221,7 +215,7 @@ def test_statements_outside_of_loops_over_threads_that_are_refused(body: str) ->
         build(module, target="cuda-emulated")
 
 
-@OPTIONS
+@UNSHRUNK
 @given(st.data())
 def test_changed_kernels_are_lowered_or_refused(data: st.DataObject) -> None:
     text = mutate_threads(data.draw, thread_program(data.draw))

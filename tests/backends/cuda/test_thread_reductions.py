@@ -6,36 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 
 from stepwell import Schedule, UnsupportedError, build
 from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
-from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import same
-from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.comparison import assert_same
+from stepwell.tools.testing.execution import oracle_results, results
+from stepwell.tools.testing.strategies import UNSHRUNK
 from stepwell.tools.testing.thread_reductions import thread_reductions
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
-# Failures are not shrunk: each attempt runs g++.
-OPTIONS = settings(
-    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
 
-
-@OPTIONS
+@UNSHRUNK
 @given(program=thread_reductions())
 def test_kernels_compute_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
-    expected, got = copy_arguments(arguments), copy_arguments(arguments)
-    run_oracle(module, "main", expected)
-    build(module, target="cuda-emulated")(*got)
-    for name, a, b in zip(arguments, got, expected, strict=True):
-        assert same(a, b), f"{name}\n{module.script()}"
+    got = results(build(module, target="cuda-emulated"), arguments)
+    assert_same(got, oracle_results(module, arguments), module.script())
 
 
 SOFTMAX = """

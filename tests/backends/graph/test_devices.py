@@ -22,14 +22,11 @@ from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.interpreter import interpret
 from stepwell.frontends import relay
 from stepwell.frontends import tvm as tvm_api
+from stepwell.tools.testing.comparison import assert_near
+from stepwell.tools.testing.execution import interpret_graph, run_graph
 from stepwell.tools.testing.graphs import RandomGraph, graphs
 
 tvm: Any = tvm_api
-
-
-def results(module: Module, inputs: list[Any]) -> list[Any]:
-    got = interpret(module, "main", inputs)
-    return list(got) if isinstance(got, tuple) else [got]
 
 
 # Results
@@ -64,14 +61,8 @@ def test_the_batch_changes_its_size_between_runs(models: Any, target: str) -> No
 @given(graph=graphs(most=5))
 @settings(max_examples=settings().max_examples // 10)
 def test_any_graph_computes_what_it_means(graph: RandomGraph) -> None:
-    executor = GraphExecutor(build_graph(graph.module, target="cuda-emulated", opt_level=1))
-    for n, array in enumerate(graph.inputs):
-        executor.set_input(n, array)
-    executor.run()
-    for n, (expected, tolerance) in enumerate(zip(results(graph.module, graph.inputs), graph.tolerances, strict=True)):
-        got = executor.get_output(n).numpy()
-        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
-        np.testing.assert_allclose(got.astype("float64"), expected.astype("float64"), rtol=0, atol=tolerance)
+    got = run_graph(build_graph(graph.module, target="cuda-emulated", opt_level=1), graph.inputs)
+    assert_near(got, interpret_graph(graph.module, graph.inputs), graph.tolerances)
 
 
 @pytest.mark.parametrize("opt_level", [0, 2])
@@ -107,7 +98,7 @@ def test_branches_are_taken_as_conditions_on_the_device_say(target: str, tmp_pat
     for flag, sign, rows in ((True, 1, 3), (True, -1, 3), (False, 1, 3), (False, 1, 0), (True, -1, 1)):
         inputs = [np.asarray(flag), sign * np.ones((rows, 4), "float32")]
         executor.run(flag=inputs[0], x=inputs[1])
-        for n, expected in enumerate(results(mod, inputs)):
+        for n, expected in enumerate(interpret_graph(mod, inputs)):
             np.testing.assert_allclose(executor.get_output(n).numpy(), expected, rtol=1e-6)
 
 

@@ -10,13 +10,12 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 from stepwell import Module, parse_mlir, parse_tvmscript
-from stepwell.backends.oracle import run_oracle
 from stepwell.dialects import mlir_context
 from stepwell.dialects.tir.tree import is_tree_form, treeify
-from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.corpus import CorpusProgram, programs_of_schedules, script_programs
 from stepwell.tools.testing.environment import Features
-from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.execution import oracle_results
 from stepwell.tools.testing.strategies import programs
 
 HEAD = 'tir.func @f("A" %A: memref<8xf32>, "B" %B: memref<8xf32>, "n" %n: i32) {'
@@ -209,11 +208,7 @@ UPSTREAM = {
 
 
 def _check_same(module: Module, changed: Module, arguments: dict[str, Any]) -> None:
-    expected, got = copy_arguments(arguments), copy_arguments(arguments)
-    run_oracle(module, "main", expected)
-    run_oracle(changed, "main", got)
-    for name, a, b in zip(arguments, got, expected, strict=True):
-        assert same(a, b), name
+    assert_same(oracle_results(changed, arguments), oracle_results(module, arguments))
 
 
 CORPUS = [*script_programs(), *programs_of_schedules("in")]

@@ -10,13 +10,12 @@ from hypothesis import given
 from xdsl.context import Context
 
 from stepwell import Schedule
-from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import ScheduleError, UnsupportedError
 from stepwell.dialects.tir import StoreOp
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import same
-from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.comparison import assert_same
+from stepwell.tools.testing.execution import oracle_results
 from stepwell.tools.testing.thread_reductions import thread_reductions
 from stepwell.transforms.pipelines import Options
 from stepwell.transforms.pipelines.landings import LAUNCHES
@@ -31,22 +30,16 @@ def lowered(module: Module) -> Module:
     return module
 
 
-def run(module: Module, arguments: dict[str, Any]) -> list[Any]:
-    values = copy_arguments(arguments)
-    run_oracle(module, "main", values)
-    return values
-
-
 @given(program=thread_reductions())
 def test_the_way_to_launches_leaves_what_is_computed(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
-    expected = run(module, arguments)
+    expected = oracle_results(module, arguments)
     module = lowered(module)
-    assert all(same(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
+    assert_same(oracle_results(module, arguments), expected)
     for step in (TirResolveBlocksPass(), *LAUNCHES.passes(Options())[:-1]):
         step.apply(Context(), module.op)
         module.verify()
-    assert all(same(a, b) for a, b in zip(run(module, arguments), expected, strict=True))
+    assert_same(oracle_results(module, arguments), expected)
 
 
 # Shapes of programs
@@ -70,7 +63,7 @@ def check(module: Module) -> Module:
     a = np.random.default_rng(0).integers(0, 9, (4, 6, 8)).astype(np.int32)
     expected = a.sum(2, dtype=np.int32) + np.arange(4, dtype=np.int32)[:, None]
     for each in (module, after):
-        np.testing.assert_array_equal(run(each, {"A": a, "B": np.zeros((4, 6), np.int32)})[1], expected)
+        np.testing.assert_array_equal(oracle_results(each, {"A": a, "B": np.zeros((4, 6), np.int32)})["B"], expected)
     return after
 
 
@@ -156,7 +149,7 @@ def test_threads_that_are_there_already_reduce_together() -> None:
     module = parse_tvmscript(COOPERATIVE)
     a = np.random.default_rng(0).integers(0, 9, (4, 6, 8)).astype(np.int32)
     for each in (module, lowered(module)):
-        got = run(each, {"A": a, "B": np.zeros((4, 6), np.int32)})[1]
+        got = oracle_results(each, {"A": a, "B": np.zeros((4, 6), np.int32)})["B"]
         np.testing.assert_array_equal(got, np.tile(a[:, 0].sum(1)[:, None], (1, 6)))
 
 
@@ -172,7 +165,7 @@ def test_nothing_is_stored_where_nothing_is_reduced(size: int) -> None:
     sch.bind(sch.split(k, [None, 4])[1], "threadIdx.x")
     a, b = np.ones((4, 6, size), np.int32), np.full((4, 6), -1, np.int32)
     for module in (sch.mod, lowered(sch.mod)):
-        got = run(module, {"A": a, "B": b})[1]
+        got = oracle_results(module, {"A": a, "B": b})["B"]
         assert got[0, 0] == (size or -1)
 
 
@@ -286,5 +279,5 @@ def main(A: T.Buffer((32,), "float32"), N: T.Buffer((1,), "int32"), V: T.Buffer(
     after = lowered(sch.mod)
     assert len([op for op in after.op.walk() if isinstance(op, StoreOp)]) == 2 * (1 + 1 + 5 * 2 + 1 + 1)
     a = np.random.default_rng(0).permutation(32).astype(np.float32)
-    got = run(after, {"A": a, "N": np.zeros(1, np.int32), "V": np.zeros(1, np.float32)})
-    assert (got[1][0], got[2][0]) == (a.argmax(), a.max())
+    got = oracle_results(after, {"A": a, "N": np.zeros(1, np.int32), "V": np.zeros(1, np.float32)})
+    assert (got["N"][0], got["V"][0]) == (a.argmax(), a.max())

@@ -11,12 +11,11 @@ from xdsl.rewriter import Rewriter
 
 from stepwell import build
 from stepwell.backends.cuda.emulation import compiler
-from stepwell.backends.oracle import run_oracle
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.tools.testing.comparison import same
+from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.environment import Features
-from stepwell.tools.testing.programs import copy_arguments
+from stepwell.tools.testing.execution import oracle_results
 from stepwell.tools.testing.strategies import programs
 from stepwell.transforms.tir.resolve_blocks import TirResolveBlocksPass
 from stepwell.transforms.upstream.contract_floats import ContractFloatsPass
@@ -48,21 +47,12 @@ def expanded(module: Module) -> Module:
     return module
 
 
-def results(module: Module, arguments: dict[str, Any]) -> list[Any]:
-    values = copy_arguments(arguments)
-    result = run_oracle(module, "main", values)
-    return [*values, 0 if result is None else result]
-
-
 @given(program=programs(Features(libm=True)))
 def test_but_for_the_rounding_of_products_the_same_is_computed(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
     module = module.clone()
     TirResolveBlocksPass().apply(Context(), module.op)
-    for got, wanted in zip(
-        results(expanded(contracted(module)), arguments), results(expanded(module), arguments), strict=True
-    ):
-        assert same(got, wanted)
+    assert_same(oracle_results(expanded(contracted(module)), arguments), oracle_results(expanded(module), arguments))
 
 
 def test_each_step_rounds_once() -> None:

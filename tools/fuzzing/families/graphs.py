@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
-from ....backends.graph import Executable, GraphExecutor, build_graph
-from ....backends.interpreter import interpret
+from ....backends.graph import Executable, build_graph
 from ....frontends.onnx import OnnxUnsupportedError, from_onnx
-from ....module import Module
 from ....transforms.pipelines import parse_passes, run_pipeline
+from ...testing.comparison import assert_near
+from ...testing.execution import interpret_graph, run_graph
 from ...testing.graphs import RandomGraph, graphs
 from ...testing.onnx_graphs import RandomModel, onnx_models
 from ..case import Case
@@ -30,29 +28,6 @@ EXACT_PASSES = (
 TARGETS = ("llvm", "interpreter")
 
 
-def interpret_graph(module: Module, inputs: Sequence[Any]) -> list[Any]:
-    """The results of `main`, computed with numpy."""
-    got = interpret(module, "main", inputs)
-    return list(got) if isinstance(got, tuple) else [got]
-
-
-def run_graph(executable: Executable, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a compiled graph."""
-    executor = GraphExecutor(executable)
-    for n, array in enumerate(inputs):
-        executor.set_input(n, array)
-    executor.run()
-    outputs = (executor.get_output(n) for n in range(executor.num_outputs))
-    return [np.copy(array if isinstance(array, np.ndarray) else array.numpy()) for array in outputs]
-
-
-def compare(got: Sequence[Any], expected: Sequence[Any], rtol: float, tolerances: Sequence[float]) -> None:
-    """Raises AssertionError unless arrays have equal types and shapes, and near elements."""
-    for a, b, tolerance in zip(got, expected, tolerances, strict=True):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape), f"{a.dtype}{a.shape}, expected {b.dtype}{b.shape}"
-        np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), rtol=rtol, atol=tolerance)
-
-
 def check_graph_pass(data: st.DataObject, case: Case) -> None:
     """A pass leaves what a graph computes."""
     graph, passes = data.draw(graphs()), data.draw(st.sampled_from(EXACT_PASSES))
@@ -60,7 +35,7 @@ def check_graph_pass(data: st.DataObject, case: Case) -> None:
     after = run_pipeline(graph.module, parse_passes(passes))
     after.verify()
     expected = interpret_graph(graph.module, graph.inputs)
-    compare(interpret_graph(after, graph.inputs), expected, 0, [0] * len(expected))
+    assert_near(interpret_graph(after, graph.inputs), expected, 0)
 
 
 def check_compiled_graph(data: st.DataObject, case: Case) -> None:
@@ -73,7 +48,7 @@ def check_compiled_graph(data: st.DataObject, case: Case) -> None:
 def _check_executable(executable: Executable, graph: RandomGraph) -> None:
     expected = interpret_graph(graph.module, graph.inputs)
     tolerances = [4 * tolerance for tolerance in graph.tolerances]  # rewriting rounds differently
-    compare(run_graph(executable, graph.inputs), expected, 1e-5, tolerances)
+    assert_near(run_graph(executable, graph.inputs), expected, tolerances, rtol=1e-5)
 
 
 def check_saved_graph(data: st.DataObject, case: Case) -> None:
@@ -85,7 +60,7 @@ def check_saved_graph(data: st.DataObject, case: Case) -> None:
     with tempfile.TemporaryDirectory() as folder:
         executable.save(Path(folder, name))
         got = run_graph(Executable.load(Path(folder, name)), graph.inputs)
-    compare(got, expected, 0, [0] * len(expected))
+    assert_near(got, expected, 0)
 
 
 def check_onnx(data: st.DataObject, case: Case) -> None:
@@ -98,10 +73,10 @@ def check_onnx(data: st.DataObject, case: Case) -> None:
         return
     inputs = list(model.inputs.values())
     got = interpret_graph(module, inputs) if target == "interpreter" else run_graph(build_graph(module), inputs)
-    compare(got, model.expected, 1e-3, [1e-3] * len(got))
+    assert_near(got, model.expected, 1e-3, rtol=1e-3)
     peer = _run_onnxruntime(model)
     if peer is not None:
-        compare(got, peer, 1e-3, [1e-3] * len(got))
+        assert_near(got, peer, 1e-3, rtol=1e-3)
 
 
 def _run_onnxruntime(model: RandomModel) -> list[Any] | None:

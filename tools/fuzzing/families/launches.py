@@ -10,13 +10,11 @@ from ....backends.build import build
 from ....backends.graph import build_graph
 from ....core.errors import UnsupportedError
 from ....module import Module
-from ...testing.comparison import same
+from ...testing.comparison import assert_near, assert_same
+from ...testing.execution import interpret_graph, oracle_results, results, run_graph
 from ...testing.graphs import graphs
-from ...testing.programs import copy_arguments
 from ...testing.thread_reductions import thread_reductions
 from ..case import Case
-from .graphs import compare, interpret_graph, run_graph
-from .programs import run_on_oracle
 
 TARGET = "cuda-emulated"
 
@@ -26,15 +24,12 @@ def check_thread_reduction(data: st.DataObject, case: Case) -> None:
     drawn: tuple[Module, dict[str, Any]] = data.draw(thread_reductions())
     module, arguments = drawn
     case.show(module)
-    *expected, _ = run_on_oracle(module, arguments)
-    got = copy_arguments(arguments)
+    expected = oracle_results(module, arguments)
     try:
         program = build(module, target=TARGET)
     except UnsupportedError:
         return
-    program(*got)
-    for name, a, b in zip(arguments, got, expected, strict=True):
-        assert same(a, b), f"{name}: {a!r}, expected {b!r}"
+    assert_same(results(program, arguments), expected)
 
 
 def check_graph_of_kernels(data: st.DataObject, case: Case) -> None:
@@ -42,6 +37,5 @@ def check_graph_of_kernels(data: st.DataObject, case: Case) -> None:
     graph = data.draw(graphs(most=4))
     case.show(graph.module)
     expected = interpret_graph(graph.module, graph.inputs)
-    compare(
-        run_graph(build_graph(graph.module, target=TARGET, opt_level=1), graph.inputs), expected, 1e-5, graph.tolerances
-    )
+    got = run_graph(build_graph(graph.module, target=TARGET, opt_level=1), graph.inputs)
+    assert_near(got, expected, graph.tolerances, rtol=1e-5)

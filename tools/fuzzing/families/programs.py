@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import strategies as st
 from xdsl.context import Context
 
 from ....backends.build import build
-from ....backends.interpreter import interpret
-from ....backends.oracle import run_oracle
 from ....core.errors import UnsupportedError
 from ....dialects.tir import FuncOp
 from ....dialects.tir.tree import treeify
 from ....frontends.mlir import parse_mlir
 from ....frontends.tvm.ir.module import PrimFunc
 from ....frontends.tvmscript import parse_tvmscript
-from ....module import Module
 from ....transforms import PASSES, get_all_passes
-from ...testing.comparison import same
+from ...testing.comparison import assert_same
 from ...testing.environment import Features
-from ...testing.programs import copy_arguments
+from ...testing.execution import interpreter_results, oracle_results, results
 from ...testing.strategies import programs, tir_modules
 from ..case import Case
 from ..mutation import check_text, mutate
@@ -30,18 +25,6 @@ _BLOCKS_FIRST = ("tir-resolve-blocks", "tir-lower-match-buffers")
 STYLES = ("classic", "0.27")
 PRINTABLE = Features(threads=True, libm=True, legacy=False)
 """The features of programs that both styles of TVMScript can state."""
-
-
-def run_on_oracle(module: Module, arguments: dict[str, Any]) -> list[Any]:
-    """The arguments after a call of `main` by the oracle, and the returned value or 0."""
-    values = copy_arguments(arguments)
-    return [*values, run_oracle(module, "main", values) or 0]
-
-
-def compare(arguments: dict[str, Any], got: list[Any], expected: list[Any]) -> None:
-    """Raises AssertionError unless all arrays and the results are equal bit by bit."""
-    for name, a, b in zip([*arguments, "the result"], got, expected, strict=True):
-        assert same(a, b), f"{name}: {a!r}, expected {b!r}"
 
 
 def check_tvmscript(data: st.DataObject, case: Case) -> None:
@@ -66,17 +49,16 @@ def check_tir_pass(data: st.DataObject, case: Case) -> None:
     except UnsupportedError:
         return
     after.verify()
-    compare(arguments, run_on_oracle(after, arguments), run_on_oracle(module, arguments))
+    assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
 
 
 def check_native(data: st.DataObject, case: Case) -> None:
     """Native code and the interpreter compute exactly what the oracle computes."""
     module, arguments = data.draw(programs(Features()))
     case.show(module)
-    expected = run_on_oracle(module, arguments)
-    for run in (lambda *values: build(module)["main"](*values), lambda *values: interpret(module, "main", values)):
-        values = copy_arguments(arguments)
-        compare(arguments, [*values, run(*values) or 0], expected)
+    expected = oracle_results(module, arguments)
+    assert_same(results(build(module)["main"], arguments), expected)
+    assert_same(interpreter_results(module, arguments), expected)
 
 
 def check_texts(data: st.DataObject, case: Case) -> None:

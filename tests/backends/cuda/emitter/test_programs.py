@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from stepwell.backends.oracle import run_oracle
 from stepwell.core.dtypes import numpy_dtype
@@ -12,18 +12,11 @@ from stepwell.module import Module
 from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
-from stepwell.tools.testing.strategies import programs
+from stepwell.tools.testing.strategies import UNSHRUNK, programs
 from stepwell.transforms.pipelines import apply_passes, lower
 
-# Failures are not shrunk: each attempt runs g++.
 OPTIONS = settings(
-    suppress_health_check=[
-        HealthCheck.too_slow,
-        HealthCheck.filter_too_much,
-        HealthCheck.data_too_large,
-        HealthCheck.function_scoped_fixture,
-    ],
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    UNSHRUNK, suppress_health_check=(*UNSHRUNK.suppress_health_check, HealthCheck.function_scoped_fixture)
 )
 
 
