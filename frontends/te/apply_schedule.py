@@ -21,6 +21,7 @@ from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
 from ...schedule import Schedule as TirSchedule
 from ...schedule.handles import BlockRV, LoopRV
+from ...schedule.rewriting.init_nests import loops_of_init
 from .prim_func import create_prim_func
 from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
@@ -284,17 +285,17 @@ class _Application:
             axis in stage.attributes and stage.attributes[axis].thread is not None for axis in reduced
         ):
             return  # the threads of a cross-thread reduction share one init
-        first = leaves.index(reduced[0])
+        axes = {self._op(loops[axis]): axis for axis in leaves[leaves.index(reduced[0]) :]}
+        recreated = loops_of_init(self._block(self.blocks[stage][0]), list(axes))
         try:
             init = self.sch.decompose_reduction(self.blocks[stage][0], loops[reduced[0]])
         except ScheduleError:
             self._name_all()
             return  # the init stays in the block, where it runs at the first reduction iteration with the same result
-        inner = [axis for axis in leaves[first:] if axis.kind != "reduce"]
         around = self.sch.get_loops(init)
-        for axis, loop in zip(inner, around[len(around) - len(inner) :], strict=True):
-            self.inits.append((loop, axis))
-            self._set_attributes(stage, axis, loop)
+        for old, loop in zip(recreated, around[len(around) - len(recreated) :], strict=True):
+            self.inits.append((loop, axes[old]))
+            self._set_attributes(stage, axes[old], loop)
 
     def _set_attributes(self, stage: Stage, axis: IterVar, loop: LoopRV) -> None:
         """Applies the attributes of an axis to a loop."""

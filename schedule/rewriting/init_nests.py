@@ -58,7 +58,7 @@ def plan_init(block: BlockOp, place: Operation, front: Operation | None = None) 
         raise ScheduleError(f"block {name} has no init; expected a reduction block", [block])
     plan = InitPlan(block, init, place, front or place)
     inner = [loop for loop in loops_around(block) if loop is place or place.is_ancestor(loop)]
-    plan.loops = _recreated_loops(block, inner)
+    plan.loops = loops_of_init(block, inner)
     _check_init(plan)
     _add_conditions(plan)
     _fix_reduced(plan, [loop for loop in inner if loop not in plan.loops])
@@ -70,8 +70,9 @@ def is_reduction_axis(axis: Axis) -> bool:
     return axis.kind == "reduce"
 
 
-def _recreated_loops(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
-    """The loops on which the axes of the init depend, directly or through the bounds of such loops."""
+def loops_of_init(block: BlockOp, inner: Sequence[ForOp]) -> list[ForOp]:
+    """The loops that a separate init of a block has: of the loops `inner` around the block, outermost first, those on
+    which the axes of the init depend, directly or through the bounds of such loops."""
     wanted = [axis.binding for axis in block.axes if not is_reduction_axis(axis)]
     kept: list[ForOp] = []
     for loop in reversed(inner):

@@ -487,6 +487,35 @@ def test_loops_are_bound_to_threads() -> None:
     np.testing.assert_array_equal(run_schedule(sch, x, shape=(100,), target="python"), x + 1)
 
 
+def test_an_init_has_no_loop_for_a_split_axis_of_extent_1() -> None:
+    a = te.placeholder((4, 6), name="A")
+    k = te.reduce_axis((0, 6), "k")
+    b = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    outer, inner = s[b].split(k, factor=1)
+    partial = s.rfactor(b, inner)
+    stage = s[partial]
+    one, i = stage.op.axis
+    (outer,) = stage.op.reduce_axis
+    _, one = stage.split(one, factor=2)
+    stage.reorder(outer, one, i)
+    stage.vectorize(i)
+    sch = te.apply_schedule(s, [a, b])
+    first, *_ = structure(sch).partition("B_rf_update")
+    assert (
+        first
+        == """\
+B_rf = T.alloc_buffer((1, 4))
+for i_init in T.vectorized(4):
+    B_rf_init
+for k_outer, k_inner_inner in T.grid(6, 2):
+    for i in T.vectorized(4):
+        """
+    )
+    x = numbers(4, 6)
+    np.testing.assert_allclose(run_schedule(sch, x, shape=(4,), target="python"), x.sum(1), rtol=1e-4, atol=1e-5)
+
+
 def test_threads_reduce_together() -> None:
     a = te.placeholder((20, 37), name="A")
     k = te.reduce_axis((0, 37), "k")
