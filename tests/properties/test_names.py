@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Iterator
 from io import StringIO
-from itertools import count, cycle, islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,8 @@ from stepwell.schedule.trace import replay_script
 from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
-from stepwell.tools.testing.names import FRAGMENTS, rename
+from stepwell.tools.testing.names import FRAGMENTS, names, rename
 from stepwell.tools.testing.strategies import programs, tir_modules
-
-TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=3).map("".join)
-
-
-@st.composite
-def names(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Callable[[], str]:
-    """A source of distinct names, each a text that a language of generated text gives a meaning."""
-    texts, numbers = cycle(draw(st.lists(TEXTS, min_size=1, max_size=8))), count()
-    place = draw(st.sampled_from(("{0}{1}", "x{1}{0}", "{1}{0}")))
-    return lambda: place.format(next(texts), next(numbers))
 
 
 @given(module=tir_modules(Features(threads=True)), name=names())

@@ -20,6 +20,8 @@ from .random_tests import RandomTests
 from .search import SHRINKING_SECONDS, Batch
 
 BATCH_SECONDS = 20.0
+ISOLATED_SECONDS = 60.0
+"""The time to find a crash again with a process for each case."""
 HANG_SECONDS = 120.0 + 2 * SHRINKING_SECONDS
 """The time after which a process that should have ended is killed; its last case counts as a hang."""
 
@@ -101,10 +103,12 @@ class Campaign:
             self.report(f"{finding.kind}\n    {finding.save(self.corpus)}")
         self.report(f"{name}: {batch.cases} cases in {seconds:.0f} s, {total.cases} in all")
 
-    def _search(self, family: str, seed: int, seconds: float, folder: Path) -> Batch:
-        """The batch of a process of its own; a crash or a hang of the process is a finding."""
+    def _search(self, family: str, seed: int, seconds: float, folder: Path, is_isolated: bool = False) -> Batch:
+        """The batch of a process of its own; a crash or a hang of the process is a finding. A crash is searched again
+        with a process for each case, which shrinks it."""
         current, result = folder / f"{family}-{seed}.txt", folder / f"{family}-{seed}.json"
         request = {
+            "is_isolated": is_isolated,
             "family": family,
             "seed": seed,
             "seconds": seconds,
@@ -125,7 +129,11 @@ class Campaign:
             raise
         if process.returncode == 0:
             return _load_batch(result)
-        return Batch(0, [self._lost(family, seed, current, _death_of(process.returncode), errors[-4000:])])
+        lost = self._lost(family, seed, current, _death_of(process.returncode), errors[-4000:])
+        if is_isolated or lost.kind in self.known:
+            return Batch(0, [lost])
+        again = self._search(family, seed, ISOLATED_SECONDS, folder, is_isolated=True)
+        return Batch(0, again.findings or [lost])
 
     def _lost(self, family: str, seed: int, current: Path, death: str, errors: str) -> Finding:
         """The finding of a process without a result: the input under check when the process ended."""

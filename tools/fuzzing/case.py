@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import signal
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,20 +19,54 @@ from ...core.errors import OptionError
 PACKAGE = Path(__file__).parents[2]
 
 
+class CrashError(Exception):
+    """The process of a check was ended by a signal."""
+
+
+class CheckedElsewhere(Exception):
+    """Ends a check whose rest a process of its own has passed."""
+
+
 @dataclass
 class Case:
     """The input of a check. text: the input as text, for people.  label: the part of the family, such as a pass.
-    file: receives the text before the check runs, which a crash of the process does not lose."""
+    file: receives the text before the check runs, which a crash of the process does not lose.  is_isolated: whether
+    the check continues in a process of its own as soon as it shows its input, so that a crash is an error."""
 
     file: Path | None = None
     label: str = ""
     text: str = ""
+    is_isolated: bool = False
 
     def show(self, text: object, label: str = "") -> None:
         """Sets the text and the label. A check calls it before it runs the code under test."""
         self.text, self.label = str(text), label
         if self.file is not None:
             self.file.write_text(f"{label}\n{self.text}", encoding="utf-8", errors="backslashreplace")
+        if self.is_isolated:
+            self._continue_elsewhere()
+
+    def run(self, check: Callable[[st.DataObject, Case], None], data: st.DataObject) -> None:
+        """Runs a check. Raises its error, or CrashError if the check is isolated and its process crashes."""
+        parent = os.getpid()
+        self.text = self.label = ""
+        try:
+            check(data, self)
+        except CheckedElsewhere:
+            pass
+        finally:
+            if os.getpid() != parent:
+                os._exit(0)  # errors are found without isolation
+
+    def _continue_elsewhere(self) -> None:
+        child = os.fork()
+        if child == 0:
+            self.is_isolated = False
+            return
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            raise CrashError(f"crash, {signal.Signals(os.WTERMSIG(status)).name}")
+        raise CheckedElsewhere
 
 
 @dataclass(frozen=True)
@@ -47,7 +83,8 @@ class Family:
 @dataclass(frozen=True)
 class Finding:
     """A failure. kind: its class; two findings of one class have probably the same cause.  text: the shrunk input.
-    error: the traceback.  version, blob: hypothesis' version and its record of the choices; empty if unknown."""
+    error: the traceback.  version, blob: hypothesis' version and its record of the choices; empty if unknown.
+    is_crash: whether the input ends the process."""
 
     family: str
     kind: str
@@ -56,6 +93,7 @@ class Finding:
     seed: int
     version: str = ""
     blob: str = ""
+    is_crash: bool = False
 
     @property
     def name(self) -> str:
@@ -81,6 +119,8 @@ def load_finding(path: Path) -> Finding:
 
 def class_of(family: str, label: str, error: BaseException) -> str:
     """The class of a failure: the family, the label, the type of the error, the function under test that raised it."""
+    if isinstance(error, CrashError):
+        return f"{family} {label}".strip() + f": {error}"
     while error.__cause__ is not None:
         error = error.__cause__
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_under_test(Path(frame.filename))]

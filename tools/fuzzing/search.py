@@ -7,7 +7,7 @@ import re
 import time
 import traceback
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,7 +18,7 @@ from hypothesis.errors import Flaky, Unsatisfiable
 from hypothesis.errors import HypothesisException as HypothesisError
 from hypothesis.internal.conjecture import engine
 
-from .case import Case, Family, Finding, class_of
+from .case import Case, CrashError, Family, Finding, class_of
 
 SHRINKING_SECONDS = 30
 CHUNK = 50
@@ -49,16 +49,20 @@ def search(
     cases: float = math.inf,
     known: Collection[str] = (),
     current: Path | None = None,
+    is_isolated: bool = False,
 ) -> Batch:
     """Checks random cases of a family, for some seconds or at most a number of cases.
 
     seed: determines the cases, but for their number.  known: classes of failures that are not reported again.
-    current: a file that always holds the text of the case under check.
+    current: a file that always holds the text of the case under check.  is_isolated: search crashes only, with a
+    process for each case.
     """
     batch, end = Batch(), time.monotonic() + seconds
     classes = set(known)
     while cases > 0 and time.monotonic() < end:
-        finding = _Chunk(family, Case(current), batch, classes, end).run(seed, int(min(cases, CHUNK)))
+        finding = _Chunk(family, Case(current, is_isolated=is_isolated), batch, classes, end).run(
+            seed, int(min(cases, CHUNK))
+        )
         if finding is not None:
             batch.findings.append(finding)
             classes.add(finding.kind)
@@ -72,8 +76,10 @@ class _TimeOverError(KeyboardInterrupt):
 
 @dataclass
 class _Chunk:
-    """Some cases in a row. end: the time after which no case is checked, except to shrink a failure.  failed: the last
-    failure of a class that is not known."""
+    """A search of consecutive cases that ends with the first failure of a class that is not known.
+
+    end: the time after which no case is checked, except to shrink a failure.  failed: the last such failure.
+    """
 
     family: Family
     case: Case
@@ -106,16 +112,16 @@ class _Chunk:
     def _check(self, data: st.DataObject) -> None:
         if self.failed is None and time.monotonic() > self.end:
             raise _TimeOverError
-        self.case.text = self.case.label = ""
         try:
-            self.family.check(data, self.case)
+            self.case.run(self.family.check, data)
         except HypothesisError:
             raise
         except Exception as error:
             kind = class_of(self.family.name, self.case.label, error)
             if kind in self.known:
                 reject()
-            self.failed = Finding(self.family.name, kind, self.case.text, _text_of(error), 0)
+            is_crash = isinstance(error, CrashError)
+            self.failed = Finding(self.family.name, kind, self.case.text, _text_of(error), 0, is_crash=is_crash)
             raise
         self.batch.cases += 1
 
@@ -127,9 +133,9 @@ class _Chunk:
             )
         if isinstance(error, Flaky):
             kind = f"{failed.kind} (not in each run)"
-            return Finding(failed.family, kind, failed.text, failed.error, seed)
+            return replace(failed, kind=kind, seed=seed)
         version, blob = _blob_of(error)
-        return Finding(failed.family, failed.kind, failed.text, failed.error, seed, version, blob)
+        return replace(failed, seed=seed, version=version, blob=blob)
 
 
 def _text_of(error: BaseException) -> str:
@@ -147,10 +153,10 @@ def replay(family: Family, finding: Finding) -> str | None:
 
     Raises hypothesis' error if the record is of another version of hypothesis or of the generators.
     """
-    case = Case()
+    case = Case(is_isolated=finding.is_crash)
 
     def check(data: st.DataObject) -> None:
-        family.check(data, case)
+        case.run(family.check, data)
 
     test = settings(database=None, deadline=None, print_blob=False)(given(st.data())(check))
     try:

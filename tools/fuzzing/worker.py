@@ -18,7 +18,12 @@ def main(request: str) -> None:
     options: dict[str, Any] = json.loads(request)
     current = Path(options["current"])
     batch = search(
-        FAMILIES[options["family"]], options["seed"], options["seconds"], known=options["known"], current=current
+        FAMILIES[options["family"]],
+        options["seed"],
+        options["seconds"],
+        known=options["known"],
+        current=current,
+        is_isolated=options["is_isolated"],
     )
     Path(options["result"]).write_text(json.dumps(asdict(batch)), encoding="utf-8")
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count, cycle
+from typing import Any
 
+from hypothesis import strategies as st
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation
 
@@ -87,3 +90,14 @@ def _text(attribute: Attribute, name: Callable[[], str]) -> Attribute:
             return ArrayAttr([_text(item, name) for item in items])
         case _:
             return attribute
+
+
+_TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=3).map("".join)
+
+
+@st.composite
+def names(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Callable[[], str]:
+    """A source of distinct names, each a text that a language of generated text gives a meaning."""
+    texts, numbers = cycle(draw(st.lists(_TEXTS, min_size=1, max_size=8))), count()
+    place = draw(st.sampled_from(("{0}{1}", "x{1}{0}", "{1}{0}")))
+    return lambda: place.format(next(texts), next(numbers))

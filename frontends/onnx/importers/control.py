@@ -126,6 +126,8 @@ def _unroll_scan(
 
 def _rows(call: Call, data: OnnxTensor, axis: int, backward: int) -> list[OnnxTensor]:
     """The slices of a tensor along an axis, without the axis."""
+    if data.rank == 0:
+        raise OnnxError("Scan along a scalar, expected a tensor of at least one dimension")
     axis = normalized_axis(axis, data.rank)
     length = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
     require_rounds("Scan", length, 1)
@@ -140,6 +142,8 @@ def _scan_of_batches(call: Call, body: OnnxGraph, count: int) -> Results:
     call.raise_unsupported_if(call.has(0), "lengths of sequences")
     call.raise_unsupported_if(any(call.integers("directions") or ()), "sequences from their end")
     operands = [_tensor(item) for item in call.inputs[1:]]
+    if any(operand.rank == 0 for operand in operands):
+        raise OnnxError("Scan of a scalar, expected a batch of sequences")
     batch = known_integers([operands[0].shape[0]], "Scan of sequences")[0]
     require_rounds("Scan", batch, 1)
     results: list[list[OnnxTensor]] = []

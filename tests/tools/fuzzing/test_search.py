@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,24 @@ def test_a_finding_is_saved_and_loaded(tmp_path: Path) -> None:
 def test_a_family_finds_nothing(name: str, fuzz_seed: int) -> None:
     batch = search(FAMILIES[name], fuzz_seed, cases=3)
     assert [finding.kind + "\n" + finding.text + finding.error for finding in batch.findings] == []
+
+
+def crash_on_large(data: st.DataObject, case: Case) -> None:
+    n = data.draw(st.integers(0, 10**6))
+    case.show(f"n = {n}", "large" if n > 10 else "small")
+    if n >= 1000:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_crash_is_shrunk_and_replayed_in_processes_of_their_own() -> None:
+    batch = search(family(crash_on_large), 1, cases=CHUNK, is_isolated=True)
+    (finding,) = batch.findings
+    assert (finding.kind, finding.text, finding.is_crash) == ("test large: crash, SIGKILL", "n = 1000", True)
+    error = replay(family(crash_on_large), finding)
+    assert error is not None
+    assert "CrashError: crash, SIGKILL" in error
+    assert replay(family(lambda data, case: case.show(data.draw(st.integers(0, 10**6)))), finding) is None
+
+
+def test_isolated_checks_that_raise_are_no_crashes() -> None:
+    assert search(family(reject_large), 1, cases=CHUNK, is_isolated=True).findings == []

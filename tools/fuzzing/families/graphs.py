@@ -1,9 +1,7 @@
-"""Families of graphs: passes and native code of relay, ONNX models, saved graphs."""
+"""Families of graphs: passes and native code of relay, ONNX models."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -49,18 +47,6 @@ def _check_executable(executable: Executable, graph: RandomGraph) -> None:
     expected = interpret_graph(graph.module, graph.inputs)
     tolerances = [4 * tolerance for tolerance in graph.tolerances]  # rewriting rounds differently
     assert_near(run_graph(executable, graph.inputs), expected, tolerances, rtol=1e-5)
-
-
-def check_saved_graph(data: st.DataObject, case: Case) -> None:
-    """A graph computes the same after it is saved and loaded."""
-    graph, name = data.draw(graphs(most=5)), data.draw(st.sampled_from(("graph", "graph.tar")))
-    case.show(graph.module, name)
-    executable = build_graph(graph.module)
-    expected = run_graph(executable, graph.inputs)
-    with tempfile.TemporaryDirectory() as folder:
-        executable.save(Path(folder, name))
-        got = run_graph(Executable.load(Path(folder, name)), graph.inputs)
-    assert_near(got, expected, 0)
 
 
 def check_onnx(data: st.DataObject, case: Case) -> None:

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from ....backends.build import build
 from ....backends.graph import build_graph
-from ....core.errors import UnsupportedError
+from ....core.errors import ParseError, UndefinedBehaviorError, UnsupportedError
+from ....frontends.tvmscript import parse_tvmscript
 from ....module import Module
+from ....transforms.pipelines import lower_launches
 from ...testing.comparison import assert_near, assert_same
 from ...testing.execution import interpret_graph, oracle_results, results, run_graph
 from ...testing.graphs import graphs
+from ...testing.thread_programs import mutate_threads, thread_program, thread_programs
 from ...testing.thread_reductions import thread_reductions
 from ..case import Case
 
@@ -28,6 +31,27 @@ def check_thread_reduction(data: st.DataObject, case: Case) -> None:
     try:
         program = build(module, target=TARGET)
     except UnsupportedError:
+        return
+    assert_same(results(program, arguments), expected)
+
+
+def check_thread_program(data: st.DataObject, case: Case) -> None:
+    """Kernels whose threads communicate compute what the oracle computes; changed ones are lowered or refused."""
+    if data.draw(st.booleans()):
+        text = mutate_threads(data.draw, thread_program(data.draw))
+        case.show(text, "changed")
+        try:
+            lower_launches(parse_tvmscript(text))
+        except (ParseError, UnsupportedError):
+            pass
+        return
+    drawn: tuple[Module, dict[str, Any]] = data.draw(thread_programs())
+    module, arguments = drawn
+    case.show(module)
+    try:
+        expected = oracle_results(module, arguments)
+        program = build(module, target=TARGET)
+    except (UndefinedBehaviorError, UnsupportedError):
         return
     assert_same(results(program, arguments), expected)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 from xdsl.context import Context
 
@@ -12,10 +14,12 @@ from ....dialects.tir.tree import treeify
 from ....frontends.mlir import parse_mlir
 from ....frontends.tvm.ir.module import PrimFunc
 from ....frontends.tvmscript import parse_tvmscript
+from ....module import Module
 from ....transforms import PASSES, get_all_passes
 from ...testing.comparison import assert_same
 from ...testing.environment import Features
 from ...testing.execution import interpreter_results, oracle_results, results
+from ...testing.names import names, rename
 from ...testing.strategies import programs, tir_modules
 from ..case import Case
 from ..mutation import check_text, mutate
@@ -75,3 +79,22 @@ def check_texts(data: st.DataObject, case: Case) -> None:
         treeify(op)
         func = PrimFunc(op)
         assert func.with_body(func.body).script("0.27") == func.script("0.27")
+
+
+def check_names(data: st.DataObject, case: Case) -> None:
+    """A program with names that other languages give a meaning reads back and computes the same."""
+    drawn: tuple[Module, dict[str, Any]] = data.draw(programs(Features(legacy=False)))
+    module, arguments = drawn
+    renamed = rename(module, data.draw(names()))
+    main = renamed.symbols["main"]
+    case.show(renamed.module, "mlir")
+    again = parse_mlir(str(renamed.module))
+    assert [op.properties for op in again.op.walk()] == [op.properties for op in renamed.module.op.walk()]
+    for style in STYLES:
+        script = renamed.module.script(style)
+        case.show(script, style)
+        assert parse_tvmscript(script).script(style) == script
+    case.show(renamed.module)
+    expected = oracle_results(module, arguments)
+    assert_same(oracle_results(renamed.module, arguments, main), expected)
+    assert_same(results(build(renamed.module)[main], arguments), expected)
