@@ -98,9 +98,7 @@ class ObjectCode:
     def of(text: str, target: Processor) -> ObjectCode:
         """Compiles LLVM IR. Raises InvalidCodeError if LLVM rejects it."""
         with _lock:
-            machine = target.machine()
-            module = _parse(text, machine)
-            _optimize(module, machine)
+            module = _optimize(text, target.machine())
             optimized = str(module)
             return ObjectCode(target.machine(_effort(optimized)).emit_object(module), optimized, target)
 
@@ -178,13 +176,31 @@ def _parse(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
 
 
 class InvalidCodeError(StepwellError):
-    """LLVM IR text that LLVM rejects: a defect of the emitter, never of the user's program."""
+    """LLVM IR text that LLVM rejects: a defect of the emitter or of LLVM, never of the user's program."""
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def _optimize(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """The optimized module of LLVM IR text.
+
+    The SLP vectorizer of LLVM 22.1 breaks some modules (values that do not dominate their uses), on which the code
+    generator ends the process: those are optimized again without it.
+    """
+    for slp_vectorization in (True, False):
+        module = _parse(text, machine)
+        _run_passes(module, machine, slp_vectorization)
+        try:
+            module.verify()
+        except RuntimeError as error:
+            defect = error
+        else:
+            return module
+    raise InvalidCodeError(f"LLVM's optimization breaks the code, which is a defect of LLVM: {defect}")
+
+
+def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, slp_vectorization: bool) -> None:
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
-    options.slp_vectorization = True
+    options.slp_vectorization = slp_vectorization
     passes = llvm.create_pass_builder(machine, options)
     manager = passes.getModulePassManager()
     try:

@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 from llvmlite.binding import ffi
 
+from stepwell.backends.graph import build_graph
 from stepwell.backends.llvm import Processor
 from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule, ObjectCode
 from stepwell.backends.runtime import register_func
 from stepwell.core.errors import ArgumentError, LinkError
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.tools.testing.comparison import assert_near
+from stepwell.tools.testing.execution import interpret_graph, run_graph
 
 ADD = """func.func @main(%a: memref<?xf32>, %b: memref<?xf32>) {
   %c0 = arith.constant 0 : index
@@ -157,3 +161,18 @@ def test_long_blocks_are_compiled_with_less_effort(compile_text) -> None:
 
     assert _effort(compile_text(ADD).source("llvm-optimized")) == 3
     assert _effort("define void @f() {\n" + "  store i8 0, ptr %p\n" * 4001) == 1
+
+
+CONVOLUTION = """
+relay.func @main("x" %x: tensor<2x4x1x3xi64>, "w" %w: tensor<2x4x1x2xi64>) {
+  %0 = relay.nn.conv2d(%x, %w) {padding = 1} : (tensor<2x4x1x3xi64>, tensor<2x4x1x2xi64>) -> tensor<2x2x3x4xi64>
+  %1 = relay.nn.relu(%0) : (tensor<2x2x3x4xi64>) -> tensor<2x2x3x4xi64>
+  relay.return %1 : tensor<2x2x3x4xi64>
+}
+"""
+
+
+def test_code_that_the_slp_vectorizer_of_llvm_breaks_is_compiled_without_it() -> None:
+    module = parse_mlir(CONVOLUTION)
+    inputs = [np.arange(24).reshape(2, 4, 1, 3) - 9, np.arange(16).reshape(2, 4, 1, 2) - 7]
+    assert_near(run_graph(build_graph(module, opt_level=2), inputs), interpret_graph(module, inputs), 0)
