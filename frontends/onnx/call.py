@@ -205,6 +205,6 @@ class Call:
 
 def normalized_axis(axis: Any, rank: int) -> int:
     """An axis of a tensor of rank `rank` as an index from 0. Raises OnnxError for an axis out of range."""
-    if not -rank <= axis < max(rank, 1):
+    if not -rank <= axis < rank:
         raise OnnxError(f"axis {axis} of {rank} dimensions")
-    return int(axis) % max(rank, 1)
+    return int(axis) % rank

@@ -325,6 +325,8 @@ def _reduction(graph: _Writer) -> None:
     if name != "sum" and (not isinstance(size, int) or size == 0):
         return
     length = size if isinstance(size, int) else graph._number(size)  # pyright: ignore[reportPrivateUsage]
+    if length == 0 and not isinstance(size, int):
+        return  # native code refuses symbolic sums of no elements
     if name == "sum":
         graph.add(name, [x], x.bound * max(length, 1), x.bits, axis=axis, keepdims=graph.flag())
     elif name == "argmax" and x.bits is not None:

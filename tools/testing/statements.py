@@ -441,8 +441,12 @@ def _count(extent: Mixed) -> int:
 
 
 def _static_strides(buffer: SSAValue) -> list[int] | None:
-    """The strides of a buffer in elements; None if one of them is dynamic."""
+    """The strides of a buffer in elements, for a region without declared strides those of its source; None if one of
+    them is dynamic."""
     assert isinstance(buffer.type, MemRefType)
+    if isinstance(buffer.owner, MatchRegionOp) and buffer.owner.mixed_strides is None:
+        source = _static_strides(buffer.owner.source)
+        return source and source[-buffer.type.get_num_dims() :]
     strides = [stride for stride in buffer.type.get_strides() or (None,) if stride is not None]
     return strides if len(strides) == buffer.type.get_num_dims() else None
 

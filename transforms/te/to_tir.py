@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -14,11 +14,13 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.names import buffer_name, fresh_name
 from ...analysis.regions.access_regions import infer_accesses
 from ...dialects import te
+from ...dialects.attributes import ABOUT_ARGUMENT, GRAPH_KERNEL
 from ...dialects.te import tensor_type_of
 from ...dialects.tir import (
     DYNAMIC,
     AccessOp,
     AllocBufferOp,
+    AssertOp,
     Axis,
     BlockOp,
     ForOp,
@@ -116,6 +118,8 @@ class _Converter:
             else:
                 self.buffers[param] = self._parameter(name, param, argument)
         computes = [op for op in ops if isinstance(op, te.ComputeOp | te.ScanOp | te.ExternOp)]
+        if self.source.func_attrs is not None and GRAPH_KERNEL in self.source.func_attrs.data:
+            self._assert_elements([op for op in computes if isinstance(op, te.ComputeOp)])
         for op in computes:
             self._allocate(op)
         for op in computes:
@@ -134,6 +138,32 @@ class _Converter:
             if not block.accesses:
                 infer_accesses(block)
         return func
+
+    def _assert_elements(self, computes: Sequence[te.ComputeOp]) -> None:
+        """Emits assertions that reductions of symbolic extents have iterations, unless all results are empty: a block
+        whose reduction has none does not run, and leaves its results unwritten."""
+        is_empty: SSAValue | None = None
+        for op in computes:
+            for axis in op.axes:
+                if axis.kind == "reduce" and not isinstance(axis.extent, int):
+                    if is_empty is None:
+                        is_empty = self._are_results_empty()
+                    holds = self.builder.binary("or", self.builder.binary("ge", axis.extent, 1), is_empty)
+                    message = (
+                        f"{op.op_name.data}: no elements along the reduction axis {axis.name}, expected at least 1"
+                    )
+                    self.builder.insert(AssertOp(holds, message)).attributes[ABOUT_ARGUMENT] = UnitAttr()
+
+    def _are_results_empty(self) -> SSAValue:
+        builder, result = self.builder, self.builder.const(True, "bool")
+        for tensor in self.source.params:
+            if isinstance(tensor.owner, te.ComputeOp | te.ScanOp | te.ExternOp):
+                empty = builder.const(0 in _shape(tensor), "bool")
+                for extent in _shape(tensor):
+                    if not isinstance(extent, int):
+                        empty = builder.binary("or", empty, builder.binary("eq", extent, 0))
+                result = builder.binary("and", result, empty)
+        return result
 
     # Buffers
 

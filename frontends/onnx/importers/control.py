@@ -126,8 +126,6 @@ def _unroll_scan(
 
 def _rows(call: Call, data: OnnxTensor, axis: int, backward: int) -> list[OnnxTensor]:
     """The slices of a tensor along an axis, without the axis."""
-    if data.rank == 0:
-        raise OnnxError("Scan along a scalar, expected a tensor of at least one dimension")
     axis = normalized_axis(axis, data.rank)
     length = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
     require_rounds("Scan", length, 1)

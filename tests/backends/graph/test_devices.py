@@ -295,3 +295,13 @@ def test_a_graph_is_compiled_where_there_is_no_gpu(models: Any, tmp_path: Path) 
     if not stepwell.cuda().exist:
         with pytest.raises(stepwell.DeviceError):
             GraphExecutor(Executable.load(tmp_path / "out"))
+
+
+def test_symbolic_sums_of_no_elements_are_refused_unless_all_results_are_empty(target: str) -> None:
+    x = relay.var("x", shape=(4, "n"))
+    total = build_graph(relay.module(relay.Function([x], relay.sum(x, axis=1))), target=target)
+    assert run_graph(total, [np.ones((4, 3), "float32")])[0].tolist() == [3] * 4
+    with pytest.raises(ArgumentError, match="T_sum: no elements along the reduction axis k0, expected at least 1"):
+        run_graph(total, [np.ones((4, 0), "float32")])
+    softmax = build_graph(relay.module(relay.Function([x], relay.nn.softmax(x))), target=target)
+    assert run_graph(softmax, [np.ones((4, 0), "float32")])[0].shape == (4, 0)

@@ -23,8 +23,9 @@ def test_a_changed_model_is_imported_or_is_an_error_of_the_house(name: str, data
     check_import(data.draw(changed_models(name)))
 
 
-def test_a_scan_along_a_scalar_is_refused() -> None:
-    proto = valid_model("Scan")
+@pytest.mark.parametrize("name", ["Scan", "Gather", "Concat", "Split"])
+def test_a_scalar_has_no_axis(name: str) -> None:
+    proto = valid_model(name)
     proto.graph.input[0].type.tensor_type.shape.ClearField("dim")
-    with pytest.raises(OnnxError, match="Scan along a scalar"):
+    with pytest.raises(OnnxError, match="of 0 dimensions"):
         from_onnx(proto)
