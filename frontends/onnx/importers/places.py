@@ -34,7 +34,7 @@ def check_indices(call: Call, indices: OnnxTensor, extents: Sequence[Size]) -> N
 def gather(call: Call) -> OnnxTensor:
     data, indices = call.tensor(0), call.tensor(1)
     axis = normalized_axis(call.integer("axis"), data.rank)
-    check_indices(call, indices, [data.shape[axis]] if data.rank else [1])
+    check_indices(call, indices, [data.shape[axis]])
     if is_foldable(data) and indices.array is not None:
         assert data.known_elements is not None
         return moved_constant(data, np.take(data.known_elements, indices.array, axis))
@@ -56,8 +56,15 @@ def gather_elements(call: Call) -> OnnxTensor:
 @importer("GatherND")
 def gather_nd(call: Call) -> OnnxTensor:
     data, indices, shared = call.tensor(0), call.tensor(1), call.integer("batch_dims")
+    _check_tuples(call, indices, data.shape[shared:])
     order = [indices.rank - 1, *range(indices.rank - 1)]
     return call.op("gather_nd", data, permute_axes(call, indices, order), batch_dims=shared)
+
+
+def _check_tuples(call: Call, indices: OnnxTensor, extents: Sequence[Size]) -> None:
+    """Checks constant indices whose last dimension holds an index for each of the first `extents`."""
+    if indices.array is not None and 1 <= indices.array.ndim and 1 <= indices.array.shape[-1] <= len(extents):
+        check_indices(call, indices, extents[: indices.array.shape[-1]])
 
 
 _COMBINED = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": "max"}
@@ -67,6 +74,7 @@ _COMBINED = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": 
 def scatter_elements(call: Call) -> OnnxTensor:
     data, indices, updates = call.tensors
     axis = normalized_axis(call.integer("axis"), data.rank)
+    check_indices(call, indices, data.shape[axis : axis + 1])
     how = _COMBINED[call.choice("reduction", *_COMBINED)]
     return call.op("scatter_elements", data, indices, updates, axis=axis, reduction=how)
 
@@ -74,6 +82,7 @@ def scatter_elements(call: Call) -> OnnxTensor:
 @importer("ScatterND")
 def scatter_nd(call: Call) -> OnnxTensor:
     data, indices, updates = call.tensors
+    _check_tuples(call, indices, data.shape)
     order = [indices.rank - 1, *range(indices.rank - 1)]
     how = _COMBINED[call.choice("reduction", *_COMBINED)]
     return call.op("scatter_nd", data, permute_axes(call, indices, order), updates, mode=how)
@@ -110,7 +119,9 @@ def compress(call: Call) -> OnnxTensor:
     places = np.flatnonzero(condition)
     if axis is None:
         data, axis = reshape_to(call, data, [-1]), 0
-    return call.op("take", data, call.constant(places, "int64"), axis=normalized_axis(axis, data.rank))
+    axis, indices = normalized_axis(axis, data.rank), call.constant(places, "int64")
+    check_indices(call, indices, [data.shape[axis]])
+    return call.op("take", data, indices, axis=axis)
 
 
 @importer("TensorScatter")

@@ -129,6 +129,19 @@ def test_extents_beyond_int32_are_exact(proto: Any, shape: tuple[int, ...]) -> N
         (model([node("ConstantOfShape", ["s"])], s=[2**40, 2**40]), "of 4 bytes an element, expected at most"),
         (model([node("Gather", ["d", "i"])], d=[1, 2], i=[7]), "Gather: index 7, expected -2 to 1"),
         (model([node("Gather", ["x", "i"])], i=[-4]), "Gather: index -4, expected -3 to 2"),
+        (model([node("GatherND", ["x", "i"])], i=[[3]]), "GatherND: index 3, expected -3 to 2"),
+        (
+            model([node("ScatterND", ["x", "i", "u"])], i=[[-4]], u=np.ones(1, "float32")),
+            "ScatterND: index -4, expected -3 to 2",
+        ),
+        (
+            model([node("ScatterElements", ["x", "i", "u"])], i=[0, 3], u=np.ones(2, "float32")),
+            "ScatterElements: index 3, expected -3 to 2",
+        ),
+        (
+            model([node("Compress", ["x", "c"], axis=0)], c=np.array([True] * 4)),
+            "Compress: index 3, expected -3 to 2",
+        ),
         *(
             (model([helper.make_node("TopK", ["x", "k"], ["y", "z"])], k=[k]), f"TopK: k {k}, expected at least 0")
             for k in (-1, -(2**63))
