@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from stepwell.tools.testing.choices import Choices, HypothesisChoices, RecordingChoices, ReplayedChoices
 from stepwell.tools.testing.computations import random_computation
 from stepwell.tools.testing.scheduling import apply_steps, refusal_of
-from stepwell.tools.testing.steps import MOVES, STEPS
+from stepwell.tools.testing.steps import GROUPS, STEPS
 from stepwell.tools.testing.traces import (
     TraceOutcome,
     check_replays,
@@ -24,36 +24,6 @@ from stepwell.tools.testing.traces import (
 
 EXAMPLES = settings().max_examples // 2
 LONGEST = 8
-
-FAMILIES = {
-    "any": tuple(STEPS),
-    "moves": tuple(sorted(MOVES)),
-    "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
-    "inlines": ("compute_inline", "reverse_compute_inline", "cache_read", "reindex", "compute_at", "transform_layout"),
-    "reductions": ("rfactor", "decompose_reduction", "split", "reorder", "fuse", "compute_at", "reverse_compute_at"),
-    "created blocks": (
-        "decompose_reduction",
-        "blockize",
-        "blockize",
-        "cache_write",
-        "cache_read",
-        "rfactor",
-        "reindex",
-        "pad_einsum",
-        "decompose_padding",
-        "transform_layout",
-        "transform_block_layout",
-        "compute_at",
-        "reverse_compute_at",
-        "compute_inline",
-        "reverse_compute_inline",
-        "reorder",
-        "split",
-        "fuse",
-    ),
-    "rewrites": ("transform_layout", "pad_einsum", "decompose_padding", "blockize", "reindex", "split", "cache_write"),
-}
-"""Groups of primitives for common traces."""
 
 
 FOUND = {
@@ -158,13 +128,13 @@ def test_a_buffer_allocated_in_each_iteration_is_not_read_after_the_loop(name: s
     assert "row[0] is read by block B at (vi=0, vk=0)" in str(refusal_of(text, "", 'sch.compute_inline("C")'))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("group", GROUPS)
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
-def test_a_trace_leaves_what_is_computed_and_replays(family: str, data: st.DataObject) -> None:
+def test_a_trace_leaves_what_is_computed_and_replays(group: str, data: st.DataObject) -> None:
     choices = HypothesisChoices(data.draw)
     mod = random_computation(choices)
-    outcome = random_trace(choices, mod, choices.integer(1, LONGEST), FAMILIES[family])
+    outcome = random_trace(choices, mod, choices.integer(1, LONGEST), GROUPS[group])
     check_trace(mod, outcome.schedule)
     check_replays(mod, outcome.schedule)
 
@@ -174,7 +144,7 @@ def test_a_trace_leaves_what_is_computed_and_replays(family: str, data: st.DataO
 def test_what_only_moves_loops_leaves_the_flow_of_values(data: st.DataObject) -> None:
     choices = HypothesisChoices(data.draw)
     mod = random_computation(choices)
-    random_trace(choices, mod, choices.integer(1, LONGEST // 2), FAMILIES["moves"], check_flow=True)
+    random_trace(choices, mod, choices.integer(1, LONGEST // 2), GROUPS["moves"], check_flow=True)
 
 
 @settings(max_examples=EXAMPLES)

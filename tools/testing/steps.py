@@ -317,3 +317,33 @@ MOVES = frozenset(
     )
 )
 """Primitives that only change loops: the instances of blocks keep their names and their sources."""
+
+GROUPS = {
+    "any": tuple(STEPS),
+    "moves": tuple(sorted(MOVES)),
+    "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
+    "inlines": ("compute_inline", "reverse_compute_inline", "cache_read", "reindex", "compute_at", "transform_layout"),
+    "reductions": ("rfactor", "decompose_reduction", "split", "reorder", "fuse", "compute_at", "reverse_compute_at"),
+    "created blocks": (
+        "decompose_reduction",
+        "blockize",
+        "blockize",
+        "cache_write",
+        "cache_read",
+        "rfactor",
+        "reindex",
+        "pad_einsum",
+        "decompose_padding",
+        "transform_layout",
+        "transform_block_layout",
+        "compute_at",
+        "reverse_compute_at",
+        "compute_inline",
+        "reverse_compute_inline",
+        "reorder",
+        "split",
+        "fuse",
+    ),
+    "rewrites": ("transform_layout", "pad_einsum", "decompose_padding", "blockize", "reindex", "split", "cache_write"),
+}
+"""Groups of primitives for common traces."""

@@ -106,7 +106,9 @@ def distribute_threads(function: FuncOp) -> None:
     for root in roots:
         _Distributor(root, dict(expanded)).run()
     for buffer, new in expanded.items():
-        if not new.axes:  # statements outside of loops over threads may use the memory
+        if new.axes:
+            _declare_for_all_threads(buffer, new)
+        else:  # statements outside of loops over threads may use the memory
             buffer.replace_all_uses_with(new.buffer)
         erase_statement(buffer.owner)  # pyright: ignore[reportArgumentType]
 
@@ -186,6 +188,19 @@ def expand_buffer(
         new.attributes[THREAD_AXES_OF_DIMENSIONS] = ArrayAttr([StringAttr(axis) for axis in axes])
     TirBuilder(point, alloc.location).insert(new)
     return ExpandedBuffer(axes, new.buffer)
+
+
+def _declare_for_all_threads(buffer: SSAValue, new: ExpandedBuffer) -> None:
+    """Makes blocks around loops over threads declare their accesses to the memory of all threads."""
+    alloc = new.buffer.owner
+    assert isinstance(alloc, AllocBufferOp)
+    threads = [(0, extent) for extent in alloc.mixed_shape[: len(new.axes)]]
+    for op in [use.operation for use in buffer.uses]:
+        if isinstance(op, AccessOp):
+            builder = TirBuilder(InsertPoint.before(op), op.location)
+            builder.insert(AccessOp(op.kind.data, new.buffer, [*threads, *op.region]))
+            op.detach()
+            op.erase()
 
 
 # Distribution

@@ -240,6 +240,27 @@ def test_a_reduction_over_threads_by_tvm_build() -> None:
     np.testing.assert_allclose(y, x.sum(1), rtol=1e-5)
 
 
+DECLARED_OUTSIDE = """
+@T.prim_func
+def main(A: T.Buffer((6,), "int8"), B: T.Buffer((6, 6), "int8")):
+    C = T.alloc_buffer((6, 6), "int8")
+    for i in T.vectorized(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            T.reads(A[0:6])
+            T.writes(C[vi, 0:6], B[vi, 0:6])
+            for j in T.thread_binding(6, thread="threadIdx.x"):
+                with T.block("C"):
+                    vj = T.axis.spatial(6, j)
+                    C[vi, vj] = A[vj] + T.int8(2)
+                    B[vi, vj] = C[vi, vj]
+"""
+
+
+def test_a_block_around_threads_declares_an_access_to_their_memory() -> None:
+    both(parse_tvmscript(DECLARED_OUTSIDE), np.arange(6, dtype="int8"), np.zeros((6, 6), "int8"))
+
+
 MASKED = """
 builtin.module {
   tir.func @main("B" %B: memref<4xi32>) {

@@ -10,6 +10,7 @@ from ....frontends import te
 from ...testing.choices import HypothesisChoices
 from ...testing.computations import random_computation
 from ...testing.legacy_schedules import check_legacy_schedule, legacy_schedules
+from ...testing.steps import GROUPS
 from ...testing.traces import check_replays, check_trace, random_trace
 from ..case import Case
 
@@ -20,9 +21,9 @@ LONGEST = 8
 def check_schedule(data: st.DataObject, case: Case) -> None:
     """Random primitives leave what a program computes, or are refused; the trace replays."""
     choices = HypothesisChoices(data.draw)
-    module = random_computation(choices)
+    group, module = data.draw(st.sampled_from(tuple(GROUPS))), random_computation(choices)
     case.show(module)
-    outcome = random_trace(choices, module, choices.integer(1, LONGEST))
+    outcome = random_trace(choices, module, choices.integer(1, LONGEST), GROUPS[group])
     check_trace(module, outcome.schedule)
     check_replays(module, outcome.schedule)
 
