@@ -20,13 +20,19 @@ from ...dialects.tir.tree import erase_if_dead
 from .allocations import sink_allocation
 
 
+MOST_FOR_SYMBOLIC = 2**16
+"""The exclusive maximum of constant extents that replace symbolic ones. Tiles are smaller; a larger bound is the range
+of a data type, and says nothing of the size."""
+
+
 @dataclass(frozen=True)
 class TirCompactBuffersPass(ModulePass):
     """Shrinks allocations to the box of elements that each execution of the enclosing region uses.
 
     Each allocation first moves to the innermost region around its uses where that is legal (`tir-plan-allocations`
     states when). Its extents become the extents of the smallest box around its loads and stores, and indices are
-    relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent.
+    relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent, and so does
+    a dimension of symbolic extent in which the box has 65,536 elements or more.
 
     scopes: the scopes (memory spaces) of the buffers to shrink; all by default.
 
@@ -105,8 +111,10 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
 
 
 def _is_less(side: IndexRange, whole: IndexRange) -> bool:
-    """Whether the extent of a side is a constant less than the extent of the buffer."""
-    return not side.extent.terms and (bool(whole.extent.terms) or side.extent.const < whole.extent.const)
+    """Whether the extent of a side is a constant less than the extent of the buffer, or replaces a symbolic extent."""
+    if side.extent.terms:
+        return False
+    return side.extent.const < (whole.extent.const if not whole.extent.terms else MOST_FOR_SYMBOLIC)
 
 
 def _shift(analyzer: Analyzer, user: LoadOp | StoreOp, buffer: SSAValue, lows: Sequence[Lin]) -> None:

@@ -50,3 +50,16 @@ tir.func @carried("A" %A: memref<64xf32>) {
 }
 // CHECK-LABEL: tir.func @carried(
 // CHECK-NEXT:    tir.alloc_buffer "S" : memref<63xf32>
+
+// The range of a data type is no extent.
+tir.func @ranges("A" %A: memref<64xi32>, "n" %n: i32) {
+  %s = tir.alloc_buffer "S" dims [%n] : memref<?xi32>
+  tir.for serial "k" %k : i32 in [0 +: %n] {
+    %a = tir.load %A[%k] : memref<64xi32>
+    %most = arith.constant 2147483647 : i32
+    %i = tir.floormod %a, %most : i32
+    tir.store %a, %s[%i] : memref<?xi32>
+  }
+}
+// CHECK-LABEL: tir.func @ranges(
+// CHECK:         tir.alloc_buffer "S" dims [%n] : memref<?xi32>
