@@ -18,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,17 +43,22 @@ TESTS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """A change of one node of a file. kind: the kind of change.  source: the file with the change."""
+    """A change of one node of a file: `changed` in place of `node`. kind: the kind of change."""
 
     file: Path
-    line: int
     kind: str
-    before: str
-    after: str
-    source: str
+    node: ast.AST
+    changed: ast.AST
+
+    def source(self) -> str:
+        """The file with the change; comments are lost."""
+        tree = ast.parse((ROOT / self.file).read_text())
+        same = next(each for each in ast.walk(tree) if _is_at(each, self.node))
+        return ast.unparse(ast.fix_missing_locations(_Replacement(same, self.changed).visit(tree)))
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.kind}: {self.before} -> {self.after}"
+        before, after = (ast.unparse(each).partition("\n")[0] for each in (self.node, self.changed))
+        return f"{self.file}:{getattr(self.node, 'lineno', 0)}: {self.kind}: {before} -> {after}"
 
 
 # ---- faults
@@ -179,24 +185,9 @@ def _nodes_of_code(tree: ast.AST) -> Iterator[ast.AST]:
 
 def faults(file: Path) -> list[Fault]:
     """All faults of a file."""
-    text = (ROOT / file).read_text()
-    found: list[Fault] = []
-    tree = ast.parse(text)
-    for node in _nodes_of_code(tree):
-        for kind, change in KINDS.items():
-            changed = change(node)
-            if changed is None:
-                continue
-            before, after = (ast.unparse(each).partition("\n")[0] for each in (node, changed))
-            found.append(Fault(file, getattr(node, "lineno", 0), kind, before, after, _write(text, node, changed)))
-    return found
-
-
-def _write(text: str, node: ast.AST, changed: ast.AST) -> str:
-    """A file with one node changed; comments are lost."""
-    tree = ast.parse(text)
-    same = next(each for each in ast.walk(tree) if _is_at(each, node))
-    return ast.unparse(ast.fix_missing_locations(_Replacement(same, changed).visit(tree)))
+    tree = ast.parse((ROOT / file).read_text())
+    changes = ((kind, node, change(node)) for node in _nodes_of_code(tree) for kind, change in KINDS.items())
+    return [Fault(file, kind, node, changed) for kind, node, changed in changes if changed is not None]
 
 
 def _is_at(a: ast.AST, b: ast.AST) -> bool:
@@ -211,15 +202,14 @@ def choose(count: int, seed: int, sources: Sequence[str]) -> list[Fault]:
     rng.shuffle(files)
     chosen: list[Fault] = []
     counts: Counter[str] = Counter()
-    while files and len(chosen) < count:
-        for file in files[: count - len(chosen)]:
-            by_kind: dict[str, list[Fault]] = {}
-            for fault in faults(file):
-                by_kind.setdefault(fault.kind, []).append(fault)
-            if by_kind:
-                kind = min(by_kind, key=lambda each: (counts[each], rng.random()))
-                counts[kind] += 1
-                chosen.append(rng.choice(by_kind[kind]))
+    possible = [each for each in map(faults, files) if each]
+    for every in islice(cycle(possible), count):
+        by_kind: dict[str, list[Fault]] = {}
+        for fault in every:
+            by_kind.setdefault(fault.kind, []).append(fault)
+        kind = min(by_kind, key=lambda each: (counts[each], rng.random()))
+        counts[kind] += 1
+        chosen.append(rng.choice(by_kind[kind]))
     return chosen
 
 
@@ -238,7 +228,7 @@ def is_noticed(fault: Fault, package: Path, seconds: float) -> str | None:
     """The stage of tests that fails with a fault in the copy of the package; None if all pass."""
     path = package / fault.file
     original = path.read_text()
-    path.write_text(fault.source)
+    path.write_text(fault.source())
     try:
         for stage in tests_of(fault.file, package):
             if not _pass(stage, package, seconds):
