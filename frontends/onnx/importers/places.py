@@ -128,6 +128,8 @@ def compress(call: Call) -> OnnxTensor:
 def tensor_scatter(call: Call) -> OnnxTensor:
     """Writes updates along an axis, from a start index for each index of the first axis."""
     data, update = call.tensor(0), call.tensor(1)
+    if update.rank != data.rank:
+        raise OnnxError(f"TensorScatter of {update.rank} dimensions into {data.rank}, expected as many")
     axis = normalized_axis(call.integer("axis", -2), data.rank)
     circular = call.choice("mode", "linear", "circular") == "circular"
     batch, count, extent = known_integers([data.shape[0], update.shape[axis], data.shape[axis]], "TensorScatter of")

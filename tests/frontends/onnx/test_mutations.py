@@ -23,6 +23,13 @@ def test_a_changed_model_is_imported_or_is_an_error_of_the_house(name: str, data
     check_import(data.draw(changed_models(name)))
 
 
+def test_a_tensor_scatters_into_a_tensor_of_its_rank() -> None:
+    proto = valid_model("TensorScatter")
+    proto.graph.input[0].type.tensor_type.shape.dim.add(dim_value=1)
+    with pytest.raises(OnnxError, match="TensorScatter of 4 dimensions into 5, expected as many"):
+        from_onnx(proto)
+
+
 @pytest.mark.parametrize("name", ["Scan", "Gather", "Concat", "Split"])
 def test_a_scalar_has_no_axis(name: str) -> None:
     proto = valid_model(name)
