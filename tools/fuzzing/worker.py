@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import platform
+import resource
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +14,15 @@ from .families import FAMILIES
 from .search import search
 
 
+MOST_MEMORY = 8 * 2**30
+"""The maximum address space of the process in bytes. A case that needs more is a failure, not the end of the machine."""
+
+
 def main(request: str) -> None:
     """Executes a request: the arguments of `search` and the path `result`, as JSON."""
     sys.setrecursionlimit(20_000)
+    if platform.system() == "Linux":
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     options: dict[str, Any] = json.loads(request)
     current = Path(options["current"])
     batch = search(
