@@ -13,9 +13,8 @@ from typing import Any
 from .families import FAMILIES
 from .search import search
 
-
 MOST_MEMORY = 8 * 2**30
-"""The maximum address space of the process in bytes. A case that needs more is a failure, not the end of the machine."""
+"""The maximum address space of the process, in bytes: a case that needs more is a failure, and harms no other process."""
 
 
 def main(request: str) -> None:
