@@ -14,7 +14,7 @@ from .families import FAMILIES
 from .search import search
 
 MOST_MEMORY = 8 * 2**30
-"""The maximum address space of the process, in bytes: a case that needs more is a failure, and harms no other process."""
+"""The maximum address space of the process, in bytes: a case that needs more fails, and harms no other process."""
 
 
 def main(request: str) -> None:
