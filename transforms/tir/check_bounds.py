@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.names import buffer_name
+from ...analysis.threads.axes import BoundLoop, outer_loop_of_axis
 from ...core.diagnostics import where
 from ...core.errors import PassError
 from ...core.intervals import Interval
@@ -76,14 +77,12 @@ class TirCheckBoundsPass(ModulePass):
 class _Check:
     """The check of the statements of a function in order of their execution.
 
-    values: for each enclosing loop variable the first and last value of the iterations that are executed.  threads: the
-    thread axes of the enclosing loops.
+    values: for each enclosing loop variable the first and last value of the iterations that are executed.
     """
 
     def __init__(self) -> None:
         self.analyzer = Analyzer()
         self.values: dict[SSAValue, Interval] = {}
-        self.threads: set[str] = set()
 
     def block(self, block: Block) -> bool:
         """Checks a block that is executed; returns whether its end is certainly reached."""
@@ -97,10 +96,10 @@ class _Check:
         match op:
             case LoadOp(predicate=None) | StoreOp(predicate=None):
                 self._access(op)
-            case ForOp(thread=thread):
-                self._loop(op, *op.mixed_bounds, None if thread is None else thread.data)
-            case LaunchThreadOp(thread=thread):
-                self._loop(op, 0, op.mixed_extent, 1, thread.data)
+            case ForOp():
+                self._loop(op, *op.mixed_bounds)
+            case LaunchThreadOp():
+                self._loop(op, 0, op.mixed_extent, 1)
             case IfOp():
                 truth = self.analyzer.decide(op.condition)
                 if truth is not None:
@@ -112,18 +111,14 @@ class _Check:
             case _:
                 pass
 
-    def _loop(
-        self, op: ForOp | LaunchThreadOp, low: Mixed, extent: Mixed, step: Mixed, thread: str | None
-    ) -> None:  # fmt: skip
+    def _loop(self, op: BoundLoop, low: Mixed, extent: Mixed, step: Mixed) -> None:
         """Checks the body of a loop that runs, in all its iterations or, if one may be the last, in the first."""
-        if thread in self.threads or self.analyzer.bounds(self.analyzer.exact(extent))[0] < 1:
+        if outer_loop_of_axis(op) is not None or self.analyzer.bounds(self.analyzer.exact(extent))[0] < 1:
             return
         if isinstance(low, int) and isinstance(extent, int) and isinstance(step, int):
             last = 0 if _may_exit(op) else (extent - 1) // step * step
             self.values[op.variable] = (low, low + last)
-        outer, self.threads = self.threads, self.threads | ({thread} if thread is not None else set())
         self.block(op.body.block)
-        self.threads = outer
 
     def _access(self, op: LoadOp | StoreOp) -> None:
         extents = memref_type(op.buffer).get_shape()
