@@ -19,6 +19,7 @@ from ....analysis.regions.access_regions import buffer_shape
 from ....analysis.scopes import ancestors
 from ....analysis.threads.atomics import atomic_of
 from ....dialects.tir import (
+    CONCURRENT_KINDS,
     AccessOp,
     AccessPtrOp,
     AddressOfOp,
@@ -51,7 +52,6 @@ from .memories import Positions, byte_size_of, pointee_size
 
 _VIEWS = (MatchRegionOp, DeclBufferOp, BufferDataOp, AddressOfOp, AccessPtrOp, LetOp)
 _CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
-_CONCURRENT = ("parallel", "vectorized", "thread_binding")
 _DECLARATIONS = (AccessOp, BufferOp, AllocateOp)
 
 
@@ -259,7 +259,7 @@ def _home(op: AllocBufferOp | AllocateOp, users: Sequence[Operation]) -> InsertP
 
 
 def _is_concurrent(op: Operation) -> bool:
-    return isinstance(op, ForOp) and op.kind.data in _CONCURRENT
+    return isinstance(op, ForOp) and op.kind.data in CONCURRENT_KINDS
 
 
 def _after_declarations(op: Operation) -> InsertPoint:
