@@ -10,7 +10,6 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.threads.axes import thread_axis_of
 from ...core.diagnostics import unsupported_op_error, where
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
@@ -66,8 +65,7 @@ class TirLowerMatchBuffersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            if any(thread_axis_of(loop) is not None for loop in function.walk()):
-                replace_pointers(function)
+            replace_pointers(function)
         # Outer boxes first; their lowering includes nested boxes.
         for region in [r for r in op.walk() if isinstance(r, MatchRegionOp)]:
             if region.parent is not None:
