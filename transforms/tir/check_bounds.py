@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.names import buffer_name
+from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import BoundLoop, outer_loop_of_axis
 from ...core.diagnostics import where
 from ...core.errors import PassError
@@ -71,26 +72,27 @@ class TirCheckBoundsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function.private is None:
-                _Check().block(function.body.block)
+                _Check(function).block(function.body.block)
 
 
 class _Check:
     """The check of the statements of a function in order of their execution.
 
-    values: for each enclosing loop variable the first and last value of the iterations that are executed.
+    exits: the ops after which the function may not go on, and the ops around them.  values: for each enclosing loop
+    variable the first and last value of the iterations that are executed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, function: FuncOp) -> None:
         self.analyzer = Analyzer()
+        self.exits = {outer for op in function.walk() if isinstance(op, _EXITS) for outer in (op, *ancestors(op))}
         self.values: dict[SSAValue, Interval] = {}
 
-    def block(self, block: Block) -> bool:
-        """Checks a block that is executed; returns whether its end is certainly reached."""
+    def block(self, block: Block) -> None:
+        """Checks a block that is executed, up to the first op after which the function may not go on."""
         for op in block.ops:
             self._op(op)
-            if _may_exit(op):
-                return False
-        return True
+            if op in self.exits:
+                return
 
     def _op(self, op: Operation) -> None:
         match op:
@@ -116,7 +118,7 @@ class _Check:
         if outer_loop_of_axis(op) is not None or self.analyzer.bounds(self.analyzer.exact(extent))[0] < 1:
             return
         if isinstance(low, int) and isinstance(extent, int) and isinstance(step, int):
-            last = 0 if _may_exit(op) else (extent - 1) // step * step
+            last = 0 if op in self.exits else (extent - 1) // step * step
             self.values[op.variable] = (low, low + last)
         self.block(op.body.block)
 
@@ -153,11 +155,6 @@ class _Check:
                 ends = [factor * value for value in self.values[atom]]
                 lowest, highest = lowest + min(ends), highest + max(ends)
         return lowest, highest
-
-
-def _may_exit(op: Operation) -> bool:
-    """Whether the statements after `op` may not be executed, or the next iteration of a loop `op` may not."""
-    return any(isinstance(inner, _EXITS) for inner in op.walk())
 
 
 def _is_executed(op: Operation) -> bool:
