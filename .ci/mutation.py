@@ -42,17 +42,22 @@ TESTS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """A change of one node of a file. kind: the kind of change.  source: the file with the change."""
+    """A change of one node of a file. kind: the kind of change.  old, new: the node before and after."""
 
     file: Path
-    line: int
     kind: str
-    before: str
-    after: str
-    source: str
+    old: ast.AST
+    new: ast.AST
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.kind}: {self.before} -> {self.after}"
+        before, after = (ast.unparse(node).partition("\n")[0] for node in (self.old, self.new))
+        return f"{self.file}:{getattr(self.old, 'lineno', 0)}: {self.kind}: {before} -> {after}"
+
+    def source(self) -> str:
+        """The file with the change; comments are lost."""
+        tree = ast.parse((ROOT / self.file).read_text())
+        old = next(node for node in ast.walk(tree) if _is_at(node, self.old))
+        return ast.unparse(ast.fix_missing_locations(_Replacement(old, self.new).visit(tree)))
 
 
 # ---- faults
@@ -179,24 +184,11 @@ def _nodes_of_code(tree: ast.AST) -> Iterator[ast.AST]:
 
 def faults(file: Path) -> list[Fault]:
     """All faults of a file."""
-    text = (ROOT / file).read_text()
     found: list[Fault] = []
-    tree = ast.parse(text)
-    for node in _nodes_of_code(tree):
-        for kind, change in KINDS.items():
-            changed = change(node)
-            if changed is None:
-                continue
-            before, after = (ast.unparse(each).partition("\n")[0] for each in (node, changed))
-            found.append(Fault(file, getattr(node, "lineno", 0), kind, before, after, _write(text, node, changed)))
+    for node in _nodes_of_code(ast.parse((ROOT / file).read_text())):
+        changes = ((kind, change(node)) for kind, change in KINDS.items())
+        found += [Fault(file, kind, node, changed) for kind, changed in changes if changed is not None]
     return found
-
-
-def _write(text: str, node: ast.AST, changed: ast.AST) -> str:
-    """A file with one node changed; comments are lost."""
-    tree = ast.parse(text)
-    same = next(each for each in ast.walk(tree) if _is_at(each, node))
-    return ast.unparse(ast.fix_missing_locations(_Replacement(same, changed).visit(tree)))
 
 
 def _is_at(a: ast.AST, b: ast.AST) -> bool:
@@ -238,7 +230,7 @@ def is_noticed(fault: Fault, package: Path, seconds: float) -> str | None:
     """The stage of tests that fails with a fault in the copy of the package; None if all pass."""
     path = package / fault.file
     original = path.read_text()
-    path.write_text(fault.source)
+    path.write_text(fault.source())
     try:
         for stage in tests_of(fault.file, package):
             if not _pass(stage, package, seconds):
