@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
-from ....core.dtypes import dtype_of
+from ....core.dtypes import element_byte_size
 from ....dialects.tir import (
     AccessPtrOp,
     AddressOfOp,
@@ -46,17 +46,11 @@ class Position:
         return isinstance(self.root.owner, AllocateOp | AllocBufferOp | AllocateConstOp)
 
 
-def byte_size(element: Attribute) -> int:
-    """The bytes of an element; the lanes of a vector are consecutive."""
-    dtype = dtype_of(element)
-    return dtype.bytes * dtype.lanes
-
-
 def byte_size_of(value: SSAValue) -> int:
     """The bytes of an element of a buffer, or of the memory of a pointer."""
     type = value.type
     assert isinstance(type, MemRefType | HandleType)
-    return byte_size(type.element_type if isinstance(type, MemRefType) else type.element)
+    return element_byte_size(type.element_type if isinstance(type, MemRefType) else type.element)
 
 
 class Positions(Layouts):
@@ -100,7 +94,7 @@ class Positions(Layouts):
             case AllocateOp() as op:
                 return Position(pointer, 0, self._size_of_allocation(op))
             case AllocateConstOp() as op:
-                size = prod(op.value.get_shape()) * byte_size(op.value.get_element_type())
+                size = prod(op.value.get_shape()) * element_byte_size(op.value.get_element_type())
                 return Position(pointer, 0, size)
             case BufferDataOp() as op:
                 return self.of_buffer(op.buffer)
@@ -133,4 +127,4 @@ def pointee_size(op: AccessPtrOp) -> int | None:
     unknown."""
     types = [op.pointer.type, op.data.type]
     elements = [t.element for t in types if isinstance(t, HandleType) and not isinstance(t.element, NoneAttr)]
-    return byte_size(elements[0]) if elements else None
+    return element_byte_size(elements[0]) if elements else None
