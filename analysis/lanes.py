@@ -91,7 +91,7 @@ class LaneBuilder:
         return known if isinstance(known, SSAValue) else None
 
     def uniform(self, value: SSAValue) -> SSAValue:
-        """The scalar that equals `value` in all lanes. NotLanes if the lanes differ."""
+        """The scalar that equals `value` in all lanes. NotVectorizable if the lanes differ."""
         scalar = self.scalar(value)
         if scalar is None:
             raise NotVectorizable
@@ -162,7 +162,7 @@ class LaneBuilder:
     # Expressions
 
     def expression(self, op: Operation) -> None:
-        """Emits an op that computes a value. NotLanes where this is not possible."""
+        """Emits an op that computes a value. NotVectorizable where this is not possible."""
         self.builder.location = op.location
         if isinstance(op, LoadOp):
             self._load(op)

@@ -262,17 +262,17 @@ class BlockScope:
 
 
 def producers(block: BlockOp) -> list[BlockOp]:
-    """`Scope.producers` in the scope of `block`."""
+    """`BlockScope.producers` in the scope of `block`."""
     return BlockScope(enclosing_scope(block)).producers(block)
 
 
 def consumers(block: BlockOp) -> list[BlockOp]:
-    """`Scope.consumers` in the scope of `block`."""
+    """`BlockScope.consumers` in the scope of `block`."""
     return BlockScope(enclosing_scope(block)).consumers(block)
 
 
 def output_blocks(scope: FuncOp | BlockOp) -> list[BlockOp]:
-    """`Scope.output_blocks`."""
+    """`BlockScope.output_blocks`."""
     return BlockScope(scope).output_blocks()
 
 

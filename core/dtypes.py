@@ -424,5 +424,6 @@ def with_element_type(type: Attribute, element: Attribute) -> Attribute:
 
 
 def element_byte_size(type: Attribute) -> int:
-    """The size of an element in memory in bytes; at least 1."""
-    return dtype_of(type).bytes
+    """The size of an element in memory in bytes, at least 1; the lanes of a vector are consecutive."""
+    dtype = dtype_of(type)
+    return dtype.bytes * dtype.lanes

@@ -11,10 +11,7 @@ from ..analysis.dependence import carried_dependence
 from ..analysis.names import loop_name
 from ..analysis.threads.axes import BLOCK_AXES
 from ..core.errors import ScheduleError
-from ..dialects.tir import ForOp
-
-CONCURRENT = frozenset(("parallel", "vectorized", "thread_binding"))
-"""Kinds of loops whose iterations run in any order and overlap in time."""
+from ..dialects.tir import CONCURRENT_KINDS, ForOp
 
 
 def may_reduce(kind: str, thread: str | None) -> bool:
@@ -47,5 +44,5 @@ def require_concurrent_loops(loops: Iterable[ForOp], memories: AbstractSet[SSAVa
     memories: as for `require_independent`; accesses to other memories have not changed.
     """
     for loop in loops:
-        if loop.kind.data in CONCURRENT:
+        if loop.kind.data in CONCURRENT_KINDS:
             require_independent(loop, loop.kind.data, None if loop.thread is None else loop.thread.data, memories)

@@ -23,8 +23,8 @@ from ..analysis.names import block_name
 from ..analysis.scopes import ancestors, child_blocks, lowest_common_ancestor, statements
 from ..analysis.threads.axes import divides_among_threads, team_of
 from ..core.errors import ScheduleError
-from ..dialects.tir import BlockOp, ForOp, FuncOp
-from .concurrency import CONCURRENT, require_concurrent_loops
+from ..dialects.tir import CONCURRENT_KINDS, BlockOp, ForOp, FuncOp
+from .concurrency import require_concurrent_loops
 from .rewriting.nest import all_in_blocks
 
 
@@ -102,7 +102,7 @@ def _ops_after(before: Snapshot, moved: Collection[Operation], change: Change) -
 def _concurrent_loops(ops: Sequence[Operation]) -> list[ForOp]:
     """The concurrent loops around and inside of some ops."""
     loops = [op for moved in ops for op in (*ancestors(moved), *moved.walk()) if isinstance(op, ForOp)]
-    return list(dict.fromkeys(loop for loop in loops if loop.kind.data in CONCURRENT))
+    return list(dict.fromkeys(loop for loop in loops if loop.kind.data in CONCURRENT_KINDS))
 
 
 def legality_error(violation: Violation) -> ScheduleError:

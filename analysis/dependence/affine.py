@@ -120,7 +120,7 @@ class Parameters:
         self.names: dict[SSAValue, str] = {}
 
     def name(self, value: SSAValue) -> str:
-        """The name of a value in isl; NotAffine if the value is not fixed."""
+        """The name of a value in isl; NotAffineValue if the value is not fixed."""
         if value not in self.names:
             if not self.is_fixed(value):
                 raise NotAffineValue(value)
@@ -179,7 +179,7 @@ class Affine:
     # Functions
 
     def function(self, value: Mixed) -> isl.PwAff:
-        """An integer as a function of the dimensions. NotAffine if the integer is not one."""
+        """An integer as a function of the dimensions. NotAffineValue if the integer is not one."""
         if isinstance(value, int):
             return self.constant(value)
         self.space()  # drops the functions cached for a smaller space
@@ -229,7 +229,7 @@ class Affine:
         return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), bounds
 
     def function_of(self, lin: Lin) -> isl.PwAff:
-        """A sum as a function of the dimensions. NotAffine if the sum is not one."""
+        """A sum as a function of the dimensions. NotAffineValue if the sum is not one."""
         for leaf in lin.leaves():
             if leaf not in self.dims:
                 self.parameters.name(leaf)
@@ -280,7 +280,7 @@ class Affine:
     # Sets
 
     def range(self, position: int, low: Mixed, extent: Mixed) -> isl.Set:
-        """The points with `low <= dimension < low + extent`. NotAffine if no formula describes them."""
+        """The points with `low <= dimension < low + extent`. NotAffineValue if no formula describes them."""
         if isinstance(low, int) and isinstance(extent, int):
             return self.between(position, low, low + extent - 1)
         first = self.analyzer.exact(low)
@@ -299,7 +299,7 @@ class Affine:
         return self.variable(position).eq_set(function)
 
     def condition(self, value: SSAValue) -> isl.Set:
-        """The set of points where a bool is true. NotAffine if no formula describes the set."""
+        """The set of points where a bool is true. NotAffineValue if no formula describes the set."""
         number = constant_value(value)
         if number is not None:
             universe = self.universe()

@@ -73,8 +73,8 @@ class _Detector:
     # Sums of digits
 
     def _sum(self, lin: Lin) -> IterSum:
-        """A sum as digits in any order, without duplicates, with fused iterators substituted. NoMap where that is not
-        possible."""
+        """A sum as digits in any order, without duplicates, with fused iterators substituted. NoIterMap where this is
+        not possible."""
         base, splits = Lin(lin.const), list[IterSplit]()
         for atom, k in lin.terms.items():
             if not self._varies(Lin.of(atom)):
@@ -159,7 +159,7 @@ class _Detector:
     # Order
 
     def _order(self, total: IterSum) -> IterSum:
-        """The digits from the largest factor to the smallest. NoMap if the sum does not determine every digit."""
+        """The digits from the largest factor to the smallest. NoIterMap if the sum does not determine every digit."""
         left, chosen = list(total.splits), list[IterSplit]()
         while left:
             least = self._least(left)
@@ -183,7 +183,7 @@ class _Detector:
         return self.analyzer.is_provably("le", span, self.size(other.scale))
 
     def size(self, scale: Lin) -> Lin:
-        """The magnitude of a factor; NoMap if its sign is unknown."""
+        """The magnitude of a factor; NoIterMap if its sign is unknown."""
         if self.analyzer.is_provably("gt", scale, 0):
             return scale
         if self.analyzer.is_provably("lt", scale, 0):

@@ -44,7 +44,7 @@ class IslNames:
     _numbers: Iterator[int] = field(default_factory=count)
 
     def text(self, lin: Lin) -> str:
-        """A sum as isl text. NotAffine if it is not quasi-affine."""
+        """A sum as isl text. NotAffineSum if it is not quasi-affine."""
         parts = [f"{k}*{self._atom(atom)}" for atom, k in lin.terms.items()]
         return f"({' + '.join([*parts, str(lin.const)])})"
 
@@ -66,7 +66,8 @@ class IslNames:
         return self.name(atom)
 
     def name(self, atom: Atom) -> str:
-        """The name of a value, or of a sum treated as a value. NotAffine for a moving value without a known range."""
+        """The name of a value, or of a sum treated as a value. NotAffineSum for a moving value without a known
+        range."""
         if atom not in self.of:
             self.of[atom] = f"v{next(self._numbers)}"
             try:

@@ -18,7 +18,7 @@ from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
 from .signatures import function_signature, packed_signature
-from .types import byte_size, dense_bytes, escape
+from .types import dense_bytes, element_size, escape
 
 LOWERINGS: Lowerings = {
     **arith.LOWERINGS,
@@ -161,7 +161,7 @@ def _emit_global(op: memref.GlobalOp) -> str:
         if extent < 0:
             raise lowering_unsupported(op, f"a global needs a static shape, got {op.type}")
         count *= extent
-    size = count * byte_size(op.type.element_type)
+    size = count * element_size(op.type.element_type)
     value = (
         "zeroinitializer"
         if isinstance(op.initial_value, UnitAttr)

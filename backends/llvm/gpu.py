@@ -14,7 +14,7 @@ from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEM
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, call_instruction, lowering_unsupported
 from .memref import allocation_sizes, bind_allocation, byte_count, first_element_pointer
-from .types import byte_size, constant_value_of_operand
+from .types import constant_value_of_operand, element_size
 
 _OUT_OF_MEMORY = Failure(OUT_OF_DEVICE_MEMORY, False)
 
@@ -90,7 +90,7 @@ def _alloc(f: LlvmFunctionEmitter, op: gpu.AllocOp) -> None:
     if op.asyncDependencies or op.asyncToken is not None or op.symbolOperands:
         raise lowering_unsupported(op, "memory of the device is allocated in order, without tokens and symbols")
     sizes = allocation_sizes(f, op.result, op.dynamicSizes)
-    size = byte_count(f, sizes, byte_size(op.result.type.element_type), 1)
+    size = byte_count(f, sizes, element_size(op.result.type.element_type), 1)
     f.emit(f"store i64 {size}, ptr {_table_field(f, 'asked')}")
     slot = f.emit_in_entry("alloca ptr")
     _call(f, "allocate", [("ptr", slot), ("i64", size), ("ptr", _load(f, "stream"))], _OUT_OF_MEMORY)
@@ -117,7 +117,7 @@ def _copy(f: LlvmFunctionEmitter, op: gpu.MemcpyOp) -> None:
     if op.asyncDependencies or op.asyncToken is not None or type.get_shape():
         raise lowering_unsupported(op, f"one element is copied, in order and without tokens, got {type}")
     failure = Failure(COPY_FAILED + (op.dst.name_hint or "an element"), False)
-    size, stream = str(byte_size(type.element_type)), _load(f, "stream")
+    size, stream = str(element_size(type.element_type)), _load(f, "stream")
     f.emit(f"store i64 {size}, ptr {_table_field(f, 'asked')}")
     pointers = [("ptr", first_element_pointer(f, op.dst)), ("ptr", first_element_pointer(f, op.src))]
     _call(f, "copy", [*pointers, ("i64", size), ("ptr", stream)], failure)

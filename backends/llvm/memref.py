@@ -31,6 +31,7 @@ from .small_floats import extend, truncate
 from .types import (
     byte_size,
     constant_value_of_operand,
+    element_size,
     is_bool,
     is_sub_byte,
     layout_of,
@@ -203,7 +204,7 @@ def allocation_sizes(f: LlvmFunctionEmitter, buffer: SSAValue, dynamic_sizes: Se
 
 def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
     sizes, alignment = allocation_sizes(f, op.memref, op.dynamic_sizes), _alignment(op)
-    size = byte_count(f, sizes, byte_size(buffer_element_type(op.memref)), alignment)
+    size = byte_count(f, sizes, element_size(buffer_element_type(op.memref)), alignment)
     allocate = f.module.declare("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
     pointer = f.emit_value(
         f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
@@ -387,7 +388,7 @@ def _view(f: LlvmFunctionEmitter, op: memref.ViewOp) -> None:
 def _copy(f: LlvmFunctionEmitter, op: memref.CopyOp) -> None:
     source, target = f.memref(op.source), f.memref(op.destination)
     if all(layout_of(_type(value)).identity for value in op.operands):
-        size = f.multiply(f.product(source.sizes), str(byte_size(buffer_element_type(op.source))))
+        size = f.multiply(f.product(source.sizes), str(element_size(buffer_element_type(op.source))))
         to, from_ = first_element_pointer(f, op.destination), first_element_pointer(f, op.source)
         f.emit(
             f.intrinsic(

@@ -111,9 +111,14 @@ def is_sub_byte(type: Attribute) -> bool:
 
 
 def byte_size(type: Attribute) -> int:
-    """Bytes of one element in memory."""
+    """Bytes of a scalar, or of one lane of a vector, in memory."""
     scalar = llvm_element_type(type)
     return 8 if isinstance(scalar, LLVMPointerType) else (bit_width(scalar) + 7) // 8
+
+
+def element_size(type: Attribute) -> int:
+    """Bytes from one element of a buffer to the next; LLVM pads the lanes of a vector to a power of 2."""
+    return byte_size(type) << ((lane_count(type) or 1) - 1).bit_length()
 
 
 @dataclass(frozen=True)

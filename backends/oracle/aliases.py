@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue, Use
 
 from ...core.dtypes import dtype_of, numpy_dtype
 from ...dialects.tir import (
+    CONCURRENT_KINDS,
     AccessOp,
     AccessPtrOp,
     AddressOfOp,
@@ -38,12 +39,11 @@ from ...dialects.tir import (
 ALLOCATIONS = (AllocBufferOp, AllocateOp, AllocateConstOp)
 
 _VIEWS = (MatchBufferOp, MatchRegionOp, DeclBufferOp, BufferDataOp, AddressOfOp, AccessPtrOp, LetOp, ReinterpretOp)
-_CONCURRENT_KINDS = ("parallel", "vectorized", "thread_binding")
 
 
 def is_concurrent(op: Operation | None) -> bool:
     """Whether `op` is a loop whose iterations may run concurrently."""
-    return isinstance(op, LaunchThreadOp) or (isinstance(op, ForOp) and op.kind.data in _CONCURRENT_KINDS)
+    return isinstance(op, LaunchThreadOp) or (isinstance(op, ForOp) and op.kind.data in CONCURRENT_KINDS)
 
 
 def concurrent_loops_around(op: Operation) -> list[Operation]:

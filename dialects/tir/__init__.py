@@ -29,6 +29,7 @@ from .buffers import (
 from .builder import DIVISIONS, SHIFTS, Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
 from .control import (
+    CONCURRENT_KINDS,
     FOR_KINDS,
     AssertOp,
     AttrOp,
@@ -80,6 +81,7 @@ __all__ = [
     "BINARY_NAMES",
     "BLOCK_AXIS_KINDS",
     "COMPARISONS",
+    "CONCURRENT_KINDS",
     "DIVISIONS",
     "DYNAMIC",
     "FLOAT_BINARY",

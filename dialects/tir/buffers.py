@@ -32,7 +32,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryAllocEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ...core.dtypes import dtype_of
+from ...core.dtypes import element_byte_size
 from ...core.errors import SizeError
 from ...core.sizes import check_shape, check_size
 from ...core.xdsl_compat import set_name_hint
@@ -157,11 +157,12 @@ class BufferOp(TirOp):
         shape = [extent if isinstance(extent, int) else None for extent in self.mixed_shape]
         numbers = [number for number in (*(strides or ()), self.mixed_offset) if isinstance(number, int)]
         try:
-            size = check_shape(shape, dtype_of(self.type.element_type).bytes, place)
+            element_bytes = element_byte_size(self.type.element_type)
+            size = check_shape(shape, element_bytes, place)
             if strides is not None:
                 steps = zip(shape, strides, strict=True)
                 ends = (abs(step) * (extent - 1) for extent, step in steps if extent and isinstance(step, int))
-                size = sum(ends) * dtype_of(self.type.element_type).bytes
+                size = sum(ends) * element_bytes
             for number in (size, *numbers):
                 check_size(number, place)
         except SizeError as error:

@@ -51,6 +51,8 @@ from .directives import Body, YieldingBody
 
 FOR_KINDS = ("serial", "parallel", "vectorized", "unrolled", "thread_binding")
 """The kinds of loops: how the iterations are executed."""
+CONCURRENT_KINDS = ("parallel", "vectorized", "thread_binding")
+"""The kinds of loops whose iterations run in any order and overlap in time."""
 
 
 @irdl_op_definition

@@ -167,8 +167,8 @@ class Instances:
         return None
 
     def image(self, conditions: Sequence[SSAValue]) -> isl.Set:
-        """The set of the instances, by axis values, that run where all conditions hold. NotAffine, or isl.Error, if the
-        set cannot be computed."""
+        """The set of the instances, by axis values, that run where all conditions hold. NotAffineSum, or isl.Error, if
+        the set cannot be computed."""
         points = [self.names.name(variable) for variable in self.block.variables]
         texts = [f"{p} = {self.names.text(lin)}" for p, lin in zip(points, self.bindings, strict=True)]
         for condition in conditions:

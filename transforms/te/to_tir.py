@@ -142,19 +142,22 @@ class _Converter:
     def _assert_elements(self, computes: Sequence[te.ComputeOp]) -> None:
         """Emits assertions that reductions of symbolic extents have iterations, unless all results are empty: a block
         whose reduction has none does not run, and leaves its results unwritten."""
-        is_empty: SSAValue | None = None
-        for op in computes:
-            for axis in op.axes:
-                if axis.kind == "reduce" and not isinstance(axis.extent, int):
-                    if is_empty is None:
-                        is_empty = self._are_results_empty()
-                    holds = self.builder.binary("or", self.builder.binary("ge", axis.extent, 1), is_empty)
-                    message = (
-                        f"{op.op_name.data}: no elements along the reduction axis {axis.name}, expected at least 1"
-                    )
-                    self.builder.insert(AssertOp(holds, message)).attributes[ABOUT_ARGUMENT] = UnitAttr()
+        reductions = [
+            (op, axis)
+            for op in computes
+            for axis in op.axes
+            if axis.kind == "reduce" and not isinstance(axis.extent, int)
+        ]
+        if not reductions:
+            return
+        is_empty = self._emptiness_of_results()
+        for op, axis in reductions:
+            holds = self.builder.binary("or", self.builder.binary("ge", axis.extent, 1), is_empty)
+            message = f"{op.op_name.data}: no elements along the reduction axis {axis.name}, expected at least 1"
+            self.builder.insert(AssertOp(holds, message)).attributes[ABOUT_ARGUMENT] = UnitAttr()
 
-    def _are_results_empty(self) -> SSAValue:
+    def _emptiness_of_results(self) -> SSAValue:
+        """Emits the condition that all results are empty."""
         builder, result = self.builder, self.builder.const(True, "bool")
         for tensor in self.source.params:
             if isinstance(tensor.owner, te.ComputeOp | te.ScanOp | te.ExternOp):

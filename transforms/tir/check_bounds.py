@@ -12,6 +12,8 @@ from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.names import buffer_name
+from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import BoundLoop, outer_loop_of_axis
 from ...core.diagnostics import where
 from ...core.errors import PassError
 from ...core.intervals import Interval
@@ -70,37 +72,36 @@ class TirCheckBoundsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function.private is None:
-                _Check().block(function.body.block)
+                _Check(function).block(function.body.block)
 
 
 class _Check:
     """The check of the statements of a function in order of their execution.
 
-    values: for each enclosing loop variable the first and last value of the iterations that are executed.  threads: the
-    thread axes of the enclosing loops.
+    exits: the ops after which the function may not go on, and the ops around them.  values: for each enclosing loop
+    variable the first and last value of the iterations that are executed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, function: FuncOp) -> None:
         self.analyzer = Analyzer()
+        self.exits = {outer for op in function.walk() if isinstance(op, _EXITS) for outer in (op, *ancestors(op))}
         self.values: dict[SSAValue, Interval] = {}
-        self.threads: set[str] = set()
 
-    def block(self, block: Block) -> bool:
-        """Checks a block that is executed; returns whether its end is certainly reached."""
+    def block(self, block: Block) -> None:
+        """Checks a block that is executed, up to the first op after which the function may not go on."""
         for op in block.ops:
             self._op(op)
-            if _may_exit(op):
-                return False
-        return True
+            if op in self.exits:
+                return
 
     def _op(self, op: Operation) -> None:
         match op:
             case LoadOp(predicate=None) | StoreOp(predicate=None):
                 self._access(op)
-            case ForOp(thread=thread):
-                self._loop(op, *op.mixed_bounds, None if thread is None else thread.data)
-            case LaunchThreadOp(thread=thread):
-                self._loop(op, 0, op.mixed_extent, 1, thread.data)
+            case ForOp():
+                self._loop(op, *op.mixed_bounds)
+            case LaunchThreadOp():
+                self._loop(op, 0, op.mixed_extent, 1)
             case IfOp():
                 truth = self.analyzer.decide(op.condition)
                 if truth is not None:
@@ -112,18 +113,14 @@ class _Check:
             case _:
                 pass
 
-    def _loop(
-        self, op: ForOp | LaunchThreadOp, low: Mixed, extent: Mixed, step: Mixed, thread: str | None
-    ) -> None:  # fmt: skip
+    def _loop(self, op: BoundLoop, low: Mixed, extent: Mixed, step: Mixed) -> None:
         """Checks the body of a loop that runs, in all its iterations or, if one may be the last, in the first."""
-        if thread in self.threads or self.analyzer.bounds(self.analyzer.exact(extent))[0] < 1:
+        if outer_loop_of_axis(op) is not None or self.analyzer.bounds(self.analyzer.exact(extent))[0] < 1:
             return
         if isinstance(low, int) and isinstance(extent, int) and isinstance(step, int):
-            last = 0 if _may_exit(op) else (extent - 1) // step * step
+            last = 0 if op in self.exits else (extent - 1) // step * step
             self.values[op.variable] = (low, low + last)
-        outer, self.threads = self.threads, self.threads | ({thread} if thread is not None else set())
         self.block(op.body.block)
-        self.threads = outer
 
     def _access(self, op: LoadOp | StoreOp) -> None:
         extents = memref_type(op.buffer).get_shape()
@@ -158,11 +155,6 @@ class _Check:
                 ends = [factor * value for value in self.values[atom]]
                 lowest, highest = lowest + min(ends), highest + max(ends)
         return lowest, highest
-
-
-def _may_exit(op: Operation) -> bool:
-    """Whether the statements after `op` may not be executed, or the next iteration of a loop `op` may not."""
-    return any(isinstance(inner, _EXITS) for inner in op.walk())
 
 
 def _is_executed(op: Operation) -> bool:

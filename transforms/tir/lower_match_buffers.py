@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.threads.axes import thread_axis_of
 from ...core.diagnostics import unsupported_op_error, where
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
@@ -19,7 +18,6 @@ from ...dialects.tir import (
     AddressOfOp,
     AssertOp,
     BufferDataOp,
-    BufferOp,
     CallExternOp,
     CallIntrinOp,
     CallOp,
@@ -30,14 +28,13 @@ from ...dialects.tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
-    RampOp,
     StoreOp,
     SymbolOp,
     TirBuilder,
-    constant_value,
 )
 from ...dialects.tir.describe import format_index
 from ...dialects.tir.operands import redirect_access
+from .layouts import Layouts, constant_int
 from .pointers import replace_pointers
 
 
@@ -68,8 +65,7 @@ class TirLowerMatchBuffersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            if any(thread_axis_of(loop) is not None for loop in function.walk()):
-                replace_pointers(function)
+            replace_pointers(function)
         # Outer boxes first; their lowering includes nested boxes.
         for region in [r for r in op.walk() if isinstance(r, MatchRegionOp)]:
             if region.parent is not None:
@@ -82,6 +78,7 @@ class _Lowering:
     def __init__(self, op: MatchRegionOp):
         self.op = op
         self.builder = TirBuilder(InsertPoint.before(op), op.location)
+        self.layouts = Layouts(self.builder)
         self.name = op.buffer_name.data
         self.region = op.region
         self.dropped = len(self.region) - op.type.get_num_dims()
@@ -110,12 +107,13 @@ class _Lowering:
     def _resolve_strides(self) -> None:
         if self.op.mixed_strides is None:
             return
-        for n, stride in enumerate(self._source_strides()[self.dropped :]):
+        for n, stride in enumerate(self.layouts.strides(self.op.source)[self.dropped :]):
             self._unify(f"strides[{n}]", self.op.mixed_strides[n], stride)
 
     def _resolve_offset(self) -> None:
         if self._has_offset():
-            self._unify("offset", self.op.mixed_offset, self._start())
+            lows = [low for low, _ in self.region]
+            self._unify("offset", self.op.mixed_offset, self.layouts.position(self.op.source, lows))
 
     def _has_offset(self) -> bool:
         return self.op.mixed_offset != 0
@@ -128,7 +126,7 @@ class _Lowering:
             symbol.detach()
             symbol.erase()
             return
-        a, b = _constant_int(declared), _constant_int(actual)
+        a, b = constant_int(declared), constant_int(actual)
         if declared is actual or (a is not None and a == b):
             return
         if a is not None and b is not None:
@@ -140,56 +138,12 @@ class _Lowering:
     def _value(self, number: Mixed) -> SSAValue:
         return self.builder.value(number)
 
-    # Position of the box
-
-    def _source_strides(self) -> list[Mixed]:
-        """The strides of the buffer that contains the box, in elements."""
-        source = self.op.source
-        if isinstance(source.owner, BufferOp):
-            strides = source.owner.mixed_strides
-            return list(strides) if strides is not None else self._compact(source.owner.mixed_shape)
-        type = source.type
-        assert isinstance(type, MemRefType)
-        if isinstance(layout := type.layout, StridedLayoutAttr):
-            return [s.data for s in layout.strides.data if not isinstance(s, NoneAttr)]
-        return self._compact(list(type.get_shape()))
-
-    def _compact(self, shape: Sequence[Mixed]) -> list[Mixed]:
-        strides: list[Mixed] = [1]
-        for extent in reversed(shape[1:]):
-            strides.insert(0, self._product(strides[0], self._wide(extent)))
-        return strides[: len(shape)]
-
-    def _wide(self, number: Mixed) -> Mixed:
-        return number if isinstance(number, int) else self.builder.cast(number, "int64")
-
-    def _product(self, a: Mixed, b: Mixed) -> Mixed:
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if a == 1:
-            return b
-        return a if b == 1 else self.builder.mul(a, b)
-
-    def _start(self) -> Mixed:
-        """The offset of the box from the data pointer of the buffer, in elements; computed in 64 bits."""
-        source = self.op.source
-        total = self._wide(source.owner.mixed_offset if isinstance(source.owner, BufferOp) else 0)
-        for (low, _), stride in zip(self.region, self._source_strides(), strict=True):
-            total = _sum(self.builder, total, self._product(self._wide(low), stride))
-        return total
-
-    def _indices(self, builder: TirBuilder, indices: Sequence[Mixed]) -> list[Mixed]:
-        """The indices in the buffer for `indices` in the box."""
-        lows = [low for low, _ in self.region]
-        inner = [_sum(builder, low, i) for low, i in zip(lows[self.dropped :], indices, strict=True)]
-        return [*lows[: self.dropped], *inner]
-
     def _is_contiguous(self) -> bool:
         """Whether the box is a compact array of its shape."""
         expected = 1
-        pairs = list(zip(self.op.mixed_shape, self._source_strides()[self.dropped :], strict=True))
+        pairs = list(zip(self.op.mixed_shape, self.layouts.strides(self.op.source)[self.dropped :], strict=True))
         for n, (extent, stride) in enumerate(reversed(pairs)):
-            if extent != 1 and _constant_int(stride) != expected:
+            if extent != 1 and constant_int(stride) != expected:
                 return False
             if not isinstance(extent, int):
                 return n == len(pairs) - 1
@@ -222,10 +176,10 @@ class _Lowering:
         user.erase()
 
     def _access(self, builder: TirBuilder, indices: Sequence[SSAValue]) -> list[SSAValue]:
-        return [builder.value(i) for i in self._indices(builder, indices)]
+        return [builder.value(i) for i in Layouts(builder).source_indices(self.op, indices)]
 
     def _box(self, builder: TirBuilder, region: list[tuple[Mixed, Mixed]]) -> list[tuple[Mixed, Mixed]]:
-        lows = self._indices(builder, [low for low, _ in region])
+        lows = Layouts(builder).source_indices(self.op, [low for low, _ in region])
         extents = [*(1 for _ in range(self.dropped)), *(extent for _, extent in region)]
         return list(zip(lows, extents, strict=True))
 
@@ -257,7 +211,7 @@ class _Lowering:
         if strides is None and not self._is_contiguous():
             if isinstance(user, CallOp):
                 raise unsupported_op_error(user, f"{self.name} is not contiguous, give the strides it is to have")
-            strides = self._source_strides()[self.dropped :]
+            strides = self.layouts.strides(self.op.source)[self.dropped :]
         declared = DeclBufferOp(
             self.name,
             self._pointer(builder),
@@ -274,22 +228,3 @@ class _Lowering:
 def _is_free(symbol: SymbolOp) -> bool:
     """Whether no parameter of the function binds a symbol."""
     return not any(isinstance(use.operation, MatchBufferOp) for use in symbol.result.uses)
-
-
-def _constant_int(number: Mixed) -> int | None:
-    known = number if isinstance(number, int) else constant_value(number)
-    return known if isinstance(known, int) else None
-
-
-def _sum(builder: TirBuilder, low: Mixed, index: Mixed) -> Mixed:
-    """`low + index`; the sum with a ramp is a ramp, so that its lanes are known to be contiguous."""
-    a, b = _constant_int(low), _constant_int(index)
-    if a is not None and b is not None and (isinstance(low, int) or isinstance(index, int)):
-        return a + b
-    if a == 0:
-        return index
-    if b == 0:
-        return low
-    if isinstance(index, SSAValue) and isinstance(ramp := index.owner, RampOp):
-        return builder.ramp(builder.value(_sum(builder, low, ramp.base)), ramp.stride, ramp.lanes)
-    return builder.add(low, index)

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.index import Analyzer, export
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from ...analysis.scopes import ancestors
-from ...analysis.threads.axes import BLOCK_AXES, is_thread_loop, thread_axis_of
+from ...analysis.threads.axes import BLOCK_AXES, thread_axis_of
 from ...analysis.threads.memories import LOCAL
 from ...analysis.threads.reductions import (
     ThreadReduction,
@@ -88,8 +88,7 @@ class TirLowerThreadReductionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            if any(is_thread_loop(loop) for loop in function.walk()):
-                replace_pointers(function)
+            replace_pointers(function)
             reductions = [
                 r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None
             ]

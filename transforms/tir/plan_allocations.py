@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer
-from ...core.dtypes import dtype_of
+from ...core.dtypes import element_byte_size
 from ...dialects.tir import AllocateOp, AllocBufferOp, CallExternOp, CallOp, FuncOp, HandleType, constant_value
 from .allocations import sink_allocation
 
@@ -90,7 +90,7 @@ def _byte_size(alloc: AllocBufferOp | AllocateOp) -> int | None:
         elements = _span(alloc)
     if elements is None:
         return None
-    size = 8 if isinstance(element, HandleType) else dtype_of(element).bytes * dtype_of(element).lanes
+    size = 8 if isinstance(element, HandleType) else element_byte_size(element)
     return max(elements, 0) * size
 
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.threads.axes import thread_axis_of
 from ...dialects.tir import (
     AccessOp,
     AllocateOp,
@@ -25,11 +26,14 @@ from ...dialects.tir.operands import redirect_access
 
 
 def replace_pointers(function: FuncOp) -> None:
-    """Replaces pointers to allocated memory by allocated buffers, and views by the buffers that they view, in place.
+    """Replaces pointers to allocated memory by allocated buffers, and views by the buffers that they view, in place, if
+    the function has kernels, whose threads may need copies of the buffers.
 
     This is possible where buffers of the element type of the memory, with static shapes and without strides, view it
     from its first element, and are only loaded and stored; elsewhere pointers and views stay.
     """
+    if all(thread_axis_of(op) is None for op in function.walk()):
+        return
     for alloc in [op for op in function.walk() if isinstance(op, AllocateOp)]:
         _allocate_buffer(alloc)
     for alloc in [op for op in function.walk() if isinstance(op, AllocBufferOp)]:
@@ -57,7 +61,7 @@ def _allocate_buffer(alloc: AllocateOp) -> None:
     alloc.erase()
 
 
-def _is_plain_view(op: Operation, element: object, size: int) -> bool:
+def _is_plain_view(op: Operation, element: Attribute, size: int) -> bool:
     """Whether an op views at most `size` elements of a type as a buffer of static shape without strides."""
     if not isinstance(op, DeclBufferOp) or op.type.element_type != element or op.mixed_strides is not None:
         return False

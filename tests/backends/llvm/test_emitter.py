@@ -132,3 +132,22 @@ def test_addresses_that_a_mask_may_leave_out_need_not_exist(parse_upstream) -> N
     ).text
     assert text.count("getelementptr inbounds float") == 1
     assert text.count("getelementptr float") == 2
+
+
+def test_memory_of_vectors_holds_all_lanes(parse_upstream) -> None:
+    emitted = emit_module(
+        parse_upstream("""
+    "memref.global"() <{sym_name = "g", sym_visibility = "private", type = memref<6xvector<4xf32>>,
+       initial_value}> : () -> ()
+    func.func @main() {
+      %a = memref.get_global @g : memref<6xvector<4xf32>>
+      %b = memref.alloc() : memref<8xvector<4xf32>>
+      %c = memref.alloc() : memref<6xvector<4xf32>>
+      "memref.copy"(%a, %c) : (memref<6xvector<4xf32>>, memref<6xvector<4xf32>>) -> ()
+      memref.dealloc %c : memref<6xvector<4xf32>>
+      memref.dealloc %b : memref<8xvector<4xf32>>
+      func.return
+    }""")
+    )
+    for text in ("[96 x i8] zeroinitializer", "aligned_alloc(i64 64, i64 128)", "i64 96, i1 false"):
+        assert text in emitted.text

@@ -6,19 +6,18 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import MemRefType, VectorType, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import VectorType, i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ....analysis.names import memory_name
 from ....analysis.regions.access_regions import buffer_shape
 from ....analysis.threads.memories import memory_of
-from ....core.dtypes import DType, dtype_of, wrap_int
+from ....core.dtypes import dtype_of, wrap_int
 from ....dialects.tir import (
     AccessPtrOp,
     AllocateConstOp,
-    BufferOp,
     DeclBufferOp,
-    FuncOp,
     IfOp,
     LoadOp,
     MatchRegionOp,
@@ -29,10 +28,8 @@ from ....dialects.tir import (
 )
 from .arithmetic import lane_of
 from .checks import INT64, Checks, conjunction, describe, spell_name
-from .memories import Positions, byte_size, pointee_size
+from .memories import Positions, byte_size_of, pointee_size
 from .shadows import Shadows
-
-_BOOL = DType("bool", 1)
 
 
 @dataclass(frozen=True)
@@ -52,8 +49,8 @@ class Accesses:
         memory = memory_of(op.buffer)
         if memory is not None and isinstance(memory.owner, AllocateConstOp):
             builder = self.checks.builder(op)
-            text = f"{_name(op.buffer)} is constant, but is written"
-            self.checks.require(builder, op, builder.const(False, _BOOL), text)
+            text = f"{memory_name(op.buffer)} is constant, but is written"
+            self.checks.require(builder, op, builder.const(False, "bool"), text)
         for builder, indices in self._lanes(op, self.checks.builder(op)):
             self.check_bounds(builder, op, op.buffer, indices)
         for builder, indices in self._lanes(op, TirBuilder(InsertPoint.after(op), op.location)):
@@ -131,29 +128,29 @@ class Accesses:
         if memory is None:
             return
         start = positions.add(memory.start, positions.element(*element))
-        end = positions.add(memory.size, 1 - _element_size(element[0]))
+        end = positions.add(memory.size, 1 - byte_size_of(element[0]))
         condition = self.checks.bounds_condition(builder, builder.cast(start, INT64), 0, end)
         if condition is not None:
             where, values = _spell_element(*access)
-            text = f"{where} lies outside of the memory of {spell_name(_name(access[0]))}"
+            text = f"{where} lies outside of the memory of {spell_name(memory_name(access[0]))}"
             self.checks.require(builder, op, condition, text, values)
 
     # Pointers
 
     def declaration(self, op: DeclBufferOp) -> None:
         """Checks that the pointer of a declared buffer is aligned for its elements, and not null."""
-        size = dtype_of(op.type.element_type).scalar.bytes
+        size = dtype_of(op.type.element_type).bytes
         builder = self.checks.builder(op)
         memory = Positions(builder).of_pointer(op.data)
         if memory is not None and memory.is_allocation:
             self._check_alignment(builder, op, memory.start, size, "byte")
             return
-        if memory is not None and _element_size(memory.root) % size == 0 and self._is_multiple(memory.start, size):
+        if memory is not None and byte_size_of(memory.root) % size == 0 and self._is_multiple(memory.start, size):
             return
         address = builder.reinterpret(op.data, i64)
         if memory is None:
             condition = builder.binary("ne", address, builder.const(0, INT64))
-            self.checks.require(builder, op, condition, f"{_name(op.buffer)} looks behind a null pointer")
+            self.checks.require(builder, op, condition, f"{memory_name(op.buffer)} looks behind a null pointer")
         self._check_alignment(builder, op, address, size, "address")
 
     def _is_multiple(self, number: Mixed, factor: int) -> bool:
@@ -167,7 +164,7 @@ class Accesses:
         rest = builder.binary("and", builder.cast(at, INT64), builder.const(size - 1, INT64))
         condition = builder.binary("eq", rest, builder.const(0, INT64))
         dtype = dtype_of(op.type.element_type).scalar
-        name = spell_name(_name(op.buffer))
+        name = spell_name(memory_name(op.buffer))
         self.checks.require(
             builder, op, condition, f"{name} is looked at as {dtype} at {unit} {text}, which is not aligned", values
         )
@@ -202,18 +199,4 @@ def _lane_index(builder: TirBuilder, indices: SSAValue, lane: int) -> SSAValue:
 def _spell_element(buffer: SSAValue, indices: Sequence[Mixed]) -> tuple[str, list[SSAValue]]:
     """An element in a message, and the values of its placeholders."""
     texts, values = describe(indices)
-    return f"{spell_name(_name(buffer))}[{', '.join(texts)}]", values
-
-
-def _element_size(buffer: SSAValue) -> int:
-    assert isinstance(buffer.type, MemRefType)
-    return byte_size(buffer.type.element_type)
-
-
-def _name(buffer: SSAValue) -> str:
-    """The name of a buffer in the source program."""
-    if isinstance(buffer.owner, BufferOp):
-        return buffer.owner.buffer_name.data
-    func = buffer.owner.parent_op() if isinstance(buffer, BlockArgument) else None
-    names = [name for name, value in func.params if value is buffer] if isinstance(func, FuncOp) else []
-    return names[0] if names else buffer.name_hint or "?"
+    return f"{spell_name(memory_name(buffer))}[{', '.join(texts)}]", values

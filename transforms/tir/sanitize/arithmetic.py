@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ....analysis.index import Lin
+from ....analysis.index import Analyzer, Lin
 from ....core.dtypes import DType, dtype_of, int_range
 from ....dialects.tir import (
-    DIVISIONS,
     AccessPtrOp,
     AddressOfOp,
     AllocateOp,
@@ -127,35 +127,25 @@ def _sources(op: Operation) -> Iterable[SSAValue]:
     return op.operands if is_part and not isinstance(op, _REDUCTIONS) else ()
 
 
-_EXACT: dict[type[Operation], tuple[str, str]] = {
-    arith.AddiOp: ("add", "+"),
-    arith.SubiOp: ("sub", "-"),
-    arith.MuliOp: ("mul", "*"),
-}
-
-
 def check_overflow(checks: Checks, op: Operation) -> None:
     """Emits the check that the result of a sum, difference, product or quotient of signed scalars is exact."""
     dtype = integer_dtype(op.results[0]) if len(op.results) == 1 else None
     if dtype is None:
         return
-    if isinstance(op, DIVISIONS):
-        if isinstance(op, arith.DivSIOp | arith.FloorDivSIOp | arith.CeilDivSIOp):
-            _check_quotient(checks, op, dtype)
-        return
-    if type(op) not in _EXACT:
-        return
-    name, sign = _EXACT[type(op)]
+    if isinstance(op, arith.DivSIOp | arith.FloorDivSIOp | arith.CeilDivSIOp):
+        _check_quotient(checks, op, dtype)
+    elif type(op) in _RING:
+        _check_ring(checks, op, dtype)
+
+
+def _check_ring(checks: Checks, op: Operation, dtype: DType) -> None:
+    """Emits the check of a sum, difference or product."""
+    name, sign, exact, fits = _RING[type(op)]
     a, b = (checks.analyzer.exact(value) for value in op.operands)
-    exact: dict[str, Callable[[], Lin]] = {
-        "add": lambda: a + b,
-        "sub": lambda: a - b,
-        "mul": lambda: checks.analyzer.mul(a, b),
-    }
-    if checks.analyzer.fits(exact[name](), op.results[0].type):
+    if checks.analyzer.fits(exact(checks.analyzer, a, b), op.results[0].type):
         return
     builder = checks.builder(op)
-    condition = _fits_wide(builder, name, op, dtype) if dtype.bits < 64 else _FITS[name](builder, op)
+    condition = _fits_wide(builder, name, op, dtype) if dtype.bits < 64 else fits(builder, op)
     _require_exact(checks, builder, op, condition, sign, dtype)
 
 
@@ -204,11 +194,15 @@ def _product_fits(builder: TirBuilder, op: Operation) -> SSAValue:
     return builder.logical("or", builder.binary("eq", a, zero), divides)
 
 
-_FITS: dict[str, Callable[[TirBuilder, Operation], SSAValue]] = {
-    "add": _sum_fits,
-    "sub": _difference_fits,
-    "mul": _product_fits,
+_Exact: TypeAlias = Callable[[Analyzer, Lin, Lin], Lin]
+_Fits: TypeAlias = Callable[[TirBuilder, Operation], SSAValue]
+
+_RING: dict[type[Operation], tuple[str, str, _Exact, _Fits]] = {
+    arith.AddiOp: ("add", "+", Analyzer.add, _sum_fits),
+    arith.SubiOp: ("sub", "-", Analyzer.sub, _difference_fits),
+    arith.MuliOp: ("mul", "*", Analyzer.mul, _product_fits),
 }
+"""For each operator its name, its sign in messages, its exact result, and whether a result of 64 bits is exact."""
 
 
 def _check_quotient(checks: Checks, op: Operation, dtype: DType) -> None:

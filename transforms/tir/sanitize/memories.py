@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, NoneAttr, StridedLayoutAttr
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import BlockArgument, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
-from ....core.dtypes import DType, dtype_of
+from ....core.dtypes import element_byte_size
 from ....dialects.tir import (
     AccessPtrOp,
     AddressOfOp,
@@ -18,17 +18,15 @@ from ....dialects.tir import (
     AllocateOp,
     AllocBufferOp,
     BufferDataOp,
-    BufferOp,
     DeclBufferOp,
     HandleType,
     LetOp,
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
-    TirBuilder,
 )
-
-_INT64 = DType("int", 64)
+from ..layouts import Layouts
+from .checks import INT64, wide
 
 
 @dataclass(frozen=True)
@@ -48,34 +46,15 @@ class Position:
         return isinstance(self.root.owner, AllocateOp | AllocBufferOp | AllocateConstOp)
 
 
-def byte_size(element: Attribute) -> int:
-    """Bytes of an element; the lanes of a vector are consecutive."""
-    dtype = dtype_of(element)
-    return dtype.scalar.bytes * dtype.lanes
+def byte_size_of(value: SSAValue) -> int:
+    """The bytes of an element of a buffer, or of the memory of a pointer."""
+    type = value.type
+    assert isinstance(type, MemRefType | HandleType)
+    return element_byte_size(type.element_type if isinstance(type, MemRefType) else type.element)
 
 
-class Positions:
-    """Computes positions of pointers, as values before an operation."""
-
-    def __init__(self, builder: TirBuilder):
-        self.builder = builder
-
-    # Numbers in 64 bits
-
-    def _wide(self, number: Mixed) -> Mixed:
-        return number if isinstance(number, int) else self.builder.cast(number, _INT64)
-
-    def add(self, a: Mixed, b: Mixed) -> Mixed:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        return b if a == 0 else a if b == 0 else self.builder.add(self._wide(a), self._wide(b))
-
-    def mul(self, a: Mixed, b: Mixed) -> Mixed:
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if 0 in (a, b):
-            return 0
-        return b if a == 1 else a if b == 1 else self.builder.mul(self._wide(a), self._wide(b))
+class Positions(Layouts):
+    """Emits the computation of positions of pointers."""
 
     def product(self, numbers: Sequence[Mixed]) -> Mixed:
         """The product of extents."""
@@ -84,40 +63,16 @@ class Positions:
             result = result if isinstance(number, int) else self.mul(result, number)
         return result
 
-    # Layouts
-
-    def _layout(self, buffer: SSAValue) -> tuple[list[Mixed], Mixed]:
-        """The strides and the offset of a buffer, in elements."""
-        type = buffer.type
-        assert isinstance(type, MemRefType)
-        if isinstance(op := buffer.owner, BufferOp):
-            strides, offset = op.mixed_strides, op.mixed_offset
-        elif isinstance(layout := type.layout, StridedLayoutAttr):
-            strides = [stride.data for stride in layout.strides.data if not isinstance(stride, NoneAttr)]
-            offset = 0 if isinstance(layout.offset, NoneAttr) else layout.offset.data
-        else:
-            strides, offset = None, 0
-        return (self._compact(buffer_shape(buffer)) if strides is None else list(strides)), offset
-
-    def _compact(self, shape: Sequence[Mixed]) -> list[Mixed]:
-        strides: list[Mixed] = [1]
-        for extent in reversed(shape[1:]):
-            strides.insert(0, self.mul(strides[0], extent))
-        return strides[: len(shape)]
+    # Positions
 
     def element(self, buffer: SSAValue, indices: Sequence[Mixed]) -> Mixed:
         """The position of an element from the data pointer of its buffer, in bytes."""
-        strides, total = self._layout(buffer)
-        for index, stride in zip(indices, strides, strict=True):
-            total = self.add(total, self.mul(stride, index))
-        return self.mul(total, _element_size(buffer))
+        return self.mul(self.position(buffer, indices), byte_size_of(buffer))
 
     def _span(self, buffer: SSAValue) -> Mixed:
         """The bytes from the data pointer of a buffer to its end, for a buffer that is not empty."""
         last = [self.add(extent, -1) for extent in buffer_shape(buffer)]
-        return self.add(self.element(buffer, last), _element_size(buffer))
-
-    # Positions
+        return self.add(self.element(buffer, last), byte_size_of(buffer))
 
     def of_buffer(self, buffer: SSAValue) -> Position | None:
         """The position of the data pointer of a buffer; None if its memory is unknown."""
@@ -139,7 +94,7 @@ class Positions:
             case AllocateOp() as op:
                 return Position(pointer, 0, self._size_of_allocation(op))
             case AllocateConstOp() as op:
-                size = prod(op.value.get_shape()) * byte_size(op.value.get_element_type())
+                size = prod(op.value.get_shape()) * element_byte_size(op.value.get_element_type())
                 return Position(pointer, 0, size)
             case BufferDataOp() as op:
                 return self.of_buffer(op.buffer)
@@ -161,24 +116,10 @@ class Positions:
         return None if position is None else Position(position.root, self.add(position.start, bytes_), position.size)
 
     def _size_of_allocation(self, op: AllocateOp) -> Mixed:
-        size = self.mul(self.product(op.mixed_extents), byte_size(op.pointer.type.element))
+        size = self.mul(self.product(op.mixed_extents), byte_size_of(op.pointer))
         if op.condition is None:
             return size
-        present = self.builder.value(size) if isinstance(size, SSAValue) else self.builder.const(size, _INT64)
-        return self.builder.select(op.condition, present, self.builder.const(0, _INT64))
-
-    def source_indices(self, op: MatchRegionOp, indices: Sequence[Mixed]) -> list[Mixed]:
-        """The indices in the source of a region; the region may omit leading dimensions of extent 1."""
-        missing = len(op.region) - len(indices)
-        lows = [low for low, _ in op.region]
-        inner = [self._sum(low, index) for low, index in zip(lows[missing:], indices, strict=True)]
-        return [*lows[:missing], *inner]
-
-    def _sum(self, low: Mixed, index: Mixed) -> Mixed:
-        """The sum in the type of the operands, which indices have."""
-        if isinstance(low, int) and isinstance(index, int):
-            return low + index
-        return index if low == 0 else low if index == 0 else self.builder.add(low, index)
+        return self.builder.select(op.condition, wide(self.builder, size), self.builder.const(0, INT64))
 
 
 def pointee_size(op: AccessPtrOp) -> int | None:
@@ -186,9 +127,4 @@ def pointee_size(op: AccessPtrOp) -> int | None:
     unknown."""
     types = [op.pointer.type, op.data.type]
     elements = [t.element for t in types if isinstance(t, HandleType) and not isinstance(t.element, NoneAttr)]
-    return byte_size(elements[0]) if elements else None
-
-
-def _element_size(buffer: SSAValue) -> int:
-    assert isinstance(buffer.type, MemRefType)
-    return byte_size(buffer.type.element_type)
+    return element_byte_size(elements[0]) if elements else None

@@ -16,9 +16,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ....analysis.regions.access_regions import buffer_shape
+from ....analysis.scopes import ancestors
 from ....analysis.threads.atomics import atomic_of
-from ....core.dtypes import DType
 from ....dialects.tir import (
+    CONCURRENT_KINDS,
     AccessOp,
     AccessPtrOp,
     AddressOfOp,
@@ -47,12 +48,10 @@ from ....dialects.tir import (
 )
 from ....dialects.tir.tree import is_expression_op
 from .checks import conjunction
-from .memories import Positions, byte_size, pointee_size
+from .memories import Positions, byte_size_of, pointee_size
 
-_BOOL = DType("bool", 1)
 _VIEWS = (MatchRegionOp, DeclBufferOp, BufferDataOp, AddressOfOp, AccessPtrOp, LetOp)
 _CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
-_CONCURRENT = ("parallel", "vectorized", "thread_binding")
 _DECLARATIONS = (AccessOp, BufferOp, AllocateOp)
 
 
@@ -85,7 +84,7 @@ class Shadows:
     def mark(self, builder: TirBuilder, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         """Emits the record that an element is written."""
         for shadow, position in self._cells(builder, buffer, indices):
-            self.own.add(builder.store(builder.const(True, _BOOL), shadow, position))
+            self.own.add(builder.store(builder.const(True, "bool"), shadow, position))
 
     def is_written(self, builder: TirBuilder, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue | None:
         """Whether all bytes of an element were written; None for a buffer without shadow."""
@@ -118,24 +117,24 @@ class Shadows:
             return
         sizes = [size for size in map(_size_of, (root, *(v.results[0] for v in uses.views))) if size is not None]
         unit = gcd(*sizes)
+        entries = byte_size_of(root) // unit
         home = _home(op, [*uses.accesses, *uses.calls])
         builder = TirBuilder(home, op.location)
-        alloc = builder.insert(self._allocation(builder, op, unit))
+        alloc = builder.insert(self._allocation(builder, op, entries))
         shadow = alloc.buffer
-        self._shadow_of[root], self._entries[root] = self._pointer(builder, root, shadow), byte_size_of(root) // unit
+        self._shadow_of[root], self._entries[root] = self._pointer(builder, root, shadow), entries
         self._fill(TirBuilder(_after_declarations(alloc), op.location), shadow, False)
         for view in uses.views:
             self._mirror(view, unit, builder)
         for call in uses.calls:
             self._written_by.setdefault(call, []).append(shadow)
 
-    def _allocation(self, builder: TirBuilder, op: AllocBufferOp | AllocateOp, unit: int) -> AllocBufferOp:
+    def _allocation(self, builder: TirBuilder, op: AllocBufferOp | AllocateOp, entries: int) -> AllocBufferOp:
         positions = Positions(builder)
         if isinstance(op, AllocateOp):
-            entries = byte_size(op.pointer.type.element) // unit
             count = positions.mul(positions.product(op.mixed_extents), entries)
             return AllocBufferOp(f"{op.var_name.data}_written", i1, [count])
-        shape, strides, offset = _refine(positions, op, byte_size(op.type.element_type) // unit)
+        shape, strides, offset = _refine(positions, op, entries)
         name, space = f"{op.buffer_name.data}_written", op.type.memory_space
         return AllocBufferOp(name, i1, shape, strides=strides, offset=offset, space=space)
 
@@ -147,7 +146,7 @@ class Shadows:
         """Emits stores of one bool to all entries of a shadow."""
         shape = buffer_shape(shadow)
         with builder.loops([f"i{d}" for d in range(len(shape))], shape, type=i32) as indices:
-            store = builder.store(builder.const(written, _BOOL), shadow, indices)
+            store = builder.store(builder.const(written, "bool"), shadow, indices)
         outermost: Operation = store
         for _ in shape:
             parent = outermost.parent_op()
@@ -196,13 +195,6 @@ class Shadows:
                 return builder.insert(AccessPtrOp(pointer, offset, extent, view.access.value.data, type)).pointer
             case _:
                 return shadow_of[view.operands[0]]
-
-
-def byte_size_of(value: SSAValue) -> int:
-    """The bytes of an element of a buffer, or of the memory of a pointer."""
-    type = value.type
-    assert isinstance(type, MemRefType | HandleType)
-    return byte_size(type.element_type if isinstance(type, MemRefType) else type.element)
 
 
 def _size_of(value: SSAValue) -> int | None:
@@ -258,22 +250,16 @@ def _keeps_elements(view: Operation) -> bool:
 def _home(op: AllocBufferOp | AllocateOp, users: Sequence[Operation]) -> InsertPoint:
     """The insertion point of a shadow: after its allocation; at the start of a concurrent loop each of whose iterations
     has a memory of its own, as the loop encloses all uses but not the allocation."""
-    around = set(_ancestors(op))
-    common = [loop for loop in _ancestors(users[0]) if _is_concurrent(loop) and loop not in around]
+    around = set(ancestors(op))
+    common = [loop for loop in ancestors(users[0]) if _is_concurrent(loop) and loop not in around]
     for loop in common:
         if all(loop.is_ancestor(user) for user in users):
             return InsertPoint.at_start(loop.regions[0].block)
     return InsertPoint.after(op)
 
 
-def _ancestors(op: Operation) -> Iterator[Operation]:
-    while (parent := op.parent_op()) is not None:
-        yield parent
-        op = parent
-
-
 def _is_concurrent(op: Operation) -> bool:
-    return isinstance(op, ForOp) and op.kind.data in _CONCURRENT
+    return isinstance(op, ForOp) and op.kind.data in CONCURRENT_KINDS
 
 
 def _after_declarations(op: Operation) -> InsertPoint:

@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....analysis.index import Analyzer
 from ....analysis.threads.atomics import atomic_of
-from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES, thread_axis_of
+from ....analysis.threads.axes import is_block_loop, is_thread_loop
 from ....core.diagnostics import unsupported_op_error
 from ....dialects.tir import (
     DIVISIONS,
@@ -40,12 +40,10 @@ from .checks import Checks
 from .memories import Positions
 from .shadows import Shadows
 
-_GRID = (*BLOCK_AXES, *THREAD_AXES)
-
 
 def sanitize(func: FuncOp) -> None:
     """Applies `TirSanitizePass` to one function, in place."""
-    if any(thread_axis_of(op) in _GRID for op in func.walk()):
+    if any(is_block_loop(op) or is_thread_loop(op) for op in func.walk()):
         return
     _Sanitizer(func).block(func.body.block)
     treeify(func)

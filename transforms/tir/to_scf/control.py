@@ -9,6 +9,7 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ....analysis.threads.axes import is_virtual_thread_loop
 from ....core.assertions import UNDEFINED_BEHAVIOR
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
@@ -55,7 +56,7 @@ def _bounds(w: UpstreamWriter, op: ForOp) -> list[SSAValue]:
 
 
 def _for(w: UpstreamWriter, op: ForOp) -> None:
-    if op.thread is not None and not op.thread.data.startswith(("vthread", "cthread")):
+    if op.thread is not None and not is_virtual_thread_loop(op):
         raise unsupported_op_error(
             op, f"target llvm has no threads: loop {op.loop_var.data} is bound to {op.thread.data}"
         )

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from ....analysis.names import buffer_name
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, element_byte_size
 from ....dialects.tir import (
@@ -43,6 +44,7 @@ from ....dialects.tir import (
     constant_value,
     memory_space,
 )
+from ....dialects.tir.base import memref_type
 from .casts import lane
 from .expressions import emit_select
 from .types import I64, POINTER, lower_type
@@ -271,8 +273,15 @@ def _access_ptr(w: UpstreamWriter, op: AccessPtrOp) -> None:
 # Elements
 
 
+def _accessed_memref(w: UpstreamWriter, op: LoadOp | StoreOp) -> SSAValue:
+    """The buffer of an access to single elements or lanes; a buffer of vectors has pointers only."""
+    if isinstance(memref_type(op.buffer).element_type, VectorType):
+        raise unsupported_op_error(op, f"the elements of {buffer_name(op.buffer)} are vectors, expected scalars")
+    return w.memref(op.buffer)
+
+
 def _load(w: UpstreamWriter, op: LoadOp) -> None:
-    buffer = w.memref(op.buffer)
+    buffer = _accessed_memref(w, op)
     type = lower_type(op.result.type)
     if isinstance(type, VectorType):
         w.bind(op.result, _load_vector(w, op, buffer, type))
@@ -282,7 +291,7 @@ def _load(w: UpstreamWriter, op: LoadOp) -> None:
 
 
 def _store(w: UpstreamWriter, op: StoreOp) -> None:
-    value, buffer = w.value(op.value), w.memref(op.buffer)
+    value, buffer = w.value(op.value), _accessed_memref(w, op)
     if isinstance(value.type, VectorType):
         _store_vector(w, op, value, buffer)
         return

@@ -1,4 +1,4 @@
-"""`Writer`: the emission of one function of the upstream dialects during a walk over the `tir` function.
+"""`UpstreamWriter`: the emission of one function of the upstream dialects during a walk over the `tir` function.
 
 Constants are at the top of the function, each once. Conversions for index arithmetic (the `index` of a value, its
 constant) are emitted at their first use, and reused in the regions that they dominate.
@@ -170,16 +170,14 @@ class UpstreamWriter:
             self.make(memref.DeallocOp, [buffer])
         self.make(terminator, values)
 
-    def _look_up(self, key: tuple[object, ...]) -> SSAValue | None:
-        return next((scope[key] for scope in reversed(self._scopes) if key in scope), None)
-
     def remember(self, key: tuple[object, ...], value: SSAValue) -> SSAValue:
-        """Records `value` for `remembered(key)` until the end of the current region."""
+        """Records `value` for `recall(key)` until the end of the current region."""
         self._scopes[-1][key] = value
         return value
 
     def recall(self, key: tuple[object, ...]) -> SSAValue | None:
-        return self._look_up(key)
+        """The value that `remember` has recorded; None if no enclosing region has one."""
+        return next((scope[key] for scope in reversed(self._scopes) if key in scope), None)
 
     @contextmanager
     def own_stack(self, block: Block) -> Generator[None]:
@@ -252,7 +250,7 @@ class UpstreamWriter:
             number = constant_value(value)
             assert number is not None
             return self.constant(_to_signed(int(number), value.type), lower_type(value.type))
-        cached = self._look_up((value,))
+        cached = self.recall((value,))
         if cached is not None:
             return cached
         index = self.indices.get(value)
@@ -297,7 +295,7 @@ class UpstreamWriter:
             return known
         if value in self.indices:
             return self.indices[value]
-        cached = self._look_up(("index", value))
+        cached = self.recall(("index", value))
         return (
             self.remember(("index", value), self.to_index(self.value(value), value.type)) if cached is None else cached
         )

@@ -85,6 +85,14 @@ tir.func @f() {
 
 // -----
 
+// (C1) tir.alloc_buffer: fewer than 2**63 bytes, of all lanes of the elements.
+tir.func @f() {
+  %A = tir.alloc_buffer "A" : memref<1152921504606846976xvector<4xf32>>
+}
+// CHECK: (C1) buffer 'A': [1152921504606846976] of 16 bytes an element, expected at most 9223372036854775807 bytes
+
+// -----
+
 // (C1) tir.decl_buffer: one operand for each `?`, of the offset too.
 tir.func @f("p" %p: !tir.handle<f32>) {
   %A = tir.decl_buffer "A" %p : !tir.handle<f32> -> memref<4xf32, strided<[1], offset: ?>>

@@ -12,6 +12,7 @@ from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import SCALAR_DTYPES, int_range, mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.transforms.pipelines import lower, run_pipeline
 from stepwell.transforms.tir.to_scf import ConvertTirToScfPass
 
@@ -867,3 +868,40 @@ def test_the_number_of_blocks_is_computed_before_the_launch() -> None:
     loaded = text.replace("arith.addi %n, %c1 : i32", "tir.load %A[%by] : memref<8xi32>")
     with pytest.raises(UnsupportedError, match="the kernel computes how many blockIdx"):
         run_pipeline(parse_mlir(loaded), [launches])
+
+
+# Buffers of vectors
+
+
+@pytest.mark.parametrize("pointer", ['V.access_ptr("w", offset=2)', "T.address_of(V[2])"])
+def test_pointers_count_all_lanes_of_elements(pointer: str) -> None:
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((16,), "int32")):
+    V = T.alloc_buffer((4,), "int32x4")
+    all = T.decl_buffer((16,), "int32", data=T.reinterpret("handle", V.data))
+    for i in range(16):
+        all[i] = 0
+    one = T.decl_buffer((4,), "int32", data=T.reinterpret("handle", {pointer}))
+    one[0] = 7
+    for i in range(16):
+        A[i] = all[i]
+"""
+    array = np.empty(16, "int32")
+    compile_module(lower(parse_tvmscript(text)).op)["main"](array)
+    np.testing.assert_array_equal(array, [0] * 8 + [7] + [0] * 7)
+
+
+@pytest.mark.parametrize("stored", ["%v", "%x"])
+def test_accesses_of_vectors_as_elements_are_refused(stored: str) -> None:
+    module = parse_mlir(
+        f"""
+tir.func @main("v" %v: vector<4xf32>, "i" %i: i32) {{
+  %V = tir.alloc_buffer "V" : memref<4xvector<4xf32>>
+  %x = tir.load %V[%i] : memref<4xvector<4xf32>>
+  tir.store {stored}, %V[%i] : memref<4xvector<4xf32>>
+}}
+"""
+    )
+    with pytest.raises(UnsupportedError, match="the elements of V are vectors, expected scalars"):
+        lower(module)
