@@ -19,7 +19,6 @@ from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead
 from .allocations import sink_allocation
 
-
 MOST_FOR_SYMBOLIC = 2**16
 """The exclusive maximum of constant extents that replace symbolic ones. Tiles are smaller; a larger bound is the range
 of a data type, and says nothing of the size."""
@@ -31,8 +30,8 @@ class TirCompactBuffersPass(ModulePass):
 
     Each allocation first moves to the innermost region around its uses where that is legal (`tir-plan-allocations`
     states when). Its extents become the extents of the smallest box around its loads and stores, and indices are
-    relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent, and so does
-    a dimension of symbolic extent in which the box has 65,536 elements or more.
+    relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent, and so
+    does a dimension of symbolic extent in which the box has 65,536 elements or more.
 
     scopes: the scopes (memory spaces) of the buffers to shrink; all by default.
 
