@@ -17,9 +17,11 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
+from queue import Queue
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
@@ -257,6 +259,27 @@ def copy_tracked(root: Path, target: Path) -> None:
         shutil.copy(root / name, target / name)
 
 
+def test_faults(chosen: Sequence[Fault], jobs: int, seconds: float) -> Iterator[tuple[Fault, str | None]]:
+    """The faults, in the order in which their tests end, and the stages that notice them; each job has its own copy of
+    the package."""
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        packages: Queue[Path] = Queue()
+        for n in range(jobs):
+            package = Path(folder, str(n), "stepwell")
+            copy_tracked(ROOT, package)
+            packages.put(package)
+
+        def test(fault: Fault) -> tuple[Fault, str | None]:
+            package = packages.get()
+            try:
+                return fault, is_noticed(fault, package, seconds)
+            finally:
+                packages.put(package)
+
+        for done in as_completed([pool.submit(test, fault) for fault in chosen]):
+            yield done.result()
+
+
 def main() -> int:
     """The command line; the exit code is 1 if less than 95 % of the faults are noticed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -264,16 +287,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=60, help="the number of faults (default 60)")
     parser.add_argument("--seed", type=int, default=1, help="chooses the faults (default 1)")
     parser.add_argument("--seconds", type=float, default=600, help="the time limit of a stage of tests (default 600)")
+    parser.add_argument("--jobs", type=int, default=2, help="the number of processes (default 2)")
     options = parser.parse_args()
     chosen = choose(options.count, options.seed, options.sources)
     noticed: Counter[str] = Counter()
-    with TemporaryDirectory() as folder:
-        package = Path(folder, "stepwell")
-        copy_tracked(ROOT, package)
-        for fault in chosen:
-            stage = is_noticed(fault, package, options.seconds)
-            noticed[fault.kind] += stage is not None
-            print(f"{'noticed' if stage else 'UNNOTICED'} {fault} [{stage or 'all tests pass'}]", flush=True)
+    for fault, stage in test_faults(chosen, options.jobs, options.seconds):
+        noticed[fault.kind] += stage is not None
+        print(f"{'noticed' if stage else 'UNNOTICED'} {fault} [{stage or 'all tests pass'}]", flush=True)
     total = Counter(fault.kind for fault in chosen)
     for kind in KINDS:
         print(f"{kind:20}{noticed[kind]:>4} of {total[kind]}")
