@@ -170,7 +170,7 @@ def _number(form: Sum) -> int:
 
 
 def _compare(a: Any, b: Any, holds: Callable[[Any, Any], bool]) -> bool:
-    """The result of a comparison if it is equal for all sizes. Raises NotKnownError otherwise."""
+    """The result of a comparison if it is equal for all sizes. Raises UnknownSizeError otherwise."""
     difference = a - b
     if not isinstance(difference, Symbol):
         return holds(difference, 0)

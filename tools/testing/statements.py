@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ...analysis.regions.access_regions import infer_accesses
 from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...dialects.tir import (
+    CONCURRENT_KINDS,
     AllocateConstOp,
     AllocateOp,
     AllocBufferOp,
@@ -44,7 +45,6 @@ _INT32 = parse_dtype("int32")
 _BOOL = parse_dtype("bool")
 _EXTENTS = (4, 1, 3, 5, 7, 2, 8, 0)
 _LANES = (4, 2, 8)
-_CONCURRENT = ("parallel", "vectorized", "thread_binding")
 _THREADS = ("blockIdx.x", "blockIdx.y", "threadIdx.x", "threadIdx.y")
 _DEEPEST = 5
 _MOST_RUNS = 2000
@@ -220,7 +220,7 @@ class Statements:
         name = self.budget.name("i")
         op = self.builder.insert(ForOp(name, 0, extent, type, kind=kind, thread=thread, annotations=annotations))
         with self._in(op.body.block):
-            yield self._inside_loop(env, op.variable, extent, kind in _CONCURRENT)
+            yield self._inside_loop(env, op.variable, extent, kind in CONCURRENT_KINDS)
 
     def _inside_loop(self, env: Environment, variable: SSAValue, extent: Mixed, concurrent: bool) -> Environment:
         env = replace(env, runs=env.runs * max(_count(extent), 1))
