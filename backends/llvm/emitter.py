@@ -72,7 +72,7 @@ def emit_module(
 
 
 class _ModuleEmitter:
-    """The module under construction; implements `function.Module`."""
+    """The module under construction; implements `LlvmModule`."""
 
     def __init__(self, module: ModuleOp, native_half: bool) -> None:
         self.native_half = native_half
