@@ -41,6 +41,11 @@ def byte_count(shape: Sequence[int], element_bytes: int) -> int:
     return prod(shape) * element_bytes
 
 
+def align_up(size: int, alignment: int) -> int:
+    """The least multiple of `alignment` that is not less than a size."""
+    return -(-size // alignment) * alignment
+
+
 def _text(value: int) -> str:
     """An integer as text; of an integer of more than 256 bits only its length."""
     return str(value) if value.bit_length() <= 256 else f"{value.bit_length()} bits"
