@@ -156,12 +156,13 @@ class BufferOp(TirOp):
         place, strides = f"(C1) buffer '{self.buffer_name.data}'", self.mixed_strides
         shape = [extent if isinstance(extent, int) else None for extent in self.mixed_shape]
         numbers = [number for number in (*(strides or ()), self.mixed_offset) if isinstance(number, int)]
+        element_bytes = dtype_of(self.type.element_type).bytes
         try:
-            size = check_shape(shape, dtype_of(self.type.element_type).bytes, place)
+            size = check_shape(shape, element_bytes, place)
             if strides is not None:
                 steps = zip(shape, strides, strict=True)
                 ends = (abs(step) * (extent - 1) for extent, step in steps if extent and isinstance(step, int))
-                size = sum(ends) * dtype_of(self.type.element_type).bytes
+                size = sum(ends) * element_bytes
             for number in (size, *numbers):
                 check_size(number, place)
         except SizeError as error:
