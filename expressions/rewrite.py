@@ -15,7 +15,7 @@ TensorMap = Callable[[Tensor], Tensor]
 class ExpressionRewriter:
     """Rewrites expressions from the leaves up, each node once.
 
-    known: the replacement of each node rewritten so far; subclasses define the other replacements in `made`.
+    known: the replacement of each node rewritten so far; subclasses define the other replacements in `rebuild`.
     """
 
     def __init__(self, known: Mapping[Any, PrimExpr]):

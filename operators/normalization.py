@@ -103,7 +103,7 @@ def normalize_groups(
     data: Tensor, gamma: Tensor | None, beta: Tensor | None, num_groups: int, channel: int, along: Sequence[int],
     epsilon: float, name: str,
 ) -> Tensor:  # fmt: skip
-    """Normalizes as `normalized` along other axes and within each of several groups of channels.
+    """Normalizes as `normalize_along` along other axes and within each of several groups of channels.
 
     channel: the axis of the channels, of gamma and of beta.  along: the other axes.
     """

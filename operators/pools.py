@@ -17,7 +17,7 @@ from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise_tensor
 from . import reduction
 from .definition import Pattern
-from .extents import Extent, known_extent
+from .extents import Extent, known_extent, widen_index
 from .ranks import ImageOperator, for_ranks
 from .windows import Window, pad_with_value, paddings, window_count
 
@@ -374,8 +374,7 @@ def _bounds(window: PrimExpr, extent: Extent, count: Extent) -> tuple[PrimExpr, 
     if _is_even(extent, count):
         size = extent // count
         return window * size, window * size + size
-    dtype = _product_dtype(extent, count)
-    index = cast(dtype, window) if dtype == "int64" else window
+    index = widen_index(window, _product_dtype(extent, count))
     return index * extent // count, ((index + 1) * extent + (count - 1)) // count
 
 

@@ -17,7 +17,7 @@ from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_ex
 from .axes import Axes, nonnegative_axes, nonnegative_axis
 from .definition import Pattern, operator
 from .elements import element_or_zero
-from .extents import Extent, known_extent
+from .extents import Extent, known_extent, widen_index
 from .requirements import require_integers
 
 Array = Any
@@ -35,11 +35,6 @@ def _product(extents: Sequence[Extent]) -> Extent:
     for extent in extents:
         result = extent if known_extent(result) == 1 else result if known_extent(extent) == 1 else result * extent
     return result
-
-
-def _widen(index: PrimExpr, dtype: str) -> PrimExpr:
-    """An index in a data type that holds larger indices; unchanged for int32."""
-    return cast(dtype, index) if dtype == "int64" else index
 
 
 # Shapes
@@ -149,7 +144,7 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     def source(*axes: PrimExpr) -> PrimExpr:
         position: PrimExpr = const(0)
         for n, (axis, extent) in enumerate(zip(axes, shape, strict=True)):
-            position = _widen(axis, dtype) if n == 0 else position * extent + axis
+            position = widen_index(axis, dtype) if n == 0 else position * extent + axis
         indices: list[PrimExpr] = []
         for n, extent in reversed(list(enumerate(data.shape))):
             indices.insert(0, position if n == 0 else position % extent)
@@ -367,7 +362,7 @@ def strided_slice(
     shape = [bounds[d][1] if d in bounds else extent for d, extent in enumerate(data.shape)]
 
     def source(*indices: PrimExpr) -> PrimExpr:
-        wide = [_widen(a, extent.dtype) for a, extent in zip(indices, data.shape, strict=True)]
+        wide = [widen_index(a, extent.dtype) for a, extent in zip(indices, data.shape, strict=True)]
         return data(*(bounds[d][0] + a * bounds[d][2] if d in bounds else a for d, a in enumerate(wide)))
 
     return _rearrange(shape, source, "strided_slice")
@@ -412,7 +407,7 @@ def split(data: Tensor, indices_or_sections: int | Sequence[int], axis: int = 0)
         shape = [end - start if d == dimension else size for d, size in enumerate(data.shape)]
         return _rearrange(
             shape,
-            lambda *axes: data(*(_widen(a, whole) + start if d == dimension else a for d, a in enumerate(axes))),
+            lambda *axes: data(*(widen_index(a, whole) + start if d == dimension else a for d, a in enumerate(axes))),
             "split",
         )
 

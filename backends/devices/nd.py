@@ -263,11 +263,11 @@ def array(arr: Any, device: Device | None = None) -> NDArray:
         return result.copyfrom(arr)
     values = _values(arr)
     try:
-        dtype_of_numpy(values.dtype)
+        dtype = dtype_of_numpy(values.dtype)
     except ValueError as error:
         raise ArgumentError(str(error)) from None
     if device.kind == "cpu":
-        copy = empty_array(values.shape, values.dtype, 1, f"{dtype_of_numpy(values.dtype).name}{list(values.shape)}")
+        copy = empty_array(values.shape, values.dtype, 1, f"{dtype.name}{list(values.shape)}")
         copy[...] = values
         return HostArray(copy, device)
     return empty_device_array(device, values.shape, values.dtype).copyfrom(values)

@@ -33,8 +33,8 @@ def build_graph(
     """Compiles a function of the `relay` dialect and its callees: to native code of this machine (`llvm`), or to
     kernels of a GPU (`cuda`, `cuda-emulated`), which need not be present.
 
-    mod: is not modified.  target: as accepted by `Target.of`, with the libraries to offload supported operators to,
-    `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
+    mod: is not modified.  target: as accepted by `Target.from_value`, with the libraries to offload supported operators
+    to, `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
     after: is called with the module after each pass.  sanitize: whether the code detects undefined behaviour, for
     `llvm` only (docs/errors.md).
 

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
 from ...core.errors import LoadError
-from ...core.sizes import byte_count
+from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import Module
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, free_sizes, shape_of
@@ -138,7 +138,7 @@ class _Tensors:
         """
         if value not in self.numbers:
             self.numbers[value] = len(self.specs)
-            self.specs.append(TensorSpec(name, shape_of(value), dtype_of_tensor(value)))
+            self.specs.append(_spec(name, value))
             self.offsets.append(offset)
         return self.numbers[value]
 
@@ -180,7 +180,7 @@ def _constant_offsets(constants: Sequence[TensorSpec]) -> Iterator[tuple[TensorS
     offset = 0
     for spec in constants:
         yield spec, offset
-        offset += -(-_bytes(spec) // ALIGNMENT) * ALIGNMENT
+        offset += align_up(_bytes(spec), ALIGNMENT)
 
 
 def constant_chunks(constants: Mapping[str, Array]) -> Chunks:
@@ -192,7 +192,7 @@ def constant_chunks(constants: Mapping[str, Array]) -> Chunks:
 def read_constants(archive: Archive, constants: Sequence[TensorSpec]) -> dict[str, Array]:
     """The arrays of an archive. Raises LoadError if its file has another length."""
     memory = archive.bytes_of(CONSTANTS)
-    expected = sum(-(-_bytes(spec) // ALIGNMENT) * ALIGNMENT for spec in constants)
+    expected = sum(align_up(_bytes(spec), ALIGNMENT) for spec in constants)
     if memory.size != expected:
         raise LoadError(f"{archive.path}: {CONSTANTS} has {memory.size} bytes, expected {expected}")
     return {

@@ -135,7 +135,7 @@ def _lower(func: FuncOp) -> TeFuncOp:
 @dataclass(frozen=True)
 class Convolution:
     """The parameters of a convolution. kind: the data type.  n, c, h, w: the image.  k, r, s: output channels and
-    window. p, q: the output image.  around, steps, far: padding, strides and dilations of rows and columns.
+    window. p, q: the output image.  padding, strides, dilations: of rows and columns.
     """
 
     kind: int

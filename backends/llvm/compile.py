@@ -12,7 +12,7 @@ from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
 from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
-from .emitter import DeviceRequirements, emit_module
+from .emitter import NO_KERNELS, DeviceRequirements, emit_module
 from .engine import NativeModule, ObjectCode, Processor, host_triple
 
 
@@ -29,7 +29,7 @@ def compile_module(
 
 
 def compile_native(
-    module: ModuleOp, *, target: Processor | None = None, requirements: DeviceRequirements | None = None
+    module: ModuleOp, *, target: Processor | None = None, requirements: DeviceRequirements = NO_KERNELS
 ) -> tuple[NativeCode, dict[str, Callable[[], str]]]:
     """Native code before linking, and the function that produces each text of the program. Arguments and errors of
     `compile_module`. requirements: of the kernels that the module launches.

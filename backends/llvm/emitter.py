@@ -60,19 +60,22 @@ class DeviceRequirements:
     facts: Sequence[object] = ()
 
 
+NO_KERNELS = DeviceRequirements()
+
+
 def emit_module(
-    module: ModuleOp, *, native_half: bool = False, requirements: DeviceRequirements | None = None
+    module: ModuleOp, *, native_half: bool = False, requirements: DeviceRequirements = NO_KERNELS
 ) -> EmittedModule:
     """LLVM IR for a module in the upstream subset. `native_half`: the target has instructions to convert between f16
     and f32.
 
     Raises UnsupportedError for operations that cannot be compiled.
     """
-    return _ModuleEmitter(module, native_half).emit(requirements or DeviceRequirements())
+    return _ModuleEmitter(module, native_half).emit(requirements)
 
 
 class _ModuleEmitter:
-    """The module under construction; implements `function.Module`."""
+    """The module under construction; implements `LlvmModule`."""
 
     def __init__(self, module: ModuleOp, native_half: bool) -> None:
         self.native_half = native_half

@@ -133,7 +133,7 @@ class LlvmFunctionEmitter:
         self.emit(f"br i1 {condition}, label %{then}, label %{otherwise}{suffix}")
 
     def reserve_line(self) -> int:
-        """Reserves a line to be written later by `fill`; returns its index."""
+        """Reserves a line to be written later by `fill_line`; returns its index."""
         self._lines.append("")
         return len(self._lines) - 1
 

@@ -58,7 +58,7 @@ class PythonWriter:
     # Lines
 
     def line(self, text: str) -> None:
-        """Appends a line; names of the program must pass through `name`, `name_in_comment` or `repr`."""
+        """Appends a line; names of the program must pass through `fresh_name`, `name_in_comment` or `repr`."""
         assert _ENDS_A_LINE.isdisjoint(text), f"a line of generated Python holds the end of a line: {text!r}"
         self._frames[-1].body.append((self._indent, text, self.op))
 

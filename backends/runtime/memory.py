@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,18 @@ def array_at(
 
     Raises SizeError for a shape that no array has.
     """
-    check_shape(shape, dtype.itemsize, f"array of {dtype}")
+    check_shape(shape, dtype.itemsize, _place_of(dtype))
     if 0 in shape:
         return np.empty(shape, dtype)  # the address points to no element and may be null
     bytes_ = None if strides is None else tuple(stride * dtype.itemsize for stride in strides)
     typestr = carrier_dtype(dtype).str
     interface = {"data": (address, read_only), "shape": shape, "strides": bytes_, "typestr": typestr, "version": 3}
     return np.asarray(_Exporter(owner, interface)).view(dtype)
+
+
+@cache
+def _place_of(dtype: np.dtype[Any]) -> str:
+    return f"array of {dtype}"  # the name of a type costs numpy microseconds, each argument of a call needs it
 
 
 def empty_array(shape: Sequence[int], dtype: np.dtype[Any], alignment: int, name: str) -> np.ndarray[Any, Any]:

@@ -82,7 +82,7 @@ class PackedCalls:
     slots)`.
 
     An exception does not cross native code. It is stored per thread, and the caller of the native code retrieves it by
-    `take`.
+    `take_error`.
     """
 
     def __init__(self, signatures: Sequence[PackedSignature]) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.errors import LoadError
+from ...core.sizes import align_up
 
 MANIFEST = "stepwell.json"
 """The file that every archive has."""
@@ -46,10 +47,10 @@ class Span:
         return np.asarray(_Mapping(self)) if self.size else np.empty(0, np.uint8)
 
 
-_libc: Any = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64]
-_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+LIBC: Any = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64]
+LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _FAILED = ctypes.c_void_p(-1).value
 
 
@@ -62,16 +63,14 @@ class _Mapping:
         start = span.offset % mmap.ALLOCATIONGRANULARITY
         self._size = start + span.size
         access = mmap.PROT_READ | mmap.PROT_WRITE
-        self._address: int = _libc.mmap(
-            None, self._size, access, mmap.MAP_PRIVATE, span.descriptor, span.offset - start
-        )
+        self._address: int = LIBC.mmap(None, self._size, access, mmap.MAP_PRIVATE, span.descriptor, span.offset - start)
         if self._address == _FAILED:
             number = ctypes.get_errno()
             raise OSError(number, f"a file cannot be mapped: {os.strerror(number)}")
         data = (self._address + start, False)
         self.__array_interface__ = {"data": data, "shape": (span.size,), "typestr": "|u1", "version": 3}
 
-    def __del__(self, unmap: Any = _libc.munmap) -> None:
+    def __del__(self, unmap: Any = LIBC.munmap) -> None:
         if self._address != _FAILED:
             unmap(self._address, self._size)
 
@@ -139,7 +138,7 @@ def _members(path: Path, descriptor: int, length: int) -> dict[str, Span]:
             if name in members:
                 raise LoadError(f"{path}: {name} is there twice")
             members[name] = Span(descriptor, position, size)
-        position += -(-size // _BLOCK) * _BLOCK
+        position += align_up(size, _BLOCK)
     return members
 
 

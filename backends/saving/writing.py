@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import LoadError, OptionError
-from .files import MANIFEST, open_files
+from .files import LIBC, MANIFEST, open_files
 from .format import FORMAT, Chunks, Contents, checksum
 from .scratch import NEW, PREVIOUS, clean, scratch_folder
 
@@ -109,13 +109,12 @@ def _replace_folder(scratch: Path, path: Path) -> None:
             raise
 
 
-_libc: Any = ctypes.CDLL(None, use_errno=True)
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 
 
 def _exchange(one: Path, other: Path) -> bool:
     """Exchanges two folders in one step. False if the system or the file system cannot."""
-    rename = getattr(_libc, "renameat2", None)
+    rename = getattr(LIBC, "renameat2", None)
     if rename is None:
         return False
     if rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:

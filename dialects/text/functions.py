@@ -82,7 +82,7 @@ def function_lines(
     """The lines of a function, indented by `indent` levels.
 
     callees: the names of the functions of the module.  reserved: names that the function must not use.  separate: as in
-    `Statements`.
+    `StatementPrinter`.
     """
     printer = StatementPrinter(style, IdentifierScope(reserved), callees, indent, separate)
     name = callees.name(op.sym_name.data)

@@ -6,6 +6,7 @@ everywhere. Operators raise ValueError for unsupported operands; a front end con
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
@@ -103,24 +104,30 @@ def compute_integers(name: str, a: int, b: int, dtype: DType) -> int | None:
         return None
     if name in ("shl", "shr") and not 0 <= b < dtype.bits:
         return None
-    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1) if name.startswith("trunc") else 0
-    folds: dict[str, Callable[[], int]] = {
-        "add": lambda: a + b,
-        "sub": lambda: a - b,
-        "mul": lambda: a * b,
-        "floordiv": lambda: a // b,
-        "floormod": lambda: a % b,
-        "truncdiv": lambda: quotient,
-        "truncmod": lambda: a - quotient * b,
-        "min": lambda: min(a, b),
-        "max": lambda: max(a, b),
-        "and": lambda: a & b,
-        "or": lambda: a | b,
-        "xor": lambda: a ^ b,
-        "shl": lambda: a << b,
-        "shr": lambda: a >> b,
-    }
-    return folds[name]() if name in folds else None
+    compute = _EXACT.get(name)
+    return None if compute is None else compute(a, b)
+
+
+def _truncdiv(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_EXACT: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+    "floormod": operator.mod,
+    "truncdiv": _truncdiv,
+    "truncmod": lambda a, b: a - _truncdiv(a, b) * b,
+    "min": min,
+    "max": max,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
+}
 
 
 def binary_dtype(name: str, dtype: DType) -> DType:

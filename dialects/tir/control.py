@@ -22,7 +22,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 
-from ...core.assertions import DEFAULT_KIND, PLACEHOLDER
+from ...core.assertions import DEFAULT_KIND, PLACEHOLDER, message_parts
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     HasTirCanonicalizationPatterns,
@@ -442,14 +442,9 @@ class AssertOp(TirOp):
 
     @property
     def parts(self) -> list[str | SSAValue]:
-        """The message as texts and values, in order; no text is empty."""
-        if not self.values:
-            return [self.message.data]
-        first, *texts = self.message.data.split(PLACEHOLDER)
-        parts: list[str | SSAValue] = [first]
-        for value, text in zip(self.values, texts, strict=True):
-            parts += [value, text]
-        return [part for part in parts if part != ""]
+        """The message as texts and values, in order; beside values no text is empty."""
+        parts = message_parts(self.message.data, self.values)
+        return [part for part in parts if part != "" or len(parts) == 1]
 
     def verify_(self) -> None:
         holes = self.message.data.count(PLACEHOLDER)

@@ -241,14 +241,15 @@ class Builder:
 
     def full(self, shape: Any, value: Array) -> OnnxTensor:
         """A tensor with all elements equal to `value`. shape: integers and symbols."""
-        if not any(isinstance(each, Symbol) for each in shape):
-            extents = [int(each) for each in shape]
-            check_shape(extents, value.dtype.itemsize, "a constant")
-            require_rank(len(extents))
-            if prod(extents) <= MOST_FOLDED:
-                return tensor_of_array(np.full(extents, value))
-            return self.expand(tensor_of_array(np.asarray(value).reshape(())), extents)
-        return self.expand(tensor_of_array(np.asarray(value).reshape(())), shape)
+        element = tensor_of_array(value.reshape(()))
+        if any(isinstance(each, Symbol) for each in shape):
+            return self.expand(element, shape)
+        extents = [int(each) for each in shape]
+        check_shape(extents, value.dtype.itemsize, "a constant")
+        require_rank(len(extents))
+        if prod(extents) <= MOST_FOLDED:
+            return tensor_of_array(np.full(extents, value))
+        return self.expand(element, extents)
 
     def constant(self, array: Any) -> OnnxTensor:
         """A constant tensor."""

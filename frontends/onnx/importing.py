@@ -122,10 +122,9 @@ def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[
             if not all(isinstance(size, int | str) for size in sizes):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise OnnxError(f"shape {sizes}, expected integers and names")
         require_rank(len(sizes))
+        dtype = require_dtype(value.type.dtype)
         try:
-            return tensor_type(sizes, require_dtype(value.type.dtype))
-        except OnnxError:
-            raise
+            return tensor_type(sizes, dtype)
         except ValueError as error:
             raise OnnxError(str(error)) from error
 

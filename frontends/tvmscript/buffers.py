@@ -210,7 +210,7 @@ def _realize(
         raise span.error(f"expected a part of a buffer, got {describe_value(buffer_slice)}")
     buffer = buffer_slice if isinstance(buffer_slice, BufferValue) else buffer_slice.buffer
     owner = buffer.value.owner
-    if not isinstance(owner, DeclBufferOp) or not (is_free(owner) or buffer in context.realized):
+    if not isinstance(owner, DeclBufferOp) or not (_is_free(owner) or buffer in context.realized):
         raise span.error(f"buffer {buffer.name!r} has memory already")
     if buffer.strides is not None or region_of(context, buffer_slice) != [(0, extent) for extent in buffer.shape]:
         raise span.error("T.realize of a part of a buffer, or of one with strides, is not supported")
@@ -231,7 +231,7 @@ def _realize(
     return ValueFrame(span, write)
 
 
-def is_free(op: DeclBufferOp) -> bool:
+def _is_free(op: DeclBufferOp) -> bool:
     """Whether a buffer lies in memory that nothing provides."""
     return isinstance(op.data.owner, FreePointerOp)
 

@@ -73,9 +73,10 @@ NUMBERS = (bool, int, float)
 class ModuleState:
     """The functions of a module under elaboration, by name: the finished functions, and the syntax nodes of all.
 
-    today: the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former T.allocate. macros: the
-    macros of the class.  sources: the source files of macros.  calls: the number of calls of each macro so far, by its
-    definition.  budget: the work left to the module.  has_call_sites: whether locations of ops have call sites.
+    budget: the work left to the module.  has_call_sites: whether locations of ops have call sites.
+    is_current_dialect: whether the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former
+    T.allocate.  macros: the macros of the class.  sources: the source files of macros.  calls: the number of calls of
+    each macro so far, by its definition.
     """
 
     budget: Budget
@@ -208,7 +209,7 @@ class ElaborationContext:
 
     @contextmanager
     def expansion(self, what: str, span: Span) -> Generator[None]:
-        """Tracks a macro or lambda call: bounds nesting and number of calls, and adds the call sites to errors."""
+        """Tracks a macro or lambda call: bounds the nesting, and adds the call sites to errors."""
         if len(self.calls) >= MAX_DEPTH:
             raise span.error(f"macros and lambdas are nested more than {MAX_DEPTH} deep")
         saved = self.called_from

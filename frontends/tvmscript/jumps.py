@@ -24,7 +24,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.diagnostics import Span
 from ...core.dtypes import mlir_type
 from ...dialects.tir import AllocateOp, DeclBufferOp, HandleType, IfOp, WhileOp, memory_space
-from . import pytime, syntax
+from . import syntax
 from .context import ElaborationContext
 from .dispatch import evaluate, run_statements
 
@@ -160,7 +160,7 @@ class LoopWithJumps:
         context = self.context
         last = context.builder.point.block.last_op
         test = evaluate(context, statement.test)
-        if pytime.is_python(test):
+        if context.is_python(test, statement.test.span):
             self._statements((*(statement.body if test else statement.orelse), *rest))
             return
         condition = context.truth(test, statement.test.span)

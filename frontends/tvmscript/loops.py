@@ -192,9 +192,7 @@ def _open_loop(context: ElaborationContext, loop: Loop, name: str, span: Span) -
     dtype = loop_dtype(loop, span)
     low, extent, step = (cast_bound(context, bound, dtype, span) for bound in (loop.low, loop.extent, loop.step))
     notes = None if loop.annotations is None else context.attributes(loop.annotations, span)
-    op = ForOp(
-        name, low, extent, mlir_type(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes
-    )  # fmt: skip
+    op = ForOp(name, low, extent, mlir_type(dtype), kind=loop.kind, step=step, thread=loop.thread, annotations=notes)
     context.locate(span).insert(op)
     context.enter(op.body.block, span)
     if loop.descent is None:

@@ -104,9 +104,9 @@ def verify_tensor(type: Attribute, tag: str) -> None:
         raise VerifyException(f"{tag} type {type}, expected a tensor")
     shape = type.get_shape()
     try:
-        check_shape([None if n == DYNAMIC else n for n in shape], dtype_of(type.element_type).bytes, f"{tag} {type}")
+        check_shape([None if n == DYNAMIC else n for n in shape], dtype_of(type.element_type).bytes)
     except SizeError as error:
-        raise VerifyException(str(error)) from None
+        raise VerifyException(f"{tag} {type}: {error}") from None
     holes = shape.count(DYNAMIC)
     named = len(type.encoding.sizes.data) if isinstance(type.encoding, SizesAttr) else 0
     if holes != named:

@@ -4,8 +4,8 @@ The semantics that `backends.llvm.arith` adds to LLVM's are added to C++'s here,
 integers wrap, division by zero yields 0, a shift by the width or more yields 0 or the sign, a float to integer
 conversion saturates with NaN as 0, and `maxnumf`/`minnumf`/`maximumf`/`minimumf` order -0 below +0.
 
-An `index` is computed in `int` or in `long long` (`expression.index`). An operation that depends on all 64 bits
-(unsigned division, comparison or shift of a possibly negative `index`) is computed in `long long`.
+An `index` is computed in `int` or in `long long` (`expression.index_arithmetic`). An operation that depends on all 64
+bits (unsigned division, comparison or shift of a possibly negative `index`) is computed in `long long`.
 """
 
 from __future__ import annotations

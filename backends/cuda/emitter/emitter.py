@@ -111,7 +111,7 @@ def emit_cuda(module: ModuleOp | gpu.ModuleOp) -> EmittedCuda:
 
 
 class _ModuleEmitter:
-    """The modules under construction; implements `function.Module`."""
+    """The modules under construction; implements `CudaModule`."""
 
     def __init__(self, modules: Sequence[gpu.ModuleOp]) -> None:
         ops = [op for module in modules for op in module.body.block.ops]

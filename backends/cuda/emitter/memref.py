@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.dtypes import dtype_of
 from ....core.errors import UnsupportedError
+from ....core.sizes import align_up
 from ...llvm.types import bit_width, byte_size, is_bool, layout_of
 from .arith import cast_pointer, narrow
 from .expression import (
@@ -180,12 +181,8 @@ def _local(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -
 
 
 def _shared_array(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:
-    f.shared_bytes = _align_up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
+    f.shared_bytes = align_up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
     return _array(f, op, kind, count, "__shared__ ")
-
-
-def _align_up(size: int, alignment: int) -> int:
-    return -(-size // alignment) * alignment
 
 
 def _dynamic_shared(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:
@@ -194,7 +191,7 @@ def _dynamic_shared(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, coun
     alignment = _alignment(op, ALIGNMENT)
     if not f.dynamic_shared_bytes:
         f.line(f"extern __shared__ __align__({alignment}) unsigned char {SHARED_DYNAMIC}[];")
-    start = _align_up(f.dynamic_shared_bytes, ALIGNMENT)
+    start = align_up(f.dynamic_shared_bytes, ALIGNMENT)
     f.dynamic_shared_bytes = start + count * byte_size(element(op.memref))
     if start == 0 and all(isinstance(use.operation, memref.ViewOp) for use in op.memref.uses):
         return CudaExpr(SHARED_DYNAMIC, PRIMARY, "unsigned char*"), alignment

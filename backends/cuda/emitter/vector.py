@@ -1,7 +1,7 @@
 """Lowering of the `vector` dialect, one-dimensional: a vector is its lanes, each a scalar expression.
 
 A load or store of up to 16 consecutive bytes is one access if the buffer and the index are known to be multiples of its
-size (`Expr.multiple`), else one access per lane. Kernel arguments are assumed to be aligned to 16 bytes;
+size (`CudaExpr.multiple`), else one access per lane. Kernel arguments are assumed to be aligned to 16 bytes;
 `KernelParameter.alignment` records where code relies on the assumption.
 """
 

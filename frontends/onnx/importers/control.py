@@ -114,7 +114,6 @@ def _unroll_scan(
     length = len(rows[0])
     if any(len(each) != length for each in rows):
         raise OnnxError(f"Scan of sequences of {', '.join(str(len(each)) for each in rows)} elements")
-    require_rounds("Scan", length, 1)
     collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[len(states) :]]
     for n in range(length):
         results = call.scope.subgraph_outputs(body, [*states, *(each[n] for each in rows)])

@@ -39,8 +39,7 @@ class Windows:
 
 def windows_of(call: Call, data: OnnxTensor, sizes: Sequence[int], rank: int) -> Windows:
     """The windows of a convolution or a pool."""
-    if len(sizes) != rank:
-        raise OnnxError(f"{call.op_type}: windows of {list(sizes)}, expected {rank} numbers")
+    _check_windows(call, sizes, rank)
     strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
     auto = _auto_pad(call)
     if auto in ("SAME_UPPER", "SAME_LOWER"):
@@ -49,6 +48,11 @@ def windows_of(call: Call, data: OnnxTensor, sizes: Sequence[int], rank: int) ->
     else:
         pads = _pads(call, rank, auto)
     return Windows(list(sizes), strides, dilations, pads)
+
+
+def _check_windows(call: Call, sizes: Sequence[int], rank: int) -> None:
+    if len(sizes) != rank:
+        raise OnnxError(f"{call.op_type}: windows of {list(sizes)}, expected {rank} numbers")
 
 
 def _auto_pad(call: Call) -> str:
@@ -112,8 +116,7 @@ def conv_transpose(call: Call) -> OnnxTensor:
     x, w = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
     rank = spatial_rank(call, x)
     sizes = list(call.integers("kernel_shape") or w.static_shape[2:])
-    if len(sizes) != rank:
-        raise OnnxError(f"{call.op_type}: windows of {sizes}, expected {rank} numbers")
+    _check_windows(call, sizes, rank)
     strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
     more = call.integers_attribute("output_padding", rank, 0, 0)
     pads = _transposed_pads(call, x, sizes, strides, dilations, more)
@@ -312,7 +315,7 @@ def upsample(call: Call) -> OnnxTensor:
 @importer("Resize")
 def resize(call: Call) -> OnnxTensor:
     x = call.tensor()
-    axes = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
+    axes = every = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
     factors = call.constant_elements(1, "scales") if call.version < 11 else call.constant_elements(2, "scales")
     wanted = None if call.version < 11 else call.constant_elements(3, "sizes")
     mode, where = call.text("mode", "nearest"), call.text("coordinate_transformation_mode", "half_pixel")
@@ -336,7 +339,6 @@ def resize(call: Call) -> OnnxTensor:
         return _resize(call, x, axes, sizes, scales, mode, "asymmetric", "floor", None)
     roi = call.constant_elements(1, "roi") if where == "tf_crop_and_resize" else None
     if roi is not None:
-        every = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
         if roi.size != 2 * len(every):
             raise OnnxError(f"Resize: roi of {roi.size} numbers, expected {2 * len(every)}")
         roi = roi.reshape(2, -1)[:, [every.index(axis) for axis in axes]].ravel()

@@ -33,18 +33,18 @@ class _Sequence:
 
 
 def _sequence(call: Call) -> _Sequence:
-    x, _weights, _recurrence = (call.tensor_of_rank(n, 3) for n in range(3))
+    x, weights, recurrence = (call.tensor_of_rank(n, 3) for n in range(3))
     if call.integer("layout"):
         x = permute_axes(call, x, (1, 0, 2))
     length = known_integers(x.shape[:1], f"{call.op_type} of so many steps")[0]
     if length > MOST_STEPS:
         raise OnnxUnsupportedError(f"{call.op_type} of {length} steps, expected {MOST_STEPS} at most")
-    hidden = call.integer("hidden_size") or call.tensor(2).static_shape[-1]
+    hidden = call.integer("hidden_size") or recurrence.static_shape[-1]
     steps = [call.op("squeeze", part, axis=[0]) for part in split_along(call, x, [1] * length, 0)]
     lengths = call.optional(4)
     if lengths is not None and lengths.array is not None and bool((lengths.array >= length).all()):
         lengths = None
-    return _Sequence(steps, lengths, hidden, x.extents[1], call.tensor(1).static_shape[0])
+    return _Sequence(steps, lengths, hidden, x.extents[1], weights.static_shape[0])
 
 
 def _take_direction(call: Call, data: OnnxTensor | None, direction: int) -> OnnxTensor | None:

@@ -66,20 +66,22 @@ def split_to_sequence(call: Call) -> list[Any]:
         raise OnnxError("SplitToSequence of a scalar, expected at least one dimension")
     axis = normalized_axis(call.integer("axis"), data.rank)
     extent = known_integers([data.shape[axis]], "SplitToSequence along")[0]
-    if sizes is None:
-        require_rounds("SplitToSequence", extent)
-    if sizes is not None and sizes.ndim == 0:
-        size = int(sizes)
-        if size < 1:
-            raise OnnxError(f"SplitToSequence into parts of {size} elements, expected 1 at least")
-        require_rounds("SplitToSequence", -(-extent // size))
-        extents = [min(size, extent - start) for start in range(0, extent, size)]
+    if sizes is not None and sizes.ndim:
+        extents = [int(each) for each in call.required_vector(1, "split")]
     else:
-        extents = [1] * extent if sizes is None else [int(each) for each in call.required_vector(1, "split")]
+        extents = _extents_of_parts(extent, 1 if sizes is None else int(sizes))
     pieces = split_along(call, data, extents, axis)
     if sizes is None and not call.integer("keepdims", 1):
         return [call.op("squeeze", part, axis=[axis]) for part in pieces]
     return list(pieces)
+
+
+def _extents_of_parts(extent: int, size: int) -> list[int]:
+    """The extents of parts of `size` elements, and of the rest."""
+    if size < 1:
+        raise OnnxError(f"SplitToSequence into parts of {size} elements, expected 1 at least")
+    require_rounds("SplitToSequence", -(-extent // size))
+    return [min(size, extent - start) for start in range(0, extent, size)]
 
 
 @importer("ConcatFromSequence")

@@ -190,7 +190,7 @@ def squeeze(call: Call) -> OnnxTensor:
         taken = [axis for axis, extent in enumerate(data.shape) if extent == 1]
     else:
         taken = [normalized_axis(axis, data.rank) for axis in axes]
-    if any(axis >= data.rank or data.shape[axis] != 1 for axis in taken):
+    if any(data.shape[axis] != 1 for axis in taken):
         raise OnnxError(f"Squeeze: axes {taken} of shape {list(data.shape)}, expected extents of 1")
     kept = [axis for axis in range(data.rank) if axis not in taken]
     if is_foldable(data):

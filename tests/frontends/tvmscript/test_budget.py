@@ -33,6 +33,8 @@ def value(expression: str) -> str:
 
 TWICE = "@T.macro\ndef m(k):\n    if k > 0:\n        m(k - 1)\n        m(k - 1)\n"
 CONSTANTS = "a0 = 1\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(40))
+BREAK = "    if x:\n        A[i] = 1.0\n    else:\n        break\n"
+JUMPS = "x = [[0] * 1000] * 10\nfor i in range(8):\n" + BREAK * 100
 DEPTH = "loops are nested more than 200 deep"
 STEPS, ITEMS, TEXT, OPERATIONS, EXPANDED = LIMITS
 
@@ -76,6 +78,7 @@ COSTLY = {
     "constants defined by constants": (CONSTANTS + value("a40"), STEPS),
     "grid": (function("for i in T.grid(*[2 for _ in range(9000)]):\n    A[0] = 1.0"), DEPTH),
     "attributes": (function("for _ in T.grid(1):\n" + "    T.attr(0, 'a', 1)\n" * 300), DEPTH),
+    "conditions of jumps": (function(JUMPS), ITEMS),
     "macros": (f"{MACRO}{function('m(A)' + chr(10) + 'm(A)' + chr(10) * 2)}" + "    m(A)\n" * 200, EXPANDED),
     "recursive macros": (TWICE + function("m(40)"), STEPS),
     "expressions": (value("[A[0] + 1.0 for i in range(9000)]"), OPERATIONS),
