@@ -17,6 +17,7 @@ from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.gpu import max_shared_bytes
+from ...core.sizes import align_up
 from ...dialects.attributes import WARP_BARRIER
 
 _DYNAMIC, _STATIC = StringAttr("shared.dyn"), StringAttr("shared")
@@ -141,12 +142,8 @@ def _free_offset(buffer: _Buffer, others: Sequence[_Buffer]) -> int:
     offset = 0
     for other in sorted(others, key=lambda other: other.offset):
         if offset + buffer.size > other.offset:
-            offset = max(offset, _align_up(other.offset + other.size, buffer.alignment))
+            offset = max(offset, align_up(other.offset + other.size, buffer.alignment))
     return offset
-
-
-def _align_up(size: int, alignment: int) -> int:
-    return -(-size // alignment) * alignment
 
 
 def _users(buffer: SSAValue) -> list[Operation]:

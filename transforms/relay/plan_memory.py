@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...core.dtypes import numpy_dtype
-from ...core.sizes import byte_count, check_size
+from ...core.sizes import align_up, byte_count, check_size
 from ...dialects.attributes import UNSHARED_WORKSPACE, WORKSPACE, WORKSPACE_OFFSETS
 from ...operators.relay import CallOp, FuncOp, IfOp, dtype_of_tensor, shape_of
 from .graphs import graphs_of
@@ -126,7 +126,7 @@ def _bytes(value: SSAValue) -> int | None:
     if len(known) < len(shape):
         return None
     size = byte_count(known, numpy_dtype(dtype_of_tensor(value)).itemsize)
-    return -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+    return align_up(max(size, 1), ALIGNMENT)
 
 
 def _lowest(tensor: _Tensor, others: list[_Tensor]) -> int:
