@@ -43,6 +43,12 @@ class _Frame:
     body: list[PythonLine] = field(default_factory=list[PythonLine])
     loops: int = 0
 
+    @property
+    def lines(self) -> list[PythonLine]:
+        """The lines after the header of the function."""
+        is_empty = all(text.startswith("#") for _, text, _ in self.body)
+        return [*self.nested, *self.body, *([(self.indent, "pass", None)] if is_empty else [])]
+
 
 class PythonWriter:
     """Emits the body of one function. reserved: names that must not be used.  dead: pure ops without uses."""
@@ -115,7 +121,7 @@ class PythonWriter:
         yield
         self._frames.pop()
         self._indent = indent
-        outer.nested += [(outer.indent, f"def {name}():", None), *inner.nested, *inner.body]
+        outer.nested += [(outer.indent, f"def {name}():", None), *inner.lines]
 
     @property
     def is_nested(self) -> bool:
@@ -126,7 +132,7 @@ class PythonWriter:
     def lines(self) -> list[PythonLine]:
         """All lines of the function."""
         (frame,) = self._frames
-        return [*frame.nested, *(frame.body or [(1, "pass", None)])]
+        return frame.lines
 
     @contextmanager
     def capture(self) -> Generator[list[PythonLine]]:

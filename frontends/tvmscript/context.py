@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
@@ -60,8 +60,8 @@ from .vocabulary import is_dtype, path_of
 
 MAX_DEPTH = 64
 """The maximum nesting depth of macro and lambda calls."""
-MAX_NEST = 200
-"""The maximum number of loops and other ops around a loop that a statement opens."""
+MAX_NEST = 100
+"""The maximum number of ops around the body of a statement. Python itself allows 100 levels of indentation."""
 _MAX_NOTES = 8
 _SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
 """TVM's names of types without a number of bits."""
@@ -168,12 +168,20 @@ class ElaborationContext:
 
     def enter(self, body: Block, span: Span) -> None:
         """Moves the insertion point to the body of an op that a statement opens; bounds the nest."""
+        self._check_depth(body, span)
+        self.builder.point = InsertPoint.at_end(body)
+
+    def emit_branch(self, body: Block, span: Span) -> AbstractContextManager[None]:
+        """`emit_into` a branch of an op that a statement opens; bounds the nest."""
+        self._check_depth(body, span)
+        return self.emit_into(body)
+
+    def _check_depth(self, body: Block, span: Span) -> None:
         depth, op = 0, body.parent_op()
         while op is not None:
             depth, op = depth + 1, op.parent_op()
         if depth > MAX_NEST:
-            raise span.error(f"loops are nested more than {MAX_NEST} deep")
-        self.builder.point = InsertPoint.at_end(body)
+            raise span.error(f"statements are nested more than {MAX_NEST} deep")
 
     @contextmanager
     def open_scope(self, scope: NameScope | None = None, parameters: bool = False) -> Generator[None]:

@@ -118,7 +118,7 @@ class LoopWithJumps:
     def _branch_on(self, cell: SSAValue, span: Span) -> AbstractContextManager[None]:
         builder = self.context.locate(span)
         op = builder.insert(IfOp(builder.load(cell, [0])))
-        return self.context.emit_into(op.then.block)
+        return self.context.emit_branch(op.then.block, span)
 
     # Statements
 
@@ -171,7 +171,7 @@ class LoopWithJumps:
         with self._cell_after(last, statement.span, rest):
             op = context.locate(statement.span).insert(IfOp(condition))
             for region, part in zip((op.then, op.orelse), branches, strict=True):
-                with context.emit_into(region.block):
+                with context.emit_branch(region.block, statement.span):
                     self._statements(part)
 
     def _with(self, statement: syntax.With, rest: syntax.Body) -> None:

@@ -74,7 +74,7 @@ def _if(context: ElaborationContext, node: syntax.If) -> None:
     op = IfOp(context.truth(test, node.test.span))
     context.locate(node.span).insert(op)
     for region, statements in ((op.then, node.body), (op.orelse, node.orelse)):
-        with context.emit_into(region.block):
+        with context.emit_branch(region.block, node.span):
             run_statements(context, statements)
 
 

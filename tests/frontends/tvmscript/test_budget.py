@@ -35,7 +35,7 @@ TWICE = "@T.macro\ndef m(k):\n    if k > 0:\n        m(k - 1)\n        m(k - 1)\
 CONSTANTS = "a0 = 1\n" + "".join(f"a{i + 1} = a{i} + a{i}\n" for i in range(40))
 BREAK = "    if x:\n        A[i] = 1.0\n    else:\n        break\n"
 JUMPS = "x = [[0] * 1000] * 10\nfor i in range(8):\n" + BREAK * 100
-DEPTH = "loops are nested more than 200 deep"
+DEPTH = "statements are nested more than 100 deep"
 STEPS, ITEMS, TEXT, OPERATIONS, EXPANDED = LIMITS
 
 COSTLY = {
@@ -77,6 +77,7 @@ COSTLY = {
     "items of a dictionary": (value("[dict(zip(range(9**5), 'a' * 4000)).items() for i in range(9**9)]"), ITEMS),
     "constants defined by constants": (CONSTANTS + value("a40"), STEPS),
     "grid": (function("for i in T.grid(*[2 for _ in range(9000)]):\n    A[0] = 1.0"), DEPTH),
+    "sequence of jumps": (function("for i in range(8):\n" + "    if A[i] > 0.0:\n        continue\n" * 200), DEPTH),
     "attributes": (function("for _ in T.grid(1):\n" + "    T.attr(0, 'a', 1)\n" * 300), DEPTH),
     "conditions of jumps": (function(JUMPS), ITEMS),
     "macros": (f"{MACRO}{function('m(A)' + chr(10) + 'm(A)' + chr(10) * 2)}" + "    m(A)\n" * 200, EXPANDED),

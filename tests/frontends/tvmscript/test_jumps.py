@@ -19,7 +19,7 @@ PYTHON = SimpleNamespace(attr=lambda *_: nullcontext(), serial=lambda start, sto
 
 
 def results(body: str) -> tuple[list[int], list[list[int]]]:
-    """What Python computes, and what the oracle and native code compute, before and after a round trip."""
+    """The elements of A after a call in Python, and after calls by the oracle and, after a round trip, native code."""
     text = "def f(A: T.Buffer((8,), 'int32')):\n" + textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n"
     names: dict[str, Any] = {"T": PYTHON}
     exec(text.replace(": T.Buffer((8,), 'int32')", ""), names)
@@ -35,6 +35,13 @@ def results(body: str) -> tuple[list[int], list[list[int]]]:
         build(program, target=target)(array)
         got.append(array.tolist())
     return expected, got
+
+
+@pytest.mark.parametrize("count", [1, 50, 90])
+def test_sequences_of_jumps(count: int) -> None:
+    jumps = "".join(f"    if i == {n}:\n        continue\n" for n in range(count))
+    expected, got = results(f"for i in range({count + 8}):\n{jumps}    A[i % 8] = i")
+    assert got == [expected, expected]
 
 
 ENDS = range(-1, 5)
