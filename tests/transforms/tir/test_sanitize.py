@@ -145,6 +145,16 @@ def test_the_bytes_of_an_element_are_recorded_apart_where_views_differ_in_size()
     assert fault(checked, array, 3) == "main: tir.load: S[1] is read, but was never written"
 
 
+def test_a_pointer_into_unknown_memory_has_no_checks() -> None:
+    text = """
+    tir.func @main("p" %p: !tir.handle<i32>, "n" %n: i32) {
+      %q = tir.access_ptr %p[%n +: %n] access 2 : !tir.handle<i32> -> !tir.handle<i32>
+      tir.evaluate %q : !tir.handle<i32>
+    }
+    """
+    assert messages(sanitized(text)) == []
+
+
 def test_memory_that_escapes_has_no_shadow() -> None:
     text = """
     tir.func @main("A" %A: memref<1xi32>) {
