@@ -69,12 +69,12 @@ def test_products_are_those_of_numpy(product: Any) -> None:
     mod = graph_of(name, attributes, arrays[0].dtype.name, shapes)
     (expected,) = operator_of(name).arrays(arrays, attributes)
     # Generated code refuses sums of a symbolic length of 0.
-    is_known = 0 not in arrays[0].shape or all(isinstance(size, int) for size in shapes[0])
+    is_refused = "k" in shapes[0] and arrays[0].shape[shapes[0].index("k")] == 0 and expected.size > 0
     for target in ("llvm -libs=cblas", "llvm"):
         executable = build_graph(mod, target=target)
         assert any("cblas" in step.kernel for step in executable.calls) == ("cblas" in target)
         out = np.full(expected.shape, np.nan, expected.dtype)
-        if target == "llvm" and not is_known and out.size:
+        if target == "llvm" and is_refused:
             with pytest.raises(ArgumentError, match="no elements along the reduction axis"):
                 executable.program["main"](*arrays, out)
             continue
