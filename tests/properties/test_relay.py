@@ -16,6 +16,7 @@ from stepwell.backends.interpreter.regions import scope
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
+from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.execution import interpret_graph
 from stepwell.tools.testing.graphs import RandomGraph, graphs
@@ -53,6 +54,7 @@ def apply(module: Module, passes: str) -> Module:
     for step in parse_passes(passes):
         module = run_pipeline(module, [step])
         module.verify()
+        assert_uses_are_attached(module)
         check_text(module)
     return module
 

@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from stepwell.core.errors import UnsupportedError
 from stepwell.module import Module
+from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results
@@ -50,6 +51,7 @@ def apply(module: Module, step: ModulePass) -> Module:
         assume("a store in a kernel with" not in str(error))
         raise
     module.verify()
+    assert_uses_are_attached(module)
     return module
 
 

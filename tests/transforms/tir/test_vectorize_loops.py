@@ -305,6 +305,26 @@ for j in T.vectorized(8):
     assert _loops(after) == []
 
 
+def test_each_lane_may_keep_to_its_own_element_at_a_named_index() -> None:
+    text = """
+    tir.func @main("A" %A: memref<4xi32>, "B" %B: memref<4xi32>) {
+      %S = tir.alloc_buffer "S" : memref<8xi32>
+      tir.for vectorized "i" %i : i32 in [0 +: 4] {
+        %two = arith.constant 2 : i32
+        %0 = arith.muli %i, %two : i32
+        %j = tir.let "j" %0 : i32
+        %x = tir.load %A[%i] : memref<4xi32>
+        tir.store %x, %S[%j] : memref<8xi32>
+        %y = tir.load %S[%j] : memref<8xi32>
+        tir.store %y, %B[%i] : memref<4xi32>
+      }
+    }
+    """
+    after = apply_passes(parse_mlir(text), PASSES)
+    assert _stores(after) == [True, True]
+    assert _loops(after) == []
+
+
 def test_elements_that_wrap_to_the_same_one_are_not_each_lanes_own() -> None:
     body = """
 t = T.alloc_buffer((256,), "float32")

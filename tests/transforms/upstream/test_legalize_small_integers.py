@@ -5,15 +5,17 @@ from xdsl.context import Context
 
 from stepwell.core.errors import UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
+from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.transforms.upstream.legalize_small_integers import LegalizeSmallIntegersPass
 
 
 def test_running_it_again_changes_nothing() -> None:
-    module = parse_mlir("func.func @f(%a: i4) -> i4 { %r = arith.muli %a, %a : i4\n func.return %r : i4 }").op
-    LegalizeSmallIntegersPass().apply(Context(), module)
+    module = parse_mlir("func.func @f(%a: i4) -> i4 { %r = arith.muli %a, %a : i4\n func.return %r : i4 }")
+    LegalizeSmallIntegersPass().apply(Context(), module.op)
+    assert_uses_are_attached(module)
     before = str(module)
     assert "i32" in before
-    LegalizeSmallIntegersPass().apply(Context(), module)
+    LegalizeSmallIntegersPass().apply(Context(), module.op)
     assert str(module) == before
 
 

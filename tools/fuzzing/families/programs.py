@@ -16,6 +16,7 @@ from ....frontends.tvm.ir.module import PrimFunc
 from ....frontends.tvmscript import parse_tvmscript
 from ....module import Module
 from ....transforms import PASSES, get_all_passes
+from ...testing.attachment import assert_uses_are_attached
 from ...testing.comparison import assert_same
 from ...testing.environment import Features
 from ...testing.execution import interpreter_results, oracle_results, results
@@ -53,6 +54,7 @@ def check_tir_pass(data: st.DataObject, case: Case) -> None:
     except UnsupportedError:
         return
     after.verify()
+    assert_uses_are_attached(after)
     assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
 
 
