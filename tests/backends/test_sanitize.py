@@ -221,6 +221,21 @@ def test_overflow_in_an_index_is_found(op: str, type: str, a: int, b: int, sign:
     assert message_of(text, array, 0, 5 if sign in "+*" else 1 if sign == "/" else 0) is None
 
 
+def test_overflow_in_a_quotient_by_a_constant_is_found() -> None:
+    text = """
+    tir.func @main("A" %A: memref<8xi32>, "a" %a: i64) {
+      %b = arith.constant -1 : i64
+      %i = arith.divsi %a, %b : i64
+      %x = tir.load %A[%i : i64] : memref<8xi32>
+      tir.store %x, %A[%i : i64] : memref<8xi32>
+    }
+    """
+    array, smallest = np.zeros(8, np.int32), -I64_MAX - 1
+    expected = f"main: arith.divsi: {smallest} / -1 overflows int64 in the computation of an index"
+    assert message_of(text, array, smallest) == expected
+    assert message_of(text, array, -3) is None
+
+
 def test_a_wrapped_size_of_an_allocation_is_found() -> None:
     text = """
 @T.prim_func

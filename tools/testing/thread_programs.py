@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from ...core.errors import ParseError, PassError, UnsupportedError
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
+from ...transforms.pipelines import lower_launches
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -326,3 +328,14 @@ def _move_line(draw: Draw, text: str) -> str:
     line = lines.pop(draw(st.integers(first, len(lines) - 1)))
     lines.insert(draw(st.integers(first, len(lines))), line)
     return "\n".join(lines)
+
+
+def check_lowering(text: str) -> None:
+    """Lowers a program, which may be refused, or have an access that is certainly out of bounds. Raises other errors."""
+    try:
+        lower_launches(parse_tvmscript(text))
+    except (ParseError, UnsupportedError):
+        pass
+    except PassError as error:
+        if "is accessed out of bounds" not in str(error):
+            raise

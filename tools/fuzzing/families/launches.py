@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 
 from ....backends.build import build
 from ....backends.graph import build_graph
-from ....core.errors import ParseError, UndefinedBehaviorError, UnsupportedError
-from ....frontends.tvmscript import parse_tvmscript
+from ....core.errors import UndefinedBehaviorError, UnsupportedError
 from ....module import Module
-from ....transforms.pipelines import lower_launches
 from ...testing.comparison import assert_near, assert_same
 from ...testing.execution import interpret_graph, oracle_results, results, run_graph
 from ...testing.graphs import graphs
-from ...testing.thread_programs import mutate_threads, thread_program, thread_programs
+from ...testing.thread_programs import check_lowering, mutate_threads, thread_program, thread_programs
 from ...testing.thread_reductions import thread_reductions
 from ..case import Case
 
@@ -40,10 +38,7 @@ def check_thread_program(data: st.DataObject, case: Case) -> None:
     if data.draw(st.booleans()):
         text = mutate_threads(data.draw, thread_program(data.draw))
         case.show(text, "changed")
-        try:
-            lower_launches(parse_tvmscript(text))
-        except (ParseError, UnsupportedError):
-            pass
+        check_lowering(text)
         return
     drawn: tuple[Module, dict[str, Any]] = data.draw(thread_programs())
     module, arguments = drawn
