@@ -331,7 +331,7 @@ def _move_line(draw: Draw, text: str) -> str:
 
 
 def check_lowering(text: str) -> None:
-    """Lowers a program, which may be refused, or have an access that is certainly out of bounds. Raises other errors."""
+    """Lowers a program, which may be refused, or have an access certainly out of bounds. Raises all other errors."""
     try:
         lower_launches(parse_tvmscript(text))
     except (ParseError, UnsupportedError):
