@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from onnx import ModelProto, NodeProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from .choices import Choices, HypothesisChoices, flag, pick
@@ -70,21 +70,24 @@ class OnnxWriter:
         return self.choices.integer(0, rank - 1) - (rank if flag(self.choices) else 0)
 
     def add(self, op: str, *inputs: str, outputs: int = 1, **attributes: Any) -> bool:
-        """Adds a node, unless the reference evaluator fails on it, or its results are too large or not finite; returns
-        whether the node was added."""
+        """Adds a node, unless the reference evaluator fails on it or leaves its types, or its results are too large or
+        not finite; returns whether the node was added."""
         names = [f"v{len(self.nodes)}_{n}" for n in range(outputs)]
         node = helper.make_node(op, inputs, names, **attributes)
         used = {name: self.values[name] for name in inputs if name}
+        proto = _model([node], used, {}, names)
         try:
             with np.errstate(all="ignore"):
-                results = evaluate(_model([node], used, {}, names), used)
-        except Exception:  # faults of the evaluator: Softsign of a scalar, Flatten of no elements, some pools
+                results = [np.asarray(result) for result in evaluate(proto, used)]
+        except Exception:  # faults of the evaluator: Flatten of no elements, some pools
+            return False
+        if not _has_inferred_types(proto, results):
             return False
         for result in results:
             if result.size > LARGEST or (result.dtype.kind == "f" and not (np.abs(result) < 1e4).all()):
                 return False
         self.nodes.append(node)
-        self.values.update(zip(names, map(np.asarray, results), strict=True))
+        self.values.update(zip(names, results, strict=True))
         return True
 
 
@@ -92,6 +95,22 @@ def evaluate(proto: ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
     """The outputs of a model by ONNX's reference evaluator."""
     reference: Any = ReferenceEvaluator(proto)
     return reference.run(None, dict(inputs))
+
+
+def _has_inferred_types(proto: ModelProto, results: Sequence[Array]) -> bool:
+    """Whether arrays have the types of the outputs of a model, as far as ONNX infers these. The evaluator returns other
+    shapes for some pools with padding, and int64 for sums of squares of int32."""
+    for output, result in zip(shape_inference.infer_shapes(proto).graph.output, results, strict=True):
+        type = output.type.tensor_type
+        if type.elem_type not in (0, _TYPES.get(result.dtype.name)):
+            return False
+        if type.HasField("shape"):
+            extents = [each.dim_value if each.HasField("dim_value") else None for each in type.shape.dim]
+            if len(extents) != result.ndim or any(
+                n not in (None, m) for n, m in zip(extents, result.shape, strict=True)
+            ):
+                return False
+    return True
 
 
 def _model(
@@ -116,7 +135,7 @@ def onnx_models(draw: Draw, most: int = 8) -> RandomModel:
         kind = pick(choices, ("float32", "float32", "float32", "int64", "bool"))
         numbers = writer.rng.integers(0, 2, shape) if kind == "bool" else writer.rng.integers(-8, 9, shape)
         inputs[f"x{n}"] = numbers.astype(kind) / (np.float32(4) if kind == "float32" else 1)
-        inputs[f"x{n}"] = inputs[f"x{n}"].astype(kind)
+        inputs[f"x{n}"] = np.asarray(inputs[f"x{n}"], kind)
     writer.values.update(inputs)
     for _ in range(choices.integer(1, most)):
         pick(choices, STEPS)(writer)
@@ -307,8 +326,6 @@ def _reduce(w: OnnxWriter) -> None:
     op = pick(w.choices, ("ReduceSum", "ReduceMax", "ReduceMin", "ReduceMean", "ReduceProd", "ReduceSumSquare"))
     if op == "ReduceMean" and w.values[x].dtype.kind != "f":
         return
-    if op == "ReduceSumSquare" and w.values[x].dtype == np.int32:
-        return  # the reference evaluator computes int64
     axes = w.weight(np.array([w.axis(x)], "int64"))
     w.add(op, x, *([axes] if flag(w.choices) else []), keepdims=w.choices.integer(0, 1))
 
