@@ -20,6 +20,7 @@ from stepwell.analysis.iter_map import (
     divide_bindings,
     invert,
     iteration_domain,
+    iteration_variable,
     lin_text,
     predicate_constraints,
     split_constraints,
@@ -29,6 +30,7 @@ from stepwell.analysis.iter_map import (
 )
 from stepwell.analysis.scopes import enclosing_scope, loops_around
 from stepwell.dialects.tir import BlockOp, ForOp, SymbolOp
+from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 Point = Mapping[SSAValue, int]
@@ -546,3 +548,17 @@ def test_constraints_belong_to_outer_loops_to_inner_ones_or_to_both() -> None:
     inner = {both.domain.variables[1].value}
     texts = [[lin_text(c) for c in part] for part in split_constraints(both.domain, inner)]
     assert texts == [["i - 1"], ["j - 1"], ["i + j - 3"]]
+
+
+@pytest.mark.parametrize("step", [0, -1])
+def test_the_variable_of_a_loop_whose_step_is_not_positive_has_no_range(step: int) -> None:
+    module = parse_mlir(f"""
+    tir.func @main("A" %A: memref<4xi32>) {{
+      %step = arith.constant {step} : i32
+      tir.for serial "i" %i : i32 in [0 +: 4] step %step {{
+        tir.store %i, %A[%i] : memref<4xi32>
+      }}
+    }}
+    """)
+    (loop,) = (op for op in module.op.walk() if isinstance(op, ForOp))
+    assert iteration_variable(Analyzer(), loop) is None
