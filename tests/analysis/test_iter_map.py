@@ -435,6 +435,30 @@ def test_factors_may_be_symbolic() -> None:
         assert why_not_injective(analyzer, domain, [analyzer.add(i, analyzer.mul(j, n))]) is not None
 
 
+REVERSED = """
+n = T.int32()
+A = T.match_buffer(a, (8, n, 6), "float32")
+for i, j, k in T.grid(8, n, 6):
+    with T.block("A"):
+        v = T.axis.spatial(n * 8, i * n + j)
+        w = T.axis.spatial(6, 5 - k)
+        A[v // n, v % n, w] = 1.0
+"""
+
+
+def test_a_binding_that_counts_down_has_its_minimum_at_the_last_iteration() -> None:
+    (block,) = blocks_of(REVERSED)
+    analyzer = Analyzer()
+    domain = iteration_domain(analyzer, loops_around(block))
+    i, j, k = (Lin.of(v.value) for v in domain.variables)
+    n = domain.variables[1].extent
+    bindings = [analyzer.add(analyzer.mul(i, n), j), Lin(5) - k]  # products of symbols are beyond isl
+    with analyzer.assumptions():
+        analyzer.assume_not_negative(n - 1)
+        assert why_not_onto(analyzer, domain, bindings, [(Lin(), n * 8), (Lin(), Lin(6))]) is None
+        assert why_not_onto(analyzer, domain, bindings, [(Lin(), n * 8), (Lin(1), Lin(6))]) is not None
+
+
 def test_a_loop_with_a_step_counts_its_rounds() -> None:
     (block,) = blocks_of("""
 A = T.match_buffer(a, (16,), "float32")

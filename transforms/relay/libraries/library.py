@@ -95,13 +95,12 @@ def lower_function(func: FuncOp) -> te.FuncOp | tir.FuncOp:
     return lowered
 
 
-def library_symbols(mod: Module, target: Target | None = None) -> dict[str, int]:
-    """The addresses of the C functions of the libraries that functions of a module use.
+def library_symbols(mod: Module, target: Target) -> dict[str, int]:
+    """The addresses of the C functions of the libraries that functions of a module for a target use.
 
-    target: by default any processor. Raises OptionError and PluginError as `library_of`, also for libraries that
-    compute on other targets or are not installed.
+    Raises OptionError and PluginError as `library_of`, also for libraries that compute on other targets or are not
+    installed.
     """
-    target = target or Target()
     funcs = (func for func in mod.functions.values() if isinstance(func, FuncOp))
     names = dict.fromkeys(func.compiler.data for func in funcs if func.compiler is not None)
     symbols: dict[str, int] = {}
