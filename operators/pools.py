@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..core.dtypes import parse_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
@@ -212,6 +213,15 @@ class _MaxPoolWithPlaces(_Pool):
         return [values, positions]
 
 
+def _with_wide_sums(data: Tensor, average: Callable[[Tensor], Tensor]) -> Tensor:
+    """The average of windows; integers of less than 32 bits are added in 32 bits, in which a window's sum fits."""
+    dtype = parse_dtype(data.dtype)
+    if not dtype.is_int or dtype.bits >= 32:
+        return average(data)
+    wide = elementwise_tensor(lambda x: cast("int32", x), [data], "T_cast")
+    return elementwise_tensor(lambda x: cast(data.dtype, x), [average(wide)], "T_cast")
+
+
 @dataclass(frozen=True)
 class _AvgPool(_Pool):
     __doc__ = f"""The mean of each window of an image.
@@ -223,6 +233,9 @@ class _AvgPool(_Pool):
     count_include_pad: bool = False
 
     def formula(self, data: Tensor) -> Tensor:
+        return _with_wide_sums(data, self._average)
+
+    def _average(self, data: Tensor) -> Tensor:
         windows = self.windows_of(data)
         source = _padded_image(data, windows, const(0, data.dtype))
         total = _pool(data, windows, lambda at, over: scalar.sum(source(*at), axis=over), "pool_sum")
@@ -331,6 +344,9 @@ class _AdaptiveAvgPool(_AdaptivePool):
     kind, what = "avg", "mean"
 
     def pool(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
+        return _with_wide_sums(data, lambda wide: self._average(wide, windows))
+
+    def _average(self, data: Tensor, windows: Sequence[tuple[int, Extent]]) -> Tensor:
         total = _reduce_windows(data, windows, scalar.sum, "adaptive_pool_sum")
 
         def average(*axes: PrimExpr) -> PrimExpr:

@@ -100,3 +100,12 @@ def test_places_that_are_no_numbers_are_outside(padding_mode: str, wanted: list[
     made = OPERATORS["image.grid_sample"].formula(X, G, padding_mode=padding_mode)
     build(te.create_prim_func([X, G, made]))["main"](x, grid, got)
     assert got[0, 0, 0].tolist() == wanted
+
+
+@pytest.mark.parametrize("name", ["nn.avg_pool2d", "nn.adaptive_avg_pool2d"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
+def test_averages_of_small_integers_are_added_in_32_bits(name: str, dtype: str) -> None:
+    largest = int(np.iinfo(dtype).max)
+    data = np.full((1, 1, 8, 8), largest, dtype)
+    said = {"pool_size": (8, 8)} if name == "nn.avg_pool2d" else {"output_size": 1}
+    assert computed(name, [data.shape], [data], said).tolist() == [[[[largest]]]]
