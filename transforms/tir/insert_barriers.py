@@ -415,7 +415,8 @@ def _union(a: isl.Map | None, b: isl.Map | None) -> isl.Map | None:
 def _only_exchanges(statement: Statement) -> bool:
     """Whether the only effects of a statement outside of buffers are exchanges between lanes, which synchronize."""
     op = statement.key
-    assert isinstance(op, Operation), "blocks are resolved, so there are no inits"
+    if not isinstance(op, Operation):
+        return False
     inside = (inner for outer in with_expressions(op) for inner in outer.walk())
     return all(is_shuffle(inner) or is_active_mask(inner) for inner in inside if has_effect(inner))
 

@@ -14,6 +14,7 @@ from stepwell.analysis.threads.axes import is_thread_loop
 from stepwell.analysis.threads.barriers import is_barrier, is_barrier_of_warp
 from stepwell.dialects.tir import ForOp
 from stepwell.dialects.tir.tree import is_expression_op
+from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 THREADS, WARP, ROUNDS = 64, 32, 3
@@ -133,3 +134,33 @@ def _name(op: Operation) -> str:
 @given(st.lists(COPIES, min_size=1, max_size=6))
 def test_barriers_are_where_pairs_of_threads_need_them(copies: list[Copy]) -> None:
     assert inserted(copies) == expected(copies)
+
+
+INIT = """
+tir.func @main("A" %A: memref<4x8xf32>) {
+  tir.launch_thread "bx" %bx : i32 in 1 thread "blockIdx.x" {
+    %s = tir.alloc_buffer "S" : memref<8xf32, "shared">
+    tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
+      tir.for serial "k" %k : i32 in [0 +: 4] {
+        tir.block "C" (spatial "v" %v : i32 in [0 +: 8] = %tx, reduce "w" %w : i32 in [0 +: 4] = %k) {
+          tir.access reads %A[%w, %v] : memref<4x8xf32>
+          tir.access writes %s[%v] : memref<8xf32, "shared">
+          tir.init {
+            %c = arith.constant 0.0 : f32
+            %e = tir.call_extern "f"(%v) : i32 -> i32
+            tir.evaluate %e : i32
+            tir.store %c, %s[%v] : memref<8xf32, "shared">
+          }
+          %x = tir.load %A[%w, %v] : memref<4x8xf32>
+          tir.store %x, %s[%v] : memref<8xf32, "shared">
+        }
+      }
+    }
+  }
+}
+"""
+
+
+def test_an_init_with_an_effect_outside_of_buffers_is_no_exchange() -> None:
+    after = apply_passes(parse_mlir(INIT), "tir-insert-barriers")
+    assert not any(is_barrier(op) for op in after.op.walk())
