@@ -194,13 +194,18 @@ def _declare_for_all_threads(buffer: SSAValue, new: ExpandedBuffer) -> None:
     """Makes blocks around loops over threads declare their accesses to the memory of all threads."""
     alloc = new.buffer.owner
     assert isinstance(alloc, AllocBufferOp)
-    threads = [(0, extent) for extent in alloc.mixed_shape[: len(new.axes)]]
+    threads: list[tuple[Mixed, Mixed]] = [(0, extent) for extent in alloc.mixed_shape[: len(new.axes)]]
     for op in [use.operation for use in buffer.uses]:
         if isinstance(op, AccessOp):
-            builder = TirBuilder(InsertPoint.before(op), op.location)
-            builder.insert(AccessOp(op.kind.data, new.buffer, [*threads, *op.region]))
-            op.detach()
-            op.erase()
+            _redeclare(op, new.buffer, threads)
+
+
+def _redeclare(op: AccessOp, buffer: SSAValue, threads: Sequence[tuple[Mixed, Mixed]]) -> None:
+    """Replaces a declared access by one to a buffer with additional leading dimensions. threads: the box there."""
+    builder = TirBuilder(InsertPoint.before(op), op.location)
+    builder.insert(AccessOp(op.kind.data, buffer, [*threads, *op.region]))
+    op.detach()
+    op.erase()
 
 
 # Distribution
@@ -427,7 +432,7 @@ class _Distributor:
                 builder = TirBuilder(InsertPoint.before(inner), inner.location)
                 mine = [variables.get(axis) for axis in expanded.axes]
                 indices = [builder.const(0, i32) if v is None else v for v in mine]
-                _readdress(builder, inner, expanded.buffer, indices)
+                _readdress(inner, expanded.buffer, indices)
 
     # Values
 
@@ -471,15 +476,13 @@ def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> I
     return IfOp(condition)
 
 
-def _readdress(builder: TirBuilder, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
     """Makes an op access a buffer with additional leading indices."""
     match op:
         case LoadOp() | StoreOp():
             redirect_access(op, buffer, [*indices, *op.indices])
         case AccessOp():
-            builder.insert(AccessOp(op.kind.data, buffer, [*((i, 1) for i in indices), *op.region]))
-            op.detach()
-            op.erase()
+            _redeclare(op, buffer, [(index, 1) for index in indices])
         case _:
             raise UnsupportedError(
                 f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
