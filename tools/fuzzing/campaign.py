@@ -143,10 +143,11 @@ class Campaign:
 
     def summary(self) -> str:
         """The cases of each family and the findings, as a table."""
-        lines = [f"{'family':17}{'cases':>9}{'seconds':>9}  findings"]
+        width = max(map(len, ("family", *self.totals))) + 1
+        lines = [f"{'family':{width}}{'cases':>9}{'seconds':>9}  findings"]
         for name, total in sorted(self.totals.items()):
             found = sum(finding.family == name for finding in self.findings)
-            lines.append(f"{name:17}{total.cases:>9}{total.seconds:>9.0f}  {found or ''}".rstrip())
+            lines.append(f"{name:{width}}{total.cases:>9}{total.seconds:>9.0f}  {found or ''}".rstrip())
         cases = sum(total.cases for total in self.totals.values())
         return "\n".join([*lines, f"{cases} cases, {len(self.findings)} new classes of failures, seed {self.seed}"])
 

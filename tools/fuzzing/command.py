@@ -22,7 +22,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `stepwell fuzz` to a parser."""
     parser.description = "search for programs that a stage of the compiler treats wrongly"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "families:\n" + "\n".join(f"  {each.name:17}{each.summary}" for each in FAMILIES.values())
+    width = max(map(len, FAMILIES)) + 2
+    parser.epilog = "families:\n" + "\n".join(f"  {each.name:{width}}{each.summary}" for each in FAMILIES.values())
     add = parser.add_argument
     add("--minutes", type=float, default=10.0, help="the budget (default 10)")
     add("--seed", type=int, help="repeats a search, up to the number of cases (default: random)")

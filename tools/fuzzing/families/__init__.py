@@ -28,12 +28,7 @@ FAMILIES = {
         Family(
             "threads", "emulated reductions over threads compute the oracle's results", check_thread_reduction, False
         ),
-        Family(
-            "thread-programs",
-            "communicating threads compute the oracle's results",
-            check_thread_program,
-            False,
-        ),
+        Family("thread-programs", "communicating threads compute the oracle's results", check_thread_program, False),
         Family("kernels", "graphs of emulated kernels compute numpy's results", check_graph_of_kernels, False),
     )
 }

@@ -34,11 +34,9 @@ def check_saved_graph(data: st.DataObject, case: Case) -> None:
 def check_changed_artifact(data: st.DataObject, case: Case) -> None:
     """A saved program with changed files is refused, or computes the same."""
     kinds = [kind for kind in KINDS if kind != "kernel" or compiler() is not None]
-    kind, change_files = (
-        data.draw(st.sampled_from(kinds)),
-        data.draw(st.sampled_from((changed_metadata, changed_bytes))),
-    )
-    artifact = change_files(HypothesisChoices(data.draw), kind)
+    kind = data.draw(st.sampled_from(kinds))
+    changed = data.draw(st.sampled_from((changed_metadata, changed_bytes)))
+    artifact = changed(HypothesisChoices(data.draw), kind)
     case.show(artifact.change, kind)
     artifact.check()
 
