@@ -21,7 +21,7 @@ from ...backends.saving.format import checksum
 from ...core.errors import LoadError
 from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
-from .choices import Choices, flag, pick
+from .choices import Choices, flag, pick, shuffle
 
 MANIFEST = "stepwell.json"
 
@@ -198,12 +198,6 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from _places(value[key])
 
 
-def _shuffle(choices: Choices, items: list[Any]) -> None:
-    for n in range(len(items)):
-        other = choices.integer(n, len(items) - 1)
-        items[n], items[other] = items[other], items[n]
-
-
 def _change(choices: Choices, value: Any) -> None:
     """Changes one member of a JSON value in place."""
     places = list(_places(value))
@@ -217,7 +211,7 @@ def _change(choices: Choices, value: Any) -> None:
         case 1 if isinstance(old, int):
             holder[key] = old + (1 if flag(choices) else -1)
         case 2 if isinstance(old, list):
-            _shuffle(choices, old)  # pyright: ignore[reportUnknownArgumentType]
+            shuffle(choices, old)  # pyright: ignore[reportUnknownArgumentType]
         case 3 if isinstance(old, list) and old:
             old.append(copy.deepcopy(pick(choices, old)))  # pyright: ignore
         case 4:

@@ -49,6 +49,13 @@ def flag(choices: Choices, chance: int = 2) -> bool:
     return choices.integer(0, chance - 1) == chance - 1
 
 
+def shuffle(choices: Choices, items: list[Any]) -> None:
+    """Permutes a list in place; the order as it is is the simplest."""
+    for n in range(len(items)):
+        other = choices.integer(n, len(items) - 1)
+        items[n], items[other] = items[other], items[n]
+
+
 class RecordingChoices:
     """Decisions of another source, recorded."""
 

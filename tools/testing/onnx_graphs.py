@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from onnx import ModelProto, NodeProto, helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
-from .choices import Choices, HypothesisChoices, flag, pick
+from .choices import Choices, HypothesisChoices, flag, pick, shuffle
 
 Array = np.ndarray[Any, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -215,9 +215,7 @@ def _transpose(w: OnnxWriter) -> None:
     x = w.operand(rank=1)
     if x is not None:
         axes = list(range(w.values[x].ndim))
-        for n in range(len(axes)):
-            other = w.choices.integer(n, len(axes) - 1)
-            axes[n], axes[other] = axes[other], axes[n]
+        shuffle(w.choices, axes)
         w.add("Transpose", x, perm=axes)
 
 

@@ -262,14 +262,6 @@ def change(draw: Callable[..., Any], proto: Any) -> None:
         each(draw, proto)
 
 
-@st.composite
-def changed_models(draw: Callable[..., Any], name: str) -> Any:
-    """The model with the node `MODELS[name]` after changes."""
-    proto = valid_model(name)
-    change(draw, proto)
-    return proto
-
-
 def check_import(proto: Any) -> None:
     """Raises an error unless a model is imported, or is refused by an error that names the reason, within `limits`."""
     with limits():
