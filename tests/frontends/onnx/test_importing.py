@@ -14,6 +14,7 @@ from stepwell import ArgumentError, UnsupportedError, build  # noqa: E402
 from stepwell.backends.graph import GraphExecutor, build_graph  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, from_onnx, load_model  # noqa: E402
 from stepwell.operators.relay import OperatorOp, shape_of  # noqa: E402
+from stepwell.tools.testing.execution import run_graph  # noqa: E402
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 
@@ -44,11 +45,8 @@ def model(
 
 def run(proto: Any, *arrays: Any, shapes: Any = None) -> list[Any]:
     """The outputs of a compiled model."""
-    executor = GraphExecutor(build_graph(from_onnx(proto, shapes=shapes)))
-    for given, array in zip(proto.graph.input, arrays, strict=True):
-        executor.set_input(given.name, array)
-    executor.run()
-    return [np.array(executor.get_output(n)) for n in range(executor.num_outputs)]
+    assert len(arrays) == len(proto.graph.input)
+    return run_graph(build_graph(from_onnx(proto, shapes=shapes)), arrays)
 
 
 def check(proto: Any, *arrays: Any, shapes: Any = None, rtol: float = 1e-4) -> None:

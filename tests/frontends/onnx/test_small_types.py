@@ -10,9 +10,10 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from stepwell.backends.graph import GraphExecutor, build_graph  # noqa: E402
+from stepwell.backends.graph import build_graph  # noqa: E402
 from stepwell.core.dtypes import max_value, min_value, numpy_dtype, parse_dtype  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, from_onnx  # noqa: E402
+from stepwell.tools.testing.execution import run_graph  # noqa: E402
 
 FLOAT8 = {
     "float8_e4m3fn": TensorProto.FLOAT8E4M3FN,
@@ -41,11 +42,8 @@ def model(nodes: Any, inputs: Any, outputs: Any, weights: Any = (), opset: int =
 
 
 def run(proto: Any, *arrays: Any, fold: bool = True) -> Any:
-    executor = GraphExecutor(build_graph(from_onnx(proto, fold=fold)))
-    for given, array in zip(proto.graph.input, arrays, strict=True):
-        executor.set_input(given.name, array)
-    executor.run()
-    return np.array(executor.get_output(0))
+    assert len(arrays) == len(proto.graph.input)
+    return run_graph(build_graph(from_onnx(proto, fold=fold)), arrays)[0]
 
 
 def cast(data: np.ndarray, to: int, **said: Any) -> Any:

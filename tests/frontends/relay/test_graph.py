@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import FileLineColLoc
 
-from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError
 from stepwell.expressions.errors import TeError
 from stepwell.frontends import relay
 from stepwell.frontends.relay.graph import module_of
 from stepwell.module import Module
 from stepwell.operators.relay import dtype_of_tensor, shape_of
+from stepwell.tools.testing.execution import interpret_graph
 
 X = np.arange(12, dtype="float32").reshape(3, 4) - 5
 
@@ -25,8 +25,7 @@ def params(mod: Module, name: str = "main") -> dict[str, tuple[Any, str]]:
 
 def results(mod: Module, *inputs: np.ndarray) -> list[np.ndarray]:
     """The results of the function `main`."""
-    found = interpret(mod, "main", inputs)
-    return [np.asarray(each) for each in (found if isinstance(found, tuple) else [found])]
+    return [np.asarray(each) for each in interpret_graph(mod, inputs)]
 
 
 def run(body: Any, *inputs: np.ndarray, given: list[relay.Var] | None = None) -> list[np.ndarray]:
