@@ -214,7 +214,8 @@ class _MaxPoolWithPlaces(_Pool):
 
 
 def _with_wide_sums(data: Tensor, average: Callable[[Tensor], Tensor]) -> Tensor:
-    """The average of windows; integers of less than 32 bits are added in 32 bits, in which a window's sum fits."""
+    """The average of windows. Integers of less than 32 bits are added in 32 bits, which hold the sum of a window of
+    less than 65,536 elements."""
     dtype = parse_dtype(data.dtype)
     if not dtype.is_int or dtype.bits >= 32:
         return average(data)
