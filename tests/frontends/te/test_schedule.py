@@ -370,11 +370,16 @@ def test_a_parameter_that_is_inlined_is_not_written() -> None:
 # Reductions
 
 
+def row_sums(rows: int, columns: int) -> tuple[te.Tensor, te.IterVar, te.Tensor]:
+    """A matrix `A`, the reduction axis `k` along its rows, and the sums `B` of its rows."""
+    a = te.placeholder((rows, columns), name="A")
+    k = te.reduce_axis((0, columns), "k")
+    return a, k, te.compute((rows,), lambda i: te.sum(a[i, k], axis=k), name="B")
+
+
 @pytest.mark.parametrize("factor_axis", [0, 1, -1])
 def test_a_sum_in_two_steps(factor_axis: int) -> None:
-    a = te.placeholder((100, 37), name="A")
-    k = te.reduce_axis((0, 37), "k")
-    b = te.compute((100,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    a, k, b = row_sums(100, 37)
     s = te.create_schedule(b.op)
     _, inner = s[b].split(k, factor=16)
     partial = s.rfactor(b, inner, factor_axis)
@@ -488,9 +493,7 @@ def test_loops_are_bound_to_threads() -> None:
 
 
 def test_an_init_has_no_loop_for_a_split_axis_of_extent_1() -> None:
-    a = te.placeholder((4, 6), name="A")
-    k = te.reduce_axis((0, 6), "k")
-    b = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    a, k, b = row_sums(4, 6)
     s = te.create_schedule(b.op)
     outer, inner = s[b].split(k, factor=1)
     partial = s.rfactor(b, inner)
@@ -517,9 +520,7 @@ for k_outer, k_inner_inner in T.grid(6, 2):
 
 
 def test_threads_reduce_together() -> None:
-    a = te.placeholder((20, 37), name="A")
-    k = te.reduce_axis((0, 37), "k")
-    b = te.compute((20,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    a, k, b = row_sums(20, 37)
     s = te.create_schedule(b.op)
     _, inner = s[b].split(k, factor=16)
     partial = s.rfactor(b, inner)
