@@ -64,7 +64,7 @@ def buffer_type(
     Without strides and offset, the layout is the identity: row-major and compact, starting at the data pointer.
     """
     layout: Attribute = NoneAttr()
-    if strides is not None or offset != 0:
+    if strides or offset != 0:
         if strides is None:
             strides = row_major_strides(shape)
         layout = StridedLayoutAttr(

@@ -159,7 +159,8 @@ def _arguments_of_region(
     strides = arguments.strides
     if not strides and (arguments.offset_factor or arguments.elem_offset is not None):
         rank = len(cast("Sequence[Value]", shape)) if isinstance(shape, list | tuple) else 1
-        strides = _strides_of(context, buffer, span)[-rank:]
+        omitted = len(buffer.shape) - rank
+        strides = None if omitted < 0 else _strides_of(context, buffer, span)[omitted:]
     return BufferArguments(
         shape=shape,
         dtype=buffer.dtype if arguments.dtype is None else arguments.dtype,

@@ -9,6 +9,7 @@ from math import prod
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, MemRefType, StringAttr, TensorType, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
 
 from ...analysis.regions.access_regions import infer_accesses
 from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
@@ -33,6 +34,7 @@ from ...dialects.tir import (
     LaunchThreadOp,
     MatchRegionOp,
     Mixed,
+    SymbolOp,
     TirBuilder,
     WhileOp,
     YieldOp,
@@ -51,13 +53,14 @@ _MOST_RUNS = 2000
 
 
 class Statements:
-    """Inserts random statements at the insertion point of its builder.
+    """Inserts random statements at the insertion point of its builder, which is in the body of a function.
 
     functions: the functions that may be called.
     """
 
     def __init__(self, choices: Choices, builder: TirBuilder, features: Features, functions: Sequence[FuncOp] = ()):
         self.choices, self.builder, self.features, self.functions = choices, builder, features, functions
+        self.entry = builder.point.block
         self.expressions = Expressions(choices, builder, features)
         self.budget = Budget(features.size)
 
@@ -398,20 +401,27 @@ class Statements:
         return replace(env, numbers=tuple(n for n in env.numbers if n.value not in reductions))
 
     def _region(self, env: Environment) -> Environment:
-        """A `match_buffer` of a region of a buffer."""
+        """A `match_buffer` of a region of a buffer, whose leading extents of 1 may be omitted."""
         slots = [s for s in env.slots if not s.fixed and all(isinstance(n, int) and n > 0 for n in s.shape)]
         if not slots:
             return env
         slot = pick(self.choices, slots)
-        shape = [self.choices.integer(1, n) for n in slot.shape if isinstance(n, int)]
-        lows = [
-            self.expressions.index(env, n - e + 1) for n, e in zip(slot.shape, shape, strict=True) if isinstance(n, int)
-        ]
-        box = list(zip(lows, shape, strict=True))
+        sizes = [n for n in slot.shape if isinstance(n, int)]
+        omitted = self.choices.integer(0, len(sizes))
+        extents = [1] * omitted + [self.choices.integer(1, n) for n in sizes[omitted:]]
+        box = [(self.expressions.index(env, n - e + 1), e) for n, e in zip(sizes, extents, strict=True)]
+        shape = extents[omitted:]
         strides = _static_strides(slot.buffer) if flag(self.choices) else None
-        op = MatchRegionOp(self.budget.name("M"), slot.buffer, box, shape, strides=strides)
+        offset = 0 if strides is None or flag(self.choices) else self._offset_symbol()
+        strides = strides and strides[omitted:]
+        op = MatchRegionOp(self.budget.name("M"), slot.buffer, box, shape, strides=strides, offset=offset)
         self.builder.insert(op)
         return env.with_slot(Slot(op.buffer, tuple(shape), slot.dtype, slot.writable))
+
+    def _offset_symbol(self) -> SSAValue:
+        """A new variable of the function, which a `match_buffer` binds to the offset of its region."""
+        start = TirBuilder(InsertPoint.at_start(self.entry))
+        return start.insert(SymbolOp(self.budget.name("offset"), mlir_type(_INT32))).result
 
     # Calls
 
@@ -446,7 +456,7 @@ def _static_strides(buffer: SSAValue) -> list[int] | None:
     assert isinstance(buffer.type, MemRefType)
     if isinstance(buffer.owner, MatchRegionOp) and buffer.owner.mixed_strides is None:
         source = _static_strides(buffer.owner.source)
-        return source and source[-buffer.type.get_num_dims() :]
+        return source and source[len(source) - buffer.type.get_num_dims() :]
     strides = [stride for stride in buffer.type.get_strides() or (None,) if stride is not None]
     return strides if len(strides) == buffer.type.get_num_dims() else None
 

@@ -75,6 +75,19 @@ def test_a_region_has_the_symbolic_strides_of_its_buffer() -> None:
     np.testing.assert_array_equal(result, expected)
 
 
+def test_a_region_of_one_element_has_no_strides() -> None:
+    text = """
+    def f(A: T.Buffer((4, 4), "float32")):
+        for i in range(4):
+            with T.block("o"):
+                vi = T.axis.spatial(4, i)
+                S = T.match_buffer(A[vi, vi], (), offset_factor=1)
+                S[()] = S[()] + T.float32(1)
+    """
+    (result,) = run(text, np.zeros((4, 4), "float32"))
+    np.testing.assert_array_equal(result, np.eye(4, dtype="float32"))
+
+
 # ---- conditions and lets
 
 
