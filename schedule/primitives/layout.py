@@ -187,7 +187,7 @@ def transform_layout(
         _check_symbols(buffer.owner, layout.new)
     padding = None
     if pad_value is not None and layout.why_padded is not None:
-        padding = plan_padding(func, buffer, layout, pad_value)
+        padding = plan_padding(buffer, layout, pad_value)
     with state.changing(check=False):
         if padding is not None:
             rewrite_writers(padding, layout)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import lcm
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.index import Analyzer, DivAtom, Lin, export
-from ...analysis.iter_map import detect, invert
+from ...analysis.index import Analyzer, DivAtom, Lin, ModAtom, export
+from ...analysis.iter_map import Domain, detect, invert
 from ...analysis.names import buffer_name, fresh_block_name, loop_name
-from ...analysis.scopes import child_blocks, enclosing_scope, loops_around, only_child, precedes_in_text, statements
+from ...analysis.scopes import (
+    ancestors,
+    child_blocks,
+    enclosing_scope,
+    loops_around,
+    only_child,
+    precedes_in_text,
+    statements,
+)
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.text.names import source_name
@@ -53,22 +62,25 @@ class SequentialWriter:
 @dataclass(frozen=True)
 class LayoutPadding:
     """The plan for the writes of padding: by all writers of the buffer (`sequential`), or else by a new block after the
-    last writer; no writes if no block writes the buffer."""
+    last writer; no writes if nothing writes the buffer.
+
+    writers: blocks, and stores outside of blocks.
+    """
 
     buffer: SSAValue
-    writers: Sequence[BlockOp]
+    writers: Sequence[Operation]
     sequential: Sequence[SequentialWriter]
 
 
-def plan_padding(func: FuncOp, buffer: SSAValue, layout: Layout, pad_value: PadValue) -> LayoutPadding:
+def plan_padding(buffer: SSAValue, layout: Layout, pad_value: PadValue) -> LayoutPadding:
     """The plan for the writes of the padding of a buffer. ScheduleError if the element type cannot represent the value,
     or the padding elements cannot be determined."""
     dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
     if not isinstance(pad_value, AffineMapAttr) and not dtype.is_float and pad_value != int(pad_value):
         raise ScheduleError(f"pad_value {pad_value} is not of type {dtype}, which buffer {buffer_name(buffer)} has")
     invert_layout(Analyzer(through_lets=False), layout, [Lin.of(v) for v in Block(arg_types=_types(layout)).args])
-    writers = list(dict.fromkeys(_writers(func, buffer)))
-    candidates = [_sequential(writer, buffer, layout) for writer in writers]
+    writers = list(dict.fromkeys(_writers(buffer)))
+    candidates = [_sequential(op, buffer, layout) if isinstance(op, BlockOp) else None for op in writers]
     known = [writer for writer in candidates if writer is not None]
     return LayoutPadding(buffer, writers, known if len(known) == len(candidates) else [])
 
@@ -78,24 +90,11 @@ def _types(layout: Layout) -> list[Attribute]:
     return [types[0] if types else sum_type(extent) for extent in layout.new]
 
 
-def _writers(func: FuncOp, buffer: SSAValue) -> Iterator[BlockOp]:
-    """The blocks that contain stores to a buffer, in program order. ScheduleError for a store outside of blocks."""
-    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
-    for block in func.walk():
-        if isinstance(block, BlockOp) and any(_block_of(store) is block for store in stores):
-            yield block
-    for store in stores:
-        if _block_of(store) is None:
-            raise ScheduleError(
-                f"buffer {buffer_name(buffer)} is written outside of blocks; its padding cannot be written yet", [store]
-            )
-
-
-def _block_of(op: Operation) -> BlockOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, BlockOp):
-        parent = parent.parent_op()
-    return parent
+def _writers(buffer: SSAValue) -> Iterator[Operation]:
+    """The innermost blocks around the stores to a buffer, and the stores outside of blocks."""
+    for use in buffer.uses:
+        if isinstance(store := use.operation, StoreOp):
+            yield next((op for op in ancestors(store) if isinstance(op, BlockOp)), store)
 
 
 # Sequential writers
@@ -171,11 +170,26 @@ def invert_layout(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> 
 
     ScheduleError if they are unknown.
     """
-    mapping = detect(analyzer, layout.domain, layout.sums)
+    mapping = detect(analyzer, _aligned_domain(analyzer, layout), layout.sums)
     solution = mapping if isinstance(mapping, str) else invert(analyzer, mapping, values)
     if isinstance(solution, str):
         raise ScheduleError(f"the index map cannot be turned around: {solution}")
     return [solution[index] for index in layout.indices]
+
+
+def _aligned_domain(analyzer: Analyzer, layout: Layout) -> Domain:
+    """The domain of the old indices, extended below so that each `index + c` which is divided starts at a multiple of
+    the divisors: the elements below 0 are padding."""
+    divisors: dict[tuple[SSAValue, int], int] = {}
+    for atom in {atom for total in layout.sums for atom in total.terms if isinstance(atom, DivAtom | ModAtom)}:
+        divisor, dividend = analyzer.constant(atom.divisor), atom.dividend
+        index = next((index for index in layout.indices if dividend - Lin.of(index) == Lin(dividend.const)), None)
+        if index is not None and divisor is not None and divisor > 0:
+            key = index, dividend.const
+            divisors[key] = lcm(divisors.get(key, 1), divisor)
+    below = {index: offset % divisor for (index, offset), divisor in divisors.items()}
+    added = [(variable, below.get(variable.value, 0)) for variable in layout.domain.variables]
+    return Domain(tuple(replace(variable, low=Lin(-n), extent=variable.extent + n) for variable, n in added))
 
 
 @dataclass(frozen=True)
@@ -214,7 +228,8 @@ def padding_conditions(
     groups: list[tuple[int, list[IndexComparison]]] = []
     for index, extent in zip(old, layout.old, strict=True):
         if not analyzer.is_provably("ge", index, 0):
-            groups.append((_position(index, values), [IndexComparison("lt", index, Lin())]))
+            below = _below(analyzer, index) if by_digits else [IndexComparison("lt", index, Lin())]
+            groups.append((_position(index, values), below))
         if not analyzer.is_provably("lt", index, extent):
             beyond = _beyond(analyzer, index, extent) if by_digits else [IndexComparison("le", extent, index)]
             groups.append((_position(index, values), beyond))
@@ -234,18 +249,33 @@ def _beyond(analyzer: Analyzer, index: Lin, extent: Lin) -> list[IndexComparison
     """The conditions of `index >= extent`, digit by digit if the index has two digits."""
     if isinstance(atom := index.atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
         return [IndexComparison("le", extent * c, atom.dividend)]
-    if len(index.terms) == 2 and not index.const and extent.constant is not None:
-        (high, c), (low, one) = sorted(index.terms.items(), key=lambda term: -term[1])
-        if one == 1 and c > 1 and analyzer.bounds(Lin.of(low)) == (0, c - 1):
-            last, rest = divmod(extent.constant, c)
-            if analyzer.bounds(Lin.of(high))[1] == last and rest:
-                part = (
-                    IndexComparison("eq", Lin.of(low), Lin(rest))
-                    if rest == c - 1
-                    else IndexComparison("le", Lin(rest), Lin.of(low))
-                )
-                return [IndexComparison("eq", Lin.of(high), Lin(last)), part]
+    if extent.constant is not None and (digits := _two_digits(analyzer, index)) is not None:
+        high, low, c = digits
+        last, rest = divmod(extent.constant - index.const, c)
+        if analyzer.bounds(high)[1] == last and rest:
+            is_last = rest == c - 1
+            part = IndexComparison("eq", low, Lin(rest)) if is_last else IndexComparison("le", Lin(rest), low)
+            return [IndexComparison("eq", high, Lin(last)), part]
     return [IndexComparison("le", extent, index)]
+
+
+def _below(analyzer: Analyzer, index: Lin) -> list[IndexComparison]:
+    """The conditions of `index < 0`, digit by digit if the index has two digits."""
+    if (digits := _two_digits(analyzer, index)) is not None:
+        high, low, c = digits
+        if analyzer.bounds(high)[0] == 0 and 0 < -index.const < c:
+            return [IndexComparison("eq", high, Lin()), IndexComparison("lt", low, Lin(-index.const))]
+    return [IndexComparison("lt", index, Lin())]
+
+
+def _two_digits(analyzer: Analyzer, index: Lin) -> tuple[Lin, Lin, int] | None:
+    """The digits `high` and `low` and the base of an index `high * base + low + const`; None for any other index."""
+    if len(index.terms) != 2:
+        return None
+    (high, base), (low, one) = sorted(index.terms.items(), key=lambda term: -term[1])
+    if one != 1 or base <= 1 or analyzer.bounds(Lin.of(low)) != (0, base - 1):
+        return None
+    return Lin.of(high), Lin.of(low), base
 
 
 def emit_disjunction(
@@ -393,7 +423,7 @@ def _emit_padding(builder: TirBuilder, pad_value: PadValue, type: Attribute, ind
 def add_padding_block(
     func: FuncOp, padding: LayoutPadding, layout: Layout, buffer: SSAValue, pad_value: PadValue
 ) -> None:
-    """Write the padding in a separate block, after the last block that writes the buffer."""
+    """Write the padding in a separate block, after the last writer of the buffer."""
     last = padding.writers[0]
     for writer in padding.writers[1:]:
         last = writer if precedes_in_text(last, writer) or last.is_ancestor(writer) else last

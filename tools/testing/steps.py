@@ -204,8 +204,20 @@ def _transform_block_layout(p: ProgramPicker) -> None:
 
 
 _MAPS: dict[int, list[Callable[..., Any]]] = {
-    1: [lambda i: (i,), lambda i: (i // 2, i % 2), lambda i: (i % 3, i // 3), lambda i: (i + 1,)],
-    2: [lambda i, j: (j, i), lambda i, j: (i * 64 + j,), lambda i, j: (i, j // 2, j % 2), lambda i, j: (i + j, j)],
+    1: [
+        lambda i: (i,),
+        lambda i: (i // 2, i % 2),
+        lambda i: (i % 3, i // 3),
+        lambda i: (i + 1,),
+        lambda i: ((i + 5) // 4, (i + 5) % 4),
+    ],
+    2: [
+        lambda i, j: (j, i),
+        lambda i, j: (i * 64 + j,),
+        lambda i, j: (i, j // 2, j % 2),
+        lambda i, j: (i + j, j),
+        lambda i, j: ((j + 1) // 4, i, (j + 1) % 4),
+    ],
     3: [lambda i, j, k: (k, i, j), lambda i, j, k: (i, j * 64 + k)],
 }
 

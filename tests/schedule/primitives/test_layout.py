@@ -1,7 +1,9 @@
 """transform_layout: resulting programs and refusals."""
 
+import numpy as np
 import pytest
 
+from stepwell import build
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule, Trace
 from stepwell.schedule.trace import replay_script
@@ -349,6 +351,49 @@ def main(A: T.Buffer((14,), "int32"), B: T.Buffer((14,), "int32"), D: T.Buffer((
     steps = f'sch.transform_layout("{block}", ("write", 0), lambda i: (i // 4, i % 4), lambda i, j: (i + j * 2,))'
     after = apply_steps(text, steps)
     check_computes_the_same(parse_tvmscript(text), after, target="llvm", trace=_trace(text, steps))
+
+
+@pytest.mark.parametrize(("offset", "factor"), [(1, 8), (3, 4), (13, 5)])
+def test_the_padding_is_at_both_ends(offset: int, factor: int) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.block("B"):
+            v = T.axis.spatial(16, i)
+            A[v] = v
+"""
+    after = apply_steps(
+        text, layout(f"lambda i: ((i + {offset}) // {factor}, (i + {offset}) % {factor})", more=", pad_value=-1")
+    )
+    expected = np.full(-(-(16 + offset) // factor) * factor, -1, "int32")
+    expected[offset : offset + 16] = np.arange(16)
+    array = np.zeros((expected.size // factor, factor), "int32")
+    build(after)(array)
+    np.testing.assert_array_equal(array.ravel(), expected)
+
+
+def test_the_padding_before_the_elements_is_compared_by_digits() -> None:
+    attempt = layout("lambda i, j: (i, (j + 1) // 4, (j + 1) % 4)", more=", pad_value=0")
+    assert "v_axis1 == 0 and v_axis2 < 1 or v_axis1 == 1 and v_axis2 == 3" in body_text(apply_steps(STAGES, attempt))
+
+
+def test_the_padding_of_a_buffer_that_is_written_outside_of_blocks() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((14, 8), "int32"), B: T.Buffer((14,), "int32")):
+    for i in range(14):
+        B[i] = 0
+        for k in range(8):
+            with T.block("sum"):
+                T.reads(B[i], A[i, k])
+                T.writes(B[i])
+                B[i] = B[i] + A[i, k]
+"""
+    after = apply_steps(text, layout("lambda i: (i // 4, i % 4)", block="sum", more=", pad_value=-1"))
+    a, b = np.arange(14 * 8, dtype="int32").reshape(14, 8), np.zeros((4, 4), "int32")
+    build(after)(a, b)
+    np.testing.assert_array_equal(b.ravel(), [*a.sum(1), -1, -1])
 
 
 def _trace(text: str, steps: str) -> Trace:
