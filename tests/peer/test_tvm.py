@@ -9,6 +9,7 @@ import pytest
 from stepwell.core.errors import UnsupportedError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.choices import SeededChoices
+from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import random_module
 
 pytestmark = pytest.mark.peer
@@ -136,13 +137,16 @@ def test_we_read_what_tvm_makes_of_our_text(tvm_python: Path, printed: dict[str,
 ITS_LIMITS = ("Divide by zero", "exceeds range of int", "not supported for")
 """TVM's errors when constant folding in its parser leaves the range of a type, and for `isnan` and `isfinite` of
 bfloat16."""
+UNREAD = frozenset(("int4", "uint4", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"))
+"""Data types whose literals TVM's parser does not read, or not all of them: it refuses negative floats of 8 bits."""
 
 
 def test_tvm_reads_random_programs(tvm_python: Path):
     texts: dict[str, tuple[str, str | None]] = {}
+    features = Features(dtypes=tuple(dtype for dtype in Features().dtypes if dtype not in UNREAD))
     for seed in range(200):
         try:
-            texts[str(seed)] = random_module(SeededChoices(seed)).script("0.27"), None
+            texts[str(seed)] = random_module(SeededChoices(seed), features).script("0.27"), None
         except UnsupportedError:
             continue
     assert len(texts) > 100

@@ -67,16 +67,19 @@ def load_records(path: Path) -> list[ScheduleRecord]:
 def replay(record: ScheduleRecord) -> Replay:
     """Replays a record and compares the result with TVM's."""
     try:
-        before, after = parse_tvmscript(record.before), parse_tvmscript(record.after)
+        schedule = Schedule(parse_tvmscript(record.before), seed=0)
     except StepwellError as error:
         return Replay(record, UNPARSED, _first_line(error))
-    schedule = Schedule(before, seed=0)
     try:
         apply_trace(schedule, record.trace)
     except UnsupportedError as error:
         return Replay(record, MISSING, _first_line(error))
     except (StepwellError, SyntaxError, NameError, TypeError, ValueError) as error:
         return Replay(record, REFUSED, _first_line(error))
+    try:
+        after = parse_tvmscript(record.after)
+    except StepwellError as error:
+        return Replay(record, UNPARSED, _first_line(error))
     difference = program_difference(schedule.mod, after, block_names=True)
     if difference is None:
         return Replay(record, EQUAL)
