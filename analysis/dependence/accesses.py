@@ -160,12 +160,13 @@ class AccessCollector:
             )
 
     def _add_opaque(self, op: Operation, value: SSAValue, context: AccessContext) -> None:
-        """Records a use of a buffer or pointer that may read and write any element of its memory."""
+        """Records a use of a buffer or pointer that may read and write any element of its memory, or that may only read
+        it: a pointer that declares reads alone."""
         memory = self._memory(value)
         if memory is None or self._is_skipped(memory):
             return
         relation = self._anywhere(memory, self._instances(context))
-        for is_write in (False, True):
+        for is_write in (False,) if _is_only_read(value) else (False, True):
             self.collected_accesses.append(
                 StatementAccess(op, memory, is_write, relation, False, None, context.in_init)
             )
@@ -403,6 +404,13 @@ def _dimensions(op: Operation) -> int:
 
 
 # Memory
+
+
+def _is_only_read(value: SSAValue) -> bool:
+    """Whether a pointer is an `access_ptr` that declares reads alone."""
+    while isinstance(op := value.owner, LetOp | ReinterpretOp):
+        value = op.value
+    return isinstance(op, AccessPtrOp) and op.access.value.data == 1
 
 
 def _source(buffer: SSAValue) -> SSAValue:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
@@ -22,7 +24,7 @@ from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.scopes import BlockScope, enclosing_scope, precedes_in_text, reads_of, root_buffer, writes_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import CacheReadOp, CacheWriteOp
-from ...dialects.tir import BlockOp, FuncOp
+from ...dialects.tir import BlockOp, FuncOp, scope_of
 from ...dialects.tir.base import memory_space
 from ..handles import BlockLike, BlockRV
 from ..recorder import Recorder
@@ -151,6 +153,11 @@ class _Cache:
         """The indices in the buffer of element 0 of the copy."""
         return [Lin() if self.is_whole else side.low for side in self.region]
 
+    def has_layout_of_buffer(self, storage_scope: str) -> bool:
+        """Whether the elements of a copy in a scope have the addresses of the buffer, relative to the first element."""
+        type = cast("MemRefType[Attribute]", self.buffer.type)
+        return self.is_whole and isinstance(type.layout, NoneAttr) and scope_of(type) == storage_scope
+
     def axes(self, analyzer: Analyzer) -> list[CopyAxis]:
         shape = self.shape(analyzer)
         starts = [side.low if self.is_whole else Lin() for side in self.region]
@@ -198,7 +205,8 @@ def cache_read(
         _require_reader(scope, reader, buffer)
     analyzer = Analyzer(through_lets=False)
     cache = _find_read(analyzer, scope, buffer, writers, readers)
-    redirections = [_reads_in(reader, buffer, moves=cache.in_copy() is not None) for reader in readers]
+    moves, pointers = cache.in_copy() is not None, cache.has_layout_of_buffer(storage_scope)
+    redirections = [_reads_in(reader, buffer, moves=moves, pointers=pointers) for reader in readers]
     with state.changing(readers, among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
         for accesses in redirections:
@@ -250,9 +258,11 @@ def _require_reader(scope: BlockScope, reader: BlockOp | FuncOp, buffer: SSAValu
         raise ScheduleError(f"consumer block {block_name(reader)} does not read buffer {buffer_name(buffer)}", [reader])
 
 
-def _reads_in(reader: BlockOp, buffer: SSAValue, *, moves: bool) -> Redirection:
-    """The reads of a buffer in a block; in a block that does not write the buffer, a view of it counts as a read."""
-    return find_accesses(reader, buffer, stores=root_buffer(buffer) not in writes_of(reader), moves=moves)
+def _reads_in(reader: BlockOp, buffer: SSAValue, *, moves: bool, pointers: bool = False) -> Redirection:
+    """The reads of a buffer in a block; in a block that does not write the buffer, a view of it or a pointer to it
+    counts as a read."""
+    is_read = root_buffer(buffer) not in writes_of(reader)
+    return find_accesses(reader, buffer, stores=is_read, moves=moves, pointers=pointers)
 
 
 def _find_read(

@@ -21,6 +21,7 @@ from ...dialects.tir import (
     AllocBufferOp,
     Axis,
     BlockOp,
+    BufferDataOp,
     ForOp,
     FuncOp,
     LoadOp,
@@ -221,11 +222,18 @@ class Redirection:
 
 
 def find_accesses(
-    block: BlockOp, buffer: SSAValue, *, loads: bool = True, stores: bool = True, moves: bool = False
+    block: BlockOp,
+    buffer: SSAValue,
+    *,
+    loads: bool = True,
+    stores: bool = True,
+    moves: bool = False,
+    pointers: bool = False,
 ) -> Redirection:
     """The accesses of a block to a buffer: its loads, its stores, or both.
 
-    moves: whether the indices will change, and must therefore be known.
+    moves: whether the indices will change, and must therefore be known.  pointers: whether the other buffer has the
+    layout and the scope of the buffer, so that pointers to its elements may be redirected.
     ScheduleError if the block uses the buffer otherwise or accesses its memory by another name, or if only its reads or
     only its writes would be redirected although it reads elements that it has written.
     """
@@ -238,7 +246,10 @@ def find_accesses(
     analyzer = Analyzer(through_lets=False)
     accesses: list[tuple[Operation, Sequence[Lin] | None]] = []
     for op in dict.fromkeys(use.operation for use in buffer.uses):
-        if not block.is_ancestor(op) or not _is_wanted(op, block, buffer, loads=loads, stores=stores):
+        if not block.is_ancestor(op):
+            continue
+        is_pointer = pointers and loads and stores and isinstance(op, BufferDataOp)
+        if not is_pointer and not _is_wanted(op, block, buffer, loads=loads, stores=stores):
             continue
         accesses.append((op, _indices(analyzer, op, buffer) if moves else None))
     return Redirection(buffer, accesses)

@@ -424,3 +424,44 @@ def test_a_tile_of_a_buffer_with_a_rounded_size_is_copied(steps: str) -> None:
     a, b = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
     build(schedule.mod, "python")["main"](a, b, 6)
     assert b.tolist() == (a + 1).tolist()
+
+
+POINTER = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            C[vi] = A[vi]
+    for i in range(2):
+        with T.block("call"):
+            vi = T.axis.spatial(2, i)
+            T.reads(A[vi * 2 : vi * 2 + 2])
+            T.writes(B[vi * 2 : vi * 2 + 2])
+            T.evaluate(T.call_extern("handle", "memcpy", T.address_of(B[vi * 2]), A.access_ptr("r", offset=vi * 2), 8))
+"""
+
+
+def test_a_call_reads_the_copy_through_a_pointer() -> None:
+    schedule = Schedule(parse_tvmscript(POINTER))
+    schedule.cache_read("C", 0, "global")
+    assert "A_global.data, vi * 2, 4 - vi * 2, 1)" in body_text(schedule.mod)
+    a, b, c = np.arange(4, dtype="float32"), np.zeros(4, "float32"), np.zeros(4, "float32")
+    build(schedule.mod)(a, b, c)
+    np.testing.assert_array_equal((b, c), (a, a))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('access_ptr("r"', 'access_ptr("rw"', "A[0] is read by block call at (vi=1) before block call writes it"),
+        ('A.access_ptr("r", offset=vi * 2)', "T.address_of(A[vi * 2])", "uses buffer A otherwise than to load"),
+        ('A: T.Buffer((4,), "float32")', 'A: T.Buffer((4,), "float32", strides=(2,))', "uses buffer A otherwise"),
+    ],
+)
+def test_a_pointer_that_may_not_be_redirected_is_refused(old: str, new: str, message: str) -> None:
+    assert message in str(refusal_of(POINTER.replace(old, new), "", "sch.cache_read('C', 0, 'global')"))
+
+
+def test_a_pointer_is_not_redirected_to_another_scope() -> None:
+    assert "uses buffer A otherwise" in str(refusal_of(POINTER, "", "sch.cache_read('C', 0, 'shared')"))
