@@ -94,10 +94,8 @@ def lift(relation: isl.Map, count: int) -> isl.Map:
     return relation.insert_dims(DIM.in_, outer, count - outer)
 
 
-def is_unique(statement: Statement, fixed: int = 0) -> bool:
+def is_unique(statement: Statement, fixed: int) -> bool:
     """Whether no instance is executed twice in one iteration of the outer `fixed` loops."""
-    if statement.is_injective or not fixed:
-        return statement.is_injective
     domain = statement.domain
     identity = isl.Map.identity(domain.get_space().map_from_set())
     count = domain.dim(DIM.set)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import NoneAttr, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Operation, SSAValue
 
@@ -32,7 +32,6 @@ from ...dialects.tir import (
 from ...dialects.tir.base import memref_type
 from ..oracle.buffers import array_of_allocate_const
 from ..oracle.checks import check_elements, match_buffer, memory_behind, pointer
-from ..oracle.context import unsupported
 from ..oracle.memory import Fault, Pointer, allocate, compact_strides, constant
 from .elements import UNIT, InterpreterBuffer, element_dtype, load_element, store_element
 from .regions import evaluate_all_mixed, evaluate_mixed
@@ -118,8 +117,6 @@ class BufferFunctions(InterpreterFunctions):
     @impl(AccessPtrOp)
     def run_access_ptr(self, interpreter: Interpreter, op: AccessPtrOp, args: PythonValues) -> PythonValues:
         data, offset, extent = args
-        if isinstance(op.pointer.type.element, NoneAttr):
-            raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
         dtype = dtype_of(op.pointer.type.element)
         size = (offset + extent) * numpy_dtype(dtype).itemsize * dtype.lanes
         base = memory_behind(pointer(data), "access_ptr", size)

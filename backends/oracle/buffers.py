@@ -335,8 +335,6 @@ def _point(f: FunctionCompiler, pointer: SSAValue, buffer: PythonBuffer, element
 
 
 def _access_ptr(f: FunctionCompiler, op: AccessPtrOp) -> None:
-    if isinstance(op.pointer.type.element, NoneAttr):
-        raise unsupported(op, f"a pointer of type {op.pointer.type}, expected one with an element type")
     dtype = dtype_of(op.pointer.type.element)
     offset = f.writer.value(op.offset)
     size = multiply_text(add_text(offset, f.writer.value(op.extent)), PythonExpr(str(_size(op.pointer.type.element))))

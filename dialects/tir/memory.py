@@ -253,6 +253,9 @@ class AccessPtrOp(TirOp):
     data: the base pointer.  offset, extent: the start and the length of the accessed range, in elements of the result's
     element type.  access: 1 read, 2 write, 3 both.
 
+    Constraints
+        (C1) the result has an element type.
+
     Example
         %p = tir.access_ptr %d[%o +: %n] access 1 : !tir.handle<f32> -> !tir.handle<f32>
 
@@ -278,6 +281,9 @@ class AccessPtrOp(TirOp):
         super().__init__(
             operands=[data, offset, extent], properties={"access": IntegerAttr(access, i64)}, result_types=[type]
         )
+
+    def verify_(self) -> None:
+        require(not isinstance(self.pointer.type.element, NoneAttr), "(C1) the pointer has no element type")
 
 
 # Elements of a buffer

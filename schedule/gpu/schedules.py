@@ -128,8 +128,7 @@ def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
         if not is_true(func.attr(HOST_FUNCTION)) and not any(thread_axis_of(op) is not None for op in func.walk()):
             scheduled, schedule = _schedule_function(func)
             module.body.block.insert_op_before(scheduled, func)
-            func.detach()
-            func.erase(safe_erase=False)
+            module.body.block.erase_op(func)
             schedules[schedule.function] = schedule
     return schedules
 

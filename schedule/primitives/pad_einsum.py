@@ -292,7 +292,7 @@ def _require_zero(einsum: Einsum, store: StoreOp) -> None:
         if axis.kind == "spatial" or variable not in longer:
             continue
         name = block_name(block)
-        if axis.kind != "reduce" or block.init is None:
+        if axis.kind != "reduce":
             raise ScheduleError(
                 f"axis {axis.name} of block {name} is padded, expected a spatial or reduce axis", [block]
             )

@@ -435,6 +435,33 @@ def test_factors_may_be_symbolic() -> None:
         assert why_not_injective(analyzer, domain, [analyzer.add(i, analyzer.mul(j, n))]) is not None
 
 
+SHORT = """
+n = T.int32()
+A = T.match_buffer(a, (n, n), "float32")
+for i, j, k in T.grid(8, 2, {extent}):
+    with T.block("A"):
+        v = T.axis.spatial(n * 8, i * n + j)
+        w = T.axis.spatial(n, k)
+        A[v % n, w] = 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("extent", "reason"),
+    [
+        ("n", "binding 0 is bound to i*n + j, in which i takes 8 values in steps of n, but j moves in steps of 1"),
+        ("n - 1", None),
+    ],
+)
+def test_a_loop_is_assumed_to_run_once_but_not_twice(extent: str, reason: str | None) -> None:
+    (block,) = blocks_of(SHORT.format(extent=extent))
+    analyzer = Analyzer()
+    domain = iteration_domain(analyzer, loops_around(block))
+    i, j, k = (Lin.of(v.value) for v in domain.variables)
+    (n,) = map(Lin.of, domain.variables[2].extent.leaves())
+    assert why_not_injective(analyzer, domain, [analyzer.add(analyzer.mul(i, n), j), k]) == reason
+
+
 REVERSED = """
 n = T.int32()
 A = T.match_buffer(a, (8, n, 6), "float32")

@@ -345,6 +345,28 @@ def test_the_range_of_a_derived_pointer_must_lie_in_its_memory() -> None:
     )
 
 
+BEHIND_OFFSET = """
+tir.func @main("n" %n: i32, "i" %i: i32) {
+  %d = tir.allocate "d" [16] : !tir.handle<i16>
+  %p = tir.access_ptr %d[%n +: %i] access 3 : !tir.handle<i16> -> !tir.handle<i16>
+  %B = tir.decl_buffer "B" %p : !tir.handle<i16> -> memref<8xi32>
+  tir.store %n, %B[%i] : memref<8xi32>
+}
+"""
+
+
+def test_the_memory_of_a_derived_pointer_ends_at_the_same_position() -> None:
+    assert message_of(BEHIND_OFFSET, 6, 4) is None
+    assert message_of(BEHIND_OFFSET, 6, 5) == "main: tir.store: B[5] lies outside of the memory of B"
+
+
+def test_the_alignment_of_a_derived_pointer_is_that_of_its_offset() -> None:
+    assert message_of(BEHIND_OFFSET, 2, 0) is None
+    assert message_of(BEHIND_OFFSET, 3, 0) == (
+        "main: tir.decl_buffer: B is looked at as int32 at byte 6, which is not aligned"
+    )
+
+
 # Programs
 
 

@@ -68,8 +68,7 @@ class ApplySchedulePass(ModulePass):
                 op.body.block.add_op(trace)
             raise
         for old in list(op.body.block.ops):
-            old.detach()
-            old.erase(safe_erase=False)
+            op.body.block.erase_op(old, safe_erase=False)
         for new in list(schedule.mod.op.body.block.ops):
             new.detach()
             op.body.block.add_op(new)

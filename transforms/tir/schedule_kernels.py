@@ -73,8 +73,7 @@ class TirScheduleKernelsPass(ModulePass):
                 parent = func.parent
                 assert parent is not None
                 parent.insert_op_before(copy, func)
-                func.detach()
-                func.erase(safe_erase=False)
+                parent.erase_op(func)
 
 
 @dataclass(frozen=True)

@@ -92,6 +92,44 @@ def test_a_run_whose_values_only_dead_runs_read_is_dead(compare) -> None:
     assert compare(before, text().replace("A[", "B[") + other, head=head) is None
 
 
+CHAIN = """
+with T.block("S_init"):
+    vi = T.axis.spatial(8, i)
+    S[vi, 0] = C[vi]
+for s in range(STEPS):
+    with T.block("S"):
+        vi, vs = T.axis.remap("SS", [i, s])
+        S[vi, vs + 1] = S[vi, vs] * T.float32(2)
+with T.block("D"):
+    vi = T.axis.spatial(8, i)
+    D[vi, 0] = S[vi, STEPS]
+"""
+
+
+def chain(steps: int, *, apart: bool) -> str:
+    """Row sums, and a chain of steps from the sum of a row: after the sum, or after each contribution to it."""
+    head = f"""
+C = T.alloc_buffer((8,))
+S = T.alloc_buffer((8, {steps + 1}))
+for i in range(8):
+    for k in range(8):
+        with T.block("C"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + A[vi, vk]
+"""
+    return head + indented(CHAIN.replace("STEPS", str(steps)), 1 if apart else 2)
+
+
+def test_the_last_run_of_a_chain_of_statements_has_to_be_right(compare) -> None:
+    assert compare(chain(8, apart=True), chain(8, apart=False)) is None
+
+
+def test_the_runs_of_a_chain_of_too_many_statements_count_as_live(refusal) -> None:
+    assert "block S_init at (vi=0) runs several times" in refusal(chain(9, apart=True), chain(9, apart=False))
+
+
 def test_a_last_run_that_is_not_the_complete_one_is_refused(refusal) -> None:
     # The last instance has restarted the sum.
     again = text("r, i, j, k in T.grid(2, 8, 8, 8)").replace(

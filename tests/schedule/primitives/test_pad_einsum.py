@@ -237,6 +237,19 @@ def test_values_that_padding_spoils_are_refused(value: str, reason: str) -> None
     assert reason in refused(elementwise(value), [4, 4])
 
 
+@pytest.mark.parametrize("kind", ["scan", "opaque"])
+def test_a_longer_axis_that_restarts_the_sum_is_refused(kind: str) -> None:
+    text = product("C[v] + A[v, w]").replace(
+        'v, w = T.axis.remap("SR", [i, k])', f"v, w = T.axis.spatial(5, i), T.axis.{kind}(6, k)"
+    )
+    assert "axis w of block C is padded, expected a spatial or reduce axis" in refused(text, [1, 4])
+
+
+def test_a_reduction_without_a_sum_is_refused() -> None:
+    text = product("A[v, w]").replace("with T.init():", "").replace("    C[v] = T.float32(0)\n", "\n")
+    assert "block C is no sum, so the padding of axis w would count" in refused(text, [1, 4])
+
+
 @pytest.mark.parametrize("padding", [[4], [4, 4, 4], [4, 0], [-1, 4]])
 def test_a_positive_number_for_each_axis(padding: list[int]) -> None:
     assert f"padding {padding}: expected 2 positive numbers" in refused(product("C[v] + A[v, w]"), padding)

@@ -96,6 +96,24 @@ for j in T.vectorized(8):
     assert _body(after) == ['B[0:16:2] = A[0:8] * T.Broadcast(A[3], 8) + T.Cast("float32x8", T.Ramp(0, 1, 8))']
 
 
+@pytest.mark.parametrize(
+    ("index", "ramp"),
+    [
+        ("(n + j) * 2", "n * 2:n * 2 + 8:2"),
+        ("2 * (j + n)", "n * 2:n * 2 + 8:2"),
+        ("(n + j) * 1", "n:n + 4"),
+        ("(n + j) * 0 + j", "0:4"),
+        ("j * n + 1", "T.Ramp(1, n, 4)"),
+        ("2 * j * n", "T.Ramp(0, 2 * n, 4)"),
+        ("10 - j - n", "T.Ramp(10 - n, -1, 4)"),
+    ],
+)
+def test_sums_and_products_of_ramps_are_ramps(index: str, ramp: str) -> None:
+    body = f"for j in T.vectorized(4):\n    B[j] = A[{index}]"
+    after = _vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, 3)
+    assert _body(after) == [f"B[0:4] = A[{ramp}]"]
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint32", "int64", "float16", "bfloat16", "float64"])
 def test_arithmetic_of_every_type_is_that_of_one_iteration(dtype: str) -> None:
     parameters = f'A: T.Buffer((8, 8), "{dtype}"), B: T.Buffer((8, 8), "{dtype}"), M: T.Buffer((8, 8), "bool")'

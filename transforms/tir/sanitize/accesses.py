@@ -28,7 +28,7 @@ from ....dialects.tir import (
 )
 from .arithmetic import lane_of
 from .checks import INT64, Checks, conjunction, describe, spell_name
-from .memories import Positions, byte_size_of, pointee_size
+from .memories import Positions, byte_size_of
 from .shadows import Shadows
 
 
@@ -171,10 +171,10 @@ class Accesses:
 
     def derived_pointer(self, op: AccessPtrOp) -> None:
         """Checks that the range of a derived pointer lies in its memory, if that is known."""
-        size, builder = pointee_size(op), self.checks.builder(op)
+        size, builder = byte_size_of(op.pointer), self.checks.builder(op)
         positions = Positions(builder)
-        memory = None if size is None else positions.of_pointer(op.data)
-        if memory is None or size is None:
+        memory = positions.of_pointer(op.data)
+        if memory is None:
             return
         start = positions.add(memory.start, positions.mul(op.offset, size))
         end = positions.add(start, positions.mul(op.extent, size))

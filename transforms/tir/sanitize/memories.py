@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
@@ -101,7 +101,7 @@ class Positions(Layouts):
             case AddressOfOp() as op:
                 return self._of_element(op.buffer, list(op.indices))
             case AccessPtrOp() as op:
-                return self._move(self.of_pointer(op.data), self.mul(op.offset, pointee_size(op) or 0))
+                return self._move(self.of_pointer(op.data), self.mul(op.offset, byte_size_of(op.pointer)))
             case LetOp() as op:
                 return self.of_pointer(op.value)
             case _:
@@ -120,11 +120,3 @@ class Positions(Layouts):
         if op.condition is None:
             return size
         return self.builder.select(op.condition, wide(self.builder, size), self.builder.const(0, INT64))
-
-
-def pointee_size(op: AccessPtrOp) -> int | None:
-    """The bytes of an element of a derived pointer, in which its offset counts, by default of its base; None if
-    unknown."""
-    types = [op.pointer.type, op.data.type]
-    elements = [t.element for t in types if isinstance(t, HandleType) and not isinstance(t.element, NoneAttr)]
-    return element_byte_size(elements[0]) if elements else None

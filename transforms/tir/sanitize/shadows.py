@@ -48,7 +48,7 @@ from ....dialects.tir import (
 )
 from ....dialects.tir.tree import is_expression_op
 from .checks import conjunction
-from .memories import Positions, byte_size_of, pointee_size
+from .memories import Positions, byte_size_of
 
 _VIEWS = (MatchRegionOp, DeclBufferOp, BufferDataOp, AddressOfOp, AccessPtrOp, LetOp)
 _CALLS = (CallOp, CallExternOp, CallPackedOp, CallIntrinOp)
@@ -199,8 +199,6 @@ class Shadows:
 
 def _size_of(value: SSAValue) -> int | None:
     """The bytes of an element of the memory of a pointer or buffer; None for a pointer without element type."""
-    if isinstance(value.owner, AccessPtrOp):
-        return pointee_size(value.owner)
     if isinstance(value.type, HandleType) and isinstance(value.type.element, NoneAttr):
         return None
     return byte_size_of(value)
@@ -228,7 +226,7 @@ def _uses_of(root: SSAValue) -> _Uses | None:
             op = use.operation
             if isinstance(op, AccessOp | AttrOp | EvaluateOp):
                 continue
-            if isinstance(op, _VIEWS) and _keeps_elements(op):
+            if isinstance(op, _VIEWS):
                 uses.views.append(op)
                 pending.append(op.results[0])
             elif isinstance(op, LoadOp) or (isinstance(op, StoreOp) and use.index == 1):
@@ -240,11 +238,6 @@ def _uses_of(root: SSAValue) -> _Uses | None:
             else:
                 return None
     return uses
-
-
-def _keeps_elements(view: Operation) -> bool:
-    """Whether the elements of a view have a known size."""
-    return not isinstance(view, AccessPtrOp) or pointee_size(view) is not None
 
 
 def _home(op: AllocBufferOp | AllocateOp, users: Sequence[Operation]) -> InsertPoint:

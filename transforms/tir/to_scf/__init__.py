@@ -63,8 +63,7 @@ class ConvertTirToScfPass(ModulePass):
         for function in [f for f in block.ops if isinstance(f, FuncOp)]:
             new = lowering.function(function)
             block.insert_op_before(new, function)
-            function.detach()
-            function.erase(safe_erase=False)
+            block.erase_op(function)
         first = block.first_op
         for declaration in lowering.declarations:
             if first is None:

@@ -37,7 +37,6 @@ from ....dialects.tir import (
     BufferOp,
     DeclBufferOp,
     FreePointerOp,
-    HandleType,
     LoadOp,
     RampOp,
     StoreOp,
@@ -253,14 +252,9 @@ def _address_of(w: UpstreamWriter, op: AddressOfOp) -> None:
 
 
 def _access_ptr(w: UpstreamWriter, op: AccessPtrOp) -> None:
-    """Lowers pointer arithmetic. The offset counts elements of the result's type, or of the base's for an untyped
-    result.
-    """
+    """Lowers pointer arithmetic. The offset counts elements of the result's type."""
     base, offset = w.pointer(op.data), w.index_of(op.offset)
-    data = op.data.type
-    assert isinstance(data, HandleType)
-    types = [t for t in (op.pointer.type.element, data.element) if not isinstance(t, NoneAttr)]
-    size = element_byte_size(types[0]) if types else 1
+    size = element_byte_size(op.pointer.type.element)
     type = base.base.type
     if isinstance(type, MemRefType) and element_byte_size(type.element_type) == size:
         w.pointers[op.pointer] = LoweredPointer(base.base, w.add(base.offset, offset))

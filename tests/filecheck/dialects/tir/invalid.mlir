@@ -109,6 +109,14 @@ tir.func @f() {
 
 // -----
 
+// (C1) tir.access_ptr: the type says which elements the offset counts.
+tir.func @f("p" %p: !tir.handle, "n" %n: i32) {
+  %q = tir.access_ptr %p[%n +: %n] access 1 : !tir.handle -> !tir.handle
+}
+// CHECK: (C1) the pointer has no element type
+
+// -----
+
 // (C1) tir.comm_reducer: the combiner takes two values.
 tir.func @f("x" %x: f32) {
   %r = tir.comm_reducer %x (%a: f32) {

@@ -699,6 +699,46 @@ def test_a_buffer_of_known_size_may_be_passed_where_the_size_is_open() -> None:
         main(a, np.zeros(3, "float32"))
 
 
+def _call_with_layout(extents: str, layout: str, indices: str) -> str:
+    """A program that passes a view of A with a layout to a function of a buffer without, which stores an element."""
+    return f"""
+    tir.func @main("A" %A: memref<64xf32>) {{
+      %p = tir.buffer_data %A : memref<64xf32> -> !tir.handle<f32>
+      %V = tir.decl_buffer "V" %p : !tir.handle<f32> -> memref<{extents}xf32, strided<{layout}>>
+      tir.call @mark(%V) : memref<{extents}xf32, strided<{layout}>>
+    }}
+    tir.func private @mark("v" %v: !tir.handle) {{
+      %V = tir.match_buffer "V" %v : !tir.handle -> memref<{extents}xf32>
+      %c1 = arith.constant 1 : i32
+      %x = arith.constant 99.0 : f32
+      tir.store %x, %V[{indices}] : memref<{extents}xf32>
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("extents", "layout", "indices", "position"),
+    [
+        ("3", "[1]", "%c1", 1),
+        ("3", "[1], offset: 5", "%c1", 6),
+        ("3x8", "[8, 1]", "%c1, %c1", 9),
+        ("3x8", "[8, 1], offset: 5", "%c1, %c1", 14),
+        ("2x3x4", "[12, 4, 1]", "%c1, %c1, %c1", 17),
+        ("2x3x4", "[12, 4, 1], offset: 5", "%c1, %c1, %c1", 22),
+    ],
+)
+def test_a_buffer_with_default_strides_may_be_passed_where_none_are_stated(
+    extents: str, layout: str, indices: str, position: int
+) -> None:
+    _, (array,) = run(_call_with_layout(extents, layout, indices), np.zeros(64, "float32"))
+    assert list(np.flatnonzero(array)) == [position]
+
+
+@pytest.mark.parametrize("layout", ["[4, 8, 1]", "[24, 8, 1], offset: 5"])
+def test_a_buffer_with_other_strides_is_refused_where_none_are_stated(layout: str) -> None:
+    message = f"argument 0 is memref<2x3x4xf32, strided<{layout}>>, expected memref<2x3x4xf32>"
+    assert message in refuse(_call_with_layout("2x3x4", layout, "%c1, %c1, %c1"))
+
+
 def test_c_functions_are_declared_once_and_called() -> None:
     text = """
     tir.func @main("C" %C: memref<2xf64>, "x" %x: f64) {
