@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -10,7 +11,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from .affine import DIM
 from .flow import Flow, MemoryFlow
-from .sources import LIVE_IN, LIVE_OUT, Key
+from .sources import LIVE_IN, LIVE_OUT, Key, Sink, ValueSource
 
 # The number of times that the live executions of one statement may grow before all of them count as live.
 _ROUNDS = 8
@@ -65,17 +66,28 @@ class _Search:
         return Liveness(self.live, self.needed)
 
     def _find_edges(self, memory: SSAValue, flow: MemoryFlow) -> None:
-        for sink, source, relation in flow.executions():
+        executions = flow.executions()
+        if not isinstance(memory, BlockArgument):
+            self._need_written_elements(executions)
+        for sink, source, relation in executions:
             if source.writer == LIVE_IN:
-                # Allocated memory may not be read before a write, even by a dead read.
-                if sink.key != LIVE_OUT and not isinstance(memory, BlockArgument):
-                    self._need(sink.key, relation.domain())
                 continue
             edge = relation.project_out(DIM.out, relation.dim(DIM.out) - flow.rank, flow.rank)
             if sink.key == LIVE_OUT:
                 self._add(source.writer, edge.range())
             else:
                 self.edges.setdefault(sink.key, []).append((source.writer, edge))
+
+    def _need_written_elements(self, executions: Sequence[tuple[Sink, ValueSource, isl.Map]]) -> None:
+        """Allocated memory may not be read before a write, even by a dead read. A statement that reads such an element
+        may not write it either, but leave it as it is, for the reads after it."""
+        sources = {LIVE_IN}
+        reads = [(sink.key, source.writer, relation) for sink, source, relation in executions if sink.key != LIVE_OUT]
+        while more := {key for key, writer, _ in reads if writer in sources} - sources:
+            sources |= more
+        for key, writer, relation in reads:
+            if writer in sources:
+                self._need(key, relation.domain())
 
     def _need(self, key: Key, executions: isl.Set) -> None:
         self.needed[key] = self.needed[key].union(executions) if key in self.needed else executions
