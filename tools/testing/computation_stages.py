@@ -28,7 +28,7 @@ class StageWriter:
     """A function under construction.
 
     known: the readable buffers, latest last.  index: the data type of loops and sizes.  plain: whether each axis is
-    bound to a loop of its own.
+    bound to a loop of its own.  has_scalar_size: whether the symbolic size `n` is a scalar parameter.
     """
 
     choices: Choices
@@ -41,6 +41,7 @@ class StageWriter:
     allocated: list[BufferText] = field(default_factory=list[BufferText])
     lines: list[str] = field(default_factory=list[str])
     has_indices: bool = False
+    has_scalar_size: bool = False
 
     @property
     def nests(self) -> NestWriter:
