@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import OperandDef, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
+from ..analysis.index import WidthError
 from ..analysis.names import loop_name
 from ..core.diagnostics import did_you_mean
 from ..core.errors import ScheduleError
@@ -152,9 +153,13 @@ class SampledTargets:
 
 def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tuple[list[Target], int | list[int] | None]:
     """Apply a primitive to arguments in the form of `ScheduleOp.arguments`; returns the targets of its results, and the
-    decision of a random choice."""
+    decision of a random choice. ScheduleError if an index of the new program fits no integer type."""
     _check_handles(state, op, arguments)
-    result = PRIMITIVES[op](state, **{name: _resolve(state, value) for name, value in arguments.items()})
+    try:
+        result = PRIMITIVES[op](state, **{name: _resolve(state, value) for name, value in arguments.items()})
+    except WidthError as error:
+        state.changed = True  # by the ops emitted before the failure
+        raise ScheduleError(str(error)) from error
     if isinstance(result, SampledTargets):
         return list(result.targets), result.decision
     if result is None:

@@ -11,7 +11,7 @@ form is not stored in the program, and only `export` changes the program, by add
 """
 
 from .analyzer import Analyzer, is_index_arithmetic
-from .export import cost, export, tree_cost
+from .export import WidthError, cost, export, tree_cost
 from .isl import isl_text
 from .ranges import type_range
 from .terms import Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom, render_sum
@@ -26,6 +26,7 @@ __all__ = [
     "MinAtom",
     "ModAtom",
     "ProductAtom",
+    "WidthError",
     "cost",
     "export",
     "is_index_arithmetic",

@@ -107,6 +107,16 @@ class Analyzer(Rules):
             return value
         return self.constant(self.exact(value))
 
+    def is_multiple(self, value: Mixed, factor: int) -> bool:
+        """Whether an integer value is provably a multiple of a positive number, wrapping included."""
+        exact = self.exact(value)
+        if self.constant(self.floormod(exact, factor)) == 0:
+            return True
+        if isinstance(value, int) or 2 ** dtype_of(value.type).bits % factor:
+            return False
+        lin = self.lin(value)  # congruent to the value modulo `factor` too
+        return all(k % factor == 0 for k in (lin.const, *lin.terms.values()))
+
     def _import(self, value: SSAValue) -> Lin:
         number = constant_value(value)
         if isinstance(number, int):

@@ -21,6 +21,11 @@ OPERATORS: dict[type[Compound], str] = {
     ProductAtom: "mul",
 }
 
+
+class WidthError(ValueError):
+    """An operand of a quotient, minimum or maximum that fits no integer type."""
+
+
 _COSTS = {"floordiv": 4, "floormod": 4}
 _COST = 1
 
@@ -30,7 +35,7 @@ def export(ranges: SumRanges, lin: Lin, builder: TirBuilder, type: Attribute) ->
     result.
 
     Terms are emitted in their order, the constant last; an SSA value of another integer type is converted. A compound
-    atom is computed in `type` if its operands fit, else in a wider type. ValueError if they fit no type.
+    atom is computed in `type` if its operands fit, else in a wider type. WidthError if they fit no type.
     """
     return _Exporter(ranges, builder).sum(lin, dtype_of(type))
 
@@ -90,7 +95,7 @@ def _operand_dtype(ranges: SumRanges, sums: list[Lin], dtype: DType) -> DType:
     for candidate in (dtype, DType("int", 32), DType("int", 64)):
         if candidate.bits >= dtype.bits and all(within(ranges.bounds(s), int_range(candidate)) for s in sums):
             return candidate
-    raise ValueError(f"the operands {', '.join(map(repr, sums))} do not fit 64 bits")
+    raise WidthError(f"the operands {', '.join(map(repr, sums))} do not fit 64 bits")
 
 
 # Costs: additions, comparisons and products count 1, divisions 4, conversions 1, constants nothing

@@ -58,8 +58,9 @@ class LoopPrimitives(Recorder):
         loop: a loop without annotations, not bound to a thread.  factors: the extents of the new loops; one may be None
         or -1, which is inferred from the others.  preserve_unit_iters: recorded in the trace as in TVM; a loop of one
         iteration is always kept.  disable_predication: emit no guard; the factors must divide the extent.
-        Returns the new loops. Always legal: the instances and their order do not change. ScheduleError if the factors
-        are too small for the extent, or the loop cannot be split.
+        Returns the new loops. There is no guard if the factors provably divide the extent, which may be symbolic
+        (`n * 32`); for a product that may wrap, only powers of two do. Always legal: the instances and their order do
+        not change. ScheduleError if the factors are too small for the extent, or the loop cannot be split.
         """
         factors = _checked_factors(factors)
         return self.record(
@@ -138,17 +139,18 @@ def split(
     _check_factors(loop, factors)
     known = prod(factor for factor in factors if factor != INFERRED)
     inferred = INFERRED in factors
+    divides = _divides(analyzer, loop, extent, known, inferred=inferred)
+    rounded = extent if divides else extent + (known - 1)
     sizes = [Lin(factor) for factor in factors]
     if inferred:
-        sizes[factors.index(INFERRED)] = analyzer.floordiv(extent + (known - 1), known)
-    divides = _divides(analyzer, loop, extent, known, inferred=inferred)
+        sizes[factors.index(INFERRED)] = analyzer.floordiv(rounded, known)
     if disable_predication and not divides:
         raise ScheduleError(
             f"the factors {_text(factors)} may not divide the extent of loop {loop_name(loop)}, so it needs the guard "
             "that disable_predication forbids",
             [loop],
         )
-    guard_type = _counting_type(analyzer, loop, low, extent + (known - 1), sizes)
+    guard_type = _counting_type(analyzer, loop, low, None if divides else rounded, sizes)
     with state.changing(check=False):
         return _split(analyzer, loop, low, extent, sizes, None if divides else guard_type)
 
@@ -167,7 +169,7 @@ def _check_factors(loop: ForOp, factors: Sequence[int]) -> None:
 def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferred: bool) -> bool:
     """Whether the new loops run exactly the iterations of the old loop. ScheduleError if they would run fewer."""
     if inferred:
-        return analyzer.constant(analyzer.floormod(extent, known)) == 0
+        return analyzer.is_multiple(loop.mixed_bounds[1], known)
     if not analyzer.is_provably("ge", known, extent):
         number = analyzer.constant(extent)
         most = "which is not known" if number is None else str(number)
@@ -179,16 +181,19 @@ def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferr
     return analyzer.is_provably("eq", extent, known)
 
 
-def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin, sizes: Sequence[Lin]) -> Attribute:
+def _counting_type(analyzer: Analyzer, loop: ForOp, low: Lin, rounded: Lin | None, sizes: Sequence[Lin]) -> Attribute:
     """The integer type for the index of the last iteration and the intermediate values of its computation: the type of
-    the variable, or a wider one. ScheduleError if no type is wide enough."""
+    the variable, or a wider one. ScheduleError if no type is wide enough.
+
+    rounded: the sum from which an extent is inferred by division; None if the factors divide the extent.
+    """
     own = loop.variable.type
     for size in sizes:
         if not analyzer.fits(size, own):
             raise ScheduleError(f"a loop of extent {analyzer.bounds(size)[1]} does not fit {dtype_of(own)}", [loop])
     first = analyzer.bounds(low)[1]
     last = first + prod(max(analyzer.bounds(size)[1], 0) for size in sizes) - 1
-    if not all(analyzer.constant(size) is not None for size in sizes):
+    if rounded is not None and not all(analyzer.constant(size) is not None for size in sizes):
         last = max(last, analyzer.bounds(rounded)[1], first + analyzer.bounds(rounded)[1])
     for type in (own, i64):
         if last <= type_range(type)[1]:

@@ -16,7 +16,8 @@ from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import ReverseComputeInlineOp
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfOp, LoadOp, StoreOp, TirBuilder
-from ...dialects.tir.tree import erase_statement
+from ...dialects.tir.operands import redirect_access
+from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copying import Copier, loads_in, outer_values, require_invariant_values, stores_in
@@ -28,6 +29,7 @@ from ..rewriting.elementwise import (
     enclosing_block,
     erase_block,
     erase_buffer,
+    initialized_stores,
     require_allocation,
     require_loads,
     solve_axes,
@@ -61,7 +63,8 @@ class ReverseInlinePrimitives(Recorder):
         block: a block, each instance of which reads one element of a buffer that another block writes, at an index that
         determines the instance, and stores values computed from it (and from other buffers). No other block reads the
         buffer. An instance of the producer for whose element the block does not run is disabled, by a predicate or a
-        branch.
+        branch. If the producer has an init, it must have no reduction axis, and the block must be a copy: then init and
+        update store to the buffer of the copy.
         Legal if the other inputs of the block have the same values at the producer. ScheduleError if the blocks are not
         of this kind, for instance if the producer is a reduction; or with two conflicting instances.
         """
@@ -87,8 +90,9 @@ class SumComparison:
 class ReverseInlinePlan:
     """A plan to inline a block into its producer.
 
-    store: the store of `producer` to the buffer that `loads`, of `block`, read.  axes: the axes of the instance of
-    `block` that reads the stored element, and `conditions` under which it runs; in terms of the axes of `producer`.
+    store: the store of `producer`, in its init if any, to the buffer that `loads`, of `block`, read.  axes: the axes of
+    the instance of `block` that reads the stored element, and `conditions` under which it runs; in terms of the axes of
+    `producer`.
     """
 
     block: BlockOp
@@ -111,9 +115,11 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
     _require_visible(block, producer)
     plan = ReverseInlinePlan(block, loads, producer, store, *_instance(block, loads, store))
     with state.changing([block, producer]) as change:
-        # The check looks through both blocks before and after: the results must depend on the inputs as before.
-        change.copies_before += [block, producer]
-        change.copies_after.append(producer)
+        change.copies_before.append(block)
+        if producer.init is None:
+            # The check looks through the producer, too: the results must depend on its inputs as before.
+            change.copies_before.append(producer)
+            change.copies_after.append(producer)
         _reverse_inline(plan)
 
 
@@ -161,6 +167,10 @@ def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
     title = f"block {block_name(writer)}, which writes buffer {name},"
     if enclosing_scope(writer) is not enclosing_scope(block) or not precedes_in_text(writer, block):
         raise ScheduleError(f"{title} is not in front of block {block_name(block)} in the same scope", marks)
+    reduces = any(axis.kind == "reduce" for axis in writer.axes)
+    if writer.init is not None and not reduces:
+        _require_copy(block, writer)
+        return initialized_stores(writer)[0]
     if writer.init is not None or any(load.buffer is buffer for load in loads_in(writer)):
         raise ScheduleError(
             f"{title} reduces: elements are complete only when its last instances have run, expected a block that "
@@ -171,6 +181,18 @@ def _store_to(block: BlockOp, buffer: SSAValue) -> StoreOp:
         raise ScheduleError(f"{title} stores to it {len(stores)} times, expected once", marks)
     element_stores(writer)
     return stores[0]
+
+
+def _require_copy(block: BlockOp, writer: BlockOp) -> None:
+    """Raise ScheduleError unless `block` copies an element of `writer`, which has an init."""
+    copies = block_statements(block)
+    values = [copy.value.owner if isinstance(copy, StoreOp) else None for copy in copies]
+    if len(copies) != 1 or list(loads_in(block)) != values:
+        raise ScheduleError(
+            f"block {block_name(writer)} has an init, so only a copy of its elements can be inlined into it, which "
+            f"block {block_name(block)} is not",
+            {writer: "has an init", block: ""},
+        )
 
 
 def _require_visible(block: BlockOp, producer: BlockOp) -> None:
@@ -259,12 +281,45 @@ def _reverse_inline(plan: ReverseInlinePlan) -> None:
     buffer = plan.store.buffer
     touched = blocks_using([buffer]) - {plan.block}
     erase_accesses([*touched, plan.block])
-    _write(plan)
-    erase_statement(plan.store)
+    if plan.producer.init is None:
+        _write(plan)
+        erase_statement(plan.store)
+    else:
+        _redirect(plan)
     erase_block(plan.block)
     erase_buffer(buffer)
     renew_accesses([*touched])
     simplify_blocks([plan.producer])
+
+
+def _redirect(plan: ReverseInlinePlan) -> None:
+    """Redirect the accesses of the producer to the buffer into which the block copies the element."""
+    analyzer, producer = Analyzer(), plan.producer
+    (copy,) = stores_in(block_statements(plan.block))
+
+    def replace(builder: TirBuilder, value: SSAValue) -> SSAValue | None:
+        return export(analyzer, plan.axes[value], builder, value.type) if value in plan.axes else None
+
+    copier = Copier(plan.block, replace)
+    accesses = [use.operation for use in plan.store.buffer.uses if producer.is_ancestor(use.operation)]
+    for op in accesses:
+        assert isinstance(op, LoadOp | StoreOp)
+        old = list(op.indices)
+        redirect_access(op, copy.buffer, [copier.value(builder_before(op), index) for index in copy.indices])
+        for index in old:
+            erase_if_dead(index)
+        simplify_accesses([op])
+    _disable(plan)
+
+
+def _disable(plan: ReverseInlinePlan) -> None:
+    """Disable the instances of the producer for whose element the block does not run, by its predicate."""
+    if not plan.conditions:
+        return
+    analyzer, producer = Analyzer(), plan.producer
+    bound: dict[SSAValue, Lin] = dict(zip(producer.variables, map(analyzer.exact, producer.bindings), strict=True))
+    outside = [condition.with_values(analyzer, bound) for condition in plan.conditions]
+    add_predicate(producer, lambda builder: _joint(analyzer, builder, outside))
 
 
 def _write(plan: ReverseInlinePlan) -> None:
@@ -292,10 +347,8 @@ def _write(plan: ReverseInlinePlan) -> None:
         builder = TirBuilder(branch.then.block, store.location)
     copier.statements(builder, block_statements(plan.block), write)
     simplify_accesses([*copier.loads, *written])
-    if plan.conditions and alone:
-        bound: dict[SSAValue, Lin] = dict(zip(producer.variables, map(analyzer.exact, producer.bindings), strict=True))
-        outside = [condition.with_values(analyzer, bound) for condition in plan.conditions]
-        add_predicate(producer, lambda builder: _joint(analyzer, builder, outside))
+    if alone:
+        _disable(plan)
 
 
 def _joint(analyzer: Analyzer, builder: TirBuilder, conditions: Iterable[SumComparison]) -> SSAValue:

@@ -34,18 +34,52 @@ def element_stores(block: BlockOp | FuncOp) -> list[StoreOp]:
     name = block_name(block)
     if block.init is not None:
         raise ScheduleError(f"block {name} has an init, expected one that stores each element once", [block])
-    odd = why_not_simple(block_statements(block))
+    stores = _simple_stores(block, block_statements(block))
+    written = {root_buffer(store.buffer) for store in stores}
+    read = next((load.buffer for load in loads_in(block) if root_buffer(load.buffer) in written), None)
+    if read is not None:
+        raise ScheduleError(f"block {name} reads buffer {buffer_name(read)}, which it writes", [block])
+    return stores
+
+
+def initialized_stores(block: BlockOp) -> list[StoreOp]:
+    """The stores of a block whose init stores one element of a buffer, and whose other statements only update this
+    element: the store of the init first. ScheduleError for any other block with an init."""
+    name, init = block_name(block), block.init
+    assert init is not None
+    first = statements(init.body.block)
+    stores = _simple_stores(block, [*first, *(op for op in block_statements(block) if op is not init)])
+    if stores[0].parent_op() is not init:
+        raise ScheduleError(f"the init of block {name} may store nothing, expected the store of one element", [block])
+    buffer, element = stores[0].buffer, _element_of(stores[0])
+    accesses = [*stores, *(load for load in loads_in(block) if root_buffer(load.buffer) is root_buffer(buffer))]
+    other = next((op for op in accesses if op.buffer is not buffer or _element_of(op) != element), None)
+    if other is not None:
+        raise ScheduleError(
+            f"block {name} accesses {element_text(other)} besides {element_text(stores[0])}, which its init stores, "
+            "expected updates of this element alone",
+            [block],
+        )
+    return stores
+
+
+def _element_of(op: LoadOp | StoreOp) -> list[Lin]:
+    analyzer = Analyzer()
+    return [analyzer.exact(index) for index in op.indices]
+
+
+def _simple_stores(block: BlockOp, ops: Sequence[Operation]) -> list[StoreOp]:
+    """The stores among statements of a block. ScheduleError unless they are all that the block does, and store single
+    elements."""
+    name = block_name(block)
+    odd = why_not_simple(ops)
     if odd is not None:
         raise ScheduleError(f"block {name} has a {odd.name} in it, expected stores of single elements only", [block])
     if any(isinstance(op, BufferOp) for op in block.walk()):
         raise ScheduleError(f"block {name} has buffers of its own, expected stores of single elements only", [block])
     if any(has_effect(op) for op in block.walk()):
         raise ScheduleError(f"block {name} makes calls, expected stores of single elements only", [block])
-    stores = list(stores_in(block_statements(block)))
-    written = {root_buffer(store.buffer) for store in stores}
-    read = next((load.buffer for load in loads_in(block) if root_buffer(load.buffer) in written), None)
-    if read is not None:
-        raise ScheduleError(f"block {name} reads buffer {buffer_name(read)}, which it writes", [block])
+    stores = list(stores_in(ops))
     if any(isinstance(index.type, VectorType) for store in stores for index in store.indices):
         raise ScheduleError(f"block {name} stores vectors, expected stores of single elements", [block])
     if not stores:

@@ -212,6 +212,14 @@ def test_a_sum_is_congruent_to_the_value_and_equal_if_exact(
         assert low <= expected <= high
 
 
+@given(worlds(), st.integers(1, 12), st.data())
+def test_a_provable_multiple_is_a_multiple(world: World, factor: int, data: st.DataObject) -> None:
+    value = world.builder.mul(world.value, pick(data.draw, (factor, 8, 1)))
+    if Analyzer().is_multiple(value, factor):
+        for numbers in samples(world, data):
+            assert run(value, numbers) % factor == 0
+
+
 @given(worlds(), st.data())
 def test_what_is_written_back_computes_the_same(world: World, data: st.DataObject) -> None:
     value = world.value
@@ -413,6 +421,12 @@ def test_a_quotient_that_may_wrap_stays() -> None:
     analyzer = Analyzer()
     assert analyzer.lin(wrapped) != analyzer.lin(n)
     assert analyzer.same(world.builder.sub(world.builder.mul(n, 8), world.builder.mul(n, 7)), n)
+
+
+def test_a_product_that_may_wrap_is_a_multiple_of_powers_of_two_only() -> None:
+    world = World()
+    product = world.builder.mul(world.free(), 24)
+    assert [c for c in range(1, 25) if Analyzer().is_multiple(product, c)] == [1, 2, 4, 8]
 
 
 def test_a_quotient_by_what_may_be_zero_is_opaque() -> None:

@@ -1,8 +1,9 @@
 """The stages of random programs: the computations of their blocks.
 
-Each stage adds a buffer to a function, the result of one or more blocks: pointwise, stencils, transposed and strided
-reads, broadcasts, reductions of several kinds, products, padding, gathers; blocks that update the results of other
-blocks, that read the elements they overwrite, with a predicate, with several results, with nested blocks and views.
+Each stage adds a buffer to a function, the result of one or more blocks: pointwise, copies, stencils, transposed and
+strided reads, broadcasts, reductions of several kinds, also without an axis, products, padding, gathers; blocks that
+update the results of other blocks, that read the elements they overwrite, with a predicate, with several results, with
+nested blocks and views.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class StageWriter:
     """A function under construction.
 
     known: the readable buffers, latest last.  index: the data type of loops and sizes.  plain: whether each axis is
-    bound to a loop of its own.
+    bound to a loop of its own.  has_scalar_size: whether the symbolic size `n` is a scalar parameter.
     """
 
     choices: Choices
@@ -41,6 +42,7 @@ class StageWriter:
     allocated: list[BufferText] = field(default_factory=list[BufferText])
     lines: list[str] = field(default_factory=list[str])
     has_indices: bool = False
+    has_scalar_size: bool = False
 
     @property
     def nests(self) -> NestWriter:
@@ -113,6 +115,30 @@ def _pointwise(func: StageWriter, name: str, is_last: bool) -> None:
     target = func.define(name, shape, is_last)
     func.add(Nest(name, shape, body=[f"{_element(name, names)} = {value}"], is_parallel=True))
     func.known.append(target)
+
+
+def _copy(func: StageWriter, name: str, is_last: bool) -> None:
+    shape = func.source().shape
+    names = axes(len(shape))
+    body = [f"{_element(name, names)} = {_load(func, func.source(), names, shape)}"]
+    target = func.define(name, shape, is_last)
+    func.add(Nest(name, shape, body=body, is_parallel=True))
+    func.known.append(target)
+
+
+def _sum_of_one(func: StageWriter, name: str, is_last: bool) -> None:
+    """A reduction without a reduction axis, and usually a copy of it."""
+    shape = func.source().shape
+    names = axes(len(shape))
+    copies = not flag(func.choices, 4)
+    target = func.define(f"{name}_sum" if copies else name, shape, is_last and not copies)
+    element = _element(target.name, names)
+    body = [f"{element} = {element} + {_load(func, func.source(), names, shape)}"]
+    init = [f"{element} = {func.literal(3)}"]
+    func.add(Nest(target.name, shape, body=body, init=init, is_parallel=True))
+    func.known.append(target)
+    if copies:
+        _copy(func, name, is_last)
 
 
 def _stencil(func: StageWriter, name: str, is_last: bool) -> None:
@@ -375,4 +401,6 @@ STAGES: list[Stage] = [
     _scan,
     _argmax,
     _gather,
+    _copy,
+    _sum_of_one,
 ]

@@ -40,7 +40,7 @@ def _function(choices: Choices, name: str) -> list[str]:
     rank = pick(choices, (1, 2, 2, 3))
     shape: list[Extent] = [choices.integer(2, 6 if rank < 3 else 3) for _ in range(rank)]
     if is_symbolic:
-        shape[choices.integer(0, rank - 1)] = "n"
+        shape[choices.integer(0, rank - 1)] = _symbolic_extent(func)
     first = BufferText("A", tuple(shape))
     func.parameters.append(first)
     func.known.append(first)
@@ -48,6 +48,17 @@ def _function(choices: Choices, name: str) -> list[str]:
     for n in range(count):
         pick(choices, STAGES)(func, f"B{n}", n == count - 1)
     return _function_lines(func, name)
+
+
+def _symbolic_extent(func: StageWriter) -> str:
+    """`n`, or a multiple of it: of a scalar parameter, so that the multiple may wrap, or of an extent."""
+    if not flag(func.choices, 3):
+        return "n"
+    if flag(func.choices):
+        func.has_scalar_size = True
+    else:
+        func.parameters.append(BufferText("Size", ("n",)))
+    return f"n * {func.choices.integer(2, 4)}"
 
 
 def _function_lines(func: StageWriter, name: str) -> list[str]:
@@ -60,7 +71,9 @@ def _function_lines(func: StageWriter, name: str) -> list[str]:
             parameters.append(f"{buffer.name}: T.Buffer({_shape_and_dtype(func, buffer)})")
     if func.has_indices:
         parameters.append('index: T.Buffer((8,), "int32")')
-    if func.is_symbolic:
+    if func.has_scalar_size:
+        parameters.append(f"n: T.{func.index}")
+    elif func.is_symbolic:
         body.insert(0, f"n = T.{func.index}()")
     body += [f"{buffer.name} = T.alloc_buffer({_shape_and_dtype(func, buffer)})" for buffer in func.allocated]
     return ["@T.prim_func", f"def {name}({', '.join(parameters)}):", *indent([*body, *func.lines])]

@@ -10,7 +10,7 @@ from .choices import Choices, flag, pick
 LETTERS = "ijklmnop"
 
 Extent = int | str
-"""A constant, or the name of a symbolic size, which is at least 2."""
+"""A constant, or a symbolic size, which is at least 2: `n`, or a product such as `n * 3`."""
 
 
 @dataclass

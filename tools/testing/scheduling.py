@@ -143,9 +143,9 @@ def check_near(got: Array, expected: Array, name: str) -> None:
 def random_arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any]:
     """Random arguments with small integers as floats, whose sums of products are exact.
 
-    size: the value of symbolic sizes; None for random ones.
+    size: the value of symbolic sizes, and of `n` if it is a scalar parameter; None for random ones.
     """
-    symbols = [op.var_name.data for op in func.walk() if isinstance(op, SymbolOp)]
+    symbols = ["n", *(op.var_name.data for op in func.walk() if isinstance(op, SymbolOp))]
     arguments = InputGenerator(func, seed, {} if size is None else dict.fromkeys(symbols, size)).arguments()
     for array in arguments.values():
         if isinstance(array, np.ndarray) and dtype_of_numpy(array.dtype).is_float:

@@ -334,7 +334,15 @@ GROUPS = {
     "any": tuple(STEPS),
     "moves": tuple(sorted(MOVES)),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
-    "inlines": ("compute_inline", "reverse_compute_inline", "cache_read", "reindex", "compute_at", "transform_layout"),
+    "inlines": (
+        "compute_inline",
+        "reverse_compute_inline",
+        "cache_read",
+        "cache_write",
+        "reindex",
+        "compute_at",
+        "transform_layout",
+    ),
     "reductions": ("rfactor", "decompose_reduction", "split", "reorder", "fuse", "compute_at", "reverse_compute_at"),
     "created blocks": (
         "decompose_reduction",

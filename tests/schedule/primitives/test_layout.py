@@ -256,6 +256,21 @@ def test_integers_are_not_padded_with_fractions() -> None:
     assert "pad_value 0.5 is not of type int32" in str(refusal_of(text, "", attempt))
 
 
+def test_a_shape_whose_last_index_may_fit_no_type_is_refused() -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, b: T.handle, n: T.int64):
+    A = T.match_buffer(a, (n * T.int64(4),), "float32")
+    B = T.match_buffer(b, (n * T.int64(4),), "float32")
+    for i in range(n * T.int64(4)):
+        with T.block("C"):
+            v = T.axis.spatial(n * T.int64(4), i)
+            B[v] = A[v]
+"""
+    message = str(refusal_of(text, "", layout("lambda i: (i // 2, i % 2)", block="C")))
+    assert "do not fit 64 bits" in message
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -1,5 +1,7 @@
 """split, fuse, reorder."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -140,6 +142,94 @@ def test_loops_of_symbolic_extent_are_split(type: str, factors: str) -> None:
     mod = apply_steps(SYMBOLIC.format(type=type), IJ + f"sch.split(i, {factors})\nsch.split(j, {factors})")
     assert mod.script().count("T.where") == 1
     assert "Cast" not in mod.script()
+
+
+def multiple(type: str, extent: str) -> str:
+    """A copy of `extent` elements, in terms of a scalar parameter `n`."""
+    return f"""
+@T.prim_func
+def main(a: T.handle, b: T.handle, n: T.{type}):
+    A = T.match_buffer(a, ({extent},), "float32")
+    B = T.match_buffer(b, ({extent},), "float32")
+    for i in range({extent}):
+        with T.block("B"):
+            vi = T.axis.spatial({extent}, i)
+            B[vi] = A[vi]
+"""
+
+
+def without_types(text: str) -> str:
+    """A text with `T.int64(5)` as `5`."""
+    return re.sub(r"T\.int64\((\d+)\)", r"\1", text)
+
+
+@pytest.mark.parametrize("type", ["int32", "int64"])
+@pytest.mark.parametrize(
+    ("extent", "factors", "extents"),
+    [
+        ("n * 32", "[None, 32]", "n * 32 // 32, 32"),
+        ("n * 32", "[4, None, 2]", "4, n * 32 // 8, 2"),
+        ("(n + 2) * 16", "[None, 8]", "(n + 2) * 16 // 8, 8"),
+        ("n * 96 + 64", "[None, 16], disable_predication=True", "(n * 96 + 64) // 16, 16"),
+    ],
+)
+def test_multiples_of_a_power_of_two_are_split_without_a_guard(
+    type: str, extent: str, factors: str, extents: str
+) -> None:
+    """The product may wrap, and is a multiple of the factors nevertheless."""
+    mod = apply_steps(multiple(type, extent), ONE + f"sch.split(i, {factors})")
+    text = without_types(body_text(mod))
+    assert f"in T.grid({extents}):" in text
+    assert "T.where" not in text
+
+
+@pytest.mark.parametrize(("type", "wrapping"), [("int32", 2**27), ("int64", 2**59)])
+def test_a_product_that_wraps_to_zero_has_no_iterations_after_a_split(type: str, wrapping: int) -> None:
+    main = stepwell.build(apply_steps(multiple(type, "n * 32"), ONE + "sch.split(i, [None, 32])"))
+    main(np.zeros(0, "float32"), np.zeros(0, "float32"), wrapping)
+
+
+def test_a_negative_multiple_has_no_iterations_after_a_split() -> None:
+    text = function(
+        "A: T.Buffer((64,), 'float32'), B: T.Buffer((64,), 'float32'), n: T.int64",
+        program("for i in range(n * T.int64(4)):", "B[vi] = A[vi]", "vi = T.axis.spatial(T.int64(64), i)"),
+    )
+    mod = stepwell.parse_tvmscript(text)
+    sch = Schedule(mod)
+    sch.split(sch.get_loops("B")[0], [2, None, 2])
+    assert "T.where" not in sch.mod.script()
+    main = stepwell.build(sch.mod)
+    for n in (-(2**61), -3, 0, 3, 16):
+        a, b = np.arange(64, dtype="float32"), np.zeros(64, "float32")
+        main(a, b, n)
+        assert np.array_equal(b[: max(4 * n, 0)], a[: max(4 * n, 0)])
+        assert not b[max(4 * n, 0) :].any()
+
+
+@pytest.mark.parametrize("type", ["int32", "int64"])
+def test_multiples_of_a_bounded_size_are_split_by_any_factor(type: str) -> None:
+    text = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.{type}()
+    A = T.match_buffer(a, (n, 30), "float32")
+    B = T.match_buffer(b, (n * {number},), "float32")
+    for i in range(n * {number}):
+        with T.block("B"):
+            vi = T.axis.spatial(n * {number}, i)
+            B[vi] = A[vi // 30, vi % 30]
+""".format(type=type, number="30" if type == "int32" else "T.int64(30)")
+    out = without_types(body_text(apply_steps(text, ONE + "sch.split(i, [None, 15])")))
+    assert "in T.grid(n * 2, 15):" in out
+    assert "T.where" not in out
+
+
+def test_a_product_that_may_wrap_is_no_multiple_of_other_factors() -> None:
+    """2**32 and 2**64 are no multiples of 10."""
+    out = body_text(apply_steps(multiple("int32", "n * 10"), ONE + "sch.split(i, [None, 10])"))
+    assert "T.where" in out
+    error = refusal_of(multiple("int64", "n * 10"), ONE, "sch.split(i, [None, 10])")
+    assert "which does not fit int64" in str(error)
 
 
 def test_where_counting_may_wrap_the_guard_is_computed_in_more_bits() -> None:

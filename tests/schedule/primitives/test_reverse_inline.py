@@ -136,6 +136,80 @@ def test_the_input_may_be_overwritten_at_the_same_place() -> None:
     assert "A[v] = A[v] * T.float32(2.0) + T.float32(1.0)\n" in inlined(chain(block("D", "A[v] = B[v] + T.float32(1)")))
 
 
+# Producers with an init
+
+
+def initialized(update: str, consumer: str = "D[v] = B[15 - v]", *, loop: str = "range(16)", where: str = "") -> str:
+    """A producer with an init and no reduction axis, and its consumer."""
+    producer = block("B", f"with T.init():\n            B[v] = T.float32(1)\n        {update}", loop=loop)
+    return chain(block("D", where + consumer), producer=producer)
+
+
+def test_a_copy_of_an_initialized_element_is_initialized_itself() -> None:
+    assert inlined(initialized("B[v] = B[v] + A[v]")) == (
+        """\
+for i in range(16):
+    with T.block("B"):
+        v = T.axis.spatial(16, i)
+        T.reads(A[v])
+        T.writes(D[15 - v])
+        with T.init():
+            D[15 - v] = T.float32(1.0)
+        D[15 - v] = D[15 - v] + A[v]
+"""
+    )
+
+
+def test_updates_of_an_initialized_element_may_be_of_any_form() -> None:
+    text = inlined(initialized("if v < 5:\n            B[v] = B[v] * B[v] + A[v]"))
+    assert "        if v < 5:\n            D[15 - v] = D[15 - v] * D[15 - v] + A[v]\n" in text
+    assert "    D[15 - v] = A[v]\n" in inlined(initialized("B[v] = A[v]"))
+    text = inlined(initialized("x = B[v] + A[v]\n        B[v] = T.max(x, B[v])"))
+    assert "x: T.float32 = D[15 - v] + A[v]\n" in text
+
+
+def test_an_instance_whose_initialized_element_nobody_copies_does_nothing() -> None:
+    text = inlined(initialized("B[v] = B[v] + A[v]", "D[v] = B[v]", where="T.where(i < 10)\n        "))
+    assert "        T.where(i < 10)\n" in text
+    assert "with T.init():" in text
+
+
+def test_the_last_of_several_copies_to_one_element_remains() -> None:
+    """In loops that are not concurrent."""
+    assert "D[v // 2] = D[v // 2] + A[v]" in inlined(initialized("B[v] = B[v] + A[v]", "D[v // 2] = B[v]"))
+    concurrent = initialized("B[v] = B[v] + A[v]", "D[v // 2] = B[v]", loop="T.parallel(16)")
+    assert "parallel" in refused(concurrent)
+
+
+def test_a_transposed_copy_with_a_symbolic_extent_takes_the_init() -> None:
+    stored = "B[v, w] = A[v, w] * T.float32(2)"
+    update = "with T.init():\n                B[v, w] = T.float32(0)\n            B[v, w] = B[v, w] + A[v, w]"
+    assert stored in TRANSPOSE
+    assert "D[w, v] = D[w, v] + A[v, w]\n" in inlined(TRANSPOSE.replace(stored, update))
+
+
+@pytest.mark.parametrize(
+    ("update", "consumer", "reason"),
+    [
+        ("B[v] = B[v] + A[v]", "D[v] = B[v] * T.float32(2)", "block B has an init, so only a copy of its elements"),
+        ("B[v] = B[v] + A[v]", "D[v] = B[v]\n        A[v] = B[v]", "block B has an init, so only a copy"),
+        ("B[v] = B[v] + B[15 - v]", "D[v] = B[v]", "block B accesses B[15 - v] besides B[v], which its init stores"),
+        ("B[15 - v] = A[v]", "D[v] = B[v]", "block B accesses B[15 - v] besides B[v], which its init stores"),
+        ("B[v] = B[v] + A[v]\n        D[v] = A[v]", "A[v] = B[v]", "block B accesses D[v] besides B[v]"),
+        ("B[v] = B[v] + D[v]", "D[v] = B[v]", "D[0] is"),
+        ("B[v] = B[v] + D[15 - v]", "D[v] = B[v]", "D[0] is"),
+        ("for k in range(2):\n            B[v] = B[v] + A[v]", "D[v] = B[v]", "block B has a tir.for in it"),
+    ],
+)
+def test_initialized_elements_that_are_not_copied_alone_are_refused(update: str, consumer: str, reason: str) -> None:
+    assert reason in refused(initialized(update, consumer))
+
+
+def test_an_init_under_a_condition_is_refused() -> None:
+    text = initialized("B[v] = B[v] + A[v]").replace("B[v] = T.float32(1)", "if v < 3: B[v] = T.float32(1)")
+    assert "the init of block B may store nothing, expected the store of one element" in refused(text)
+
+
 # Refused
 
 

@@ -1,7 +1,9 @@
 """Random programs for schedules."""
 
 import pytest
+from xdsl.dialects.arith import MuliOp
 
+from stepwell.analysis.scopes import depends_on
 from stepwell.dialects.tir import BlockOp, ForOp, IfOp, IfThenElseOp, MatchRegionOp, SymbolOp
 from stepwell.tools.testing.choices import SeededChoices
 from stepwell.tools.testing.computations import random_computation, random_computation_text
@@ -43,9 +45,10 @@ def test_programs_have_all_that_schedules_must_cope_with() -> None:
     wanted = {
         *("two functions", "symbolic", "if", "view", "choice", "parallel", "vectorized", "unrolled", "serial"),
         *("start", "triangle", "i64", "i32", "nested", "predicate", "init", "three axes", "two results"),
+        *("scaled size", "init without reduction"),
     }
     found: set[str] = set()
-    for seed in range(150):
+    for seed in range(400):
         if found >= wanted:
             break
         mod = random_computation(SeededChoices(seed))
@@ -73,8 +76,11 @@ def _features_of_loop(op: ForOp) -> set[str]:
     start, extent, _ = op.mixed_bounds
     found = {op.kind.data, str(op.variable.type)}
     found |= {"start"} if start != 0 else set()
-    is_triangle = not isinstance(extent, int) and not isinstance(extent.owner, SymbolOp)
-    return found | ({"triangle"} if is_triangle and isinstance(op.parent_op(), ForOp) else set())
+    if isinstance(extent, int):
+        return found
+    around = op.parent_op()
+    found |= {"triangle"} if isinstance(around, ForOp) and depends_on([extent], around.variable) else set()
+    return found | ({"scaled size"} if isinstance(extent.owner, MuliOp) else set())
 
 
 def _features_of_block(op: BlockOp) -> set[str]:
@@ -82,6 +88,7 @@ def _features_of_block(op: BlockOp) -> set[str]:
         "nested": any(isinstance(inner, BlockOp) and inner is not op for inner in op.walk()),
         "predicate": op.predicate is not None,
         "init": op.init is not None,
+        "init without reduction": op.init is not None and all(axis.kind != "reduce" for axis in op.axes),
         "three axes": len(op.axes) >= 3,
         "two results": sum(access.is_write for access in op.accesses) > 1,
     }
