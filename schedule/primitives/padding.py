@@ -17,6 +17,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import DecomposePaddingOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, IfThenElseOp, StoreOp, TirBuilder, constant_value
 from ...dialects.tir.base import split_mixed
+from ...dialects.tir.copying import copy_bound, copy_expression
 from ...dialects.tir.tree import erase_if_dead, has_effect
 from ..handles import BlockLike, BlockRV, LoopRV
 from ..recorder import Recorder
@@ -35,7 +36,6 @@ from ..rewriting.nest import (
     simplify_blocks,
     simplify_indices,
 )
-from ..rewriting.rebuild import copy_bound, copy_expression
 from ..state import State, applies
 
 

@@ -31,11 +31,11 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.base import split_mixed
+from ...dialects.tir.copying import copy_expression
 from ...dialects.tir.operands import redirect_access, set_operands
 from ...dialects.tir.tree import captured_operands, erase_if_dead, is_pure_expression
 from .gaps import Gap, scope_start
 from .nest import export_mixed, make_loop, simplify_blocks
-from .rebuild import copy_expression
 
 BufferLike = int | str
 """A buffer of a block: its index among the buffers that the block reads or writes, or its name."""

@@ -21,8 +21,8 @@ from ...analysis.scopes import depends_on, loops_around
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, TirBuilder, comparison_name
+from ...dialects.tir.copying import copy_expression
 from .nest import conjuncts
-from .rebuild import copy_expression
 
 Values: TypeAlias = Mapping[SSAValue, Lin]
 """The values of the axes of a block at a builder's point."""

@@ -1,45 +1,17 @@
-"""Copies of expressions at other positions, and replacement of axes."""
+"""The bounds of loops at other positions, and replacement of axes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...analysis.index import Analyzer, Lin
 from ...core.dtypes import dtype_of
-from ...dialects.tir import Axis, BlockOp, ForOp, LetOp, Mixed, TirBuilder
-from ...dialects.tir.tree import captured_operands, erase_if_dead, is_expression_op
+from ...dialects.tir import Axis, BlockOp, ForOp, Mixed, TirBuilder
+from ...dialects.tir.copying import copy_expression
+from ...dialects.tir.tree import erase_if_dead
 from .nest import replace_by_sum, set_axes, with_expressions
-
-
-def copy_expression(
-    value: SSAValue, builder: TirBuilder, known: dict[SSAValue, SSAValue], inside: Operation | None = None
-) -> SSAValue:
-    """A copy of the expression that computes `value`, emitted by `builder`, with the keys of `known` replaced.
-
-    inside: names that are bound (`tir.let`) in this op are looked through; other names are used as they are.
-    """
-    if value in known:
-        return known[value]
-    op = value.owner
-    if isinstance(op, LetOp) and inside is not None and inside.is_ancestor(op):
-        return copy_expression(op.value, builder, known, inside)
-    if isinstance(op, Block) or not is_expression_op(op):
-        return value
-    operands = {o: copy_expression(o, builder, known, inside) for o in captured_operands(op)}
-    copy = op.clone(operands)
-    for inner, original in zip(copy.walk(), op.walk(), strict=True):
-        inner.location = original.location
-    builder.insert(copy)
-    return copy.results[value.index]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
-
-
-def copy_bound(
-    value: Mixed, builder: TirBuilder, known: dict[SSAValue, SSAValue], inside: Operation | None = None
-) -> Mixed:
-    """The `copy_expression` of a bound; a constant as it is."""
-    return value if isinstance(value, int) else copy_expression(value, builder, known, inside)
 
 
 def emit_bound(value: Mixed, type: Attribute, builder: TirBuilder) -> SSAValue:

@@ -34,6 +34,7 @@ from ...dialects.tir import (
     TirBuilder,
     YieldOp,
 )
+from ...dialects.tir.copying import copy_bound, copy_expression
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.static import known_constant
 from ...dialects.tir.tree import erase_if_dead, erase_statement
@@ -48,7 +49,7 @@ from .nest import (
     simplify_blocks,
     with_expressions,
 )
-from .rebuild import copy_bound, copy_expression, emit_bound, move_body_out, rebind_axes
+from .rebuild import emit_bound, move_body_out, rebind_axes
 
 
 @dataclass

@@ -19,6 +19,7 @@ from ...analysis.scopes import binding_sums, depends_on, loops_around, statement
 from ...core.errors import PassError, ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import Axis, BlockOp, ForOp, InitOp, TirBuilder
+from ...dialects.tir.copying import copy_expression
 from ...dialects.tir.tree import erase_if_dead
 from .init_nests import InitNest, is_reduction_axis
 from .nest import (
@@ -30,7 +31,7 @@ from .nest import (
     set_predicate,
     simplify_blocks,
 )
-from .rebuild import copy_expression, rebind_axes
+from .rebuild import rebind_axes
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def random_computation_text(choices: Choices) -> str:
 def _function(choices: Choices, name: str) -> list[str]:
     dtype = pick(choices, _DTYPES)
     index = "int64" if flag(choices, 6) else "int32"
-    is_symbolic = flag(choices, 8)
+    is_symbolic = flag(choices, 4)
     func = StageWriter(choices, dtype, index, is_symbolic=is_symbolic, plain=not flag(choices))
     rank = pick(choices, (1, 2, 2, 3))
     shape: list[Extent] = [choices.integer(2, 6 if rank < 3 else 3) for _ in range(rank)]

@@ -11,8 +11,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.index import Analyzer
 from ...analysis.lanes import free_values
 from ...analysis.names import loop_name
+from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import (
     THREAD_AXES,
     BoundLoop,
@@ -48,8 +50,16 @@ from ...dialects.tir import (
     TirBuilder,
     memory_space,
 )
+from ...dialects.tir.copying import copy_bound
 from ...dialects.tir.operands import redirect_access
-from ...dialects.tir.tree import erase_statement, following_ops, is_expression_op, is_pure_expression, treeify
+from ...dialects.tir.tree import (
+    captured_operands,
+    erase_statement,
+    following_ops,
+    is_expression_op,
+    is_pure_expression,
+    treeify,
+)
 from .pointers import replace_pointers
 
 
@@ -152,42 +162,81 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
                 f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
             )
         if axes or is_of_warp(alloc.buffer):
-            extents: dict[str, Mixed] = {}
-            for root in roots:
-                _add_extents(extents, root)
-            mine = {axis: extent for axis, extent in extents.items() if axis in axes}
-            expanded[alloc.buffer] = expand_buffer(alloc, mine, InsertPoint.before(alloc), {})
+            loops = [loop for root in roots for loop in _loops_over(axes, root)]
+            expanded[alloc.buffer] = expand_buffer(alloc, loops, InsertPoint.before(alloc), {})
     return expanded
 
 
-def _add_extents(extents: dict[str, Mixed], root: BoundLoop) -> None:
-    for loop in [op for op in root.walk() if is_thread_loop(op)]:
-        axis = thread_axis_of(loop)
-        assert axis is not None
-        known, end = extents.get(axis), _end(*bound_loop_range(loop))
-        extents[axis] = max(known, end) if isinstance(known, int) and isinstance(end, int) else end
-
-
-def _end(low: Mixed, extent: Mixed) -> Mixed:
-    """The number of threads of an axis, for a loop over them."""
-    return low + extent if isinstance(low, int) and isinstance(extent, int) else extent
+def _loops_over(axes: Container[str], root: BoundLoop) -> list[BoundLoop]:
+    """The loops below and including `root` that are bound to one of some thread axes."""
+    return [op for op in root.walk() if is_thread_loop(op) and thread_axis_of(op) in axes]
 
 
 def expand_buffer(
-    alloc: AllocBufferOp, extents: dict[str, Mixed], point: InsertPoint, values: dict[SSAValue, SSAValue]
+    alloc: AllocBufferOp, loops: Sequence[BoundLoop], point: InsertPoint, values: dict[SSAValue, SSAValue]
 ) -> ExpandedBuffer:
-    """Allocates a buffer with leading dimensions, one copy for each thread."""
+    """Allocates a buffer with leading dimensions, one copy for each thread.
+
+    loops: the loops over the threads.  values: { value of the program -> value at the insertion point }.
+    """
     if alloc.mixed_strides is not None:
         raise UnsupportedError(f"{where(alloc)}local buffer {alloc.buffer_name.data} has strides, expected none")
-    axes = tuple(axis for axis in reversed(THREAD_AXES) if axis in extents)
-    shape = [*(extents[axis] for axis in axes), *alloc.mixed_shape]
+    builder = TirBuilder(point, alloc.location)
+    mine = {axis: [loop for loop in loops if thread_axis_of(loop) == axis] for axis in reversed(THREAD_AXES)}
+    counts = {axis: _thread_count(alloc, bound, builder, values) for axis, bound in mine.items() if bound}
+    shape = [*counts.values(), *(n if isinstance(n, int) else values.get(n, n) for n in alloc.mixed_shape)]
     together = is_of_warp(alloc.buffer)
     space = memory_space("shared") if together else alloc.type.memory_space
-    new = alloc.copy_with_shape([n if isinstance(n, int) else values.get(n, n) for n in shape], space)
+    new = alloc.copy_with_shape(shape, space)
     if not together:
-        new.attributes[THREAD_AXES_OF_DIMENSIONS] = ArrayAttr([StringAttr(axis) for axis in axes])
-    TirBuilder(point, alloc.location).insert(new)
-    return ExpandedBuffer(axes, new.buffer)
+        new.attributes[THREAD_AXES_OF_DIMENSIONS] = ArrayAttr([StringAttr(axis) for axis in counts])
+    builder.insert(new)
+    return ExpandedBuffer(tuple(counts), new.buffer)
+
+
+def _thread_count(
+    alloc: AllocBufferOp, loops: Sequence[BoundLoop], builder: TirBuilder, values: dict[SSAValue, SSAValue]
+) -> Mixed:
+    """The number of threads along an axis: the greatest end of the loops bound to it, before which `alloc` stands."""
+    analyzer = Analyzer(through_lets=False)
+    ranges = [bound_loop_range(loop) for loop in loops]
+    ends = {analyzer.exact(low) + analyzer.exact(extent): (low, extent) for low, extent in ranges}
+    numbers = [number for end in ends if (number := end.constant) is not None]
+    count: Mixed | None = max(numbers, default=None)
+    for end, bounds in ends.items():
+        if end.constant is None:
+            symbolic = _end_before(alloc, bounds, builder, values)
+            count = symbolic if count is None else builder.binary("max", count, symbolic)
+    assert count is not None
+    return count
+
+
+def _end_before(
+    alloc: AllocBufferOp, bounds: tuple[Mixed, Mixed], builder: TirBuilder, values: dict[SSAValue, SSAValue]
+) -> SSAValue:
+    """The sum of the low bound and the extent of a loop, computed before an allocation outside of the loop."""
+    for bound in bounds:
+        if isinstance(bound, SSAValue) and not _is_computable_before(bound, alloc, values):
+            raise UnsupportedError(
+                f"{where(alloc)}buffer {alloc.buffer_name.data} has a copy for each thread, but the number of "
+                "threads is not known where it is allocated"
+            )
+    low, extent = (copy_bound(bound, builder, values) for bound in bounds)
+    return builder.value(extent) if low == 0 else builder.add(low, extent)
+
+
+def _is_computable_before(value: SSAValue, op: Operation, values: Container[SSAValue]) -> bool:
+    """Whether the expression of a value consists of `values` and of values that are visible before `op`."""
+    if value in values:
+        return True
+    owner = value.owner
+    if isinstance(owner, Operation) and is_expression_op(owner):
+        inputs = captured_operands(owner)
+        return is_pure_expression(owner) and all(_is_computable_before(each, op, values) for each in inputs)
+    around = [op, *ancestors(op)]
+    if isinstance(owner, Block):
+        return any(each.parent is owner for each in around)
+    return any(each.parent is owner.parent and owner.is_before_in_block(each) for each in around)
 
 
 def _declare_for_all_threads(buffer: SSAValue, new: ExpandedBuffer) -> None:
@@ -368,11 +417,8 @@ class _Distributor:
 
     def _expand(self, op: AllocBufferOp, axes: Container[str], context: _Context) -> None:
         """Allocates memory once for each thread."""
-        extents: dict[str, Mixed] = {}
-        _add_extents(extents, self.root)
-        extents |= {t.axis: _end(*t.bounds) for t in context.team}
-        extents = {axis: extent for axis, extent in extents.items() if axis in axes}
-        self.expanded[op.buffer] = expand_buffer(op, extents, context.point, self.values)
+        loops = _loops_over(axes, self.root)
+        self.expanded[op.buffer] = expand_buffer(op, loops, context.point, self.values)
 
     # Statements of one thread
 

@@ -871,3 +871,26 @@ def main(A: T.Buffer((1, 3), "int32"), D: T.Buffer((1, 3), "int32")):
             D[vi, vj] = B[vi * 2, 2 - vj]
 """
     apply_steps(text, 'sch.compute_at("B", sch.get_loops("D")[1])')
+
+
+def test_elements_that_may_be_written_later_are_not_read_in_vain() -> None:
+    """Each iteration would read all elements of B, and all but the last iteration elements without a value."""
+    text = """
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (8, n))
+    C = T.match_buffer(c, (8, n))
+    B = T.alloc_buffer((8, n))
+    for ij in range(n * 8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, ij // n)
+            vj = T.axis.spatial(n, ij % n)
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(8, n):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] + 1.0
+"""
+    message = str(refusal_of(text, "", "sch.reverse_compute_at('C', sch.get_loops('B')[0])"))
+    assert "block C at (vi=0, vj=0) runs several times, and not always reads the same B[0, 0]" in message
