@@ -117,8 +117,8 @@ def _split(p: ProgramPicker) -> None:
 
 def _fuse(p: ProgramPicker) -> None:
     loops = p.loops()
-    start = p.integer(0, len(loops) - 1)
-    p.schedule.fuse(*loops[start : start + 1 + p.integer(0, 2)])
+    start = 0 if p.flag() else p.integer(0, len(loops) - 1)
+    p.schedule.fuse(*loops[start : start + (2 if p.flag() else p.integer(1, 3))])
 
 
 def _reorder(p: ProgramPicker) -> None:
@@ -333,6 +333,7 @@ MOVES = frozenset(
 GROUPS = {
     "any": tuple(STEPS),
     "moves": tuple(sorted(MOVES)),
+    "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
     "inlines": (
         "compute_inline",
