@@ -254,7 +254,7 @@ class AccessPtrOp(TirOp):
     element type.  access: 1 read, 2 write, 3 both.
 
     Constraints
-        (C1) the result has an element type.
+        (C1) the result has an element type, which is a scalar or a vector.
 
     Example
         %p = tir.access_ptr %d[%o +: %n] access 1 : !tir.handle<f32> -> !tir.handle<f32>
@@ -283,7 +283,8 @@ class AccessPtrOp(TirOp):
         )
 
     def verify_(self) -> None:
-        require(not isinstance(self.pointer.type.element, NoneAttr), "(C1) the pointer has no element type")
+        is_typed = not isinstance(self.pointer.type.element, NoneAttr | HandleType)
+        require(is_typed, "(C1) the pointer has no scalar or vector as element type")
 
 
 # Elements of a buffer

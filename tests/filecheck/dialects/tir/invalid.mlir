@@ -113,7 +113,15 @@ tir.func @f() {
 tir.func @f("p" %p: !tir.handle, "n" %n: i32) {
   %q = tir.access_ptr %p[%n +: %n] access 1 : !tir.handle -> !tir.handle
 }
-// CHECK: (C1) the pointer has no element type
+// CHECK: (C1) the pointer has no scalar or vector as element type
+
+// -----
+
+// (C1) tir.access_ptr: an offset does not count pointers.
+tir.func @f("p" %p: !tir.handle, "n" %n: i32) {
+  %q = tir.access_ptr %p[%n +: %n] access 1 : !tir.handle -> !tir.handle<!tir.handle>
+}
+// CHECK: (C1) the pointer has no scalar or vector as element type
 
 // -----
 
