@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,21 @@ import numpy.typing as npt
 from .errors import ArgumentError
 
 
+def is_masked_array(value: Any) -> bool:
+    """Whether a value is a masked array of numpy.
+
+    Does not import numpy.ma: a thread that imports it while another thread forks leaves its lock to the child.
+    """
+    module = sys.modules.get("numpy.ma")
+    return module is not None and isinstance(value, getattr(module, "MaskedArray", ()))
+
+
 def plain_array(value: Any) -> npt.NDArray[Any]:
     """An array, a number or nested lists of numbers as an array of numpy, without a copy if possible.
 
     Raises ArgumentError for a masked array, whose mask would be lost, and for values that numpy cannot convert.
     """
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked_array(value):
         raise ArgumentError("expected an array without a mask, got a masked array: `filled()` is a copy without a mask")
     try:
         return np.asarray(value)

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ...core.arrays import is_masked_array
 from ...core.errors import ArgumentError
 from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
@@ -221,7 +222,7 @@ class EmulatedFunction(DeviceFunction):
     def _host_array(self, parameter: str, value: Any) -> np.ndarray[Any, Any] | None:
         """The host array of an argument, None for any other value."""
         if isinstance(value, np.ndarray):
-            if isinstance(value, np.ma.MaskedArray):
+            if is_masked_array(value):
                 raise ArgumentError(f"{self.name}: argument {parameter}: expected an array without a mask")
             return value
         if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):

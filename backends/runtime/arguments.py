@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...core.arrays import is_masked_array
 from ...core.dtypes import DType, dtype_of_numpy, int_range, nearest_float, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError, StepwellError
 from .dlpack import from_dlpack
@@ -115,7 +116,7 @@ def _scalar_pack(where: str, parameter: ScalarParameter) -> Pack:
     bits = partial(_float_bits if dtype.is_float else _int_bits, where, dtype)
 
     def pack(value: Any, slots: list[int]) -> None:
-        if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+        if is_masked_array(value):
             raise ArgumentError(f"{where}: expected {dtype}, got a masked array")
         slots.append(bits(value))
 
@@ -236,7 +237,7 @@ class _BufferPack:
 
     def _convert(self, value: Any) -> Array:
         if isinstance(value, np.ndarray):
-            if isinstance(value, np.ma.MaskedArray):
+            if is_masked_array(value):
                 self._fail("an array without a mask", "a masked array (`filled()` is a copy without a mask)")
             return value.view(np.ndarray)
         if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__") and not isinstance(value, np.generic):
