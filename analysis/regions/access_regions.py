@@ -45,7 +45,7 @@ from ...dialects.tir import (
     SymbolOp,
     TirBuilder,
 )
-from ...dialects.tir.builder import constant_value
+from ...dialects.tir.builder import DIVISIONS, constant_value
 from ..index import Analyzer, Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, type_range
 from ..index.export import OPERATORS
 from ..index.terms import Extremum
@@ -136,6 +136,25 @@ class _Sums(Analyzer):
             return self.lin(op.value)
         rule = _SPELLING.get(type(op))
         return None if rule is None else rule(self.lin(op.operands[0]), self.lin(op.operands[1]))
+
+    def may_divide_by_0(self, lin: Lin) -> bool:
+        """Whether a sum contains a division by a number that may be 0, other than in a value from outside."""
+        return any(map(self._atom_may_divide_by_0, lin.terms))
+
+    def _atom_may_divide_by_0(self, atom: Atom) -> bool:
+        if isinstance(atom, SSAValue):
+            owner = atom.owner
+            if not isinstance(owner, Operation) or not self.is_inside(owner):
+                return False
+            is_division = isinstance(owner, DIVISIONS) and self._may_be_0(self.lin(owner.operands[1]))
+            return is_division or any(map(self._atom_may_divide_by_0, owner.operands))
+        if isinstance(atom, DivAtom | ModAtom) and self._may_be_0(atom.divisor):
+            return True
+        return any(self.may_divide_by_0(arg) for arg in atom.args if isinstance(arg, Lin))
+
+    def _may_be_0(self, lin: Lin) -> bool:
+        low, high = self.bounds(lin)
+        return low <= 0 <= high
 
     def _opaque(self, value: SSAValue) -> Lin:
         return Lin.of(self._first.setdefault(_key_of(value), value))
@@ -290,6 +309,8 @@ class _Collector:
         self.reads: dict[SSAValue, Box] = {}
         self.writes: dict[SSAValue, Box] = {}
         self.written = {op.buffer for op in block.walk() if isinstance(op, StoreOp)}
+        self.is_nested = False
+        """Whether the current op is in a loop, a branch or the init of the block."""
 
     def collect(self) -> tuple[dict[SSAValue, Box], dict[SSAValue, Box]]:
         """The regions that the block reads and writes, by buffer."""
@@ -298,6 +319,7 @@ class _Collector:
 
     def _block(self, block: Block) -> None:
         """Visits the statements in order, each with its expressions from the outside in, as in the text."""
+        outer, self.is_nested = self.is_nested, block is not self.block.body.block
         for op in block.ops:
             if not op.results or op.regions or isinstance(op, LetOp):
                 self._op(op)
@@ -306,6 +328,7 @@ class _Collector:
         for op in block.ops:
             for result in op.results:
                 self._expression(result)
+        self.is_nested = outer
 
     def _expression(self, value: SSAValue) -> None:
         op = value.owner
@@ -404,6 +427,8 @@ class _Collector:
             return
         if buffer in self.declared:
             self._reject(buffer)
+        if self.is_nested:  # the block may run none of the accesses, and is to compute its box all the same
+            sides = [None if side is None or any(map(self.sums.may_divide_by_0, side)) else side for side in sides]
         if buffer in table:
             sides = [self._hull(a, b) for a, b in zip(table[buffer], sides, strict=True)]
         table[buffer] = sides

@@ -85,6 +85,13 @@ def test_a_block_inside_counts_with_what_it_says() -> None:
     assert accesses(body, block=1) == ("A[vk, 0:2]", "B[vk * 2]")
 
 
+@pytest.mark.parametrize("index", ["vi % J[0]", "(vi + J[0]) // J[1]", "vi % (J[0] * 2)"])
+def test_a_divisor_that_may_be_0_divides_where_the_access_is(index: str) -> None:
+    assert accesses(f"B[vi] = A[{index}, vj]")[0].startswith(f"A[{index}, vj]")
+    for around in ("for k in range(J[2]):", "if vi < J[2]:"):
+        assert accesses(f"{around}\n    B[vi] = A[{index}, vj]")[0].startswith(("A[0:64, vj]", "J[2], A[0:64, vj]"))
+
+
 def test_only_what_is_missing_is_found() -> None:
     assert accesses("T.reads()\nB[vi] = A[vi, vj]") == ("", "B[vi]")
     assert accesses("T.writes(B[0:64])\nB[vi] = A[vi, vj]") == ("A[vi, vj]", "B[0:64]")
