@@ -49,7 +49,7 @@ class RandomTests:
             text, _ = process.communicate(timeout=max(0.0, seconds))
             crashed = process.returncode not in (_OK, _FAILED, _NO_TESTS)
         except subprocess.TimeoutExpired:
-            text = _interrupt(process)
+            text = without_interrupted_tests(_interrupt(process))
             crashed = process.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
         return batch_of(file, seed, text, crashed)
 
@@ -66,6 +66,16 @@ def _interrupt(process: subprocess.Popen[str]) -> str:
     except subprocess.TimeoutExpired:
         process.kill()
         return process.communicate()[0]
+
+
+def without_interrupted_tests(output: str) -> str:
+    """The output of pytest without the lines that count a test as failed because it was interrupted: Python reports an
+    interrupt during garbage collection as an error of the test."""
+    _, *sections = re.split(r"^_{3,} (.+?) _{3,}$", output, flags=re.MULTILINE)
+    reports = zip(sections[::2], sections[1::2], strict=True)
+    names = [name for name, report in reports if re.search(r"^E +KeyboardInterrupt", report, re.MULTILINE)]
+    lines = output.splitlines(keepends=True)
+    return "".join(line for line in lines if not (line.startswith("FAILED ") and any(f"::{n}" in line for n in names)))
 
 
 def batch_of(file: str, seed: int, output: str, crashed: bool) -> Batch:

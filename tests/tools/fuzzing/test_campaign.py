@@ -13,7 +13,7 @@ import pytest
 from stepwell.tools import stepwell
 from stepwell.tools.fuzzing.campaign import Campaign
 from stepwell.tools.fuzzing.case import Finding
-from stepwell.tools.fuzzing.random_tests import RandomTests, batch_of
+from stepwell.tools.fuzzing.random_tests import RandomTests, batch_of, without_interrupted_tests
 
 CONFTEST = 'from hypothesis import settings\nsettings.register_profile("fuzz", database=None, deadline=None)\n'
 TESTS = """
@@ -114,6 +114,16 @@ def test_failures_of_tests_are_findings_with_the_command_that_repeats_each() -> 
     assert (first.kind, second.kind) == ("tests: tests/test_x.py::test_y[a b]", "tests: tests/test_x.py::test_z")
     assert first.text.startswith("FUZZ_EXAMPLES=50 ")
     assert first.text.endswith("--hypothesis-seed=7 'tests/test_x.py::test_y[a b]'")
+
+
+def test_an_interrupted_test_has_not_failed() -> None:
+    output = (
+        "____ test_y[a b] ____\nE   KeyboardInterrupt\n____ test_z ____\nE   assert 0\n"
+        "FAILED tests/test_x.py::test_y[a b] - KeyboardInterrupt\nFAILED tests/test_x.py::test_z - assert 0\n"
+        "2 failed, 8 passed in 2s\n"
+    )
+    batch = batch_of("tests/test_x.py", 7, without_interrupted_tests(output), crashed=False)
+    assert [finding.kind for finding in batch.findings] == ["tests: tests/test_x.py::test_z"]
 
 
 def test_a_crash_is_a_failure_of_the_file() -> None:
