@@ -169,7 +169,8 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
 
 def _loops_over(axes: Container[str], root: BoundLoop) -> list[BoundLoop]:
     """The loops below and including `root` that are bound to one of some thread axes."""
-    return [op for op in root.walk() if is_thread_loop(op) and thread_axis_of(op) in axes]
+    loops = [op for op in root.walk() if is_thread_loop(op)]
+    return [loop for loop in loops if (axis := thread_axis_of(loop)) is not None and axis in axes]
 
 
 def expand_buffer(
