@@ -46,6 +46,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.builder import DIVISIONS, constant_value
+from ...dialects.tir.copying import copy_expression
 from ..index import Analyzer, Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, type_range
 from ..index.export import OPERATORS
 from ..index.terms import Extremum
@@ -271,27 +272,13 @@ class _Writer:
     def atom(self, atom: Atom, dtype: DType) -> SSAValue:
         """Emits an atom."""
         if isinstance(atom, SSAValue):
-            op = atom.owner
-            if isinstance(op, Operation) and self.sums.is_inside(op):
-                atom = _copy(self.builder, op)
-            return self.builder.cast(atom, dtype)
+            inside = self.sums.is_inside(atom)
+            return self.builder.cast(copy_expression(atom, self.builder, {}) if inside else atom, dtype)
         first, *rest = [self.sum(arg, dtype) for arg in atom.args if isinstance(arg, Lin)]
         result = self.builder.const(first, dtype) if isinstance(first, int) else first
         for value in rest:
             result = self.builder.binary(_OPERATORS[type(atom)], result, value)
         return result
-
-
-def _copy(builder: TirBuilder, op: Operation) -> SSAValue:
-    """Copies an expression to the insertion point of `builder`."""
-    mapping: dict[SSAValue, SSAValue] = {}
-    for operand in op.operands:
-        owner = operand.owner
-        if isinstance(owner, Operation) and not isinstance(owner, LetOp | BufferOp | SymbolOp):
-            mapping[operand] = mapping[operand] if operand in mapping else _copy(builder, owner)
-        else:
-            mapping[operand] = operand
-    return builder.insert(op.clone(mapping)).results[0]
 
 
 # ---- collecting
