@@ -74,8 +74,9 @@ def without_interrupted_tests(output: str) -> str:
     _, *sections = re.split(r"^_{3,} (.+?) _{3,}$", output, flags=re.MULTILINE)
     reports = zip(sections[::2], sections[1::2], strict=True)
     names = [name for name, report in reports if re.search(r"^E +KeyboardInterrupt", report, re.MULTILINE)]
-    lines = output.splitlines(keepends=True)
-    return "".join(line for line in lines if not (line.startswith("FAILED ") and any(f"::{n}" in line for n in names)))
+    for name in names:
+        output = re.sub(rf"^FAILED [^:]*::{re.escape(name)}( - .*)?\n", "", output, flags=re.MULTILINE)
+    return output
 
 
 def batch_of(file: str, seed: int, output: str, crashed: bool) -> Batch:

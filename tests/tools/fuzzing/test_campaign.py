@@ -120,10 +120,12 @@ def test_an_interrupted_test_has_not_failed() -> None:
     output = (
         "____ test_y[a b] ____\nE   KeyboardInterrupt\n____ test_z ____\nE   assert 0\n"
         "FAILED tests/test_x.py::test_y[a b] - KeyboardInterrupt\nFAILED tests/test_x.py::test_z - assert 0\n"
-        "2 failed, 8 passed in 2s\n"
+        "FAILED tests/test_x.py::test_y[a b]c\n"
+        "3 failed, 8 passed in 2s\n"
     )
     batch = batch_of("tests/test_x.py", 7, without_interrupted_tests(output), crashed=False)
-    assert [finding.kind for finding in batch.findings] == ["tests: tests/test_x.py::test_z"]
+    kinds = [finding.kind for finding in batch.findings]
+    assert kinds == ["tests: tests/test_x.py::test_z", "tests: tests/test_x.py::test_y[a b]c"]
 
 
 def test_a_crash_is_a_failure_of_the_file() -> None:
