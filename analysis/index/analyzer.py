@@ -239,14 +239,27 @@ def _import_floor(
 ) -> Callable[[Analyzer, arith.FloorDivSIOp], Lin | None]:
     def handler(analyzer: Analyzer, op: Any) -> Lin | None:
         a, b = analyzer.exact(op.lhs), analyzer.exact(op.rhs)
-        low, high = analyzer.bounds(b)
-        if low <= 0 <= high:
-            return None
-        if truncating and (low < 0 or analyzer.bounds(a)[0] < 0):
+        if not analyzer.may_be_0(b):
+            return divide(analyzer, a, b)
+        with analyzer.assumptions():
+            assume_iterations(analyzer, a)
+            return divide(analyzer, a, b) if analyzer.bounds(b)[0] > 0 else None
+
+    def divide(analyzer: Analyzer, a: Lin, b: Lin) -> Lin | None:
+        if truncating and (analyzer.bounds(b)[0] < 0 or analyzer.bounds(a)[0] < 0):
             return None
         return rule(analyzer, a, b)
 
     return handler
+
+
+def assume_iterations(analyzer: Analyzer, lin: Lin) -> None:
+    """Assumes that the loops whose variables are in a sum have iterations: else the sum has no value. A quotient by an
+    extent of a fused loop is defined for this reason: `f // n` with `f` in `range(n * 32)`."""
+    for leaf in dict.fromkeys(lin.leaves()):
+        loop = leaf.owner.parent_op() if isinstance(leaf, BlockArgument) else None
+        if isinstance(loop, ForOp) and not isinstance(extent := loop.mixed_bounds[1], int):
+            analyzer.assume_not_negative(analyzer.exact(extent) - 1)
 
 
 def _import_shift_left(analyzer: Analyzer, op: arith.ShLIOp) -> Lin | None:

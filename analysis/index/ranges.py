@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
@@ -25,7 +25,7 @@ from ...core.intervals import (
     signed_range,
     within,
 )
-from .terms import Atom, Compound, DivAtom, Extremum, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom
+from .terms import Atom, Compound, DivAtom, Extremum, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom, exact_quotient
 
 _INT32, _INT64 = signed_range(32), signed_range(64)
 
@@ -95,9 +95,12 @@ class SumRanges:
             self.scope = saved
 
     def assume_not_negative(self, lin: Lin) -> None:
-        """Assumes `lin >= 0` in the current scope."""
+        """Assumes `lin >= 0` in the current scope, and what follows for the factors of a product and for the dividend
+        of a quotient if `lin` is one such term and a constant."""
         if not lin.terms:
             return
+        for implied in self._implied(lin):
+            self.assume_not_negative(implied)
         if len(lin.terms) > 1:
             for atom in lin.terms:
                 self.scope.facts.setdefault(atom, []).append(lin)
@@ -106,6 +109,17 @@ class SumRanges:
             limit = (-(lin.const // k), _INT64[1]) if k > 0 else (_INT64[0], lin.const // -k)
             self.scope.limits[atom] = _intersect(limit, self.scope.limits.get(atom, _INT64))
         self.scope.forget()
+
+    def _implied(self, lin: Lin) -> Iterator[Lin]:
+        """Sums that are not negative if `lin` is not: if `m * n >= 1` and neither is negative, both are positive; if
+        `x // 16 >= 1`, then `x >= 16`."""
+        ((atom, k), *others) = lin.terms.items()
+        if others or k <= 0 or (least := -(lin.const // k)) < 1:
+            return
+        if isinstance(atom, ProductAtom) and all(self.atom_bounds(factor)[0] >= 0 for factor in atom.factors):
+            yield from (Lin.of(factor) - 1 for factor in atom.factors)
+        if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
+            yield atom.dividend - c * least
 
     # Values
 
@@ -200,9 +214,31 @@ class SumRanges:
         if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
             rest = atom.dividend - Lin.of(atom, c)  # the remainder
             return [*facts, rest, -rest + (c - 1)]
-        if isinstance(atom, ModAtom) and self.bounds(atom.dividend)[0] >= 0:
-            return [*facts, atom.dividend - Lin.of(atom)]
+        if isinstance(atom, DivAtom | ModAtom) and not atom.divisor.terms:
+            return [*facts, atom.dividend - Lin.of(atom)] if self._is_small_remainder(atom) else facts
+        if isinstance(atom, DivAtom | ModAtom) and self.bounds(atom.divisor)[0] >= 0:
+            return facts + self._digit_facts(atom)
         return facts
+
+    def _is_small_remainder(self, atom: DivAtom | ModAtom) -> bool:
+        return isinstance(atom, ModAtom) and self.bounds(atom.dividend)[0] >= 0
+
+    def _digit_facts(self, atom: DivAtom | ModAtom) -> list[Lin]:
+        """Facts about a quotient or remainder by a symbolic divisor, which is positive, as it is neither negative nor
+        0."""
+        if isinstance(atom, DivAtom):
+            return [last - Lin.of(atom) for last in self.last_quotients(atom)]
+        facts = [atom.divisor - 1 - Lin.of(atom)]
+        return [*facts, atom.dividend - Lin.of(atom)] if self._is_small_remainder(atom) else facts
+
+    def last_quotients(self, atom: DivAtom) -> list[Lin]:
+        """Sums that a quotient by a positive symbolic divisor does not exceed: `f // n <= 31` with `f <= n * 32 - 1`."""
+        variable = atom.dividend.atom
+        if not isinstance(variable, SSAValue):
+            return []
+        known = self.scope.facts.get(variable, []) + self._value(variable)[1]
+        ends = [fact + Lin.of(variable) + 1 for fact in known if fact.terms.get(variable) == -1]
+        return [quotient - 1 for end in ends if (quotient := exact_quotient(end, atom.divisor)) is not None]
 
     # Queries
 
@@ -255,7 +291,11 @@ def _never_zero(lin: Lin) -> bool:
 
 
 def _div_bounds(ranges: SumRanges, atom: DivAtom) -> Interval:
-    return floordiv(ranges.bounds(atom.dividend), ranges.bounds(atom.divisor))
+    divisor = ranges.bounds(atom.divisor)
+    low, high = floordiv(ranges.bounds(atom.dividend), divisor)
+    if atom.divisor.terms and divisor[0] >= 0:
+        high = min([high, *(max(low, ranges.bounds(last)[1]) for last in ranges.last_quotients(atom))])
+    return low, high
 
 
 def _mod_bounds(ranges: SumRanges, atom: ModAtom) -> Interval:

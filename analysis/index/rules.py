@@ -90,8 +90,10 @@ class Rules(SumRanges):
             if self.no_wider(-a, a):
                 return self._div(-a, -c)
         quotient, rest = self._split(a, b)
-        if quotient.terms and self._is_remainder(rest, b):
+        if self._is_remainder(rest, b):
             return quotient
+        if self._is_remainder(rest + b, b):
+            return quotient - 1
         return Lin.of(DivAtom(a, b))
 
     def floormod(self, a: Lin, b: Lin | int) -> Lin:
@@ -103,15 +105,20 @@ class Rules(SumRanges):
             if self.no_wider(-a, a):
                 return -self._mod(-a, -c)
         _, rest = self._split(a, b)
-        return rest if self._is_remainder(rest, b) else Lin.of(ModAtom(a, b))
+        return next((r for r in (rest, rest + b) if self._is_remainder(r, b)), Lin.of(ModAtom(a, b)))
 
     def _divisor(self, b: Lin | int) -> tuple[Lin, int | None]:
         """A divisor as a sum, and as a number if it is constant. ValueError if it may be 0."""
         divisor = Lin(b) if isinstance(b, int) else b
         low, high = self.bounds(divisor)
-        if low <= 0 <= high:
+        if self.may_be_0(divisor):
             raise ValueError(f"divisor {divisor} may be zero")
         return (Lin(low), low) if low == high else (divisor, None)
+
+    def may_be_0(self, lin: Lin) -> bool:
+        """Whether 0 is in the range of a sum."""
+        low, high = self.bounds(lin)
+        return low <= 0 <= high
 
     def _is_remainder(self, rest: Lin, b: Lin) -> bool:
         return self.is_provably("ge", rest, 0) and self.is_provably("lt", rest, b)
@@ -224,9 +231,10 @@ class Rules(SumRanges):
     # Substitution
 
     def substitute(self, lin: Lin, replacements: Mapping[SSAValue, Lin]) -> Lin:
-        """`lin` with SSA values replaced by sums, in normal form.
+        """`lin` with SSA values replaced by equal sums, in normal form. A divisor that is not 0 keeps its value, so it
+        is still not 0.
 
-        ValueError if a divisor may become 0.
+        ValueError if a divisor becomes the number 0.
         """
         if not any(leaf in replacements for leaf in lin.leaves()):
             return lin
@@ -242,6 +250,11 @@ class Rules(SumRanges):
             args = [self._substitute_atom(f, replacements) for f in atom.factors]
         else:
             args = [self.substitute(a, replacements) for a in atom.args if isinstance(a, Lin)]
+        if isinstance(atom, DivAtom | ModAtom) and self.may_be_0(args[1]):
+            with self.assumptions():
+                if self.bounds(atom.divisor)[1] > 0:
+                    self.assume_not_negative(args[1] - 1)
+                return _APPLY[type(atom)](self, *args)
         result = args[0]
         for arg in args[1:]:
             result = _APPLY[type(atom)](self, result, arg)

@@ -233,6 +233,34 @@ def multiply_atoms(a: Atom, b: Atom) -> ProductAtom:
     return ProductAtom(*_factors(a), *_factors(b))
 
 
+def exact_quotient(a: Lin, b: Lin) -> Lin | None:
+    """The sum q with `a = q * b` as polynomials of atoms; None if there is none."""
+    if not b.terms:
+        c = b.const
+        divides = c and all(k % c == 0 for k in (a.const, *a.terms.values()))
+        return Lin(a.const // c, {atom: k // c for atom, k in a.terms.items()}) if divides else None
+    divisor, k = max(b.terms.items(), key=lambda term: len(_factors(term[0])))
+    quotient, rest = Lin(), a
+    for _ in range(MAX_FACTORS):
+        if not rest.terms:
+            break
+        part = next((p for atom, m in rest.terms.items() if (p := _quotient_of_terms(atom, m, divisor, k))), None)
+        if part is None:
+            return None
+        quotient, rest = quotient + part, rest - part.times(b)
+    return quotient if rest == Lin() else None
+
+
+def _quotient_of_terms(a: Atom, k: int, b: Atom, m: int) -> Lin | None:
+    """The quotient of `k * a` by `m * b`; None if it is no term."""
+    left = Counter(_factors(a))
+    left.subtract(_factors(b))
+    if k % m or any(n < 0 for n in left.values()):
+        return None
+    rest = tuple(left.elements())
+    return Lin.of(rest[0] if len(rest) == 1 else ProductAtom(*rest), k // m) if rest else Lin(k // m)
+
+
 def _factors(atom: Atom) -> tuple[Atom, ...]:
     return atom.factors if isinstance(atom, ProductAtom) else (atom,)
 
