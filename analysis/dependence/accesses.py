@@ -44,7 +44,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.tree import has_effect
-from ..index import type_range
+from ..index import Atom, type_range
 from ..threads.atomics import is_atomic
 from ..threads.memories import buffer_of, memory_of, pointer_views
 from .affine import DIM, Affine, IndexAnalyzer, NotAffineValue, Parameters, condition, iterations, map_to
@@ -96,7 +96,7 @@ class AccessCollector:
     """
 
     parameters: Parameters
-    variables: Sequence[SSAValue]
+    variables: Sequence[Atom]
     analyzer: IndexAnalyzer = field(default_factory=IndexAnalyzer)
     is_left_out: Callable[[SSAValue], bool] | None = None
     collected_accesses: list[StatementAccess] = field(default_factory=list[StatementAccess])

@@ -16,6 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from ...core.comparisons import UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import dtype_of
 from ...core.intervals import Interval, add, floordiv, floormod, mul, signed_range, sub, within
+from ...dialects.text import expression_text
 from ...dialects.tir import (
     DYNAMIC,
     BlockOp,
@@ -36,7 +37,8 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import static_values
 from ...dialects.tir.tree import is_expression_op
-from ..index import Analyzer, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, type_range
+from ..index import Analyzer, Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, render_sum, type_range
+from ..names import memory_name
 
 Point: TypeAlias = tuple[int, ...]
 
@@ -117,15 +119,22 @@ class Parameters:
 
     def __init__(self, is_fixed: Callable[[SSAValue], bool]):
         self.is_fixed = is_fixed
-        self.names: dict[SSAValue, str] = {}
+        self.names: dict[Atom, str] = {}
 
-    def name(self, value: SSAValue) -> str:
-        """The name of a value in isl; NotAffineValue if the value is not fixed."""
+    def name(self, value: Atom) -> str:
+        """The name of a value in isl, or of a quotient or remainder of fixed values by a symbolic divisor;
+        NotAffineValue if the value is not fixed."""
         if value not in self.names:
-            if not self.is_fixed(value):
-                raise NotAffineValue(value)
+            for leaf in Lin.of(value).leaves():
+                if not self.is_fixed(leaf):
+                    raise NotAffineValue(leaf)
             self.names[value] = f"p{len(self.names)}"
         return self.names[value]
+
+
+def parameter_name(value: Atom) -> str:
+    """The text of a parameter in messages."""
+    return memory_name(value) if isinstance(value, SSAValue) else render_sum(Lin.of(value), expression_text)
 
 
 def integer(number: int) -> isl.Val:
@@ -133,7 +142,12 @@ def integer(number: int) -> isl.Val:
     return isl.Val(number) if -(2**63) <= number < 2**63 else isl.Val(str(number))
 
 
-def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
+def _is_by_symbol(atom: Atom) -> bool:
+    """Whether an atom is a quotient or remainder by a symbolic divisor."""
+    return isinstance(atom, DivAtom | ModAtom) and bool(atom.divisor.terms)
+
+
+def ranges_of(parameters: Mapping[Atom, str]) -> isl.Set:
     """The values that parameters can have, for instance the ranges of their loops, as a set of parameters by name."""
     analyzer = IndexAnalyzer()
     space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
@@ -149,14 +163,14 @@ def ranges_of(parameters: Mapping[SSAValue, str]) -> isl.Set:
 class Affine:
     """Functions and sets on a space of `rank` dimensions, some of which represent values of the program.
 
-    dims: the dimension of each value.
+    dims: the dimension of each value, or quotient or remainder of a value.
     """
 
     def __init__(self, analyzer: Analyzer, parameters: Parameters, rank: int):
         self.analyzer = analyzer
         self.parameters = parameters
         self.rank = rank
-        self.dims: dict[SSAValue, int] = {}
+        self.dims: dict[Atom, int] = {}
         self._directly: dict[SSAValue, _Ranged | None] = {}
         self._space: isl.Space | None = None
         self._known = -1
@@ -230,22 +244,29 @@ class Affine:
 
     def function_of(self, lin: Lin) -> isl.PwAff:
         """A sum as a function of the dimensions. NotAffineValue if the sum is not one."""
-        for leaf in lin.leaves():
-            if leaf not in self.dims:
-                self.parameters.name(leaf)
+        self._name_parameters(lin)
         return self._sum(lin)
+
+    def _name_parameters(self, lin: Lin) -> None:
+        for atom in lin.terms:
+            if atom in self.dims:
+                continue
+            if isinstance(atom, Compound) and not _is_by_symbol(atom):
+                for arg in atom.args:
+                    self._name_parameters(arg if isinstance(arg, Lin) else Lin.of(arg))
+            else:
+                self.parameters.name(atom)
 
     def _sum(self, lin: Lin) -> isl.PwAff:
         aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self.space()))
         rest: list[isl.PwAff] = []
         for atom, k in lin.terms.items():
-            if not isinstance(atom, Compound):
-                position = self.dims.get(atom)
-                if position is not None:
-                    aff = aff.set_coefficient_val(DIM.in_, position, k)
-                else:
-                    index = list(self.parameters.names).index(atom)
-                    aff = aff.set_coefficient_val(DIM.param, index, k)
+            position = self.dims.get(atom)
+            if position is not None:
+                aff = aff.set_coefficient_val(DIM.in_, position, k)
+            elif not isinstance(atom, Compound) or _is_by_symbol(atom):
+                index = list(self.parameters.names).index(atom)
+                aff = aff.set_coefficient_val(DIM.param, index, k)
             else:
                 compound = self._compound(atom)
                 rest.append(compound if k == 1 else compound.scale_val(integer(k)))

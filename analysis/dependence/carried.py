@@ -10,12 +10,13 @@ import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
-from ..names import loop_name, memory_name
+from ..names import memory_name
 from ..reducers import Reducer, match_reducer
 from ..threads.axes import is_thread_loop
 from ..threads.memories import buffer_of, memory_of
 from .accesses import AccessCollector
 from .affine import DIM, Affine, IndexAnalyzer, NotAffineValue, Parameters, Point
+from .digits import Digit, loop_of_step, step_name
 from .flow import Flow, flow_of, is_used_outside, memory_rank
 from .model import Region, merge_accesses
 from .points import at_point, lexicographic_minimum, render_parameters, render_point
@@ -117,16 +118,17 @@ class _Conflicts:
         statement after the other if they reach it together."""
         return not is_thread_loop(self.region.root) or self._path_above_threads(a) == self._path_above_threads(b)
 
-    def _path_above_threads(self, touch: _Touch) -> tuple[Operation | int, ...]:
+    def _path_above_threads(self, touch: _Touch) -> tuple[Operation | Digit | int, ...]:
         """The part of a statement's path that precedes loops over threads."""
         path = touch.statement.path
-        threads = [n for n, step in enumerate(path) if isinstance(step, Operation) and is_thread_loop(step)]
+        threads = [n for n, step in enumerate(path) if not isinstance(step, int) and is_thread_loop(loop_of_step(step))]
         return path[: threads[0]] if threads else ()
 
     def _conflicts(self, a: _Touch, b: _Touch) -> isl.Map:
         """{ iteration -> another iteration that accesses the same element }."""
         # Threads may write the same value, as the same instance of a statement.
         same_value = a is b and self._is_assigned_by_name(a)
+        width = len(_positions(a.statement, self.region.root))
         shared, names = self._shared_loops(a), len(a.statement.names) if same_value else 0
         pairs = self._relation_by_iteration(a, shared, names).apply_range(
             self._relation_by_iteration(b, shared, names).reverse()
@@ -135,11 +137,11 @@ class _Conflicts:
             pairs = pairs.equate(DIM.in_, n, DIM.out, n)
         if same_value:
             same = pairs
-            for n in range(shared + 1, shared + 1 + names):
+            for n in range(shared + width, shared + width + names):
                 same = same.equate(DIM.in_, n, DIM.out, n)
             pairs = pairs.subtract(same)
         for kind in (DIM.in_, DIM.out):
-            pairs = pairs.project_out(kind, shared + 1, names).project_out(kind, 0, shared)
+            pairs = pairs.project_out(kind, shared + width, names).project_out(kind, 0, shared)
         return pairs.subtract(isl.Map.identity(pairs.get_space()))
 
     def _is_assigned_by_name(self, touch: _Touch) -> bool:
@@ -151,14 +153,14 @@ class _Conflicts:
         """The number of loops before the analyzed loop that have the same values in both iterations."""
         if not is_thread_loop(self.region.root):
             return 0
-        return sum(isinstance(step, Operation) for step in self._path_above_threads(touch))
+        return sum(not isinstance(step, int) for step in self._path_above_threads(touch))
 
     def _relation_by_iteration(self, touch: _Touch, shared: int, names: int) -> isl.Map:
         """{ shared loops, iteration, instance -> element } from { execution -> element }."""
         relation, statement = touch.relation, touch.statement
-        position = statement.loops.index(self.region.root)
+        positions = _positions(statement, self.region.root)
         identity = isl.Map.identity(statement.domain.get_space().map_from_set())
-        kept = project(identity, [*range(shared), position])
+        kept = project(identity, [*range(shared), *positions])
         if names:
             kept = kept.flat_range_product(statement.instances)
         return relation.apply_domain(kept)
@@ -190,10 +192,13 @@ class _Conflicts:
             buffer = buffer_of(self.memory) or self.memory
             indices = element[: memory_rank(buffer)]
             name = f"{memory_name(buffer)}[{', '.join(map(str, indices))}]"
-        variable = loop_name(self.region.root)
+        steps = [a.statement.loops[n] for n in _positions(a.statement, self.region.root)]
+        here, there = (
+            ", ".join(f"{step_name(s)}={n}" for s, n in zip(steps, point, strict=True)) for point in (first, second)
+        )
         message = (
-            f"{name} is {_verb(a)} by {texts[0]} in iteration {variable}={first[0]} and {_verb(b)} by {texts[1]} "
-            f"in iteration {variable}={second[0]}{render_parameters(parameters, self.region.label)}"
+            f"{name} is {_verb(a)} by {texts[0]} in iteration {here} and {_verb(b)} by {texts[1]} "
+            f"in iteration {there}{render_parameters(parameters, self.region.label)}"
         )
         ops = tuple(dict.fromkeys(_op(t.statement) for t in (a, b)))
         not_affine = tuple(dict.fromkeys(text for t in (a, b) for text in t.statement.not_affine))
@@ -201,8 +206,10 @@ class _Conflicts:
 
     def _in_iteration(self, touch: _Touch, parameters: dict[str, int], point: Point) -> isl.Map:
         """The elements that a statement accesses in one iteration of the loop."""
-        position = touch.statement.loops.index(self.region.root)
-        return at_point(touch.relation, parameters, ()).fix_val(DIM.in_, position, point[0])
+        relation = at_point(touch.relation, parameters, ())
+        for position, number in zip(_positions(touch.statement, self.region.root), point, strict=True):
+            relation = relation.fix_val(DIM.in_, position, number)
+        return relation
 
     def _instance(self, touch: _Touch, relation: isl.Map) -> str:
         statement = touch.statement
@@ -210,6 +217,11 @@ class _Conflicts:
         _, _, point = lexicographic_minimum(isl.Map.from_range(instances.range()))
         kind = "block " if statement.is_block else ""
         return f"{kind}{statement.label}{f' at {render_point(statement.names, point)}' if point else ''}"
+
+
+def _positions(statement: Statement, loop: Operation) -> list[int]:
+    """The dimensions of the executions of a statement that a loop counts: one, or the digits of a fused loop."""
+    return [n for n, step in enumerate(statement.loops) if loop_of_step(step) is loop]
 
 
 def _op(statement: Statement) -> Operation:

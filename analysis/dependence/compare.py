@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 
 from .. import isl_budget
 from .affine import DIM, ranges_of
+from .digits import Digit
 from .flow import Flow
 from .liveness import Liveness, liveness
 from .matching import UnmatchedError, align_flows
@@ -117,9 +118,9 @@ def _compare(
     return longer.run(None if all_after is None else all_after.with_loop_names(images))
 
 
-def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation, ...]]:
+def _common_loops(before: Flow, after: Flow, renamed: dict[Any, Any]) -> dict[Key, tuple[Operation | Digit, ...]]:
     """The loops around a statement both before and after, by statement whose instances run several times before."""
-    result: dict[Key, tuple[Operation, ...]] = {}
+    result: dict[Key, tuple[Operation | Digit, ...]] = {}
     for key, statement in before.statements.items():
         other = after.statements.get(renamed.get(key, key))
         if other is not None and not statement.is_injective:

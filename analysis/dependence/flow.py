@@ -11,11 +11,13 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
 from .. import isl_budget
+from ..index import Atom
 from ..names import memory_name
 from ..threads.axes import thread_axes_of
 from ..threads.memories import buffer_of
-from .affine import DIM
+from .affine import DIM, parameter_name
 from .assignment import AssignedOnce, NotAssignedOnce
+from .digits import Digit
 from .model import Region
 from .order import AccessEvent
 from .search import LastWriters
@@ -109,7 +111,7 @@ class Flow:
 
     statements: dict[Key, Statement]
     memories: dict[Memory, MemoryFlow]
-    parameters: dict[SSAValue, str]
+    parameters: dict[Atom, str]
     overwritten: dict[Memory, MemoryFlow] = field(default_factory=dict[Memory, MemoryFlow])
 
     @property
@@ -119,9 +121,9 @@ class Flow:
 
     def label(self, parameter: str) -> str:
         """The name in the program of a parameter that isl calls `parameter`."""
-        return next((memory_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
+        return next((parameter_name(v) for v, name in self.parameters.items() if name == parameter), parameter)
 
-    def with_loop_names(self, loops: Mapping[Key, tuple[Operation, ...]]) -> Flow:
+    def with_loop_names(self, loops: Mapping[Key, tuple[Operation | Digit, ...]]) -> Flow:
         """The same flow, with the values of some loops appended to the names of instances."""
         return self._map_statements(lambda s: s.with_loop_names(loops[s.key]) if s.key in loops else s, self.parameters)
 
@@ -133,12 +135,12 @@ class Flow:
         """The same flow with some statements replaced."""
         return self._map_statements(lambda s: statements.get(s.key, s), self.parameters) if statements else self
 
-    def with_parameters(self, names: dict[SSAValue, str]) -> Flow:
+    def with_parameters(self, names: dict[Atom, str]) -> Flow:
         """The same flow with its parameters renamed."""
         renaming = {old: names[value] for value, old in self.parameters.items()}
         return self._map_statements(lambda s: s.with_parameters(renaming), names)
 
-    def _map_statements(self, change: Callable[[Statement], Statement], parameters: dict[SSAValue, str]) -> Flow:
+    def _map_statements(self, change: Callable[[Statement], Statement], parameters: dict[Atom, str]) -> Flow:
         statements = {key: change(s) for key, s in self.statements.items()}
         memories, overwritten = (
             {m: replace(f, statements=[statements[s.key] for s in f.statements]) for m, f in flows.items()}

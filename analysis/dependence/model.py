@@ -27,8 +27,8 @@ from ...dialects.tir import (
     SymbolOp,
 )
 from ...dialects.tir.tree import is_expression_op
-from ..index import type_range
-from ..names import loop_name, memory_name
+from ..index import Atom, type_range
+from ..names import memory_name
 from ..threads.axes import (
     is_thread_loop,
     is_uniform_across_threads,
@@ -48,8 +48,10 @@ from .affine import (
     function_to,
     iterations,
     map_to,
+    parameter_name,
     ranges_of,
 )
+from .digits import Digit, Step, digits_of, loop_of_step, step_name, step_value
 from .statements import Init, Statement, StatementAccesses, project, union_of
 from .totality import is_total
 from .touched import accessed_memories
@@ -69,7 +71,7 @@ class _Site:
     the other. In the path they follow all steps that are uniform across threads.
     """
 
-    path: tuple[Operation | int, ...] = ()
+    path: tuple[Operation | Digit | int, ...] = ()
     branches: tuple[tuple[IfOp | InitOp, bool], ...] = ()
     control: tuple[Operation, ...] = ()
     team: tuple[Loop, ...] = ()
@@ -83,9 +85,14 @@ class _Site:
         return replace(self, path=(*self.path, *self.team), team=())
 
     @property
-    def loops(self) -> tuple[Loop, ...]:
-        """The loops in the path, outermost first."""
-        return tuple(s for s in self.path if isinstance(s, ForOp | LaunchThreadOp))
+    def loops(self) -> tuple[Step, ...]:
+        """The loops in the path, outermost first; a fused loop as its digits."""
+        return tuple(s for s in self.path if isinstance(s, Step))
+
+    def with_digits(self, digits_of_loop: Callable[[Operation], tuple[Digit, ...]]) -> _Site:
+        """The site with the digits of fused loops in place of these."""
+        steps = ((s,) if isinstance(s, int | Digit) else digits_of_loop(s) or (s,) for s in self.path)
+        return replace(self, path=tuple(step for some in steps for step in some))
 
 
 class Region:
@@ -104,13 +111,14 @@ class Region:
         self.places: dict[Operation, _Site] = {}
         self._models: dict[Operation, list[Statement]] = {}
         self._axes: dict[SSAValue | None, tuple[str, ...]] = {}
+        self._digits: dict[Operation, tuple[Digit, ...]] = {}
         self.analyzer = IndexAnalyzer()
         if self.is_loop:
             self._op(root, _Site(), 0, ())
         else:
             for block in (b for region in root.regions for b in region.blocks):
                 self._block(block, _Site())
-        self.places = {op: site.of_one_thread() for op, site in self.places.items()}
+        self.places = {op: site.of_one_thread().with_digits(self._digits_of) for op, site in self.places.items()}
         self.depth = max((len(p.path) for p in self.places.values()), default=0)
 
     def _is_fixed(self, value: SSAValue) -> bool:
@@ -124,7 +132,7 @@ class Region:
 
     def label(self, parameter: str) -> str:
         """The name in the program of a parameter that isl calls `parameter`."""
-        return next((memory_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
+        return next((parameter_name(v) for v, name in self.parameters.names.items() if name == parameter), parameter)
 
     # Positions of statements
 
@@ -161,6 +169,11 @@ class Region:
                 pass
             case _:
                 self.places[op] = replace(here, control=(*site.control, *expressions))
+
+    def _digits_of(self, loop: Operation) -> tuple[Digit, ...]:
+        if loop not in self._digits:
+            self._digits[loop] = digits_of(self.analyzer, loop, self._is_fixed)
+        return self._digits[loop]
 
     def _is_uniform(self, op: Operation) -> bool:
         """Whether all threads of a thread block reach the body of an op together."""
@@ -203,23 +216,28 @@ class Region:
         site = self.places[op]
         loops = site.loops
         affine = Affine(self.analyzer, self.parameters, len(loops))
-        affine.dims.update({loop.variable: n for n, loop in enumerate(loops)})
+        affine.dims.update({step_value(loop): n for n, loop in enumerate(loops)})
         domain, exact = self._domain(affine, site)
-        collector = self._collector([loop.variable for loop in loops], self.analyzer)
+        collector = self._collector([step_value(loop) for loop in loops], self.analyzer)
         if isinstance(op, BlockOp):
             return self._block_statements(op, site, affine, domain, exact, collector.ops(site.control))
         accesses = collector.ops((*site.control, op))
         identity = isl.Map.identity(domain.get_space().map_from_set())
-        names = tuple(loop_name(loop) for loop in loops)
+        names = tuple(step_name(loop) for loop in loops)
         return [self._make(op, _label(op), site, names, domain, exact, identity, identity, True, accesses)]
 
-    def _collector(self, variables: Sequence[SSAValue], analyzer: IndexAnalyzer) -> AccessCollector:
+    def _collector(self, variables: Sequence[Atom], analyzer: IndexAnalyzer) -> AccessCollector:
         return AccessCollector(self.parameters, variables, analyzer, self._is_left_out)
 
     def _domain(self, affine: Affine, site: _Site) -> tuple[isl.Set, bool]:
         """The executions of a site, and whether this set is exact."""
         where, exact = affine.universe(), True
         for position, loop in enumerate(site.loops):
+            if isinstance(loop, Digit):
+                count = affine.function_of(loop.count)
+                variable = affine.variable(position)
+                where = where.intersect(variable.ge_set(affine.constant(0)).intersect(variable.lt_set(count)))
+                continue
             low, extent, step = (0, loop.mixed_extent, 1) if isinstance(loop, LaunchThreadOp) else loop.mixed_bounds
             values = iterations(affine, position, low, extent, step)
             if values is None:
@@ -248,12 +266,12 @@ class Region:
             exact = exact and holds is not None
             domain = domain if holds is None else domain.intersect(holds)
         axes, is_named = self._bindings(op, affine)
-        is_named = is_named and not _uses_directly(op, [loop.variable for loop in site.loops])
+        is_named = is_named and not _uses_directly(op, [step_value(loop_of_step(loop)) for loop in site.loops])
         accesses = self._collector(op.variables, IndexAnalyzer()).block(op)
         names = tuple(a.name for a in op.axes)
         instances = axes
         if not is_named:
-            names = tuple(loop_name(loop) for loop in site.loops)
+            names = tuple(step_name(loop) for loop in site.loops)
             instances = isl.Map.identity(domain.get_space().map_from_set())
         label = op.block_name.data
         statements: list[Statement] = []
@@ -334,7 +352,7 @@ class Region:
         axes = self.thread_axes(memory)
         if not axes:
             return relation
-        dims = {thread_axis_of(loop): n for n, loop in reversed(list(enumerate(site.loops)))}
+        dims = {thread_axis_of(loop_of_step(loop)): n for n, loop in reversed(list(enumerate(site.loops)))}
         affine = Affine(self.analyzer, self.parameters, len(site.loops))
         threads = [affine.constant(0) if a not in dims else affine.variable(dims[a]) for a in axes]
         return relation.flat_range_product(map_to(affine.universe(), threads))

@@ -9,6 +9,7 @@ import islpy as isl
 from xdsl.ir import Operation
 
 from .affine import DIM
+from .digits import Digit
 from .statements import Statement
 
 
@@ -37,14 +38,14 @@ def relative_order(a: AccessEvent, b: AccessEvent) -> tuple[int, int]:
     `b` is, 0 if they happen at the same time."""
     shared = 0
     for x, y in zip(a.statement.path, b.statement.path, strict=False):
-        if isinstance(x, Operation) and x is y:
+        if not isinstance(x, int) and x == y:
             shared += 1
         elif x != y:
             return shared, -1 if _index(x) < _index(y) else 1
     return shared, (a.phase > b.phase) - (a.phase < b.phase)
 
 
-def _index(step: Operation | int) -> int:
+def _index(step: Operation | Digit | int) -> int:
     assert isinstance(step, int)
     return step
 

@@ -11,8 +11,8 @@ import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.tir import BlockOp
-from ..names import loop_name
 from .affine import DIM
+from .digits import Digit, step_name
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Statement:
 
     key: Operation | Init
     label: str
-    path: tuple[Operation | int, ...]
+    path: tuple[Operation | Digit | int, ...]
     names: tuple[str, ...]
     domain: isl.Set
     instances: isl.Map
@@ -102,9 +102,9 @@ class Statement:
         return isinstance(self.key, Init | BlockOp)
 
     @property
-    def loops(self) -> tuple[Operation, ...]:
-        """The loops around the statement in the region, outermost first."""
-        return tuple(step for step in self.path if isinstance(step, Operation))
+    def loops(self) -> tuple[Operation | Digit, ...]:
+        """The loops around the statement in the region, outermost first; a fused loop as its digits."""
+        return tuple(step for step in self.path if not isinstance(step, int))
 
     @property
     def written_memories(self) -> list[SSAValue | None]:
@@ -125,14 +125,14 @@ class Statement:
         accesses = {m: a.without_reduction(self.domain) if m in memories else a for m, a in self.accesses.items()}
         return replace(self, accesses=accesses)
 
-    def with_loop_names(self, loops: Sequence[Operation]) -> Statement:
+    def with_loop_names(self, loops: Sequence[Operation | Digit]) -> Statement:
         """The same statement, with the values of some of its loops appended to the names of its instances."""
         instances, names = self.instances, self.names
         identity = isl.Map.identity(self.domain.get_space().map_from_set())
         for n, loop in enumerate(self.loops):
             if loop in loops:
                 instances = instances.flat_range_product(project(identity, [n]))
-                names = (*names, loop_name(loop))
+                names = (*names, step_name(loop))
         return replace(self, instances=instances, names=names)
 
     def with_parameters(self, names: Mapping[str, str]) -> Statement:

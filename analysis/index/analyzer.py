@@ -243,9 +243,12 @@ def _import_floor(
             return divide(analyzer, a, b)
         with analyzer.assumptions():
             assume_iterations(analyzer, a)
+            b = analyzer.exact(op.rhs)  # `n` rather than `max(n, 0)`
             return divide(analyzer, a, b) if analyzer.bounds(b)[0] > 0 else None
 
     def divide(analyzer: Analyzer, a: Lin, b: Lin) -> Lin | None:
+        if b.terms and analyzer.bounds(b)[1] < 0:
+            return None
         if truncating and (analyzer.bounds(b)[0] < 0 or analyzer.bounds(a)[0] < 0):
             return None
         return rule(analyzer, a, b)
@@ -436,7 +439,9 @@ def _iteration_range(analyzer: Analyzer, variable: SSAValue, low: Mixed, extent:
     if isinstance(low, int) and isinstance(extent, int) and extent > 0 and within((low, low + extent), whole):
         return (low, low + extent - 1), []  # as below, without sums
     first = analyzer.exact(low)
-    last = first + analyzer.exact(extent) - 1
+    with analyzer.assumptions():  # what is known of the variable holds where the loop has iterations
+        analyzer.assume_not_negative(analyzer.exact(extent) - 1)
+        last = first + analyzer.exact(extent) - 1
     if not analyzer.fits(last + 1, variable.type):
         # The end may have wrapped: then either no iteration runs, or the end is the true one.
         last = Lin(whole[1])

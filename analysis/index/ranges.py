@@ -112,7 +112,7 @@ class SumRanges:
 
     def _implied(self, lin: Lin) -> Iterator[Lin]:
         """Sums that are not negative if `lin` is not: if `m * n >= 1` and neither is negative, both are positive; if
-        `x // 16 >= 1`, then `x >= 16`."""
+        `x // 16 >= 1`, then `x >= 16`; if `max(n, 0) >= 1`, then `n >= 1`."""
         ((atom, k), *others) = lin.terms.items()
         if others or k <= 0 or (least := -(lin.const // k)) < 1:
             return
@@ -120,6 +120,9 @@ class SumRanges:
             yield from (Lin.of(factor) - 1 for factor in atom.factors)
         if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
             yield atom.dividend - c * least
+        if isinstance(atom, MaxAtom):
+            large = [part for part in atom.sums if self.bounds(part)[1] >= least]
+            yield from (part - least for part in large if len(large) == 1)
 
     # Values
 
@@ -216,7 +219,7 @@ class SumRanges:
             return [*facts, rest, -rest + (c - 1)]
         if isinstance(atom, DivAtom | ModAtom) and not atom.divisor.terms:
             return [*facts, atom.dividend - Lin.of(atom)] if self._is_small_remainder(atom) else facts
-        if isinstance(atom, DivAtom | ModAtom) and self.bounds(atom.divisor)[0] >= 0:
+        if isinstance(atom, DivAtom | ModAtom):
             return facts + self._digit_facts(atom)
         return facts
 
@@ -224,15 +227,14 @@ class SumRanges:
         return isinstance(atom, ModAtom) and self.bounds(atom.dividend)[0] >= 0
 
     def _digit_facts(self, atom: DivAtom | ModAtom) -> list[Lin]:
-        """Facts about a quotient or remainder by a symbolic divisor, which is positive, as it is neither negative nor
-        0."""
+        """Facts about a quotient or remainder by a symbolic divisor, which is positive."""
         if isinstance(atom, DivAtom):
             return [last - Lin.of(atom) for last in self.last_quotients(atom)]
         facts = [atom.divisor - 1 - Lin.of(atom)]
         return [*facts, atom.dividend - Lin.of(atom)] if self._is_small_remainder(atom) else facts
 
     def last_quotients(self, atom: DivAtom) -> list[Lin]:
-        """Sums that a quotient by a positive symbolic divisor does not exceed: `f // n <= 31` with `f <= n * 32 - 1`."""
+        """Sums that a quotient by a positive symbolic divisor does not exceed: `f // n <= 31` if `f < n * 32`."""
         variable = atom.dividend.atom
         if not isinstance(variable, SSAValue):
             return []
@@ -291,15 +293,20 @@ def _never_zero(lin: Lin) -> bool:
 
 
 def _div_bounds(ranges: SumRanges, atom: DivAtom) -> Interval:
-    divisor = ranges.bounds(atom.divisor)
-    low, high = floordiv(ranges.bounds(atom.dividend), divisor)
-    if atom.divisor.terms and divisor[0] >= 0:
+    low, high = floordiv(ranges.bounds(atom.dividend), _divisor_bounds(ranges, atom))
+    if atom.divisor.terms:
         high = min([high, *(max(low, ranges.bounds(last)[1]) for last in ranges.last_quotients(atom))])
     return low, high
 
 
 def _mod_bounds(ranges: SumRanges, atom: ModAtom) -> Interval:
-    return floormod(ranges.bounds(atom.dividend), ranges.bounds(atom.divisor))
+    return floormod(ranges.bounds(atom.dividend), _divisor_bounds(ranges, atom))
+
+
+def _divisor_bounds(ranges: SumRanges, atom: DivAtom | ModAtom) -> Interval:
+    """The range of a divisor. A symbolic divisor is positive where the atom has a value."""
+    low, high = ranges.bounds(atom.divisor)
+    return (max(low, 1), max(high, 1)) if atom.divisor.terms else (low, high)
 
 
 def _min_bounds(ranges: SumRanges, atom: MinAtom) -> Interval:

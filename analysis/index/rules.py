@@ -252,8 +252,7 @@ class Rules(SumRanges):
             args = [self.substitute(a, replacements) for a in atom.args if isinstance(a, Lin)]
         if isinstance(atom, DivAtom | ModAtom) and self.may_be_0(args[1]):
             with self.assumptions():
-                if self.bounds(atom.divisor)[1] > 0:
-                    self.assume_not_negative(args[1] - 1)
+                self.assume_not_negative(args[1] - 1)
                 return _APPLY[type(atom)](self, *args)
         result = args[0]
         for arg in args[1:]:

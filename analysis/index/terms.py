@@ -51,7 +51,8 @@ class Compound:
 
 
 class _Quotient(Compound):
-    """A floor division or remainder: `args` are two sums, the second never zero."""
+    """A floor division or remainder: `args` are two sums, the second never zero where the atom has a value. A divisor
+    with terms is positive there, though its range may not show it: the loops in the dividend have iterations."""
 
     __slots__ = ()
 

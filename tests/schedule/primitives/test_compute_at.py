@@ -873,13 +873,12 @@ def main(A: T.Buffer((1, 3), "int32"), D: T.Buffer((1, 3), "int32")):
     apply_steps(text, 'sch.compute_at("B", sch.get_loops("D")[1])')
 
 
-def test_elements_that_may_be_written_later_are_not_read_in_vain() -> None:
-    """Each iteration would read all elements of B, and all but the last iteration elements without a value."""
-    text = """
+_FUSED = """
 @T.prim_func
-def main(a: T.handle, c: T.handle):
+def main(a: T.handle, f: T.handle, c: T.handle):
     n = T.int32()
     A = T.match_buffer(a, (8, n))
+    F = T.match_buffer(f, (n * 8,))
     C = T.match_buffer(c, (8, n))
     B = T.alloc_buffer((8, n))
     for ij in range(n * 8):
@@ -892,5 +891,38 @@ def main(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] + 1.0
 """
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "sch.reverse_compute_at('C', sch.get_loops('B')[0])",
+        "sch.compute_at('B', sch.fuse(*sch.get_loops('C')))",
+        "sch.reverse_compute_at('C', sch.get_loops('B')[0]); sch.parallel(sch.get_loops('B')[0])",
+    ],
+)
+def test_a_fused_loop_over_a_symbolic_size_computes_an_element_in_each_iteration(steps: str, size: int) -> None:
+    before = parse_tvmscript(_FUSED)
+    schedule = Schedule(before)
+    exec(steps, {"sch": schedule})
+    assert [len(schedule.get_loops(name)) for name in "BC"] == [1, 1]
+    check_computes_the_same(before, schedule.mod, size=size)
+
+
+@pytest.mark.parametrize(
+    ("element", "first", "second"),
+    [("vi", "ij//n=0, ij%n=0", "ij//n=0, ij%n=1"), ("vj", "ij//n=0, ij%n=0", "ij//n=1, ij%n=0")],
+)
+def test_iterations_of_a_fused_loop_conflict_in_one_digit(element: str, first: str, second: str) -> None:
+    other = "0" if element == "vi" else "vj"
+    text = _FUSED.replace("B[vi, vj] = A", f"B[{'vi' if element == 'vi' else '0'}, {other}] = A")
+    message = str(refusal_of(text, "", "sch.parallel(sch.get_loops('B')[0])"))
+    assert f"iteration {first}" in message
+    assert f"iteration {second}" in message
+
+
+def test_a_fused_loop_with_other_uses_of_its_variable_is_not_affine() -> None:
+    text = _FUSED.replace("A[vi, vj] + 1.0", "A[vi, vj] + F[ij]")
     message = str(refusal_of(text, "", "sch.reverse_compute_at('C', sch.get_loops('B')[0])"))
-    assert "block C at (vi=0, vj=0) runs several times, and not always reads the same B[0, 0]" in message
+    assert "bound to no affine function of loops" in message

@@ -1,0 +1,129 @@
+"""Fused loops over symbolic sizes: a loop variable that is used through its quotient and remainder alone, as two
+dimensions in lexicographic order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.text import expression_text
+from ...dialects.tir import ForOp, LaunchThreadOp
+from ..index import Analyzer, Atom, Compound, DivAtom, Lin, ModAtom, ProductAtom
+from ..index.analyzer import assume_iterations, is_index_arithmetic
+from ..index.terms import exact_quotient, render_sum
+from ..names import loop_name
+from ..threads.axes import is_block_loop
+
+
+@dataclass(frozen=True)
+class Digit:
+    """The quotient or remainder of a loop variable, in place of the loop in the path of a statement.
+
+    atom: `f // n` or `f % n`, as a value from 0 to below `count`.
+    """
+
+    loop: ForOp
+    atom: DivAtom | ModAtom
+    count: Lin
+
+    @property
+    def name(self) -> str:
+        """The text of the digit in messages."""
+        return render_sum(Lin.of(self.atom), expression_text)
+
+
+Step = ForOp | LaunchThreadOp | Digit
+"""A dimension of the executions of a statement."""
+
+
+def step_name(step: Operation | Digit) -> str:
+    """The name of a loop variable or digit."""
+    return step.name if isinstance(step, Digit) else loop_name(step)
+
+
+def step_value(step: Step) -> Atom:
+    """The value of a dimension."""
+    return step.atom if isinstance(step, Digit) else step.variable
+
+
+def loop_of_step(step: Operation | Digit) -> Operation:
+    """The loop of a dimension."""
+    return step.loop if isinstance(step, Digit) else step
+
+
+def digits_of(analyzer: Analyzer, loop: Operation, is_fixed: Callable[[SSAValue], bool]) -> tuple[Digit, ...]:
+    """The quotient and the remainder of the variable of a loop from 0 to below `K * n`, if it is used only as `f // n`
+    and `f % n`; else nothing.
+
+    The pairs of digits in lexicographic order are the iterations in their order: if the loop has an iteration, n is
+    positive, which is proved; else one of the counts is not positive, so that no pair is in range. K and n are sums of
+    fixed values.
+    """
+    if not isinstance(loop, ForOp) or (loop.thread is not None and not is_block_loop(loop)):
+        return ()
+    low, extent, step = loop.mixed_bounds
+    if low != 0 or step != 1 or isinstance(extent, int):
+        return ()
+    divisors = _Uses(analyzer, loop.variable).divisors()
+    if divisors is None or len(divisors) != 1:
+        return ()
+    (divisor,), variable = divisors, Lin.of(loop.variable)
+    with analyzer.assumptions():
+        assume_iterations(analyzer, variable)
+        count = exact_quotient(analyzer.exact(extent), divisor)
+        if count is None or not analyzer.is_provably("gt", divisor, 0):
+            return ()
+    if not all(isinstance(leaf, SSAValue) and is_fixed(leaf) for lin in (count, divisor) for leaf in lin.terms):
+        return ()
+    return Digit(loop, DivAtom(variable, divisor), count), Digit(loop, ModAtom(variable, divisor), divisor)
+
+
+class _NotDigits(Exception):
+    """A use of the variable other than through digits."""
+
+
+class _Uses:
+    """The divisors in the uses of a loop variable."""
+
+    def __init__(self, analyzer: Analyzer, variable: SSAValue):
+        self.analyzer = analyzer
+        self.variable = variable
+        self._divisors: dict[Lin, None] = {}
+
+    def divisors(self) -> list[Lin] | None:
+        """The symbolic divisors of the variable; None if it is used otherwise, too."""
+        values = [self.variable]
+        sinks: list[SSAValue] = []
+        for value in values:
+            users = {use.operation for use in value.uses}
+            arithmetic = [user for user in users if is_index_arithmetic(user)]
+            values += [user.results[0] for user in arithmetic if user.results[0] not in values]
+            sinks += [value] if len(arithmetic) < len(users) else []
+        self._dependent = set(values)
+        try:
+            for sink in sinks:
+                self._check(self.analyzer.exact(sink))
+        except _NotDigits:
+            return None
+        return list(self._divisors)
+
+    def _check(self, lin: Lin) -> None:
+        """Records the divisors in a sum. _NotDigits if it contains the variable otherwise."""
+        for atom in lin.terms:
+            self._check_atom(atom)
+
+    def _check_atom(self, atom: Atom) -> None:
+        if self._dependent.isdisjoint(Lin.of(atom).leaves()):
+            return
+        if not isinstance(atom, Compound) or isinstance(atom, ProductAtom):
+            raise _NotDigits
+        if isinstance(atom, DivAtom | ModAtom) and atom.divisor.terms:
+            if atom.dividend.atom is not self.variable:
+                raise _NotDigits
+            self._divisors[atom.divisor] = None
+            return
+        for arg in atom.args:
+            assert isinstance(arg, Lin)
+            self._check(arg)
