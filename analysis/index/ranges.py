@@ -105,7 +105,15 @@ class SumRanges:
             ((atom, k),) = lin.terms.items()
             limit = (-(lin.const // k), _INT64[1]) if k > 0 else (_INT64[0], lin.const // -k)
             self.scope.limits[atom] = _intersect(limit, self.scope.limits.get(atom, _INT64))
+            if isinstance(atom, ProductAtom) and limit[0] > 0:
+                self._assume_factors_positive(atom)
         self.scope.forget()
+
+    def _assume_factors_positive(self, product: ProductAtom) -> None:
+        """Assumes that the factors of a positive product are positive, if at most one of them may be negative."""
+        if sum(self.atom_bounds(factor)[0] < 0 for factor in product.factors) <= 1:
+            for factor in product.factors:
+                self.assume_not_negative(Lin.of(factor) - 1)
 
     # Values
 

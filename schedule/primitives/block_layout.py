@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -13,14 +13,14 @@ from ...analysis.iter_map import iteration_domain, why_not_bijective
 from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import binding_sums, loops_around, only_child
 from ...core.errors import ScheduleError
-from ...dialects.schedule import TransformBlockLayoutOp
+from ...dialects.schedule import BoundMap, TransformBlockLayoutOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
 from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import require_block
-from ..rewriting.index_maps import IndexMap, index_map_attr
+from ..rewriting.index_maps import IndexMap, bound_index_map
 from ..rewriting.layout_padding import emit_negated_conjunction, invert_layout, padding_conditions
 from ..rewriting.nest import (
     builder_before,
@@ -62,11 +62,11 @@ class BlockLayoutPrimitives(Recorder):
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         rank = len(require_block(target).axes)
-        self.record(TransformBlockLayoutOp, block=handle, index_map=index_map_attr(index_map, rank))
+        self.record(TransformBlockLayoutOp, block=handle, index_map=bound_index_map(index_map, rank))
 
 
 @applies(TransformBlockLayoutOp)
-def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: AffineMapAttr) -> None:
+def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: BoundMap) -> None:
     block = require_block(block)
     loops = _loops(block)
     analyzer = Analyzer(through_lets=False)
@@ -74,7 +74,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Aff
     shape = [analyzer.exact(axis.extent) for axis in block.axes]
     lows = [analyzer.exact(axis.low) for axis in block.axes]
     types: list[Attribute] = [variable.type for variable in block.variables]
-    layout = new_layout(analyzer, index_map.data, shape, types)
+    layout = new_layout(analyzer, index_map, shape, types)
     kinds = _kinds(block, layout)
     if layout.why_padded is not None:
         _check_init(block, layout, kinds)
