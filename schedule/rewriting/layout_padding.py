@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import lcm
 from typing import TYPE_CHECKING, cast
 
@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, DivAtom, Lin, ModAtom, export
-from ...analysis.iter_map import Domain, detect, invert
+from ...analysis.iter_map import Domain, assume_nonempty, detect, invert, make_factors_positive
 from ...analysis.names import buffer_name, fresh_block_name, loop_name
 from ...analysis.scopes import (
     ancestors,
@@ -180,6 +180,30 @@ def invert_layout(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> 
         for total in old:
             require_divisors(analyzer, total, "an old index")
     return old
+
+
+@dataclass(frozen=True)
+class LayoutDigit:
+    """A part `base + number * scale` of a new index, whose number counts up from 0 to below `extent`."""
+
+    extent: Lin
+    scale: Lin
+    base: Lin = field(default_factory=Lin)
+
+
+def layout_digits(analyzer: Analyzer, layout: Layout) -> list[list[LayoutDigit]]:
+    """The digits of each new index, from the most to the least significant: in lexicographic order of the digits, the
+    new indices, padding excluded, are in lexicographic order too. ScheduleError if they are unknown."""
+    mapping = detect(analyzer, _aligned_domain(analyzer, layout), layout.sums)
+    if isinstance(mapping, str):
+        raise ScheduleError(f"the index map cannot be turned around: {mapping}")
+    digits: list[list[LayoutDigit]] = []
+    with assume_nonempty(analyzer, mapping.domain):
+        for total in mapping.sums:
+            parts, base = make_factors_positive(analyzer, total)
+            known = [LayoutDigit(part.extent, part.scale) for part in parts]
+            digits.append([LayoutDigit(Lin(1), Lin(), base), *known])
+    return digits
 
 
 def _aligned_domain(analyzer: Analyzer, layout: Layout) -> Domain:
