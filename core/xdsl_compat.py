@@ -11,6 +11,7 @@ from xdsl.dialects import arith, gpu, math
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1, i32
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
 from xdsl.irdl import (
     AttrConstraint,
     BaseAttr,
@@ -43,6 +44,32 @@ def set_name_hint(value: SSAValue, name: str) -> None:
     """
     name = _SUFFIXES.sub("", _ILLEGAL.sub("_", name))
     value.name_hint = name if name and not name[0].isdigit() else None
+
+
+# Semi-affine maps: xDSL 0.74 refuses products with symbols, and quotients and remainders by them, which the affine maps of
+# MLIR may contain (https://github.com/xdslproject/xdsl/issues/1087).
+
+
+def _accept_symbols(name: str, kind: AffineBinaryOpKind) -> None:
+    affine = getattr(AffineExpr, name)
+
+    def semi_affine(self: AffineExpr, other: AffineExpr | int) -> AffineExpr:
+        try:
+            return affine(self, other)
+        except NotImplementedError:
+            assert isinstance(other, AffineExpr)
+            lhs, rhs = (other, self) if kind is AffineBinaryOpKind.Mul and other.used_dims() else (self, other)
+            if rhs.used_dims():
+                raise
+            return AffineBinaryOpExpr(kind, lhs, rhs)
+
+    setattr(AffineExpr, name, semi_affine)
+
+
+_accept_symbols("__mul__", AffineBinaryOpKind.Mul)
+_accept_symbols("__floordiv__", AffineBinaryOpKind.FloorDiv)
+_accept_symbols("__mod__", AffineBinaryOpKind.Mod)
+_accept_symbols("ceil_div", AffineBinaryOpKind.CeilDiv)
 
 
 # arith on vectors: xDSL 0.74 supports casts, comparisons and select on scalars only, MLIR also lane by lane on vectors.

@@ -4,8 +4,8 @@
 `schedule` dialect, and the functions that apply these ops (`state.applies`).
 """
 
-from .handles import BlockRV, ExprRV, LoopRV
+from .handles import BlockRV, ExprRV, LoopRV, SizeRV
 from .schedule import Schedule
 from .trace import Trace
 
-__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "Trace"]
+__all__ = ["BlockRV", "ExprRV", "LoopRV", "Schedule", "SizeRV", "Trace"]

@@ -1,8 +1,13 @@
-"""Handles of a `Schedule`: names of blocks, loops and numbers, valid in the schedule and in its copies."""
+"""Handles of a `Schedule`: names of blocks, loops, numbers and sizes, valid in the schedule and in its copies."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
+
+from xdsl.ir.affine import AffineExpr
+
+from .arithmetic import IndexTerm
 
 
 class Handle:
@@ -29,14 +34,52 @@ class LoopRV(Handle):
     __slots__ = ()
 
 
-class ExprRV(Handle):
-    """A handle of a sampled number, or of a number computed from sampled ones. `schedule.get(rv)` is the number."""
+class ParameterRV(Handle, IndexTerm):
+    """A handle of an integer, which index maps may use: `lambda i: (i // (a * b), i % (a * b))`."""
+
+    __slots__ = ()
+
+    @property
+    def expr(self) -> AffineExpr:
+        return ParameterExpr(self)
+
+
+class ExprRV(ParameterRV):
+    """A handle of a sampled number. `schedule.get(rv)` is the number."""
 
     __slots__ = ()
 
 
-RV: TypeAlias = BlockRV | LoopRV | ExprRV
+class SizeRV(ParameterRV):
+    """A handle of a size of the program, known when the function is called. `schedule.get(rv)` is its `Size`."""
+
+    __slots__ = ()
+
+
+RV: TypeAlias = BlockRV | LoopRV | ExprRV | SizeRV
 """A handle of any kind; TVM calls them random variables."""
 
 BlockLike: TypeAlias = BlockRV | str
 """A block handle, or the name of a block."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """The symbolic size, or the integer parameter, `name` of a function."""
+
+    function: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterExpr(AffineExpr):
+    """A parameter of an index map while the map is traced; a symbol replaces the expression afterwards."""
+
+    handle: ParameterRV
+
+    def is_pure_affine(self) -> bool:
+        """Whether the expression is affine: as a symbol is."""
+        return True
+
+    def __str__(self) -> str:
+        return self.handle.name

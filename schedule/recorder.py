@@ -11,11 +11,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ..analysis.names import loop_name
 from ..core.errors import OptionError, ScheduleError
 from ..core.xdsl_compat import set_name_hint
-from ..dialects.schedule import BlockType, LoopType, ScheduleOp, TraceOp
+from ..dialects.schedule import BlockType, BoundMap, LoopType, ScheduleOp, SizeType, TraceOp
 from ..dialects.text import print_marked
 from ..dialects.tir import BlockOp, ForOp, FuncOp
 from ..module import Module
-from .handles import BlockLike, BlockRV, ExprRV, Handle, LoopRV
+from .handles import BlockLike, BlockRV, ExprRV, Handle, LoopRV, Size, SizeRV
 from .state import ComputeLocation, State, Target, apply, target_name
 
 HandleT = TypeVar("HandleT", bound=Handle)
@@ -163,6 +163,8 @@ class Recorder:
             if argument not in self._values:
                 raise ScheduleError(f"{argument!r} is a handle of another schedule")
             return self._values[argument]
+        if isinstance(argument, BoundMap):
+            return BoundMap(argument.map, tuple(self._value(item) for item in argument.values))
         if isinstance(argument, list | tuple):
             return [self._value(item) for item in cast("Sequence[Any]", argument)]
         return argument
@@ -186,7 +188,12 @@ class Recorder:
         return Module(self._state.module, self._constants)
 
 
-_HANDLES: dict[type[Attribute], type[Handle]] = {BlockType: BlockRV, LoopType: LoopRV, type(i64): ExprRV}
+_HANDLES: dict[type[Attribute], type[Handle]] = {
+    BlockType: BlockRV,
+    LoopType: LoopRV,
+    SizeType: SizeRV,
+    type(i64): ExprRV,
+}
 
 
 def _types(targets: Sequence[Target]) -> list[Attribute]:
@@ -198,6 +205,8 @@ def _type_of(target: Target) -> Attribute:
     match target:
         case int():
             return i64
+        case Size():
+            return SizeType()
         case ForOp() | ComputeLocation():
             return LoopType()
         case _:
@@ -210,7 +219,7 @@ def _name_of(target: Target) -> str:
             return loop_name(target)
         case BlockOp() | FuncOp():
             return target_name(target)
-        case ComputeLocation():
+        case ComputeLocation() | Size():
             return target.name
         case _:
             return "v"

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..core.errors import UnsupportedError
 from ..dialects.schedule import EnterPostprocOp, TraceOp
-from .handles import RV
+from .handles import RV, Size
 from .recorder import Recorder
 from .state import ComputeLocation, State, Target, applies
 from .trace import Trace, replay_script
@@ -48,8 +48,8 @@ class Session(Recorder):
         """The applied primitives, in order. The trace grows with the schedule."""
         return Trace(self._trace)
 
-    def get(self, rv: RV) -> Operation | ComputeLocation | int:
-        """The current target of a handle: the op of a block or loop, or the sampled number.
+    def get(self, rv: RV) -> Operation | ComputeLocation | Size | int:
+        """The current target of a handle: the op of a block or loop, the sampled number, or the name of a size.
 
         ScheduleError if the program no longer contains the target.
         """

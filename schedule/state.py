@@ -18,9 +18,11 @@ from ..analysis.index import WidthError
 from ..analysis.names import loop_name
 from ..core.diagnostics import did_you_mean
 from ..core.errors import ScheduleError
-from ..dialects.schedule import BlockType, LoopType, ScheduleOp
+from ..dialects.schedule import BlockType, BoundMap, LoopType, ScheduleOp
 from ..dialects.tir import BlockOp, ForOp, FuncOp
+from ..dialects.tir.functions import integer_sizes
 from ..dialects.tir.tree import treeify
+from .handles import Size
 from .legality import Change, require_same_flow, take_snapshot
 
 
@@ -33,7 +35,7 @@ class ComputeLocation:
 
 ROOT, INLINE = ComputeLocation("root"), ComputeLocation("inline")
 
-Target: TypeAlias = BlockOp | FuncOp | ForOp | ComputeLocation | int
+Target: TypeAlias = BlockOp | FuncOp | ForOp | ComputeLocation | Size | int
 """The target of a value of a trace."""
 
 
@@ -90,6 +92,19 @@ class State:
             what = f"loop {loop_name(target)!r}" if isinstance(target, ForOp) else f"block {target_name(target)!r}"
             raise ScheduleError(f"{what} is no longer in the program: an earlier primitive has replaced it")
         return target
+
+    def size(self, size: Size) -> SSAValue:
+        """The value of a size. ScheduleError unless the function has exactly one size of this name."""
+        sizes = integer_sizes(self.function(size.function))
+        values = [value for name, value in sizes if name == size.name]
+        if len(values) == 1:
+            return values[0]
+        where = f"in function {size.function!r}"
+        if values:
+            raise ScheduleError(f"{len(values)} sizes {where} are called {size.name!r}, expected one")
+        names = list(dict.fromkeys(name for name, _ in sizes))
+        known = ", ".join(names) or "none"
+        raise ScheduleError(f"no size {size.name!r} {where}{did_you_mean(size.name, names)} (has: {known})")
 
     # Changes
 
@@ -209,6 +224,9 @@ def _is_accepted(operand: OperandDef, type: Attribute) -> bool:
 def _resolve(state: State, value: Any) -> Any:
     if isinstance(value, SSAValue):
         return state.resolve(value)
+    if isinstance(value, BoundMap):
+        targets = [state.resolve(item) for item in value.values]
+        return BoundMap(value.map, tuple(state.size(t) if isinstance(t, Size) else t for t in targets))
     if isinstance(value, list):
         return [_resolve(state, item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     return value

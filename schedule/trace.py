@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -14,6 +13,7 @@ from ..core.errors import OptionError, ParseError
 from ..dialects.schedule import (
     INFERRED,
     BlockType,
+    BoundMap,
     EnterPostprocOp,
     FuseOp,
     GetBlockOp,
@@ -23,6 +23,7 @@ from ..dialects.schedule import (
     TraceOp,
 )
 from ..dialects.text import STYLES, attribute_text, string_literal
+from .handles import ParameterRV
 from .rewriting.index_maps import index_map_text
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
             return names[value]
         case list():
             return f"[{', '.join(_python_value(v, names, style) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
-        case AffineMapAttr():
-            return index_map_text(value)
+        case BoundMap():
+            return index_map_text(value.map, [names[parameter] for parameter in value.values])
         case Attribute():
             return attribute_text(value, style)
         case str():
@@ -241,13 +242,26 @@ class _Script:
                 raise self.error(node, f"{ast.unparse(node)} is no value of a trace")
 
     def function(self, node: ast.Lambda) -> Any:
-        """A function of indices; its lambda contains only arithmetic on its parameters, so that calling it is safe."""
+        """A function of indices; its lambda contains only arithmetic on them and on numbers and sizes of the trace, so
+        that calling it is safe."""
         for inner in ast.walk(node):
             if not isinstance(inner, _INDEX_NODES) or (
                 isinstance(inner, ast.Constant) and type(inner.value) is not int
             ):
                 raise self.error(node, f"{ast.unparse(node)} is not arithmetic on indices")
-        return eval(compile(ast.Expression(node), "<trace>", "eval"), {"__builtins__": {}})
+        return eval(compile(ast.Expression(node), "<trace>", "eval"), {"__builtins__": {}, **self.parameters(node)})
+
+    def parameters(self, node: ast.Lambda) -> dict[str, ParameterRV]:
+        """The numbers and sizes of the trace that a function of indices uses, by name."""
+        indices = {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg)}
+        used: dict[str, ParameterRV] = {}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and inner.id not in indices:
+                value = self.names.get(inner.id)
+                if not isinstance(value, ParameterRV):
+                    raise self.error(inner, f"{inner.id} is neither an index nor a number or size of the trace")
+                used[inner.id] = value
+        return used
 
     def error(self, node: ast.stmt | ast.expr, message: str) -> ParseError:
         line, column = node.lineno, node.col_offset + 1

@@ -111,12 +111,12 @@ class SumRanges:
         self.scope.forget()
 
     def _implied(self, lin: Lin) -> Iterator[Lin]:
-        """Sums that are not negative if `lin` is not: if `m * n >= 1` and neither is negative, both are positive; if
+        """Sums that are not negative if `lin` is not: if `m * n >= 1` and one is not negative, both are positive; if
         `x // 16 >= 1`, then `x >= 16`; if `max(n, 0) >= 1`, then `n >= 1`."""
         ((atom, k), *others) = lin.terms.items()
         if others or k <= 0 or (least := -(lin.const // k)) < 1:
             return
-        if isinstance(atom, ProductAtom) and all(self.atom_bounds(factor)[0] >= 0 for factor in atom.factors):
+        if isinstance(atom, ProductAtom) and sum(self.atom_bounds(factor)[0] < 0 for factor in atom.factors) <= 1:
             yield from (Lin.of(factor) - 1 for factor in atom.factors)
         if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0:
             yield atom.dividend - c * least

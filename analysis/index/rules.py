@@ -65,7 +65,18 @@ class Rules(SumRanges):
                 better = self._combine_quotient(lin, atom, k // c, c)
                 if better is not None:
                     return better
+            if isinstance(atom, ModAtom) and atom.divisor.constant is None:
+                better = self._combine_remainder(lin, atom, k)
+                if better is not None:
+                    return better
         return None
+
+    def _combine_remainder(self, lin: Lin, mod: ModAtom, k: int) -> Lin | None:
+        """`lin`, which has the term `k*(y%b)`, with `k*y` in place of it and of `k*b*(y//b)`; None without the latter
+        term."""
+        y, b = mod.dividend, mod.divisor
+        multiple = Lin.of(DivAtom(y, b)).times(b)
+        return lin - multiple * k - Lin.of(mod, k) + y * k if _contains(lin, multiple, k) else None
 
     def _combine_quotient(self, lin: Lin, div: DivAtom, k: int, c: int) -> Lin | None:
         """`lin`, which has the term `k*c*(y//c)`, without that quotient if the matching terms are present, else

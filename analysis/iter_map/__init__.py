@@ -13,9 +13,9 @@ does not decide a property, isl does.
 
 from .detect import detect
 from .domains import iteration_domain, iteration_variable, predicate_constraints
-from .inverse import Division, divide_bindings, invert, split_constraints
+from .inverse import Division, divide_bindings, invert, make_factors_positive, split_constraints
 from .questions import BindingBox, why_not_bijective, why_not_injective, why_not_onto
-from .terms import DigitSource, Domain, DomainVar, Fused, IterMap, IterSplit, IterSum, lin_text
+from .terms import DigitSource, Domain, DomainVar, Fused, IterMap, IterSplit, IterSum, assume_nonempty, lin_text
 
 __all__ = [
     "BindingBox",
@@ -27,12 +27,14 @@ __all__ = [
     "IterMap",
     "IterSplit",
     "IterSum",
+    "assume_nonempty",
     "detect",
     "divide_bindings",
     "invert",
     "iteration_domain",
     "iteration_variable",
     "lin_text",
+    "make_factors_positive",
     "predicate_constraints",
     "split_constraints",
     "why_not_bijective",

@@ -49,7 +49,7 @@ def _numbers(analyzer: Analyzer, sums: Iterable[tuple[IterSum, Lin]]) -> dict[SS
 
 def _digits(analyzer: Analyzer, total: IterSum, value: Lin) -> list[tuple[IterSplit, Lin]]:
     """The value of each digit of a sum with a known value."""
-    upright, low = _make_factors_positive(analyzer, total)
+    upright, low = make_factors_positive(analyzer, total)
     rest, digits = value - low, list[tuple[IterSplit, Lin]]()
     for split, up in zip(total.splits, upright, strict=True):
         digit, rest = analyzer.floordiv(rest, up.scale), analyzer.floormod(rest, up.scale)
@@ -57,7 +57,7 @@ def _digits(analyzer: Analyzer, total: IterSum, value: Lin) -> list[tuple[IterSp
     return digits
 
 
-def _make_factors_positive(analyzer: Analyzer, total: IterSum) -> tuple[list[IterSplit], Lin]:
+def make_factors_positive(analyzer: Analyzer, total: IterSum) -> tuple[list[IterSplit], Lin]:
     """The digits with positive factors, where digits that count down are counted from their other end; and the
     minimum."""
     splits, low = list[IterSplit](), total.base
@@ -109,7 +109,7 @@ def _divide(analyzer: Analyzer, total: IterSum, inner: frozenset[SSAValue]) -> D
         return f"in which outer {wrong} is a finer part than inner {splits[count]}"
     outside, inside = (IterSum(tuple(part)) for part in (splits[:count], splits[count:]))
     inner_extent = _extent(analyzer, inside)
-    factor = inner_extent if not outside.splits else _make_factors_positive(analyzer, outside)[0][-1].scale
+    factor = inner_extent if not outside.splits else make_factors_positive(analyzer, outside)[0][-1].scale
     quotients: list[IterSplit] = []
     for split in outside.splits:
         scale = analyzer.floordiv(split.scale, factor)
@@ -124,14 +124,14 @@ def _divide(analyzer: Analyzer, total: IterSum, inner: frozenset[SSAValue]) -> D
 
 def _from_zero(analyzer: Analyzer, total: IterSum) -> tuple[Lin, Lin]:
     """A sum shifted to start at 0, and its original start."""
-    low = _make_factors_positive(analyzer, total)[1]
+    low = make_factors_positive(analyzer, total)[1]
     return analyzer.combine(total.lin(analyzer) - low), low
 
 
 def _extent(analyzer: Analyzer, total: IterSum) -> Lin:
     """The maximum minus the minimum, plus 1."""
     extent = Lin(1)
-    for split in _make_factors_positive(analyzer, total)[0]:
+    for split in make_factors_positive(analyzer, total)[0]:
         extent = analyzer.add(extent, analyzer.mul(split.scale, split.extent - 1))
     return extent
 

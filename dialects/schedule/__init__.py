@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from .base import INFERRED, BlockType, LoopType, ScheduleOp, to_attribute, to_python
+from .base import INFERRED, BlockType, BoundMap, LoopType, ScheduleOp, SizeType, to_attribute, to_python
 from .blocks import (
     BUFFER_SIDES,
     AnnotateOp,
@@ -38,7 +38,15 @@ from .loops import (
     UnrollOp,
     VectorizeOp,
 )
-from .queries import GetBlockOp, GetChildBlocksOp, GetConsumersOp, GetLoopsOp, GetOutputBlocksOp, GetProducersOp
+from .queries import (
+    GetBlockOp,
+    GetChildBlocksOp,
+    GetConsumersOp,
+    GetLoopsOp,
+    GetOutputBlocksOp,
+    GetProducersOp,
+    GetSizeOp,
+)
 from .sampling import SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
 from .traces import TraceOp
 
@@ -50,6 +58,7 @@ __all__ = [
     "BindOp",
     "BlockType",
     "BlockizeOp",
+    "BoundMap",
     "CacheReadOp",
     "CacheWriteOp",
     "ComputeAtOp",
@@ -64,6 +73,7 @@ __all__ = [
     "GetLoopsOp",
     "GetOutputBlocksOp",
     "GetProducersOp",
+    "GetSizeOp",
     "LoopType",
     "PadEinsumOp",
     "ParallelOp",
@@ -79,6 +89,7 @@ __all__ = [
     "Schedule",
     "ScheduleOp",
     "SetScopeOp",
+    "SizeType",
     "SplitOp",
     "StorageAlignOp",
     "TraceOp",
@@ -112,6 +123,7 @@ Schedule = Dialect(
         GetLoopsOp,
         GetOutputBlocksOp,
         GetProducersOp,
+        GetSizeOp,
         PadEinsumOp,
         ParallelOp,
         ReindexOp,
@@ -133,5 +145,5 @@ Schedule = Dialect(
         UnrollOp,
         VectorizeOp,
     ],
-    [BlockType, LoopType],
+    [BlockType, LoopType, SizeType],
 )

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
+    AffineMapAttr,
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
@@ -26,12 +28,13 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.ir.affine import AffineMap
 from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef, VarResultDef, irdl_attr_definition
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect
 
-from ..tir.base import Mixed, join_mixed, split_mixed
+from ..tir.base import Mixed, join_mixed, require, split_mixed
 
 INFERRED = -1
 """The marker in a list of factors for the factor that is inferred from the others and the extent."""
@@ -51,7 +54,26 @@ class LoopType(ParametrizedAttribute, TypeAttribute):
     name = "schedule.loop"
 
 
-block, loop = BlockType(), LoopType()
+@irdl_attr_definition
+class SizeType(ParametrizedAttribute, TypeAttribute):
+    """A handle of a size of the program, which is known when the function is called: `!schedule.size`."""
+
+    name = "schedule.size"
+
+
+block, loop, size = BlockType(), LoopType(), SizeType()
+
+
+@dataclass(frozen=True)
+class BoundMap:
+    """An affine map with a value for each of its symbols.
+
+    values: values of a trace; when a primitive is applied, numbers and integer values of the program.
+    """
+
+    map: AffineMap
+    values: tuple[Any, ...] = ()
+
 
 _SEGMENTS = "operandSegmentSizes"
 
@@ -72,6 +94,9 @@ class ScheduleOp(IRDLOperation, ABC):
     """Mixed lists: the property with the constants, and the operands for its DYNAMIC elements."""
     EITHER: ClassVar[dict[str, str]] = {}
     """Arguments that are either a property or an operand of another name."""
+    MAPS: ClassVar[tuple[str, ...]] = ()
+    """Properties that may be affine maps, which are `BoundMap`s as arguments. The symbols of each of them are bound to
+    the operands `parameters`, in order."""
 
     @classmethod
     def create_from(cls, results: Sequence[Attribute] = (), /, **arguments: Any) -> Self:
@@ -88,6 +113,8 @@ class ScheduleOp(IRDLOperation, ABC):
         for static, dynamic in cls.EITHER.items():
             is_value = isinstance(arguments[static], SSAValue)
             arguments[dynamic] = arguments.pop(static) if is_value else None
+        if cls.MAPS:
+            arguments |= _split_maps({name: arguments.get(name) for name in cls.MAPS})
         for name, operand in definition.operands:
             value = arguments.pop(name)
             operands.append(list(value) if _is_list(operand) else value)
@@ -109,6 +136,18 @@ class ScheduleOp(IRDLOperation, ABC):
         """Whether the number of results is variable."""
         return _is_variadic(type(self))
 
+    def operands_of(self, name: str) -> list[SSAValue]:
+        """The operands of a variadic operand by its name."""
+        return list(getattr(self, name))
+
+    def verify_maps(self, constraint: str) -> None:
+        """Raises VerifyException, with the number of a constraint, unless each map has a symbol for each parameter."""
+        count = len(self.operands_of("parameters"))
+        for name in self.MAPS:
+            if isinstance(attribute := self.properties.get(name), AffineMapAttr):
+                symbols = attribute.data.num_symbols
+                require(symbols == count, f"({constraint}) {name} has {symbols} symbols for {count} parameters")
+
     def with_decision(self, decision: int | list[int]) -> Self:
         """Set the decision of a random choice; returns the op."""
         self.properties["decision"] = to_attribute(decision)
@@ -118,7 +157,7 @@ class ScheduleOp(IRDLOperation, ABC):
         """The operands and properties by name, as Python values: handles as SSA values, lists as lists."""
         definition = self.get_irdl_definition()
         arguments: dict[str, Any] = {}
-        hidden = {*self.MIXED.values(), *self.EITHER.values()}
+        hidden = {*self.MIXED.values(), *self.EITHER.values(), *(["parameters"] if self.MAPS else [])}
         for name, operand in definition.operands:
             if name not in hidden:
                 value = getattr(self, name)
@@ -131,6 +170,8 @@ class ScheduleOp(IRDLOperation, ABC):
                 arguments[name] = join_mixed(numbers, getattr(self, self.MIXED[name]))
             elif name in self.EITHER and name not in self.properties:
                 arguments[name] = getattr(self, self.EITHER[name])
+            elif name in self.MAPS and isinstance(attribute := self.properties.get(name), AffineMapAttr):
+                arguments[name] = BoundMap(attribute.data, tuple(self.operands_of("parameters")))
             else:
                 arguments[name] = to_python(self.properties.get(name))
         order = [*self.SYNTAX, *(n for n in arguments if n not in self.SYNTAX)]
@@ -164,6 +205,9 @@ class ScheduleOp(IRDLOperation, ABC):
             printer.print_string("]")
         elif name in self.properties:
             _print_property(printer, self.properties[name])
+            if self.MAPS[:1] == (name,) and (parameters := self.operands_of("parameters")):
+                with printer.in_square_brackets():
+                    printer.print_list(parameters, printer.print_ssa_value)
         elif _is_list(definition.get(name)):
             printer.print_string("[")
             printer.print_list(getattr(self, name), printer.print_ssa_value)
@@ -186,6 +230,13 @@ class ScheduleOp(IRDLOperation, ABC):
                 operands[cls.EITHER[name]] = parser.resolve_operand(number, i64)
             elif name not in definition:
                 properties[name] = parser.parse_attribute() if name in cls.EITHER else _parse_property(parser)
+                if cls.MAPS[:1] == (name,):
+                    operands["parameters"] = (
+                        parser.parse_optional_comma_separated_list(
+                            parser.Delimiter.SQUARE, lambda: _parse_handle(parser)
+                        )
+                        or []
+                    )
             elif _is_list(definition[name]):
                 operands[name] = parser.parse_comma_separated_list(
                     parser.Delimiter.SQUARE, lambda: _parse_handle(parser)
@@ -207,8 +258,15 @@ class ScheduleOp(IRDLOperation, ABC):
         )
 
 
+def _split_maps(maps: dict[str, Any]) -> dict[str, Any]:
+    """The affine maps among some arguments as attributes, and the values of their symbols as `parameters`."""
+    bound = [value for value in maps.values() if isinstance(value, BoundMap)]
+    attributes = {name: AffineMapAttr(v.map) if isinstance(v, BoundMap) else v for name, v in maps.items()}
+    return attributes | {"parameters": bound[0].values if bound else ()}
+
+
 def _parse_handle(parser: Parser) -> SSAValue:
-    """Parse a handle; its definition, which precedes it, determines whether it denotes a block or a loop."""
+    """Parse a handle; its definition, which precedes it, determines its type."""
     operand = parser.parse_unresolved_operand()
     known = parser.ssa_values.get(operand.operand_name, ())
     return parser.resolve_operand(operand, known[operand.index].type if operand.index < len(known) else block)

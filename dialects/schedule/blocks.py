@@ -17,6 +17,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
+    EqAttrConstraint,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -27,7 +29,7 @@ from xdsl.irdl import (
 )
 
 from ..tir.base import require
-from .base import BlockType, LoopType, ScheduleOp, to_attribute
+from .base import BlockType, LoopType, ScheduleOp, SizeType, to_attribute
 
 BUFFER_SIDES = ("read", "write")
 """The sides of a block: an index of a buffer counts the buffers that it reads, or the buffers that it writes."""
@@ -342,13 +344,15 @@ class TransformLayoutOp(_BufferOp):
     """Change the layout of a buffer: the element at `index` moves to `index_map(index)`, wherever it is used.
 
     pad_value: the value of new elements, if the map enlarges the buffer: a number, or a map from their new indices to
-    their values.
+    their values.  parameters: the values of the symbols of each map: sampled numbers, and sizes of the program.
 
     Constraints
         (C1) buffer_side is read or write.
+        (C2) each map has one symbol for each parameter.
 
     Example
         schedule.transform_layout %B, "write", 0, affine_map<(i, j) -> (i, j floordiv 4, j mod 4)>
+        schedule.transform_layout %B, "write", 0, affine_map<(i, j)[a] -> (i, j floordiv a, j mod a)>[%tile]
 
     Source: `sch.transform_layout(block, buffer, index_map, pad_value, assume_injective_transform)`
     """
@@ -356,30 +360,47 @@ class TransformLayoutOp(_BufferOp):
     name = "schedule.transform_layout"
     SYNTAX: ClassVar = ("block", "buffer_side", "buffer_index", "index_map")
     DEFAULTS: ClassVar = {"assume_injective_transform": to_attribute(False)}
+    MAPS: ClassVar = ("index_map", "pad_value")
 
     block = operand_def(BlockType)
+    parameters = var_operand_def(EqAttrConstraint(i64) | BaseAttr(SizeType))
     buffer_side = prop_def(StringAttr)
     buffer_index = prop_def(IntegerAttr[IntegerType])
     index_map = prop_def(AffineMapAttr)
     pad_value = opt_prop_def(IntegerAttr | FloatAttr | AffineMapAttr)
     assume_injective_transform = prop_def(BoolAttr)
 
+    def verify_(self) -> None:
+        super().verify_()
+        self.verify_maps("C2")
+
 
 @irdl_op_definition
 class TransformBlockLayoutOp(ScheduleOp):
     """Replace the axes of a block by `index_map` of them.
 
+    parameters: the values of the symbols of the map: sampled numbers, and sizes of the program.
+
+    Constraints
+        (C1) the map has one symbol for each parameter.
+
     Example
         schedule.transform_block_layout %B, affine_map<(i, j) -> (i * 16 + j)>
+        schedule.transform_block_layout %B, affine_map<(i, j)[n] -> (i * n + j)>[%n]
 
     Source: `sch.transform_block_layout(block, index_map)`
     """
 
     name = "schedule.transform_block_layout"
     SYNTAX: ClassVar = ("block", "index_map")
+    MAPS: ClassVar = ("index_map",)
 
     block = operand_def(BlockType)
+    parameters = var_operand_def(EqAttrConstraint(i64) | BaseAttr(SizeType))
     index_map = prop_def(AffineMapAttr)
+
+    def verify_(self) -> None:
+        self.verify_maps("C1")
 
 
 @irdl_op_definition

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def, var_result_def
 from xdsl.traits import MemoryReadEffect
 
-from .base import BlockType, LoopType, ScheduleOp
+from .base import BlockType, LoopType, ScheduleOp, SizeType, size
 
 
 @irdl_op_definition
@@ -30,6 +30,28 @@ class GetBlockOp(ScheduleOp):
     name_ = prop_def(StringAttr, prop_name="name")
     func_name = opt_prop_def(StringAttr)
     result = result_def(BlockType)
+
+
+@irdl_op_definition
+class GetSizeOp(ScheduleOp):
+    """The symbolic size, or the integer parameter, of a function with the name `name`.
+
+    func_name: the function, if there are several.
+
+    Example
+        %n = schedule.get_size "n" {func_name = "main"}
+
+    Source: a variable of the program in an index map
+    """
+
+    name = "schedule.get_size"
+    SYNTAX: ClassVar = ("name",)
+    RESULT: ClassVar = size
+    traits = traits_def(MemoryReadEffect())
+
+    name_ = prop_def(StringAttr, prop_name="name")
+    func_name = opt_prop_def(StringAttr)
+    result = result_def(SizeType)
 
 
 @irdl_op_definition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, MemRefType, Signedness, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -220,3 +220,15 @@ class ReturnOp(TirOp):
 
     def __init__(self, value: SSAValue | None = None):
         super().__init__(operands=[value])
+
+
+def integer_sizes(func: FuncOp) -> list[tuple[str, SSAValue]]:
+    """The (name, value) of each symbolic size and each signed integer parameter of a function."""
+    sizes: list[tuple[str, SSAValue]] = [(o.var_name.data, o.result) for o in func.walk() if isinstance(o, SymbolOp)]
+    return [(name, value) for name, value in (*sizes, *func.params) if _is_signed_integer(value.type)]
+
+
+def _is_signed_integer(type: Attribute) -> bool:
+    return (
+        isinstance(type, IntegerType) and type.signedness.data is not Signedness.UNSIGNED and type.width.data > 1
+    )

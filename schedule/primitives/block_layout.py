@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import AffineMapAttr, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -13,15 +13,21 @@ from ...analysis.iter_map import iteration_domain, why_not_bijective
 from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import binding_sums, loops_around, only_child
 from ...core.errors import ScheduleError
-from ...dialects.schedule import TransformBlockLayoutOp
+from ...dialects.schedule import BoundMap, TransformBlockLayoutOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
 from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import require_block
-from ..rewriting.index_maps import IndexMap, index_map_attr
-from ..rewriting.layout_padding import emit_negated_conjunction, invert_layout, padding_conditions
+from ..rewriting.index_maps import IndexMap, bound_index_map
+from ..rewriting.layout_padding import (
+    LayoutDigit,
+    emit_negated_conjunction,
+    invert_layout,
+    layout_digits,
+    padding_conditions,
+)
 from ..rewriting.nest import (
     builder_before,
     export_mixed,
@@ -62,11 +68,11 @@ class BlockLayoutPrimitives(Recorder):
         if not isinstance(target, BlockOp | FuncOp):
             raise ScheduleError("expected a block")
         rank = len(require_block(target).axes)
-        self.record(TransformBlockLayoutOp, block=handle, index_map=index_map_attr(index_map, rank))
+        self.record(TransformBlockLayoutOp, block=handle, index_map=bound_index_map(index_map, rank))
 
 
 @applies(TransformBlockLayoutOp)
-def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: AffineMapAttr) -> None:
+def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: BoundMap) -> None:
     block = require_block(block)
     loops = _loops(block)
     analyzer = Analyzer(through_lets=False)
@@ -74,14 +80,16 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Aff
     shape = [analyzer.exact(axis.extent) for axis in block.axes]
     lows = [analyzer.exact(axis.low) for axis in block.axes]
     types: list[Attribute] = [variable.type for variable in block.variables]
-    layout = new_layout(analyzer, index_map.data, shape, types)
+    layout = new_layout(analyzer, index_map, shape, types)
     kinds = _kinds(block, layout)
     if layout.why_padded is not None:
         _check_init(block, layout, kinds)
     with state.changing([loops[0] if loops else block]):
-        new = _replace_loops(block, loops, layout, lows)
-    # The check identifies instances by their axes; so the axes are replaced after it, which changes no order.
+        digits = _replace_loops(block, loops, layout, lows, layout_digits(Analyzer(through_lets=False), layout))
+    # The check identifies instances by their axes, whose bindings must be affine: so the loops over the digits of the new
+    # indices are fused, and the axes are replaced, after it, which changes no order.
     with state.changing(check=False):
+        new = _replace_loops(block, digits, layout, lows, [[LayoutDigit(extent, Lin(1))] for extent in layout.new])
         _replace_axes(block, layout, lows, new, kinds)
         simplify_indices(block)
         renew_accesses([block])
@@ -149,12 +157,20 @@ def _check_init(block: BlockOp, layout: Layout, kinds: Sequence[str]) -> None:
             )
 
 
-def _replace_loops(block: BlockOp, loops: Sequence[ForOp], layout: Layout, lows: Sequence[Lin]) -> list[ForOp]:
-    """Replace the old loops by the new ones, and bind the axes to sums of the new loop variables."""
+def _replace_loops(
+    block: BlockOp,
+    loops: Sequence[ForOp],
+    layout: Layout,
+    lows: Sequence[Lin],
+    digits: Sequence[Sequence[LayoutDigit]],
+) -> list[ForOp]:
+    """Replace the old loops by loops over the digits of each new index, and bind the axes to sums of their
+    variables."""
     outermost = loops[0] if loops else block
     type = block.variables[0].type if block.variables else i32
     scratch = Block()
-    new = _make_loops(Analyzer(through_lets=False), TirBuilder(scratch, block.location), layout, type)
+    extents = [digit.extent for index in digits for digit in index]
+    new = _make_loops(Analyzer(through_lets=False), TirBuilder(scratch, block.location), extents, type)
     first = with_expressions(outermost)[0]
     parent = first.parent
     assert parent is not None
@@ -165,26 +181,40 @@ def _replace_loops(block: BlockOp, loops: Sequence[ForOp], layout: Layout, lows:
         move_to_end(block, new[-1].body.block)
     elif loops:
         move_before(block, outermost)
-    _bind(block, layout, lows, new)
+    variables = iter(new)
+    values = [_value_of(index, [next(variables) for _ in index]) for index in digits]
+    _bind(block, layout, lows, values, type)
     if loops:
         erase_statement(outermost)
     return new
 
 
-def _make_loops(analyzer: Analyzer, builder: TirBuilder, layout: Layout, type: Attribute) -> list[ForOp]:
-    """Build the new loops, each nested in the one before."""
+def _value_of(digits: Sequence[LayoutDigit], loops: Sequence[ForOp]) -> Lin:
+    """A new index as the sum of its digits."""
+    analyzer, total = Analyzer(through_lets=False), Lin()
+    for digit, loop in zip(digits, loops, strict=True):
+        total = analyzer.add(total, analyzer.mul(Lin.of(loop.variable), digit.scale) + digit.base)
+    return total
+
+
+def _make_loops(
+    analyzer: Analyzer, builder: TirBuilder, extents: Sequence[Lin], type: Attribute
+) -> list[ForOp]:
+    """Build loops with some extents, each nested in the one before."""
     loops: list[ForOp] = []
-    for n, extent in enumerate(layout.new):
+    for n, extent in enumerate(extents):
         loops.append(builder.insert(make_loop(f"ax{n}", 0, export_mixed(analyzer, extent, builder, type), type)))
         builder.point = InsertPoint.at_end(loops[-1].body.block)
     return loops
 
 
-def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[ForOp]) -> None:
-    """Bind the axes of a block to the inverse of the layout at the loop variables; a predicate excludes the padding."""
+def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], values: Sequence[Lin], type: Attribute) -> None:
+    """Bind the axes of a block to the inverse of the layout at some new indices; a predicate excludes the padding.
+
+    type: the type of the loop variables.
+    """
     analyzer = Analyzer(through_lets=False)
     gone = [*block.bindings, *([] if block.predicate is None else [block.predicate])]
-    values = [Lin.of(loop.variable) for loop in loops]
     sums = invert_layout(analyzer, layout, values)
     bound = [
         export(analyzer, low + total, builder_before(block), variable.type)
@@ -194,14 +224,9 @@ def _bind(block: BlockOp, layout: Layout, lows: Sequence[Lin], loops: Sequence[F
     conditions = padding_conditions(analyzer, layout, values, by_digits=False) if padded else []
     builder = builder_before(block)
     set_operands(block, [bound, block.domains, []])
-    set_predicate(block, [emit_negated_conjunction(analyzer, builder, group, _type(loops)) for group in conditions])
+    set_predicate(block, [emit_negated_conjunction(analyzer, builder, group, type) for group in conditions])
     for value in gone:
         erase_if_dead(value)
-
-
-def _type(loops: Sequence[ForOp]) -> Attribute:
-    """The type of the loop variables; i32 without loops."""
-    return loops[0].variable.type if loops else i32
 
 
 def _replace_axes(

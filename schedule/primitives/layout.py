@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import Rewriter
 
 from ...analysis.index import Analyzer, Lin, type_range
@@ -18,7 +19,7 @@ from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.regions.relax import Relaxer
 from ...analysis.scopes import all_blocks
 from ...core.errors import ScheduleError
-from ...dialects.schedule import TransformLayoutOp
+from ...dialects.schedule import BoundMap, TransformLayoutOp
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, CallOp, FuncOp, LoadOp, MatchBufferOp, StoreOp, SymbolOp
 from ...dialects.tir.buffers import buffer_type
 from ...dialects.tir.operands import set_operands
@@ -26,7 +27,16 @@ from ...dialects.tir.tree import erase_if_dead, treeify
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import access_at, require_block, set_indices, sum_type
-from ..rewriting.index_maps import IndexMap, PadValue, apply_map, index_map_attr, map_bounds, padding_value
+from ..rewriting.index_maps import (
+    IndexMap,
+    PadValue,
+    apply_map,
+    bound_index_map,
+    map_bounds,
+    padding_value,
+    require_divisors,
+    share_parameters,
+)
 from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
 from ..rewriting.nest import builder_before, export_mixed, function_of, make_loop, renew_accesses
 from ..state import State, applies
@@ -54,7 +64,8 @@ class LayoutPrimitives(Recorder):
 
         block: a block that reads or writes the buffer.  buffer: ("read", index), ("write", index), or its name.
         index_map: a function of one index per dimension that returns a tuple of indices, with +, -, and //, % and * by
-        constants.  pad_value: the value of elements to which the map assigns no index: a number, or a function of the
+        integers, by numbers that the schedule has sampled, and by sizes of the program (`get_size`); a divisor must be
+        positive for every element of the buffer.  pad_value: the value of elements to which the map assigns no index: a number, or a function of the
         new indices that returns a number or such an index; None: unspecified, and no block reads them. If the only
         block that writes the buffer writes its elements in order, it writes the padding too; otherwise a separate block
         does. The padding of a parameter that is only read is assumed to hold the value.  axis_separators: not supported
@@ -72,13 +83,17 @@ class LayoutPrimitives(Recorder):
             raise ScheduleError("expected a block")
         side, index = buffer_side(target, buffer)
         rank = len(buffer_shape(access_at(target, side, index).buffer))
+        mapping = bound_index_map(index_map, rank)
+        padding = padding_value(pad_value, len(mapping.map.results))
+        if isinstance(padding, BoundMap):
+            mapping, padding = share_parameters(mapping, padding)
         self.record(
             TransformLayoutOp,
             block=handle,
             buffer_side=side,
             buffer_index=index,
-            index_map=(attr := index_map_attr(index_map, rank)),
-            pad_value=padding_value(pad_value, len(attr.data.results)),
+            index_map=mapping,
+            pad_value=padding,
             assume_injective_transform=assume_injective_transform,
         )
 
@@ -91,7 +106,7 @@ class Layout:
     why_padded: None if every element of the new shape is one of the old; else a text with an element that is not.
     """
 
-    map: AffineMap
+    map: BoundMap
     indices: Sequence[BlockArgument]
     sums: Sequence[Lin]
     old: Sequence[Lin]
@@ -102,6 +117,21 @@ class Layout:
     def domain(self) -> Domain:
         return index_domain(self.indices, self.old)
 
+    @contextmanager
+    def inside(self, analyzer: Analyzer) -> Generator[None]:
+        """Assumes in the body that the new shape contains elements, as it does at each of them."""
+        with assume_elements(analyzer, self.new):
+            yield
+
+
+@contextmanager
+def assume_elements(analyzer: Analyzer, shape: Sequence[Lin]) -> Generator[None]:
+    """Assumes in the body that a shape contains elements."""
+    with analyzer.assumptions():
+        for extent in shape:
+            analyzer.assume_not_negative(extent - 1)
+        yield
+
 
 def index_domain(indices: Sequence[BlockArgument], shape: Sequence[Lin]) -> Domain:
     """The domain of the indices of a shape."""
@@ -110,33 +140,49 @@ def index_domain(indices: Sequence[BlockArgument], shape: Sequence[Lin]) -> Doma
 
 def new_layout(
     analyzer: Analyzer,
-    index_map: AffineMap,
+    index_map: BoundMap,
     shape: Sequence[Lin],
     types: Sequence[Attribute],
 ) -> Layout:
     """The layout that an index map defines for a shape, or for the domains of axes.
 
     types: the types of the indices.
-    ScheduleError if two indices are mapped to the same one, or an index to a negative one.
+    ScheduleError if two indices are mapped to the same one, an index to a negative one, or a divisor may not be
+    positive.
     """
     indices = tuple(
         _index(analyzer, n, extent, type) for n, (extent, type) in enumerate(zip(shape, types, strict=True))
     )
     domain = index_domain(indices, shape)
-    with analyzer.assumptions():
-        for index, extent in zip(indices, shape, strict=True):
-            analyzer.assume_not_negative(Lin.of(index))
-            analyzer.assume_not_negative(extent - 1 - Lin.of(index))
-        sums = apply_map(analyzer, index_map, [Lin.of(index) for index in indices])
-    new = [
-        _extent(analyzer, result, total, indices, shape) for result, total in zip(index_map.results, sums, strict=True)
-    ]
+    with assume_elements(analyzer, shape):
+        parameters = [analyzer.exact(value) for value in index_map.values]
+        with analyzer.assumptions():
+            for index, extent in zip(indices, shape, strict=True):
+                analyzer.assume_not_negative(Lin.of(index))
+                analyzer.assume_not_negative(extent - 1 - Lin.of(index))
+            sums = apply_map(analyzer, index_map, [Lin.of(index) for index in indices])
+        new = [
+            _extent(analyzer, result, total, indices, shape, parameters)
+            for result, total in zip(index_map.map.results, sums, strict=True)
+        ]
+    for n, extent in enumerate(new):
+        require_divisors(analyzer, extent, f"the extent of new dimension {n}")
     names = [f"dimension {n}" for n in range(len(sums))]
     reason = why_not_injective(analyzer, domain, sums, names)
     if reason is not None:
         raise ScheduleError(f"the index map puts different indices in the same place: {reason}")
     padded = why_not_onto(analyzer, domain, sums, [(Lin(), extent) for extent in new], names)
+    padded = padded or _why_not_empty(analyzer, shape, new)
     return Layout(index_map, indices, sums, shape, new, padded)
+
+
+def _why_not_empty(analyzer: Analyzer, old: Sequence[Lin], new: Sequence[Lin]) -> str | None:
+    """None if the new shape is known to be empty where the old shape is; else the reason."""
+    with assume_elements(analyzer, new):
+        if all(analyzer.is_provably("ge", extent, 1) for extent in old):
+            return None
+    unknown = next(extent for extent in old if not analyzer.is_provably("ge", extent, 1))
+    return f"the new shape may have elements where extent {lin_text(unknown)} is 0"
 
 
 def _index(analyzer: Analyzer, n: int, extent: Lin, type: Attribute) -> BlockArgument:
@@ -146,13 +192,17 @@ def _index(analyzer: Analyzer, n: int, extent: Lin, type: Attribute) -> BlockArg
 
 
 def _extent(
-    analyzer: Analyzer, result: AffineExpr | None, total: Lin, indices: Sequence[SSAValue], shape: Sequence[Lin]
+    analyzer: Analyzer,
+    result: AffineExpr,
+    total: Lin,
+    indices: Sequence[SSAValue],
+    shape: Sequence[Lin],
+    parameters: Sequence[Lin],
 ) -> Lin:
     """The extent of a new dimension: the upper bound plus 1 of a sum of indices, or of `result` by its syntax."""
-    if result is not None:
-        low, high = map_bounds(analyzer, result, shape)
-        if analyzer.is_provably("ge", low, 0):
-            return analyzer.combine(high + 1)
+    bounds = map_bounds(analyzer, result, shape, parameters)
+    if bounds is not None and analyzer.is_provably("ge", bounds[0], 0):
+        return analyzer.combine(bounds[1] + 1)
     ranges = {index: (Lin(), extent - 1) for index, extent in zip(indices, shape, strict=True)}
     ends = Relaxer(analyzer, lambda value: value not in indices, ranges).ends(total)
     if ends is None or not analyzer.is_provably("ge", ends[0], 0):
@@ -173,7 +223,7 @@ def transform_layout(
     block: BlockOp | FuncOp,
     buffer_side: str,
     buffer_index: int,
-    index_map: AffineMapAttr,
+    index_map: BoundMap,
     pad_value: PadValue | None,
     assume_injective_transform: bool,
 ) -> None:
@@ -182,13 +232,14 @@ def transform_layout(
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
     shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
-    layout = new_layout(analyzer, index_map.data, shape, [sum_type(extent) for extent in shape])
+    layout = new_layout(analyzer, index_map, shape, [sum_type(extent) for extent in shape])
     if isinstance(buffer.owner, MatchBufferOp):
         _check_symbols(buffer.owner, layout.new)
     padding = None
     if pad_value is not None and layout.why_padded is not None:
         padding = plan_padding(buffer, layout, pad_value)
     with state.changing(check=False):
+        _hoist_symbols(index_map)
         if padding is not None:
             rewrite_writers(padding, layout)
         new = _relocate(buffer, layout)
@@ -201,9 +252,20 @@ def transform_layout(
             treeify(func)  # the old sizes may be operands of several expressions now
 
 
+def _hoist_symbols(index_map: BoundMap) -> None:
+    """Move the symbols of an index map to the start of the function, before the buffers whose extents they become."""
+    for value in index_map.values:
+        if isinstance(value, SSAValue) and isinstance(op := value.owner, SymbolOp):
+            body = op.parent
+            assert body is not None and body.first_op is not None
+            if op is not body.first_op:
+                op.detach()
+                body.insert_op_before(op, body.first_op)
+
+
 def _relocate(buffer: SSAValue, layout: Layout) -> SSAValue:
     """Change the shape of a buffer and the indices of every access to it; the boxes remain to be computed anew."""
-    accesses = _transform_accesses(layout.map, buffer)
+    accesses = _transform_accesses(layout, buffer)
     new = _retype(Analyzer(through_lets=False), buffer, layout.new)
     analyzer = Analyzer(through_lets=False)
     for op, indices in accesses:
@@ -269,7 +331,7 @@ def _check_symbols(op: MatchBufferOp, shape: Sequence[Lin]) -> None:
             )
 
 
-def _transform_accesses(index_map: AffineMap, buffer: SSAValue) -> list[tuple[Operation, list[Lin]]]:
+def _transform_accesses(layout: Layout, buffer: SSAValue) -> list[tuple[Operation, list[Lin]]]:
     """The loads, stores and accesses of a buffer with their new indices; for a box, those of its minimum."""
     analyzer = Analyzer(through_lets=False)
     accesses: list[tuple[Operation, list[Lin]]] = []
@@ -281,7 +343,8 @@ def _transform_accesses(index_map: AffineMap, buffer: SSAValue) -> list[tuple[Op
                 old = [analyzer.exact(low) for low, _ in op.region]
             case _:
                 continue
-        accesses.append((op, apply_map(analyzer, index_map, old)))
+        with assume_elements(analyzer, layout.old):
+            accesses.append((op, apply_map(analyzer, layout.map, old)))
     return accesses
 
 

@@ -13,9 +13,10 @@ from ...dialects.schedule import (
     GetLoopsOp,
     GetOutputBlocksOp,
     GetProducersOp,
+    GetSizeOp,
 )
 from ...dialects.tir import BlockOp, ForOp, FuncOp
-from ..handles import BlockLike, BlockRV, LoopRV
+from ..handles import BlockLike, BlockRV, LoopRV, Size, SizeRV
 from ..recorder import Recorder
 from ..state import State, applies
 
@@ -36,6 +37,14 @@ class Queries(Recorder):
 
     get_sblock = get_block
     """The name of `get_block` in TVM 0.27."""
+
+    def get_size(self, name: str, func_name: str | None = None) -> SizeRV:
+        """The symbolic size, or the integer parameter, named `name`, for index maps: `lambda i, j: (i * n + j,)`.
+
+        func_name: the function; by default the current one (`work_on`), the only one, or "main".
+        ScheduleError if there is no such size, or several.
+        """
+        return self.record(GetSizeOp, name=name, func_name=func_name or self._state.default_function())[0]
 
     def get_loops(self, block: BlockLike) -> list[LoopRV]:
         """The loops around a block, up to the enclosing block, outermost first."""
@@ -84,6 +93,13 @@ def get_block(state: State, name: str, func_name: str | None) -> BlockOp | FuncO
     names = [block_name(block) for block in blocks]
     known = ", ".join(names) or "none"
     raise ScheduleError(f"no block {name!r} in function {func_name!r}{did_you_mean(name, names)} (has: {known})")
+
+
+@applies(GetSizeOp)
+def get_size(state: State, name: str, func_name: str | None) -> Size:
+    size = Size(func_name or state.default_function(), name)
+    state.size(size)
+    return size
 
 
 @applies(GetLoopsOp)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir.affine import (
@@ -15,10 +16,15 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineExpr,
     AffineMap,
+    AffineSymExpr,
 )
 
-from ...analysis.index import Analyzer, Lin
+from ...analysis.index import Analyzer, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom
+from ...analysis.iter_map import lin_text
 from ...core.errors import ScheduleError
+from ...dialects.schedule import BoundMap
+from ..arithmetic import Index, IndexTerm, is_divisor
+from ..handles import ParameterExpr, ParameterRV
 
 IndexMap: TypeAlias = "Callable[..., Any] | AffineMap | AffineMapAttr"
 """The accepted forms of an index map."""
@@ -27,76 +33,13 @@ AXIS_SEPARATOR = "axis_separator"
 """The marker of TVM at the end of a group of dimensions in an index map."""
 
 
-class Index:
-    """A symbolic index, to trace a function of indices: sums, products with constants, floor divisions and remainders
-    by positive constants. Any other operation raises ScheduleError."""
-
-    __slots__ = ("expr",)
-
-    def __init__(self, expr: AffineExpr):
-        self.expr = expr
-
-    def __add__(self, other: Index | int) -> Index:
-        return Index(self.expr + _expression(other, "+"))
-
-    def __radd__(self, other: Index | int) -> Index:
-        return Index(_expression(other, "+") + self.expr)
-
-    def __sub__(self, other: Index | int) -> Index:
-        return Index(self.expr + _expression(other, "-") * -1)
-
-    def __rsub__(self, other: Index | int) -> Index:
-        return Index(_expression(other, "-") + self.expr * -1)
-
-    def __neg__(self) -> Index:
-        return Index(self.expr * -1)
-
-    def __mul__(self, other: Index | int) -> Index:
-        factor = _expression(other, "*")
-        if not isinstance(factor, AffineConstantExpr) and not isinstance(self.expr, AffineConstantExpr):
-            raise ScheduleError("index map: a product of two indices, expected a number on one side of *")
-        return Index(self.expr * factor)
-
-    def __rmul__(self, other: Index | int) -> Index:
-        return self * other
-
-    def __floordiv__(self, other: int) -> Index:
-        return Index(self.expr // _divisor(other, "//"))
-
-    def __mod__(self, other: int) -> Index:
-        return Index(self.expr % _divisor(other, "%"))
-
-    def _refuse(self, *_: object) -> NoReturn:
-        raise ScheduleError("index map: expected sums, and //, % and * by numbers, of the indices; got something else")
-
-    __bool__ = __int__ = __index__ = __float__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = _refuse  # pyright: ignore[reportAssignmentType]
-    __truediv__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __pow__ = __rpow__ = __abs__ = _refuse
-    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __rand__ = __ror__ = __rxor__ = _refuse
-
-
-def _expression(value: object, operator: str) -> AffineExpr:
-    if isinstance(value, Index):
-        return value.expr
-    if isinstance(value, int) and not isinstance(value, bool):
-        return AffineExpr.constant(value)
-    raise ScheduleError(f"index map: {value!r} beside {operator}, expected an index or an integer")
-
-
-def _divisor(value: object, operator: str) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    got = "an index" if isinstance(value, Index) else repr(value)
-    raise ScheduleError(f"index map: {got} behind {operator}, expected a positive integer")
-
-
-def index_map_attr(index_map: IndexMap, rank: int) -> AffineMapAttr:
-    """The affine map attribute of an index map.
+def bound_index_map(index_map: IndexMap, rank: int) -> BoundMap:
+    """The affine map of an index map, with the handles of its parameters as the values of its symbols.
 
     index_map: a function of one index for each dimension (`*indices` matches any number of them) that returns an index
     or a tuple or list of indices, nested ones flattened; or an affine map without symbols.  rank: the number of
     dimensions.
-    ScheduleError for another number of indices, or a function that computes anything but affine arithmetic.
+    ScheduleError for another number of indices, or a function that computes anything but index arithmetic.
     """
     if isinstance(index_map, AffineMapAttr):
         index_map = index_map.data
@@ -110,7 +53,41 @@ def index_map_attr(index_map: IndexMap, rank: int) -> AffineMapAttr:
         raise ScheduleError(f"an index map of {_count(index_map.num_dims)}, expected one of {_count(rank)}")
     for result in index_map.results:
         _check_divisors(result)
-    return AffineMapAttr(index_map)
+    return _bind_parameters(index_map)
+
+
+def _bind_parameters(traced: AffineMap) -> BoundMap:
+    """A map with symbols for its parameters, in the order of their first use."""
+    leaves = [e for result in traced.results for e in result.dfs() if isinstance(e, ParameterExpr)]
+    handles = list(dict.fromkeys(leaf.handle for leaf in leaves))
+    return BoundMap(_with_symbols(traced, handles), tuple(handles))
+
+
+def share_parameters(*maps: BoundMap) -> list[BoundMap]:
+    """The same maps with the same parameters in the same order."""
+    handles = list(dict.fromkeys(handle for each in maps for handle in each.values))
+    shared: list[BoundMap] = []
+    for each in maps:
+        symbols = [AffineExpr.symbol(handles.index(handle)) for handle in each.values]
+        results = tuple(result.replace_dims_and_symbols((), symbols) for result in each.map.results)
+        shared.append(BoundMap(AffineMap(each.map.num_dims, len(handles), results), tuple(handles)))
+    return shared
+
+
+def _with_symbols(traced: AffineMap, handles: Sequence[ParameterRV]) -> AffineMap:
+    results = tuple(_replace_parameters(result, handles) for result in traced.results)
+    return AffineMap(traced.num_dims, len(handles), results)
+
+
+def _replace_parameters(expr: AffineExpr, handles: Sequence[ParameterRV]) -> AffineExpr:
+    match expr:
+        case ParameterExpr(handle=handle):
+            return AffineExpr.symbol(handles.index(handle))
+        case AffineBinaryOpExpr(kind=kind):
+            lhs, rhs = (_replace_parameters(side, handles) for side in (expr.lhs, expr.rhs))
+            return AffineBinaryOpExpr(kind, lhs, rhs)
+        case _:
+            return expr
 
 
 def _count(rank: int) -> str:
@@ -140,7 +117,7 @@ def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr]:
 def _flatten(result: Any) -> list[AffineExpr]:
     if isinstance(result, tuple | list):
         return [expr for item in cast("Sequence[Any]", result) for expr in _flatten(item)]
-    if isinstance(result, Index):
+    if isinstance(result, IndexTerm):
         return [result.expr]
     if isinstance(result, str) and result == AXIS_SEPARATOR:
         raise ScheduleError("index map: axis separators are not supported yet")
@@ -156,30 +133,41 @@ def _check_divisors(expr: AffineExpr) -> None:
     _check_divisors(expr.rhs)
     if expr.kind in (AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul):
         return
-    if not isinstance(expr.rhs, AffineConstantExpr) or expr.rhs.value <= 0:
+    if not is_divisor(expr.rhs):
         raise ScheduleError(f"index map: {expr}, expected a division by a positive number")
 
 
 # Back to sums
 
 
-def apply_map(analyzer: Analyzer, index_map: AffineMap, indices: Sequence[Lin]) -> list[Lin]:
-    """The results of an index map for `indices`, in normal form."""
-    return [_lin(analyzer, result, indices) for result in index_map.results]
+def apply_map(analyzer: Analyzer, index_map: BoundMap, indices: Sequence[Lin]) -> list[Lin]:
+    """The results of an index map for `indices`, in normal form.
+
+    index_map: its parameters are numbers and integer values of the program.
+    ScheduleError if a divisor may be 0 or negative under the current assumptions.
+    """
+    parameters = [analyzer.exact(value) for value in index_map.values]
+    return [_lin(analyzer, result, indices, parameters) for result in index_map.map.results]
 
 
-def _lin(analyzer: Analyzer, expr: AffineExpr, indices: Sequence[Lin]) -> Lin:
+def _lin(analyzer: Analyzer, expr: AffineExpr, indices: Sequence[Lin], parameters: Sequence[Lin]) -> Lin:
     match expr:
         case AffineDimExpr(position=position):
             return indices[position]
+        case AffineSymExpr(position=position):
+            return parameters[position]
         case AffineConstantExpr(value=value):
             return Lin(value)
         case AffineBinaryOpExpr(kind=kind):
-            lhs, rhs = (_lin(analyzer, side, indices) for side in (expr.lhs, expr.rhs))
+            lhs, rhs = (_lin(analyzer, side, indices, parameters) for side in (expr.lhs, expr.rhs))
+            if kind in _DIVISIONS and not analyzer.is_provably("gt", rhs, 0):
+                raise ScheduleError(f"the index map divides by {lin_text(rhs)}, expected a divisor that is always positive")
             return _APPLY[kind](analyzer, lhs, rhs)
         case _:
             raise ValueError(f"{expr} is not in an index map")
 
+
+_DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.CeilDiv, AffineBinaryOpKind.Mod)
 
 _APPLY: dict[AffineBinaryOpKind, Callable[[Analyzer, Lin, Lin], Lin]] = {
     AffineBinaryOpKind.Add: Analyzer.add,
@@ -190,23 +178,57 @@ _APPLY: dict[AffineBinaryOpKind, Callable[[Analyzer, Lin, Lin], Lin]] = {
 }
 
 
-def map_bounds(analyzer: Analyzer, expr: AffineExpr, shape: Sequence[Lin]) -> tuple[Lin, Lin]:
+def map_bounds(
+    analyzer: Analyzer, expr: AffineExpr, shape: Sequence[Lin], parameters: Sequence[Lin]
+) -> tuple[Lin, Lin] | None:
     """The lower and upper bound of a result of an index map over a shape, by its syntax: a remainder takes all values
-    below its divisor, and the indices are independent."""
+    below its divisor, and the indices are independent. None if the sign of a factor is unknown.
+
+    The divisors are positive under the current assumptions.
+    """
     match expr:
         case AffineDimExpr(position=position):
             return Lin(), shape[position] - 1
+        case AffineSymExpr(position=position):
+            return parameters[position], parameters[position]
         case AffineConstantExpr(value=value):
             return Lin(value), Lin(value)
-        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=divisor)):
-            return Lin(), Lin(divisor - 1)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod):
+            return Lin(), _lin(analyzer, expr.rhs, (), parameters) - 1
         case AffineBinaryOpExpr(kind=kind):
-            (a, b), (c, d) = (map_bounds(analyzer, side, shape) for side in (expr.lhs, expr.rhs))
-            if kind is AffineBinaryOpKind.Mul and (c if c == d else a).const < 0:
-                (a, b), (c, d) = (b, a), (d, c)
+            sides = [map_bounds(analyzer, side, shape, parameters) for side in (expr.lhs, expr.rhs)]
+            if sides[0] is None or sides[1] is None:
+                return None
+            (a, b), (c, d) = sides[0], sides[1]
+            if kind is AffineBinaryOpKind.Mul:
+                factor = c if c == d else a
+                if analyzer.is_provably("lt", factor, 0):
+                    (a, b), (c, d) = (b, a), (d, c)
+                elif not analyzer.is_provably("ge", factor, 0):
+                    return None
             return _APPLY[kind](analyzer, a, c), _APPLY[kind](analyzer, b, d)
         case _:
             raise ValueError(f"{expr} is not in an index map")
+
+
+def require_divisors(analyzer: Analyzer, total: Lin, subject: str) -> None:
+    """Raises ScheduleError, with the subject of the error, if a sum contains a division by a number that may be 0 under
+    the current assumptions."""
+    atoms = list(total.terms)
+    while atoms:
+        atom = atoms.pop()
+        if isinstance(atom, ProductAtom):
+            atoms += atom.factors
+        elif isinstance(atom, DivAtom | ModAtom):
+            low, high = analyzer.bounds(atom.divisor)
+            if low <= 0 <= high:
+                raise ScheduleError(
+                    f"{subject} is {lin_text(total)}, in which {lin_text(atom.divisor)} may be 0, expected a divisor that "
+                    "is always positive"
+                )
+            atoms += [*atom.dividend.terms, *atom.divisor.terms]
+        elif isinstance(atom, MaxAtom | MinAtom):
+            atoms += [inner for each in atom.sums for inner in each.terms]
 
 
 # Text
@@ -214,18 +236,30 @@ def map_bounds(analyzer: Analyzer, expr: AffineExpr, shape: Sequence[Lin]) -> tu
 _SUM, _TERM, _UNARY = range(3)
 
 
-def index_map_text(attr: AffineMapAttr) -> str:
-    """The Python text of an index map: `lambda i0, i1: (i0, i1 // 4, i1 % 4,)`."""
-    names = [f"i{n}" for n in range(attr.data.num_dims)]
-    results = "".join(f"{_text(result, names, _SUM)}, " for result in attr.data.results)
-    head = f"lambda {', '.join(names)}" if names else "lambda"
+def index_map_text(index_map: AffineMap, symbols: Sequence[str] = ()) -> str:
+    """The Python text of an index map: `lambda i0, i1: (i0, i1 // 4, i1 % 4,)`.
+
+    symbols: the names of the parameters.
+    """
+    indices = [f"i{n}" for n in range(index_map.num_dims)]
+    names = _Names(indices, symbols)
+    results = "".join(f"{_text(result, names, _SUM)}, " for result in index_map.results)
+    head = f"lambda {', '.join(indices)}" if indices else "lambda"
     return f"{head}: ({results.removesuffix(' ')})"
 
 
-def _text(expr: AffineExpr, names: Sequence[str], level: int) -> str:
+@dataclass(frozen=True)
+class _Names:
+    indices: Sequence[str]
+    symbols: Sequence[str]
+
+
+def _text(expr: AffineExpr, names: _Names, level: int) -> str:
     match expr:
         case AffineDimExpr(position=position):
-            return names[position]
+            return names.indices[position]
+        case AffineSymExpr(position=position):
+            return names.symbols[position]
         case AffineConstantExpr(value=value):
             return str(value) if value >= 0 or level == _SUM else f"({value})"
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
@@ -240,7 +274,7 @@ def _text(expr: AffineExpr, names: Sequence[str], level: int) -> str:
     return f"({text})" if own < level else text
 
 
-def _sum_text(expr: AffineBinaryOpExpr, names: Sequence[str]) -> str:
+def _sum_text(expr: AffineBinaryOpExpr, names: _Names) -> str:
     lhs, rhs, sign = expr.lhs, expr.rhs, "+"
     if isinstance(rhs, AffineConstantExpr) and rhs.value < 0:
         rhs, sign = AffineExpr.constant(-rhs.value), "-"
@@ -275,7 +309,7 @@ def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 # Padding
 
 
-PadValue: TypeAlias = int | float | AffineMapAttr
+PadValue: TypeAlias = int | float | BoundMap
 """The value of padding elements: a number, or a map from the new indices of an element to its value."""
 
 
@@ -293,10 +327,12 @@ def padding_value(pad_value: Any, rank: int) -> PadValue | None:
         pad_value = function(*(Index(AffineExpr.dimension(n)) for n in range(count)))
     if isinstance(pad_value, tuple | list) and len(items := cast("Sequence[Any]", pad_value)) == 1:
         pad_value = items[0]
-    if isinstance(pad_value, Index):
+    if isinstance(pad_value, IndexTerm):
         if count != rank:
             raise ScheduleError(f"pad_value is a function of {_count(count)}, expected one of {_count(rank)}")
-        return AffineMapAttr(AffineMap(count, 0, (pad_value.expr,)))
-    if pad_value is None or isinstance(pad_value, int | float | AffineMapAttr):
+        return _bind_parameters(AffineMap(count, 0, (pad_value.expr,)))
+    if isinstance(pad_value, AffineMapAttr):
+        return BoundMap(pad_value.data)
+    if pad_value is None or isinstance(pad_value, int | float):
         return pad_value
     raise ScheduleError(f"pad_value {pad_value!r}, expected a number")

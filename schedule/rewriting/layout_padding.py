@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import lcm
 from typing import TYPE_CHECKING, cast
 
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, DivAtom, Lin, ModAtom, export
-from ...analysis.iter_map import Domain, detect, invert
+from ...analysis.iter_map import Domain, assume_nonempty, detect, invert, make_factors_positive
 from ...analysis.names import buffer_name, fresh_block_name, loop_name
 from ...analysis.scopes import (
     ancestors,
@@ -25,12 +25,13 @@ from ...analysis.scopes import (
 )
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
+from ...dialects.schedule import BoundMap
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.tree import captured_operands, erase_statement, is_expression_op
 from .copies import sum_type
 from .gaps import gap_beside
-from .index_maps import PadValue, apply_map
+from .index_maps import PadValue, apply_map, require_divisors
 from .nest import (
     builder_before,
     export_mixed,
@@ -76,7 +77,7 @@ def plan_padding(buffer: SSAValue, layout: Layout, pad_value: PadValue) -> Layou
     """The plan for the writes of the padding of a buffer. ScheduleError if the element type cannot represent the value,
     or the padding elements cannot be determined."""
     dtype = dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type)
-    if not isinstance(pad_value, AffineMapAttr) and not dtype.is_float and pad_value != int(pad_value):
+    if not isinstance(pad_value, BoundMap) and not dtype.is_float and pad_value != int(pad_value):
         raise ScheduleError(f"pad_value {pad_value} is not of type {dtype}, which buffer {buffer_name(buffer)} has")
     invert_layout(Analyzer(through_lets=False), layout, [Lin.of(v) for v in Block(arg_types=_types(layout)).args])
     writers = list(dict.fromkeys(_writers(buffer)))
@@ -174,7 +175,35 @@ def invert_layout(analyzer: Analyzer, layout: Layout, values: Sequence[Lin]) -> 
     solution = mapping if isinstance(mapping, str) else invert(analyzer, mapping, values)
     if isinstance(solution, str):
         raise ScheduleError(f"the index map cannot be turned around: {solution}")
-    return [solution[index] for index in layout.indices]
+    old = [solution[index] for index in layout.indices]
+    with layout.inside(analyzer):
+        for total in old:
+            require_divisors(analyzer, total, "an old index")
+    return old
+
+
+@dataclass(frozen=True)
+class LayoutDigit:
+    """A part `base + number * scale` of a new index, whose number counts up from 0 to below `extent`."""
+
+    extent: Lin
+    scale: Lin
+    base: Lin = field(default_factory=Lin)
+
+
+def layout_digits(analyzer: Analyzer, layout: Layout) -> list[list[LayoutDigit]]:
+    """The digits of each new index, from the most to the least significant: in lexicographic order of the digits, the
+    new indices, padding excluded, are in lexicographic order too. ScheduleError if they are unknown."""
+    mapping = detect(analyzer, _aligned_domain(analyzer, layout), layout.sums)
+    if isinstance(mapping, str):
+        raise ScheduleError(f"the index map cannot be turned around: {mapping}")
+    digits: list[list[LayoutDigit]] = []
+    with assume_nonempty(analyzer, mapping.domain):
+        for total in mapping.sums:
+            parts, base = make_factors_positive(analyzer, total)
+            known = [LayoutDigit(part.extent, part.scale) for part in parts]
+            digits.append([LayoutDigit(Lin(1), Lin(), base), *known])
+    return digits
 
 
 def _aligned_domain(analyzer: Analyzer, layout: Layout) -> Domain:
@@ -233,7 +262,9 @@ def padding_conditions(
         if not analyzer.is_provably("lt", index, extent):
             beyond = _beyond(analyzer, index, extent) if by_digits else [IndexComparison("le", extent, index)]
             groups.append((_position(index, values), beyond))
-    for value, again in zip(values, apply_map(analyzer, layout.map, old), strict=True):
+    with layout.inside(analyzer):
+        mapped = apply_map(analyzer, layout.map, old)
+    for value, again in zip(values, mapped, strict=True):
         if not analyzer.is_provably("eq", value, again):
             groups.append((len(values), [IndexComparison("ne", value, again)]))
     return [conditions for _, conditions in sorted(groups, key=lambda pair: pair[0])]
@@ -413,10 +444,10 @@ def _defining_ops(value: SSAValue) -> set[Operation]:
 def _emit_padding(builder: TirBuilder, pad_value: PadValue, type: Attribute, indices: Sequence[SSAValue]) -> SSAValue:
     """Emit the value of a padding element at some indices."""
     dtype = dtype_of(type)
-    if not isinstance(pad_value, AffineMapAttr):
+    if not isinstance(pad_value, BoundMap):
         return builder.const(float(pad_value) if dtype.is_float else int(pad_value), dtype)
     analyzer = Analyzer(through_lets=False)
-    (total,) = apply_map(analyzer, pad_value.data, [analyzer.exact(index) for index in indices])
+    (total,) = apply_map(analyzer, pad_value, [analyzer.exact(index) for index in indices])
     return builder.cast(export(analyzer, total, builder, indices[0].type), dtype)
 
 

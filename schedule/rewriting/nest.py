@@ -6,7 +6,8 @@ computed for. No function checks whether the change is legal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 from xdsl.dialects import arith
@@ -366,9 +367,23 @@ def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:
         analyzer = Analyzer(through_lets=False)
         head = len(op.operands) - len(op.indices) - (op.predicate is not None)
         for n, index in enumerate(op.indices, head):
-            if isinstance(index.type, IntegerType) and (simple := _normal(analyzer, index, op)) is not index:
+            if not isinstance(index.type, IntegerType):
+                continue
+            with _assume_iterations(analyzer, op):
+                simple = _normal(analyzer, index, op)
+            if simple is not index:
                 op.operands[n] = simple
                 erase_if_dead(index)
+
+
+@contextmanager
+def _assume_iterations(analyzer: Analyzer, op: Operation) -> Generator[None]:
+    """Assumes in the body that the loops around an op run at least once."""
+    with analyzer.assumptions():
+        for parent in ancestors(op):
+            if isinstance(parent, ForOp):
+                analyzer.enter(parent, parent.body.block)
+        yield
 
 
 def set_annotation(op: ForOp | BlockOp, key: str, value: Attribute | None) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineMap
 
 from ...analysis.regions.access_regions import buffer_shape
-from ...dialects.schedule import ScheduleOp, TransformLayoutOp
-from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, StoreOp
+from ...dialects.schedule import BoundMap, ScheduleOp, TransformLayoutOp
+from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, StoreOp, SymbolOp
 from ...module import Module
 from ...schedule import Schedule, Trace
+from ...schedule.handles import Size
 from ...schedule.rewriting.copies import access_at
 from ...schedule.rewriting.index_maps import PadValue
 from ...schedule.rewriting.nest import function_of
@@ -30,38 +29,50 @@ class ParameterLayout:
     """The effect of a `transform_layout` on a parameter.
 
     shape: the new shape, None for symbolic extents.  pad_value: the value of elements outside the image of the map.
-    is_written: whether the function writes the padding; otherwise the caller does.
+    is_written: whether the function writes the padding; otherwise the caller does.  sources: for each size in the maps,
+    the parameter that determines it, with the dimension whose extent it is, or None for an integer.
     """
 
     function: str
     parameter: str
-    map: AffineMap
+    map: BoundMap
     shape: tuple[int | None, ...]
     pad_value: PadValue | None
     is_written: bool
+    sources: Mapping[Size, tuple[str, int | None]]
 
-    def lay_out(self, array: Array, is_known: Array, *, is_input: bool) -> tuple[Array, Array]:
+    def lay_out(
+        self, array: Array, is_known: Array, arguments: Mapping[str, Any], *, is_input: bool
+    ) -> tuple[Array, Array]:
         """An array in the new layout, and the mask of its defined elements.
 
-        is_input: whether the array is an argument of a call, as opposed to a result.
+        arguments: the arguments of the call in their first layouts, which determine the sizes.  is_input: whether the
+        array is an argument of a call, as opposed to a result.
         """
+        values = [self._number(value, arguments) for value in self.map.values]
         indices = np.indices(array.shape).reshape(array.ndim, -1)
-        rows = [self.map.eval(index, []) for index in indices.T.tolist()]
+        rows = [self.map.map.eval(index, values) for index in indices.T.tolist()]
         places = np.array(rows, dtype=int).reshape(-1, len(self.shape))
         shape = [max(places[:, n], default=-1) + 1 if e is None else e for n, e in enumerate(self.shape)]
         is_padded = self.pad_value is not None and not (is_input and self.is_written)
-        placed = self._padding(shape).astype(array.dtype) if is_padded else np.full(shape, _GARBAGE, array.dtype)
+        placed = self._padding(shape, values).astype(array.dtype) if is_padded else np.full(shape, _GARBAGE, array.dtype)
         known = np.full(shape, is_padded)
         placed[tuple(places.T)] = array.ravel()
         known[tuple(places.T)] = is_known.ravel()
         return placed, known
 
-    def _padding(self, shape: list[int]) -> Array:
+    def _number(self, value: int | Size, arguments: Mapping[str, Any]) -> int:
+        if isinstance(value, int):
+            return value
+        parameter, dimension = self.sources[value]
+        return int(arguments[parameter]) if dimension is None else arguments[parameter].shape[dimension]
+
+    def _padding(self, shape: list[int], values: list[int]) -> Array:
         """An array of padding elements."""
-        if not isinstance(self.pad_value, AffineMapAttr):
+        if not isinstance(self.pad_value, BoundMap):
             return np.full(shape, self.pad_value)
         rows = np.indices(shape).reshape(len(shape), -1).T.tolist()
-        return np.array([self.pad_value.data.eval(row, [])[0] for row in rows]).reshape(shape)
+        return np.array([self.pad_value.map.eval(row, values)[0] for row in rows]).reshape(shape)
 
 
 def apply_layouts(
@@ -71,7 +82,7 @@ def apply_layouts(
     excludes undefined padding."""
     result = {name: (value, np.full(np.shape(value), True)) for name, value in arguments.items()}
     for layout in layouts:
-        result[layout.parameter] = layout.lay_out(*result[layout.parameter], is_input=is_input)
+        result[layout.parameter] = layout.lay_out(*result[layout.parameter], arguments, is_input=is_input)
     return result
 
 
@@ -81,6 +92,7 @@ def parameter_layouts(mod: Module, trace: Trace) -> list[ParameterLayout]:
         return []
     schedule = _Watcher(mod, enable_check=False)
     schedule.layouts = []
+    schedule.sources = _size_sources(mod)
     trace.apply_to_schedule(schedule)
     return schedule.layouts
 
@@ -89,6 +101,7 @@ class _Watcher(Schedule):
     """A schedule that records changes of the layouts of parameters."""
 
     layouts: list[ParameterLayout]
+    sources: dict[Size, tuple[str, int | None]]
 
     def _apply(self, op: type[ScheduleOp], arguments: dict[str, Any]) -> Any:
         if op is not TransformLayoutOp:
@@ -99,17 +112,42 @@ class _Watcher(Schedule):
         old = access_at(block, arguments["buffer_side"], arguments["buffer_index"]).buffer
         names = [name for name, buffer in _parameter_buffers(func).items() if buffer is old]
         result = super()._apply(op, arguments)
-        for name in names:
-            self.layouts.append(_layout(func, name, arguments))
+        index_map, pad_value = (self._with_targets(arguments[name]) for name in ("index_map", "pad_value"))
+        self.layouts += [_layout(func, name, index_map, pad_value, self.sources) for name in names]
         return result
 
+    def _with_targets(self, value: Any) -> Any:
+        """A map whose values are numbers and sizes; any other value unchanged."""
+        if not isinstance(value, BoundMap):
+            return value
+        return BoundMap(value.map, tuple(self._state.values[each] for each in value.values))
 
-def _layout(func: FuncOp, parameter: str, arguments: dict[str, Any]) -> ParameterLayout:
+
+def _size_sources(mod: Module) -> dict[Size, tuple[str, int | None]]:
+    """For each size, the parameter that determines it, with the dimension whose extent it is, or None for an integer."""
+    sources: dict[Size, tuple[str, int | None]] = {}
+    for function, func in mod.functions.items():
+        assert isinstance(func, FuncOp)
+        for name, value in func.params:
+            sources[Size(function, name)] = (name, None)
+            shape = [op.mixed_shape for use in value.uses if isinstance(op := use.operation, MatchBufferOp)]
+            for n, extent in enumerate(shape[0] if shape else []):
+                if isinstance(extent, SSAValue) and isinstance(extent.owner, SymbolOp):
+                    sources.setdefault(Size(function, extent.owner.var_name.data), (name, n))
+    return sources
+
+
+def _layout(
+    func: FuncOp,
+    parameter: str,
+    index_map: BoundMap,
+    pad_value: PadValue | None,
+    sources: Mapping[Size, tuple[str, int | None]],
+) -> ParameterLayout:
     buffer = _parameter_buffers(func)[parameter]
     shape = tuple(extent if isinstance(extent, int) else None for extent in buffer_shape(buffer))
     is_written = any(isinstance(use.operation, StoreOp) for use in buffer.uses)
-    index_map, pad_value = arguments["index_map"].data, arguments["pad_value"]
-    return ParameterLayout(func.sym_name.data, parameter, index_map, shape, pad_value, is_written)
+    return ParameterLayout(func.sym_name.data, parameter, index_map, shape, pad_value, is_written, sources)
 
 
 def _parameter_buffers(func: FuncOp) -> dict[str, SSAValue]:

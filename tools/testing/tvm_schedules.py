@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections import Counter
@@ -19,6 +20,7 @@ import numpy as np
 from ...backends.build import build
 from ...core.errors import StepwellError, UnsupportedError
 from ...dialects.tir import FuncOp
+from ...dialects.tir.functions import integer_sizes
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule
@@ -71,7 +73,7 @@ def replay(record: ScheduleRecord) -> Replay:
     except StepwellError as error:
         return Replay(record, UNPARSED, _first_line(error))
     try:
-        apply_trace(schedule, record.trace)
+        apply_trace(schedule, [*_size_queries(schedule, record.trace), *record.trace])
     except UnsupportedError as error:
         return Replay(record, MISSING, _first_line(error))
     except (StepwellError, SyntaxError, NameError, TypeError, ValueError) as error:
@@ -84,6 +86,16 @@ def replay(record: ScheduleRecord) -> Replay:
     if difference is None:
         return Replay(record, EQUAL)
     return Replay(record, *_compare_numbers(schedule.mod, after, difference))
+
+
+def _size_queries(schedule: Schedule, trace: Iterable[str]) -> list[str]:
+    """Lines that define the sizes of the program which a trace of TVM names without a definition."""
+    nodes = [node for line in trace for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)]
+    stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+    loaded = {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - stored
+    funcs = (func for func in schedule.mod.functions.values() if isinstance(func, FuncOp))
+    sizes = dict.fromkeys(name for func in funcs for name, _ in integer_sizes(func))
+    return [f'{name} = sch.get_size("{name}")' for name in sizes if name in loaded]
 
 
 def _first_line(error: Exception) -> str:

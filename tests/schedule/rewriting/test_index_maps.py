@@ -11,7 +11,8 @@ from xdsl.ir.affine import AffineMap
 
 from stepwell.analysis.index import Analyzer, Lin
 from stepwell.core.errors import ScheduleError
-from stepwell.schedule.rewriting.index_maps import apply_map, index_map_attr, index_map_text, map_bounds, padding_value
+from stepwell.dialects.schedule import BoundMap
+from stepwell.schedule.rewriting.index_maps import apply_map, bound_index_map, index_map_text, map_bounds, padding_value
 
 MAPS: list[tuple[Callable[..., Any], int, str]] = [
     (lambda i, j: (i, j // 4, j % 4), 2, "lambda i0, i1: (i0, i1 // 4, i1 % 4,)"),
@@ -26,21 +27,21 @@ MAPS: list[tuple[Callable[..., Any], int, str]] = [
 
 @pytest.mark.parametrize(("function", "rank", "text"), MAPS)
 def test_the_text_of_a_map_is_a_function_that_gives_the_map(function: Any, rank: int, text: str) -> None:
-    attr = index_map_attr(function, rank)
-    assert index_map_text(attr) == text
-    assert index_map_attr(eval(text), rank) == attr
+    bound = bound_index_map(function, rank)
+    assert index_map_text(bound.map) == text
+    assert bound_index_map(eval(text), rank) == bound
 
 
 @given(st.data())
 def test_the_map_and_its_text_compute_what_the_function_does(data: st.DataObject) -> None:
     function, rank, _ = data.draw(st.sampled_from(MAPS))
     indices = data.draw(st.tuples(*(st.integers(0, 50) for _ in range(rank))))
-    attr = index_map_attr(function, rank)
+    bound = bound_index_map(function, rank)
     expected = flattened(function(*indices)) if rank != 4 else flattened(function(*indices[:3], c=indices[3]))
-    lins = apply_map(Analyzer(), attr.data, [Lin(index) for index in indices])
+    lins = apply_map(Analyzer(), bound, [Lin(index) for index in indices])
     assert [lin.const for lin in lins] == expected
-    assert list(eval(index_map_text(attr))(*indices)) == expected
-    assert list(attr.data.eval(indices, [])) == expected
+    assert list(eval(index_map_text(bound.map))(*indices)) == expected
+    assert list(bound.map.eval(indices, [])) == expected
 
 
 @given(st.data())
@@ -48,9 +49,11 @@ def test_bounds_of_a_map_hold(data: st.DataObject) -> None:
     function, rank, _ = data.draw(st.sampled_from(MAPS))
     shape = data.draw(st.tuples(*(st.integers(1, 20) for _ in range(rank))))
     indices = [data.draw(st.integers(0, extent - 1)) for extent in shape]
-    attr = index_map_attr(function, rank)
-    for result, value in zip(attr.data.results, attr.data.eval(indices, []), strict=True):
-        low, high = map_bounds(Analyzer(), result, [Lin(extent) for extent in shape])
+    bound = bound_index_map(function, rank)
+    for result, value in zip(bound.map.results, bound.map.eval(indices, []), strict=True):
+        bounds = map_bounds(Analyzer(), result, [Lin(extent) for extent in shape], [])
+        assert bounds is not None
+        low, high = bounds
         assert low.const <= value <= high.const
 
 
@@ -59,9 +62,9 @@ def flattened(result: Any) -> list[int]:
 
 
 def test_affine_maps_are_taken_as_they_are() -> None:
-    attr = AffineMapAttr(AffineMap.identity(2))
-    assert index_map_attr(attr, 2) == attr
-    assert index_map_attr(AffineMap.identity(2), 2) == attr
+    bound = BoundMap(AffineMap.identity(2))
+    assert bound_index_map(AffineMapAttr(bound.map), 2) == bound
+    assert bound_index_map(bound.map, 2) == bound
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_affine_maps_are_taken_as_they_are() -> None:
 )
 def test_what_is_no_index_map_is_refused(function: Any, message: str) -> None:
     with pytest.raises(ScheduleError) as error:
-        index_map_attr(function, 1)
+        bound_index_map(function, 1)
     assert message in str(error.value)
 
 
@@ -93,7 +96,9 @@ def test_padding_is_a_number_or_a_function_that_gives_one() -> None:
     assert padding_value(1, 2) == 1
     assert padding_value(eval("lambda i, j: (T.float32(1.5),)"), 2) == 1.5
     assert padding_value(lambda *indices: 2, 2) == 2
-    assert str(padding_value(lambda i, j: i + j * 2, 2)) == "affine_map<(d0, d1) -> ((d0 + (d1 * 2)))>"
+    padding = padding_value(lambda i, j: i + j * 2, 2)
+    assert isinstance(padding, BoundMap)
+    assert str(padding.map) == "(d0, d1) -> ((d0 + (d1 * 2)))"
 
 
 @pytest.mark.parametrize(
