@@ -277,7 +277,7 @@ def cast_text(value: PythonExpr, source: DType, target: DType, fits: bool) -> Py
     if not source.is_float:
         return _int_to_float(value, source, target)
     if target.format.represents(source.format):
-        return value
+        return PythonExpr(value.text, value.binding)  # the rounding to the narrower type remains part of the value
     return round_text(value, target) if source.bits < 64 or target.kind == "float" else round_through_f32(value, target)
 
 

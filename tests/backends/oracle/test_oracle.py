@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stepwell.backends.oracle import compile_oracle, run_oracle
+from stepwell.core.dtypes import numpy_dtype
 from stepwell.core.errors import ArgumentError, StepwellError, UndefinedBehaviorError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -154,3 +155,18 @@ def test_calls_do_not_see_each_other() -> None:
     assert library(3) == 3
     with pytest.raises(UndefinedBehaviorError, match="never written"):
         library(0)
+
+
+@pytest.mark.parametrize("wide", ["float64", "float32"])
+@pytest.mark.parametrize("narrow", ["float32", "float16", "bfloat16"])
+def test_a_sum_is_rounded_before_a_wider_buffer_holds_it(narrow: str, wide: str) -> None:
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((2,), "{narrow}"), B: T.Buffer((1,), "{wide}")):
+    B[0] = T.Cast("{wide}", A[0] + A[1])
+"""
+    program = compile_oracle(parse_tvmscript(text))
+    terms = np.array([1, 2.0**-20 if narrow == "float32" else 2.0**-5], numpy_dtype(narrow)) / 3
+    result = np.zeros(1, wide)
+    program(terms, result)
+    assert result[0] == float(terms[0] + terms[1])
