@@ -14,7 +14,7 @@ from ..index import Analyzer, Atom, Compound, DivAtom, Lin, ModAtom, ProductAtom
 from ..index.analyzer import assume_iterations, is_index_arithmetic
 from ..index.terms import exact_quotient, render_sum
 from ..names import loop_name
-from ..threads.axes import is_block_loop
+from ..threads.axes import BLOCK_AXES, thread_axis_of
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ def step_value(step: Step) -> Atom:
     return step.atom if isinstance(step, Digit) else step.variable
 
 
+def loop_variable(step: Step) -> SSAValue:
+    """The variable of the loop of a dimension."""
+    return (step.loop if isinstance(step, Digit) else step).variable
+
+
 def loop_of_step(step: Operation | Digit) -> Operation:
     """The loop of a dimension."""
     return step.loop if isinstance(step, Digit) else step
@@ -61,7 +66,7 @@ def digits_of(analyzer: Analyzer, loop: Operation, is_fixed: Callable[[SSAValue]
     positive, which is proved; else one of the counts is not positive, so that no pair is in range. K and n are sums of
     fixed values.
     """
-    if not isinstance(loop, ForOp) or (loop.thread is not None and not is_block_loop(loop)):
+    if not isinstance(loop, ForOp) or thread_axis_of(loop) not in (None, *BLOCK_AXES):
         return ()
     low, extent, step = loop.mixed_bounds
     if low != 0 or step != 1 or isinstance(extent, int):

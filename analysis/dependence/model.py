@@ -51,7 +51,7 @@ from .affine import (
     parameter_name,
     ranges_of,
 )
-from .digits import Digit, Step, digits_of, loop_of_step, step_name, step_value
+from .digits import Digit, Step, digits_of, loop_of_step, loop_variable, step_name, step_value
 from .statements import Init, Statement, StatementAccesses, project, union_of
 from .totality import is_total
 from .touched import accessed_memories
@@ -266,7 +266,7 @@ class Region:
             exact = exact and holds is not None
             domain = domain if holds is None else domain.intersect(holds)
         axes, is_named = self._bindings(op, affine)
-        is_named = is_named and not _uses_directly(op, [step_value(loop_of_step(loop)) for loop in site.loops])
+        is_named = is_named and not _uses_directly(op, [loop_variable(loop) for loop in site.loops])
         accesses = self._collector(op.variables, IndexAnalyzer()).block(op)
         names = tuple(a.name for a in op.axes)
         instances = axes

@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.dependence.affine import DIM
+from ...analysis.dependence.digits import loop_of_step
 from ...analysis.dependence.model import Region
 from ...analysis.dependence.statements import Statement
 from ...analysis.names import memory_name
@@ -96,7 +97,8 @@ class TirInsertBarriersPass(ModulePass):
 class _Frame:
     """The meaning of the dimensions of a statement's instances.
 
-    around: the loops that enclose the loops over threads; they come first.  rank: the number of loops. threads: for
+    around: the loops that enclose the loops over threads; they come first, one of two digits twice.  rank: the number of
+    dimensions. threads: for
     each axis of the kernel, the position of the loop bound to it.  is_of_all: whether all threads of an axis without a
     loop execute the statement, as it writes no memory that several threads see; else only the first thread does.
     """
@@ -115,7 +117,7 @@ class _Frame:
             if x is not y:
                 break
             if x is loop:
-                return pairs.order_lt(DIM.in_, n, DIM.out, n)
+                return _later(pairs, range(n, n + self.around.count(loop)))
             pairs = pairs.equate(DIM.in_, n, DIM.out, n)
         return pairs
 
@@ -137,6 +139,13 @@ class _Frame:
     def pairs(self, other: _Frame) -> isl.Map:
         """{ instance -> all instances }."""
         return isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, self.rank, other.rank))
+
+
+def _later(pairs: isl.Map, dims: Sequence[int]) -> isl.Map:
+    """The pairs of which the second instance is later in lexicographic order of some dimensions."""
+    first, *rest = dims
+    later = pairs.order_lt(DIM.in_, first, DIM.out, first)
+    return later.union(_later(pairs.equate(DIM.in_, first, DIM.out, first), rest)) if rest else later
 
 
 @dataclass(frozen=True)
@@ -204,7 +213,7 @@ class _Kernel:
         self._queries: dict[tuple[_Frame, _Frame, Operation | None], _DistanceQuery] = {}
 
     def _frame(self, statement: Statement, op: Operation) -> _Frame:
-        loops = statement.loops
+        loops = [loop_of_step(step) for step in statement.loops]
         around = tuple(takewhile(lambda loop: not is_thread_loop(loop), loops))
         positions = {thread_axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
         threads = tuple(positions.get(axis) for axis in self.extents)
