@@ -101,10 +101,9 @@ class Rules(SumRanges):
             if self.no_wider(-a, a):
                 return self._div(-a, -c)
         quotient, rest = self._split(a, b)
-        if self._is_remainder(rest, b):
-            return quotient
-        if self._is_remainder(rest + b, b):
-            return quotient - 1
+        for shift in (0, 1):  # n*x - 1 is n*(x - 1) + (n - 1)
+            if self._is_remainder(rest + b * shift, b):
+                return quotient - shift
         return Lin.of(DivAtom(a, b))
 
     def floormod(self, a: Lin, b: Lin | int) -> Lin:

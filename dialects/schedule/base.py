@@ -266,7 +266,7 @@ def _split_maps(maps: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_handle(parser: Parser) -> SSAValue:
-    """Parse a handle; its definition, which precedes it, determines its type."""
+    """Parse a handle of the type of its definition, which precedes it."""
     operand = parser.parse_unresolved_operand()
     known = parser.ssa_values.get(operand.operand_name, ())
     return parser.resolve_operand(operand, known[operand.index].type if operand.index < len(known) else block)

@@ -165,6 +165,8 @@ def new_layout(
             _extent(analyzer, result, total, indices, shape, parameters)
             for result, total in zip(index_map.map.results, sums, strict=True)
         ]
+    if all(analyzer.is_provably("ge", extent, 0) for extent in shape):
+        new = [analyzer.maximum(extent, Lin()) for extent in new]  # of a shape without elements, as `4*n - 3` for n = 0
     for n, extent in enumerate(new):
         require_divisors(analyzer, extent, f"the extent of new dimension {n}")
     names = [f"dimension {n}" for n in range(len(sums))]

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...analysis.index import Analyzer, Lin
 from ...analysis.regions.access_regions import buffer_shape
 from ...dialects.schedule import BoundMap, ScheduleOp, TransformLayoutOp
 from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, StoreOp, SymbolOp
+from ...dialects.tir.functions import integer_sizes
 from ...module import Module
 from ...schedule import Schedule, Trace
 from ...schedule.handles import Size
@@ -28,7 +30,7 @@ _GARBAGE = 77
 class ParameterLayout:
     """The effect of a `transform_layout` on a parameter.
 
-    shape: the new shape, None for symbolic extents.  pad_value: the value of elements outside the image of the map.
+    shape: the new shape, with the values of `sizes` by value of the program.  pad_value: the value of elements outside the image of the map.
     is_written: whether the function writes the padding; otherwise the caller does.  sources: for each size in the maps,
     the parameter that determines it, with the dimension whose extent it is, or None for an integer.
     """
@@ -36,7 +38,8 @@ class ParameterLayout:
     function: str
     parameter: str
     map: BoundMap
-    shape: tuple[int | None, ...]
+    shape: tuple[Lin, ...]
+    sizes: Mapping[SSAValue, Size]
     pad_value: PadValue | None
     is_written: bool
     sources: Mapping[Size, tuple[str, int | None]]
@@ -53,7 +56,10 @@ class ParameterLayout:
         indices = np.indices(array.shape).reshape(array.ndim, -1)
         rows = [self.map.map.eval(index, values) for index in indices.T.tolist()]
         places = np.array(rows, dtype=int).reshape(-1, len(self.shape))
-        shape = [max(places[:, n], default=-1) + 1 if e is None else e for n, e in enumerate(self.shape)]
+        numbers = {
+            value: Lin(self._number(size, arguments)) for value, size in self.sizes.items() if size in self.sources
+        }
+        shape = [Analyzer().substitute(extent, numbers).const for extent in self.shape]
         is_padded = self.pad_value is not None and not (is_input and self.is_written)
         placed = self._padding(shape, values).astype(array.dtype) if is_padded else np.full(shape, _GARBAGE, array.dtype)
         known = np.full(shape, is_padded)
@@ -145,9 +151,11 @@ def _layout(
     sources: Mapping[Size, tuple[str, int | None]],
 ) -> ParameterLayout:
     buffer = _parameter_buffers(func)[parameter]
-    shape = tuple(extent if isinstance(extent, int) else None for extent in buffer_shape(buffer))
+    analyzer = Analyzer()
+    shape = tuple(analyzer.lin(extent) for extent in buffer_shape(buffer))  # the extents do not wrap in a call
+    sizes = {value: Size(func.sym_name.data, name) for name, value in integer_sizes(func)}
     is_written = any(isinstance(use.operation, StoreOp) for use in buffer.uses)
-    return ParameterLayout(func.sym_name.data, parameter, index_map, shape, pad_value, is_written, sources)
+    return ParameterLayout(func.sym_name.data, parameter, index_map, shape, sizes, pad_value, is_written, sources)
 
 
 def _parameter_buffers(func: FuncOp) -> dict[str, SSAValue]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from ...analysis.scopes import child_blocks, depends_on, enclosing_scope
 from ...core.errors import ScheduleError
-from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, IfThenElseOp
+from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfThenElseOp
+from ...dialects.tir.functions import integer_sizes
 from ...schedule import BlockRV, LoopRV, Schedule
-from ...schedule.handles import BlockLike
+from ...schedule.handles import BlockLike, ParameterRV
 from ...schedule.rewriting.nest import function_of
 from .choices import Choices, flag, pick
 
@@ -74,6 +75,16 @@ class ProgramPicker:
         op = self.schedule.get(block)
         accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
         return max(len(accesses), 1)
+
+    def parameter(self, block: BlockRV) -> ParameterRV | int:
+        """A parameter of an index map: a size of the function that contains a block, usually, or a sampled number."""
+        op = self.schedule.get(block)
+        func = function_of(op) if isinstance(op, BlockOp) else op
+        sizes = [name for name, _ in integer_sizes(func)] if isinstance(func, FuncOp) else []
+        if isinstance(func, FuncOp) and sizes and not flag(self.choices, 4):
+            return self.schedule.get_size(pick(self.choices, sizes), func.sym_name.data)
+        a, b = self.schedule.sample_perfect_tile(self.loop(block), 2)
+        return pick(self.choices, [a, b])
 
     def axes(self, block: BlockRV) -> int:
         op = self.schedule.get(block)
@@ -195,13 +206,49 @@ def _transform_layout(p: ProgramPicker) -> None:
     side, index = _some_buffer(p, block)
     rank = p.rank(block, index, write=side == "write")
     pad_value = pick(p.choices, [None, 0, 3])
-    p.schedule.transform_layout(block, (side, index), pick(p.choices, _MAPS.get(rank, _MAPS[1])), pad_value)
+    p.schedule.transform_layout(block, (side, index), _index_map(p, block, rank), pad_value)
 
 
 def _transform_block_layout(p: ProgramPicker) -> None:
     block = p.block()
-    p.schedule.transform_block_layout(block, pick(p.choices, _MAPS.get(p.axes(block), _MAPS[1])))
+    p.schedule.transform_block_layout(block, _index_map(p, block, p.axes(block)))
 
+
+def _index_map(p: ProgramPicker, block: BlockRV, rank: int) -> Callable[..., Any]:
+    """An index map for some indices; every third one has a parameter."""
+    if not flag(p.choices, 3):
+        return pick(p.choices, _MAPS.get(rank, _MAPS[1]))
+    parameter = p.parameter(block)
+    mapping = pick(p.choices, _PARAMETERIZED_MAPS.get(rank, _PARAMETERIZED_MAPS[1]))
+    return lambda *indices: mapping(parameter, *indices)
+
+
+_PARAMETERIZED_MAPS: dict[int, list[Callable[..., Any]]] = {
+    1: [
+        lambda n, i: (i // n, i % n),
+        lambda n, i: (i % n, i // n),
+        lambda n, i: (i // (2 * n), i % (2 * n)),
+        lambda n, i: (i + n,),
+        lambda n, i: (n - 1 - i,),
+        lambda n, i: (i * n,),
+    ],
+    2: [
+        lambda n, i, j: (i * n + j,),
+        lambda n, i, j: (j * n + i,),
+        lambda n, i, j: (i * n * 2 + j,),
+        lambda n, i, j: ((i * n + j) // 4, (i * n + j) % 4),
+        lambda n, i, j: (j, i // n, i % n),
+        lambda n, i, j: (i, j // n, j % n),
+        lambda n, i, j: (j, n - 1 - i),
+        lambda n, i, j: (i, j + n),
+    ],
+    3: [
+        lambda n, i, j, k: (k, i * n + j),
+        lambda n, i, j, k: ((i * n + j) * n + k,),
+        lambda n, i, j, k: (j * n + k, i),
+        lambda n, i, j, k: (i, k // n, j, k % n),
+    ],
+}
 
 _MAPS: dict[int, list[Callable[..., Any]]] = {
     1: [
