@@ -19,8 +19,8 @@ from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copies import require_block
-from ..rewriting.index_maps import IndexMap, bound_index_map
+from ..rewriting.copies import index_type, require_block
+from ..rewriting.index_maps import IndexMap, bound_index_map, require_sizes_of
 from ..rewriting.layout_padding import (
     LayoutDigit,
     emit_negated_conjunction,
@@ -31,6 +31,7 @@ from ..rewriting.layout_padding import (
 from ..rewriting.nest import (
     builder_before,
     export_mixed,
+    function_of,
     make_loop,
     move_before,
     move_to_end,
@@ -80,6 +81,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Bou
     shape = [analyzer.exact(axis.extent) for axis in block.axes]
     lows = [analyzer.exact(axis.low) for axis in block.axes]
     types: list[Attribute] = [variable.type for variable in block.variables]
+    require_sizes_of(function_of(block), index_map)
     layout = new_layout(analyzer, index_map, shape, types)
     kinds = _kinds(block, layout)
     if layout.why_padded is not None:
@@ -170,7 +172,9 @@ def _replace_loops(
     type = block.variables[0].type if block.variables else i32
     scratch = Block()
     extents = [digit.extent for index in digits for digit in index]
-    new = _make_loops(Analyzer(through_lets=False), TirBuilder(scratch, block.location), extents, type)
+    analyzer = Analyzer(through_lets=False)
+    type = index_type(analyzer, [extent for index in digits for extent in _limits(analyzer, index)], type)
+    new = _make_loops(analyzer, TirBuilder(scratch, block.location), extents, type)
     first = with_expressions(outermost)[0]
     parent = first.parent
     assert parent is not None
@@ -187,6 +191,11 @@ def _replace_loops(
     if loops:
         erase_statement(outermost)
     return new
+
+
+def _limits(analyzer: Analyzer, digits: Sequence[LayoutDigit]) -> list[Lin]:
+    """The extents of the digits of a new index, and the greatest values of the digits."""
+    return [each for digit in digits for each in (digit.extent, analyzer.mul(digit.extent, digit.scale) + digit.base)]
 
 
 def _value_of(digits: Sequence[LayoutDigit], loops: Sequence[ForOp]) -> Lin:
