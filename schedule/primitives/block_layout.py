@@ -58,8 +58,8 @@ class BlockLayoutPrimitives(Recorder):
                     B[vi, vj] = A[vi, vj]                   B[v0 // 6, v0 % 6] = A[v0 // 6, v0 % 6]
 
         block: the only statement in its loops, which run it once for each combination of values of its axes.
-        index_map: a function of one index per axis that returns a tuple of indices; it must be injective, and compute
-        each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
+        index_map: a function of one index per axis that returns a tuple of indices, as in `transform_layout`; it must be
+        injective, and compute each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
         serial: threads, kinds and annotations of the old loops are dropped.
         Legal if every instance still reads the same values; the contributions to a reduction may come in any order.
         ScheduleError if not.
@@ -206,9 +206,7 @@ def _value_of(digits: Sequence[LayoutDigit], loops: Sequence[ForOp]) -> Lin:
     return total
 
 
-def _make_loops(
-    analyzer: Analyzer, builder: TirBuilder, extents: Sequence[Lin], type: Attribute
-) -> list[ForOp]:
+def _make_loops(analyzer: Analyzer, builder: TirBuilder, extents: Sequence[Lin], type: Attribute) -> list[ForOp]:
     """Build loops with some extents, each nested in the one before."""
     loops: list[ForOp] = []
     for n, extent in enumerate(extents):

@@ -164,7 +164,9 @@ def _lin(analyzer: Analyzer, expr: AffineExpr, indices: Sequence[Lin], parameter
         case AffineBinaryOpExpr(kind=kind):
             lhs, rhs = (_lin(analyzer, side, indices, parameters) for side in (expr.lhs, expr.rhs))
             if kind in _DIVISIONS and not analyzer.is_provably("gt", rhs, 0):
-                raise ScheduleError(f"the index map divides by {lin_text(rhs)}, expected a divisor that is always positive")
+                raise ScheduleError(
+                    f"the index map divides by {lin_text(rhs)}, expected a divisor that is always positive"
+                )
             return _APPLY[kind](analyzer, lhs, rhs)
         case _:
             raise ValueError(f"{expr} is not in an index map")

@@ -49,6 +49,20 @@ def main(a: T.handle, b: T.handle, c: T.handle):
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vj, vk] * B[vi, vk]
 """
+REDUCTION_64 = """
+@T.prim_func
+def main(a: T.handle, b: T.handle, c: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n, 3), "float32")
+    B = T.match_buffer(b, (5, 3), "float32")
+    C = T.match_buffer(c, (5, n), "float32")
+    for i, j, k in T.grid(T.int64(5), n, T.int64(3)):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vj, vk] * B[vi, vk]
+"""
 SAMPLE = "_, a, b = sch.sample_perfect_tile(sch.get_loops('B')[1], 3, decision=[4, 2, 4])\n"
 SIZE = "n = sch.get_size('n')\n"
 
@@ -84,13 +98,19 @@ def test_a_layout_may_have_sampled_factors() -> None:
 
 
 def test_a_trace_holds_the_sampled_numbers_and_not_their_values() -> None:
-    schedule = schedule_of(STAGES, SAMPLE + "sch.transform_layout('B', 'B', lambda i, j: (j // (a * b), i, j % (a * b)))")
+    schedule = schedule_of(
+        STAGES, SAMPLE + "sch.transform_layout('B', 'B', lambda i, j: (j // (a * b), i, j % (a * b)))"
+    )
     assert "lambda i0, i1: (i1 // (v4 * v5), i0, i1 % (v4 * v5),)" in str(schedule.trace)
-    assert "(d0, d1)[s0, s1] -> ((d1 floordiv (s0 * s1)), d0, (d1 mod (s0 * s1)))>[%v_1, %v_2]" in schedule.trace.as_ir()
+    assert (
+        "(d0, d1)[s0, s1] -> ((d1 floordiv (s0 * s1)), d0, (d1 mod (s0 * s1)))>[%v_1, %v_2]" in schedule.trace.as_ir()
+    )
 
 
 def test_a_replay_with_another_decision_has_the_layout_of_that_decision() -> None:
-    schedule = schedule_of(STAGES, SAMPLE + "sch.transform_layout('B', 'B', lambda i, j: (i, j // (a * b), j % (a * b)))")
+    schedule = schedule_of(
+        STAGES, SAMPLE + "sch.transform_layout('B', 'B', lambda i, j: (i, j // (a * b), j % (a * b)))"
+    )
     for replayed in (str(schedule.trace), schedule.trace):
         again = Schedule(parse_tvmscript(STAGES))
         if isinstance(replayed, str):
@@ -103,13 +123,15 @@ def test_a_replay_with_another_decision_has_the_layout_of_that_decision() -> Non
 
 
 def test_parameters_may_be_computed_outside_of_the_map() -> None:
-    text = result_of(STAGES, SAMPLE + "t = 2 * a * b - 8\nsch.transform_block_layout('B', lambda i, j: (i // t, j, i % t))")
+    text = result_of(
+        STAGES, SAMPLE + "t = 2 * a * b - 8\nsch.transform_block_layout('B', lambda i, j: (i // t, j, i % t))"
+    )
     assert "for ax0, ax1, ax2 in T.grid(2, 32, 8):" in text
 
 
 def test_a_pad_value_may_have_parameters() -> None:
     steps = "sch.transform_layout('C', 'C', lambda i, j: (i, j + a), pad_value=lambda i, j: i * a + b)"
-    assert "T.Cast(\"float32\", v_i * 2 + 4)" in result_of(STAGES, SAMPLE + steps)
+    assert 'T.Cast("float32", v_i * 2 + 4)' in result_of(STAGES, SAMPLE + steps)
 
 
 def test_a_copy_of_a_schedule_shares_its_parameters() -> None:
@@ -130,14 +152,21 @@ def test_a_layout_may_have_symbolic_factors() -> None:
 
 
 def test_a_layout_may_divide_by_a_size_that_is_positive_at_each_element() -> None:
-    text = result_of(SYMBOLIC, SIZE + "sch.transform_layout('C', 'B', lambda i, j: ((i + j * n) // 2, (i + j * n) % 2, i // n))")
+    text = result_of(
+        SYMBOLIC, SIZE + "sch.transform_layout('C', 'B', lambda i, j: ((i + j * n) // 2, (i + j * n) % 2, i // n))"
+    )
     assert "B = T.match_buffer(b, (n * T.int64(4), 2, 1))" in text
 
 
 def test_axes_are_fused_by_a_symbolic_factor() -> None:
-    text = result_of(REDUCTION, SIZE + "sch.transform_block_layout('C', lambda i, j, k: (i * n + j, k))")
+    text = result_of(REDUCTION_64, SIZE + "sch.transform_block_layout('C', lambda i, j, k: (i * n + j, k))")
     assert "for ax0, ax1 in T.grid(n * T.int64(5), T.int64(3)):" in text
-    assert "T.writes(C[v0 // n, v0 % n])" in text
+    assert "C[v0 // n, v0 % n] = T.float32(0.0)" in text
+
+
+def test_the_type_of_new_loops_holds_a_product_with_a_size() -> None:
+    text = result_of(REDUCTION, SIZE + "sch.transform_block_layout('C', lambda i, j, k: (k, i * n + j))")
+    assert "for ax0, ax1 in T.grid(T.int64(3), n * T.int64(5)):" in text
 
 
 def test_axes_change_places_in_a_fused_axis() -> None:
@@ -149,7 +178,7 @@ def test_axes_change_places_in_a_fused_axis() -> None:
 def test_fused_indices_are_combined() -> None:
     steps = "sch.transform_layout('C', 'C', lambda i, j: (i * n + j,))\n"
     steps += "sch.transform_block_layout('C', lambda i, j, k: (i * n + j, k))"
-    assert "C[v0] = T.float32(0.0)" in result_of(REDUCTION, SIZE + steps)
+    assert "C[v0] = T.float32(0.0)" in result_of(REDUCTION_64, SIZE + steps)
 
 
 def test_a_layout_with_gaps_has_no_negative_extent_without_elements() -> None:
@@ -170,7 +199,7 @@ def main(a: T.handle, b: T.handle):
             T.where(i == 0)
             B[vj] = A[vi]
 """
-    assert "A = T.match_buffer(a, (n + T.int64(4),))" in result_of(
+    assert "A_1 = T.match_buffer(A, (n + T.int64(4),))" in result_of(
         text, SIZE + "sch.transform_layout('B', 'A', lambda i: (i + n,), pad_value=0)"
     )
 
