@@ -146,7 +146,7 @@ class ScheduleOp(IRDLOperation, ABC):
         for name in self.MAPS:
             if isinstance(attribute := self.properties.get(name), AffineMapAttr):
                 symbols = attribute.data.num_symbols
-                require(symbols == count, f"({constraint}) {name} has {symbols} symbols for {count} parameters")
+                require(symbols == count, f"{constraint} {name} has {symbols} symbols for {count} parameters")
 
     def with_decision(self, decision: int | list[int]) -> Self:
         """Set the decision of a random choice; returns the op."""

@@ -372,7 +372,7 @@ class TransformLayoutOp(_BufferOp):
 
     def verify_(self) -> None:
         super().verify_()
-        self.verify_maps("C2")
+        self.verify_maps("(C2)")
 
 
 @irdl_op_definition
@@ -400,7 +400,7 @@ class TransformBlockLayoutOp(ScheduleOp):
     index_map = prop_def(AffineMapAttr)
 
     def verify_(self) -> None:
-        self.verify_maps("C1")
+        self.verify_maps("(C1)")
 
 
 @irdl_op_definition

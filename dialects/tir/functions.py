@@ -229,6 +229,4 @@ def integer_sizes(func: FuncOp) -> list[tuple[str, SSAValue]]:
 
 
 def _is_signed_integer(type: Attribute) -> bool:
-    return (
-        isinstance(type, IntegerType) and type.signedness.data is not Signedness.UNSIGNED and type.width.data > 1
-    )
+    return isinstance(type, IntegerType) and type.signedness.data is not Signedness.UNSIGNED and type.width.data > 1

@@ -19,8 +19,8 @@ from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copies import require_block
-from ..rewriting.index_maps import IndexMap, bound_index_map
+from ..rewriting.copies import require_block, type_of_sums
+from ..rewriting.index_maps import IndexMap, bound_index_map, require_sizes_of
 from ..rewriting.layout_padding import (
     LayoutDigit,
     emit_negated_conjunction,
@@ -31,6 +31,7 @@ from ..rewriting.layout_padding import (
 from ..rewriting.nest import (
     builder_before,
     export_mixed,
+    function_of,
     make_loop,
     move_before,
     move_to_end,
@@ -57,8 +58,8 @@ class BlockLayoutPrimitives(Recorder):
                     B[vi, vj] = A[vi, vj]                   B[v0 // 6, v0 % 6] = A[v0 // 6, v0 % 6]
 
         block: the only statement in its loops, which run it once for each combination of values of its axes.
-        index_map: a function of one index per axis that returns a tuple of indices; it must be injective, and compute
-        each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
+        index_map: a function of one index per axis that returns a tuple of indices, as in `transform_layout`; it must be
+        injective, and compute each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
         serial: threads, kinds and annotations of the old loops are dropped.
         Legal if every instance still reads the same values; the contributions to a reduction may come in any order.
         ScheduleError if not.
@@ -80,6 +81,7 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Bou
     shape = [analyzer.exact(axis.extent) for axis in block.axes]
     lows = [analyzer.exact(axis.low) for axis in block.axes]
     types: list[Attribute] = [variable.type for variable in block.variables]
+    require_sizes_of(function_of(block), index_map)
     layout = new_layout(analyzer, index_map, shape, types)
     kinds = _kinds(block, layout)
     if layout.why_padded is not None:
@@ -170,7 +172,9 @@ def _replace_loops(
     type = block.variables[0].type if block.variables else i32
     scratch = Block()
     extents = [digit.extent for index in digits for digit in index]
-    new = _make_loops(Analyzer(through_lets=False), TirBuilder(scratch, block.location), extents, type)
+    analyzer = Analyzer(through_lets=False)
+    type = type_of_sums(analyzer, [extent for index in digits for extent in _limits(analyzer, index)], type)
+    new = _make_loops(analyzer, TirBuilder(scratch, block.location), extents, type)
     first = with_expressions(outermost)[0]
     parent = first.parent
     assert parent is not None
@@ -189,6 +193,11 @@ def _replace_loops(
     return new
 
 
+def _limits(analyzer: Analyzer, digits: Sequence[LayoutDigit]) -> list[Lin]:
+    """The extents of the digits of a new index, and the greatest values of the digits."""
+    return [each for digit in digits for each in (digit.extent, analyzer.mul(digit.extent, digit.scale) + digit.base)]
+
+
 def _value_of(digits: Sequence[LayoutDigit], loops: Sequence[ForOp]) -> Lin:
     """A new index as the sum of its digits."""
     analyzer, total = Analyzer(through_lets=False), Lin()
@@ -197,9 +206,7 @@ def _value_of(digits: Sequence[LayoutDigit], loops: Sequence[ForOp]) -> Lin:
     return total
 
 
-def _make_loops(
-    analyzer: Analyzer, builder: TirBuilder, extents: Sequence[Lin], type: Attribute
-) -> list[ForOp]:
+def _make_loops(analyzer: Analyzer, builder: TirBuilder, extents: Sequence[Lin], type: Attribute) -> list[ForOp]:
     """Build loops with some extents, each nested in the one before."""
     loops: list[ForOp] = []
     for n, extent in enumerate(extents):

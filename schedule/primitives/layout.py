@@ -21,6 +21,7 @@ from ...analysis.scopes import all_blocks
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BoundMap, TransformLayoutOp
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, CallOp, FuncOp, LoadOp, MatchBufferOp, StoreOp, SymbolOp
+from ...dialects.tir.base import HandleType
 from ...dialects.tir.buffers import buffer_type
 from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, treeify
@@ -35,6 +36,7 @@ from ..rewriting.index_maps import (
     map_bounds,
     padding_value,
     require_divisors,
+    require_sizes_of,
     share_parameters,
 )
 from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
@@ -165,7 +167,9 @@ def new_layout(
             _extent(analyzer, result, total, indices, shape, parameters)
             for result, total in zip(index_map.map.results, sums, strict=True)
         ]
-    if all(analyzer.is_provably("ge", extent, 0) for extent in shape):
+    with analyzer.assumptions():
+        for extent in shape:
+            analyzer.assume_not_negative(extent)
         new = [analyzer.maximum(extent, Lin()) for extent in new]  # of a shape without elements, as `4*n - 3` for n = 0
     for n, extent in enumerate(new):
         require_divisors(analyzer, extent, f"the extent of new dimension {n}")
@@ -234,6 +238,7 @@ def transform_layout(
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
     shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
+    require_sizes_of(func, index_map)
     layout = new_layout(analyzer, index_map, shape, [sum_type(extent) for extent in shape])
     if isinstance(buffer.owner, MatchBufferOp):
         _check_symbols(buffer.owner, layout.new)
@@ -356,9 +361,11 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
     owner = buffer.owner
     if isinstance(owner, Block):
         dims = [analyzer.constant(extent) for extent in shape]
-        return Rewriter.replace_value_with_new_type(
-            buffer, buffer_type(old.element_type, [cast(int, d) for d in dims], space=old.memory_space)
-        )
+        if None not in dims:
+            return Rewriter.replace_value_with_new_type(
+                buffer, buffer_type(old.element_type, [cast(int, d) for d in dims], space=old.memory_space)
+            )
+        return _match_parameter(analyzer, cast(BlockArgument, buffer), shape)
     assert isinstance(owner, AllocBufferOp | MatchBufferOp)
     builder = builder_before(owner)
     mixed = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
@@ -370,3 +377,19 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
     return Rewriter.replace_value_with_new_type(
         owner.buffer, buffer_type(old.element_type, mixed, space=old.memory_space)
     )
+
+
+def _match_parameter(analyzer: Analyzer, parameter: BlockArgument, shape: Sequence[Lin]) -> SSAValue:
+    """Make a parameter a handle, and its buffer a view of the handle with a symbolic shape; returns the new buffer."""
+    func = cast(FuncOp, parameter.owner.parent_op())
+    old = cast("MemRefType[Attribute]", parameter.type)
+    name = next(name for name, value in func.params if value is parameter)
+    handle = Rewriter.replace_value_with_new_type(parameter, HandleType())
+    first = next(op for op in func.body.block.ops if not isinstance(op, SymbolOp))
+    builder = builder_before(first)
+    mixed = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
+    match = MatchBufferOp(name, handle, old.element_type, mixed, space=old.memory_space)
+    handle.replace_all_uses_with(match.buffer)
+    builder.insert(match)
+    match.operands[0] = handle
+    return match.buffer

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import IntegerType, MemRefType, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -146,6 +146,12 @@ def _sources(value: SSAValue) -> list[SSAValue]:
 def sum_type(lin: Lin) -> Attribute:
     """The type of the values in a sum; i32 for a constant."""
     return next((leaf.type for leaf in lin.leaves()), i32)
+
+
+def type_of_sums(analyzer: Analyzer, sums: Sequence[Lin], type: Attribute) -> Attribute:
+    """The type to compute some sums in: `type`, or i64 if a sum with a value of that type may not fit `type`."""
+    wide = (lin for lin in sums if any(leaf.type == i64 for leaf in lin.leaves()))
+    return type if all(analyzer.fits(lin, type) for lin in wide) else i64
 
 
 Indices = Callable[[Sequence[Lin]], Sequence[Lin]]
@@ -326,7 +332,7 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
         case LoadOp() | StoreOp():
             type = op.indices[0].type if op.indices else i32
             old = list(op.indices)
-            new = [export(analyzer, index, builder, type) for index in indices]
+            new = [export(analyzer, index, builder, type_of_sums(analyzer, [index], type)) for index in indices]
             redirect_access(op, op.buffer, new)
         case AccessOp() | MatchRegionOp():
             old = list(op.mins)

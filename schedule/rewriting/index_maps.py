@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -23,6 +24,8 @@ from ...analysis.index import Analyzer, DivAtom, Lin, MaxAtom, MinAtom, ModAtom,
 from ...analysis.iter_map import lin_text
 from ...core.errors import ScheduleError
 from ...dialects.schedule import BoundMap
+from ...dialects.tir import FuncOp
+from ...dialects.tir.functions import integer_sizes
 from ..arithmetic import Index, IndexTerm, is_divisor
 from ..handles import ParameterExpr, ParameterRV
 
@@ -161,7 +164,9 @@ def _lin(analyzer: Analyzer, expr: AffineExpr, indices: Sequence[Lin], parameter
         case AffineBinaryOpExpr(kind=kind):
             lhs, rhs = (_lin(analyzer, side, indices, parameters) for side in (expr.lhs, expr.rhs))
             if kind in _DIVISIONS and not analyzer.is_provably("gt", rhs, 0):
-                raise ScheduleError(f"the index map divides by {lin_text(rhs)}, expected a divisor that is always positive")
+                raise ScheduleError(
+                    f"the index map divides by {lin_text(rhs)}, expected a divisor that is always positive"
+                )
             return _APPLY[kind](analyzer, lhs, rhs)
         case _:
             raise ValueError(f"{expr} is not in an index map")
@@ -209,6 +214,16 @@ def map_bounds(
             return _APPLY[kind](analyzer, a, c), _APPLY[kind](analyzer, b, d)
         case _:
             raise ValueError(f"{expr} is not in an index map")
+
+
+def require_sizes_of(func: FuncOp, index_map: BoundMap) -> None:
+    """Raises ScheduleError unless the sizes in an index map belong to a function."""
+    known = [value for _, value in integer_sizes(func)]
+    for value in index_map.values:
+        if isinstance(value, SSAValue) and value not in known:
+            raise ScheduleError(
+                f"the index map has size {value.name_hint} of another function, expected sizes of {func.sym_name.data!r}"
+            )
 
 
 def require_divisors(analyzer: Analyzer, total: Lin, subject: str) -> None:

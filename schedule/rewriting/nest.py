@@ -43,7 +43,14 @@ from ...dialects.tir import (
 from ...dialects.tir.base import split_mixed, string_array
 from ...dialects.tir.operands import drop_predicate, set_operands
 from ...dialects.tir.static import make_static
-from ...dialects.tir.tree import erase_if_dead, erase_statement, expressions_before, has_effect, is_expression_op
+from ...dialects.tir.tree import (
+    erase_if_dead,
+    erase_statement,
+    expressions_before,
+    has_effect,
+    is_expression_op,
+    treeify,
+)
 
 # Statements and their expressions
 
@@ -354,6 +361,13 @@ def renew_accesses(blocks: Iterable[BlockOp]) -> None:
             infer_accesses(block, declared={access.buffer for access in block.accesses})
         except PassError as error:
             raise ScheduleError(f"block {block_name(block)}: {error}", [block]) from None
+        if any(_is_shared(operand) for access in block.accesses for operand in access.operands):
+            treeify(function_of(block))
+
+
+def _is_shared(value: SSAValue) -> bool:
+    """Whether the value of an expression has several uses."""
+    return isinstance(value.owner, Operation) and is_expression_op(value.owner) and len(list(value.uses)) > 1
 
 
 def simplify_indices(block: BlockOp) -> None:

@@ -96,11 +96,23 @@ def main(A: T.Buffer((16,), "float32"), C: T.Buffer((15,), "float32")):
             C[vi] = B[vi] + B[vi + 1]
 """
 
+ROWS = """
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (8, n), "float32")
+    B = T.match_buffer(b, (8, n), "float32")
+    for i, j in T.grid(T.int64(8), n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+"""
+
 QUERIES = Family(
     "Queries",
     [
         Example("get_block", TWO, 'print(sch.get_block("B"))\nprint(sch.get_block("root"))'),
-        Example("get_loops", "", 'i, = sch.get_loops("C")\nprint(sch.get(i).loop_var.data)'),
+        Example("get_size", ROWS, 'n = sch.get_size("n")\nsch.transform_block_layout("B", lambda i, j: (i * n + j,))'),
+        Example("get_loops", TWO, 'i, = sch.get_loops("C")\nprint(sch.get(i).loop_var.data)'),
         Example("get_child_blocks", "", 'print(sch.get_child_blocks("root"))'),
         Example("get_producers", "", 'print(sch.get_producers("C"))'),
         Example("get_consumers", "", 'print(sch.get_consumers("B"))'),

@@ -24,6 +24,7 @@ from ...schedule.rewriting.nest import function_of
 Array = np.ndarray[Any, Any]
 
 _GARBAGE = 77
+_GREATEST = 2**10
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ class ParameterLayout:
         }
         shape = [Analyzer().substitute(extent, numbers).const for extent in self.shape]
         is_padded = self.pad_value is not None and not (is_input and self.is_written)
-        placed = self._padding(shape, values).astype(array.dtype) if is_padded else np.full(shape, _GARBAGE, array.dtype)
+        placed = (
+            self._padding(shape, values).astype(array.dtype) if is_padded else np.full(shape, _GARBAGE, array.dtype)
+        )
         known = np.full(shape, is_padded)
         placed[tuple(places.T)] = array.ravel()
         known[tuple(places.T)] = is_known.ravel()
@@ -152,8 +155,11 @@ def _layout(
 ) -> ParameterLayout:
     buffer = _parameter_buffers(func)[parameter]
     analyzer = Analyzer()
-    shape = tuple(analyzer.lin(extent) for extent in buffer_shape(buffer))  # the extents do not wrap in a call
     sizes = {value: Size(func.sym_name.data, name) for name, value in integer_sizes(func)}
+    for value in sizes:  # small, so that the extents do not wrap
+        analyzer.assume_not_negative(-Lin.of(value) + _GREATEST)
+        analyzer.assume_not_negative(Lin.of(value) + _GREATEST)
+    shape = tuple(analyzer.exact(extent) for extent in buffer_shape(buffer))
     is_written = any(isinstance(use.operation, StoreOp) for use in buffer.uses)
     return ParameterLayout(func.sym_name.data, parameter, index_map, shape, sizes, pad_value, is_written, sources)
 

@@ -77,6 +77,25 @@ schedule.trace {
 
 // -----
 
+// (C2) schedule.transform_layout: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  schedule.transform_layout %B, "write", 0, affine_map<(i)[a] -> (i + a)>
+}
+// CHECK: (C2) index_map has 1 symbols for 0 parameters
+
+// -----
+
+// (C1) schedule.transform_block_layout: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %n = schedule.get_size "n"
+  schedule.transform_block_layout %B, affine_map<(i) -> (i)>[%n]
+}
+// CHECK: (C1) index_map has 0 symbols for 1 parameters
+
+// -----
+
 // (C1) schedule.sample_categorical: a probability for each.
 schedule.trace {
   %v = schedule.sample_categorical [16, 64], [1.0]
