@@ -124,11 +124,18 @@ def _problems() -> dict[str, Fit]:
     half_turn = (0, (mp.pi / 2 * mp.mpf("1.01")) ** 2)
 
     def exponential(bits: int, power: int, terms: int) -> Fit:
-        return Fit(_quotient(mp.exp, exp, power), (-half, half), range(terms), bits, lambda x: abs(x) ** power * mp.exp(-x))
+        return Fit(
+            _quotient(mp.exp, exp, power), (-half, half), range(terms), bits, lambda x: abs(x) ** power * mp.exp(-x)
+        )
 
     def less_one(bits: int, power: int, terms: int, low: Any) -> Fit:
-        weight: Function = lambda x: abs(x) ** power / abs(mp.expm1(x))
-        return Fit(_quotient(mp.exp, exp, power), (low, half), range(terms), bits, weight)
+        return Fit(
+            _quotient(mp.exp, exp, power),
+            (low, half),
+            range(terms),
+            bits,
+            lambda x: abs(x) ** power / abs(mp.expm1(x)),
+        )
 
     def hyperbolic_sines(bits: int, terms: int) -> Fit:
         function = _in_squares(mp.sinh, odd=True)
@@ -137,7 +144,9 @@ def _problems() -> dict[str, Fit]:
 
     def binary(bits: int, terms: int) -> Fit:
         ends = (-mp.mpf("0.501"), mp.mpf("0.501"))
-        return Fit(_quotient(lambda x: mp.mpf(2) ** x, exp2, 1), ends, range(terms), bits, lambda x: abs(x) * mp.mpf(2) ** -x)
+        return Fit(
+            _quotient(lambda x: mp.mpf(2) ** x, exp2, 1), ends, range(terms), bits, lambda x: abs(x) * mp.mpf(2) ** -x
+        )
 
     def sines(bits: int, terms: int, interval: tuple[Any, Any]) -> Fit:
         function = _in_squares(mp.sin, odd=True)
@@ -159,20 +168,14 @@ def _problems() -> dict[str, Fit]:
         "SINH_64": hyperbolic_sines(53, 8),
         "EXP2_32": binary(24, 6),
         "EXP2_64": binary(53, 11),
-        "LOG_32": Fit(
-            _quotient(mp.log1p, log, 3), mantissas, range(7), 24, lambda f: abs(f**3 / mp.log1p(f))
-        ),
+        "LOG_32": Fit(_quotient(mp.log1p, log, 3), mantissas, range(7), 24, lambda f: abs(f**3 / mp.log1p(f))),
         "LOG_64": Fit(lambda w: inverse_tanh(w) - 2, atanh_squares, range(1, 8), 53, lambda w: 1 / inverse_tanh(w)),
         "SIN_32": sines(24, 5, half_turn),
         "SIN_64": sines(53, 8, half_turn),
         "SIN_QUARTER_32": sines(53, 4, quarter),
-        "COS_QUARTER_32": Fit(
-            _quotient(cosines, cosine, 2), quarter, range(4), 53, lambda u: u**2 / cosines(u)
-        ),
+        "COS_QUARTER_32": Fit(_quotient(cosines, cosine, 2), quarter, range(4), 53, lambda u: u**2 / cosines(u)),
         "ERF_SMALL_32": Fit(lambda u: error(u) - 1, (0, mp.mpf("0.78")), range(7), 24, lambda u: 1 / error(u)),
-        "ERF_LARGE_32": Fit(
-            lambda x: -mp.log(mp.erfc(x), 2), (mp.mpf("0.87"), mp.mpf("3.94")), range(8), 24, mp.erfc
-        ),
+        "ERF_LARGE_32": Fit(lambda x: -mp.log(mp.erfc(x), 2), (mp.mpf("0.87"), mp.mpf("3.94")), range(8), 24, mp.erfc),
         "ATAN_32": Fit(tangent, (0, mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.001")), range(9), 53, lambda u: 1 / tangent(u)),
         "ASIN_32": Fit(arcsine, (0, mp.mpf("0.2501")), range(10), 53, lambda u: 1 / arcsine(u)),
     }
@@ -196,11 +199,13 @@ def _parts(value: Any, *bits: int) -> tuple[float, ...]:
     return tuple(parts)
 
 
-def _main() -> None:
+def main() -> None:
     mp.mp.dps = _DIGITS
     print('"""The coefficients of the approximations of `expand-math`.\n')
-    print("The output of `python -m stepwell.tools.minimax`, which states the function of each. Powers ascend; the comment is the")
-    print('logarithm to the base 2 of the greatest relative error.\n"""\n')
+    print(
+        "The output of `python -m stepwell.tools.minimax`, which states the function of each. Powers ascend; the comment"
+    )
+    print('is the logarithm to the base 2 of the greatest relative error.\n"""\n')
     for name, problem in _problems().items():
         coefficients, error = fit(problem)
         print(f"{name} = (  # {error:.1f}")
@@ -217,4 +222,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    main()

@@ -54,7 +54,7 @@ _OF_F32: dict[type[Operation], Formula] = {math.ErfOp: errors.erf}
 _LIMITED = (math.SinOp, math.CosOp, math.TanOp)
 """Functions whose formulas have a limit."""
 
-_SENSITIVE = (math.SinOp, math.CosOp)
+_SENSITIVE = (math.SinOp, math.CosOp, math.TanhOp)
 """Functions whose formulas need fused operations for an error of 2 units: without, f32 is computed in f64."""
 
 
@@ -65,8 +65,8 @@ class ExpandMathPass(ModulePass):
     fma: whether the processor multiplies and adds with one rounding. Without it, `math.fma` would be a call.
 
     Results differ from the exact ones by at most 2 units in the last place; NaN, infinities, zeros of both signs and
-    denormal numbers are those of IEEE 754. sin, cos and tan of arguments above 2**16 in f32, 2**28 in f64 (2**19 without
-    `fma`) remain functions, in a branch that is taken if an element of the vector is above.
+    denormal numbers are those of IEEE 754. sin, cos and tan of scalars remain functions, as do those
+    of vectors with an element above 2**16 in f32, 2**28 in f64 or 2**19 without `fma`, by a branch.
 
     Before
         %y = math.exp2 %x : f32

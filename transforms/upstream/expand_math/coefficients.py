@@ -1,7 +1,7 @@
 """The coefficients of the approximations of `expand-math`.
 
-The output of `python -m stepwell.tools.minimax`, which states the function of each. Powers ascend; the comment is the
-logarithm to the base 2 of the greatest relative error.
+The output of `python -m stepwell.tools.minimax`, which states the function of each. Powers ascend; the comment
+is the logarithm to the base 2 of the greatest relative error.
 """
 
 EXP_32 = (  # -27.8

@@ -31,8 +31,8 @@ def exp2(x: Number) -> Number:
 
 def expm1(x: Number) -> Number:
     """e**x - 1."""
-    limit = _exponents(x.format)[1] * math.log(2)
-    r, n = _reduced(x.at_most(limit + 1).at_least(-(x.format.fraction + 3) * math.log(2)))
+    limit = (x.format.bias + 1.3) * math.log(2)  # n is at most bias + 1, and the result infinite
+    r, n = _reduced(x.at_most(limit).at_least(-(x.format.fraction + 3) * math.log(2)))
     half = _power(n, -1)  # 2**n may be infinite
     return (_expm1_of_reduced(r, _EXPM1).times_plus(half, half - 0.5) * 2.0).copysign(x)
 
@@ -42,7 +42,7 @@ def tanh(x: Number) -> Number:
     where its rounding error is less, and the argument of expm1 is not reduced, which would add an error."""
     double = abs(x) * 2.0
     is_small = double < 0.6
-    double = double.at_most((x.format.fraction + 3) * math.log(2))
+    double = double.at_most((x.format.fraction + 5) * math.log(2))
     r, n = _reduced(is_small.select(-double, double), is_small.select(0.0, double))
     power = _power(n)
     e = _expm1_of_reduced(r, _TANH).times_plus(power, power - 1.0)

@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     VectorType,
     f32,
     f64,
-    i1,
     i32,
     i64,
 )
@@ -28,9 +27,9 @@ from ....core.dtypes import with_element_type
 
 @dataclass(frozen=True)
 class Format:
-    """A binary float format. fraction: the bits of the fraction that are stored.  bias: of the exponent.  magic: a number
-    whose unit in the last place is 1, so that the sum with a small number is rounded to an integer, which the lowest bits
-    of the sum contain."""
+    """A binary float format. type: of its numbers.  bits: the type of integers of the same width.  fraction: the number of
+    stored bits of the fraction.  bias: of the exponent.
+    """
 
     type: Float32Type | Float64Type
     bits: IntegerType
@@ -39,6 +38,8 @@ class Format:
 
     @property
     def magic(self) -> float:
+        """A number whose unit in the last place is 1: its sum with a small number is rounded to an integer, which the
+        lowest bits of the sum contain."""
         return 1.5 * 2.0**self.fraction
 
 
@@ -71,7 +72,10 @@ class Writer:
         key = (repr(value), type)
         found = self._constants.get(key)
         if found is None:
-            scalar = IntegerAttr(value, type) if isinstance(type, IntegerType) else FloatAttr(value, cast(Float32Type, type))
+            if isinstance(type, IntegerType):
+                scalar = IntegerAttr(int(value), type)
+            else:
+                scalar = FloatAttr(value, cast("Float32Type", type))
             shaped = with_element_type(self.op.results[0].type, type)
             attr = DenseIntOrFPElementsAttr.from_list(shaped, [value]) if isinstance(shaped, VectorType) else scalar
             found = self._constants[key] = self.insert(arith.ConstantOp(attr))
@@ -90,7 +94,13 @@ class Bits:
     value: SSAValue
     format: Format
 
-    def _apply(self, op: type[arith.AddiOp | arith.SubiOp | arith.ShLIOp | arith.ShRSIOp | arith.AndIOp | arith.OrIOp | arith.XOrIOp], other: Bits | int) -> Bits:
+    def _apply(
+        self,
+        op: type[
+            arith.AddiOp | arith.SubiOp | arith.ShLIOp | arith.ShRSIOp | arith.AndIOp | arith.OrIOp | arith.XOrIOp
+        ],
+        other: Bits | int,
+    ) -> Bits:
         return Bits(self.writer, self.writer.insert(op(self.value, self._operand(other))), self.format)
 
     def _operand(self, other: Bits | int) -> SSAValue:
@@ -129,7 +139,7 @@ class Bits:
         if format == self.format:
             return self
         type = with_element_type(self.value.type, format.bits)
-        return Bits(self.writer, self.writer.insert(arith.TruncIOp(self.value, type)), format)
+        return Bits(self.writer, self.writer.insert(arith.TruncIOp(self.value, cast("IntegerType", type))), format)
 
     @property
     def number(self) -> Number:
@@ -140,7 +150,9 @@ class Bits:
     def converted(self) -> Number:
         """The integer as a number, rounded."""
         type = with_element_type(self.value.type, self.format.type)
-        return Number(self.writer, self.writer.insert(arith.SIToFPOp(self.value, type)), self.format)
+        return Number(
+            self.writer, self.writer.insert(arith.SIToFPOp(self.value, cast("Float32Type", type))), self.format
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +221,10 @@ class Number:
 
     def times_plus(self, factor: Number | float, addend: Number | float) -> Number:
         """The product with `factor` plus `addend`: rounded once if the processor has the instruction, else twice."""
-        factor, addend = self.operand(factor), self.operand(addend)
+        b, c = self.operand(factor), self.operand(addend)
         if self.writer.fma:
-            return self.new(math.FmaOp(self.value, factor, addend))
-        return self.new(arith.AddfOp(self.new(arith.MulfOp(self.value, factor)).value, addend))
+            return self.new(math.FmaOp(self.value, b, c))
+        return self.new(arith.AddfOp(self.new(arith.MulfOp(self.value, b)).value, c))
 
     def polynomial(self, coefficients: Sequence[float]) -> Number:
         """`c[0] + c[1] * x + c[2] * x**2 + ...` by Horner's rule; at least two coefficients."""
