@@ -27,8 +27,8 @@ from ....core.dtypes import with_element_type
 
 @dataclass(frozen=True)
 class Format:
-    """A binary float format. type: of its numbers.  bits: the type of integers of the same width.  fraction: the number of
-    stored bits of the fraction.  bias: of the exponent.
+    """A binary float format. type: of its numbers.  bits: the type of integers of the same width.  fraction: the number
+    of stored bits of the fraction.  bias: of the exponent.
     """
 
     type: Float32Type | Float64Type
