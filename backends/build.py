@@ -20,8 +20,9 @@ def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Progr
     # lazy: LLVM is needed for this target only
     from .llvm import Processor, compile_module
 
-    lowered = lower(module, contract=target.contract, sanitize=sanitize)
-    return compile_module(lowered.op, target=Processor.of(target), symbols=_symbols(module, target))
+    processor = Processor.of(target)
+    lowered = lower(module, contract=target.contract, sanitize=sanitize, fma=processor.has_fma)
+    return compile_module(lowered.op, target=processor, symbols=_symbols(module, target))
 
 
 def _symbols(module: Module, target: Target) -> dict[str, int]:

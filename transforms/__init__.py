@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "convert-relay-to-tir": "relay.to_tir",
     "convert-te-to-tir": "te.to_tir",
     "convert-tir-to-scf": "tir.to_scf",
+    "expand-math": "upstream.expand_math",
     "gpu-merge-shared-memory": "gpu.merge_shared_memory",
     "gpu-outline-kernels": "gpu.outline_kernels",
     "legalize-small-floats": "upstream.legalize_small_floats",

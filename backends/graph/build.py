@@ -58,8 +58,9 @@ def build_graph(
 def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:
     symbols = library_symbols(graph, target)
     if target.kind == "llvm":
-        lowered = lower(graph, after, contract=target.contract, sanitize=sanitize)
-        return compile_module(lowered.op, target=Processor.of(target), symbols=symbols)
+        processor = Processor.of(target)
+        lowered = lower(graph, after, contract=target.contract, sanitize=sanitize, fma=processor.has_fma)
+        return compile_module(lowered.op, target=processor, symbols=symbols)
     # lazy: the CUDA emitter is needed for GPUs only
     from ..cuda.build import build_cuda, build_emulated
 

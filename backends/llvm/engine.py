@@ -67,6 +67,12 @@ class Processor:
         """Whether f16 and f32 convert by an instruction. Features that only the CPU's name implies do not count."""
         return platform.machine() == "aarch64" or "+f16c" in self.features.split(",")
 
+    @property
+    def has_fma(self) -> bool:
+        """Whether an instruction multiplies and adds with one rounding. Features that only the CPU's name implies do
+        not count."""
+        return platform.machine() == "aarch64" or "+fma" in self.features.split(",")
+
     def machine(self, effort: int = 3) -> llvm.TargetMachine:
         """A new target machine, for one module. `effort`: 0 to 3, the code generator's optimization level."""
         _initialize()

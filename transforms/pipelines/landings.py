@@ -26,6 +26,7 @@ from ..tir.to_scf import ConvertTirToScfPass
 from ..tir.unroll_loops import TirUnrollLoopsPass
 from ..tir.vectorize_loops import TirVectorizeLoopsPass
 from ..upstream.contract_floats import ContractFloatsPass
+from ..upstream.expand_math import ExpandMathPass
 from ..upstream.legalize_small_floats import LegalizeSmallFloatsPass
 from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
 from . import checks
@@ -37,6 +38,7 @@ class Options:
     """The options of a lowering.
 
     arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
+    fma: whether the processor has an instruction for it.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
     libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
     behaviour (`tir-sanitize`); for LLVM only.
@@ -44,6 +46,7 @@ class Options:
 
     arch: str = "sm_90"
     contract: bool = False
+    fma: bool = True
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
     sanitize: bool = False
@@ -255,7 +258,7 @@ DEVICE = Landing("functions of the device", _outline, every(checks.only_device, 
 
 LEGAL = Landing(
     "legal upstream",
-    lambda options: [LegalizeSmallFloatsPass(), *_contract(options)],
+    lambda options: [LegalizeSmallFloatsPass(), *_contract(options), ExpandMathPass(fma=options.fma)],
     every(checks.only_upstream, checks.no_small_floats),
 )
 """The operations that the LLVM emitter accepts."""

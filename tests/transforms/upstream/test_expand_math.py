@@ -1,0 +1,205 @@
+"""`expand-math`: functions as arithmetic, compared with exact values."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects import scf
+
+from stepwell.backends.llvm import Processor, compile_module
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.tools import minimax
+from stepwell.transforms.upstream.expand_math import ExpandMathPass, coefficients
+
+DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
+UNITS = 2
+SPECIAL = [
+    0.0,
+    -0.0,
+    math.inf,
+    -math.inf,
+    math.nan,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    2.0,
+    -2.0,
+    1e-40,
+    -1e-40,
+    1e-310,
+    5e-324,
+    1e-45,
+]
+
+EXACT: dict[str, Callable[[Any], Any]] = {
+    "exp": mpmath.exp, "exp2": lambda x: mpmath.mpf(2) ** x, "expm1": mpmath.expm1, "tanh": mpmath.tanh,
+    "sinh": mpmath.sinh, "cosh": mpmath.cosh, "log": mpmath.log, "log2": lambda x: mpmath.log(x, 2),
+    "log10": mpmath.log10, "log1p": mpmath.log1p, "sin": mpmath.sin, "cos": mpmath.cos, "tan": mpmath.tan,
+    "asin": mpmath.asin, "acos": mpmath.acos, "atan": mpmath.atan, "asinh": mpmath.asinh, "acosh": mpmath.acosh,
+    "atanh": mpmath.atanh, "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), "erf": mpmath.erf,
+}  # fmt: skip
+OF_C: dict[str, Callable[..., Any]] = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
+    "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+    "acosh": np.arccosh, "atanh": np.arctanh, "cbrt": np.cbrt, "erf": np.vectorize(math.erf, otypes=[float]),
+}  # fmt: skip
+ONLY_F32 = ("tan", "asin", "acos", "atan", "asinh", "acosh", "atanh", "cbrt", "erf")
+CASES = [(name, kind) for name in EXACT for kind in DTYPES if kind == "f32" or name not in ONLY_F32]
+
+TEXT = """
+func.func @main({arguments}) {{
+  %c0 = arith.constant 0 : index
+  %step = arith.constant {lanes} : index
+  %n = memref.dim %m0, %c0 : memref<?x{kind}>
+  scf.for %i = %c0 to %n step %step {{
+    {loads}
+    %r = math.{name} {operands} : {type}
+    vector.store %r, %out[%i] : memref<?x{kind}>, {type}
+  }}
+  func.return
+}}"""
+LANES = 8
+
+
+def text(name: str, kind: str, count: int = 1) -> str:
+    type = f"vector<{LANES}x{kind}>"
+    return TEXT.format(
+        name=name, kind=kind, type=type, lanes=LANES, operands=", ".join(f"%x{n}" for n in range(count)),
+        arguments=", ".join([f"%{m}: memref<?x{kind}>" for m in (*(f"m{n}" for n in range(count)), "out")]),
+        loads="\n".join(f"%x{n} = vector.load %m{n}[%i] : memref<?x{kind}>, {type}" for n in range(count)),
+    )  # fmt: skip
+
+
+@cache
+def function(name: str, kind: str, fma: bool, count: int = 1) -> Callable[..., None]:
+    """The function on arrays whose length is a multiple of `LANES`."""
+    module = parse_mlir(text(name, kind, count))
+    ExpandMathPass(fma=fma).apply(Context(), module.op)
+    module.verify()
+    return compile_module(module.op)["main"]
+
+
+def results(name: str, kind: str, fma: bool, *arrays: Any) -> Any:
+    padded = [np.append(a, np.zeros(-len(a) % LANES, a.dtype)) for a in arrays]
+    out = np.empty_like(padded[0])
+    function(name, kind, fma, len(arrays))(*padded, out)
+    return out[: len(arrays[0])]
+
+
+def arguments(kind: str) -> Any:
+    """Finite numbers: of all exponents, and of the ranges in which functions change most."""
+    rng = np.random.default_rng(0)
+    dtype = DTYPES[kind]
+    width = 32 if kind == "f32" else 64
+    largest = 89 if kind == "f32" else 710
+    bits = rng.integers(0, 2**width, 150, dtype=f"uint{width}").view(dtype)
+    small = np.exp(rng.uniform(-30, 5, 150)) * rng.choice([-1, 1], 150)
+    ranges = [
+        rng.uniform(-1, 1, 200),
+        rng.uniform(-5, 5, 150),
+        rng.uniform(-largest, largest, 100),
+        rng.uniform(0.7, 1.5, 100),
+    ]
+    near = np.array([math.log(2) / 2 * n for n in range(-6, 7)] + [math.pi / 2 * n for n in range(-8, 9)])
+    values = np.concatenate([bits.astype(dtype), *(part.astype(dtype) for part in (small, *ranges, near))])
+    return values[np.isfinite(values)]
+
+
+def error(got: float, exact: Any, dtype: Any) -> float:
+    """The distance from the exact value in units in the last place of the nearest number."""
+    with np.errstate(over="ignore"):
+        nearest = dtype(float(exact))
+    if np.isinf(nearest) or np.isinf(got):
+        return 0.0 if got == nearest else math.inf
+    return float(abs(mpmath.mpf(float(got)) - exact) / mpmath.mpf(float(np.spacing(abs(nearest)))))
+
+
+@pytest.mark.parametrize("fma", [True, False])
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_results_are_within_two_units_of_the_exact_values(name: str, kind: str, fma: bool) -> None:
+    x = arguments(kind)
+    if name in ("sin", "cos", "tan"):
+        x = x[np.abs(x) < 2.0**16]  # other arguments are left to the C library
+    got = results(name, kind, fma, x)
+    worst = (0.0, 0.0, 0.0)
+    with mpmath.workprec(200):
+        for argument, result in zip(x, got, strict=True):
+            try:
+                exact = EXACT[name](mpmath.mpf(float(argument)))
+            except (ValueError, ZeroDivisionError):
+                continue  # a pole, which is special
+            if isinstance(exact, mpmath.mpc) or mpmath.isnan(exact):
+                assert np.isnan(result), (argument, result)
+            elif not mpmath.isinf(exact):
+                worst = max(worst, (error(result, exact, DTYPES[kind]), float(argument), float(result)))
+    assert worst[0] <= UNITS, worst
+
+
+@pytest.mark.parametrize("fma", [True, False])
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_special_values_are_those_of_the_c_library(name: str, kind: str, fma: bool) -> None:
+    x = np.array(SPECIAL, DTYPES[kind])
+    got = results(name, kind, fma, x).astype(float)
+    with np.errstate(all="ignore"):
+        expected = OF_C[name](x.astype(float)).astype(DTYPES[kind]).astype(float)
+    for argument, a, b in zip(x, got, expected, strict=True):
+        if not np.isfinite(b) or b == 0 or b == 1:
+            assert (a == b and np.signbit(a) == np.signbit(b)) or (np.isnan(a) and np.isnan(b)), (argument, a, b)
+
+
+@pytest.mark.parametrize("fma", [True, False])
+@pytest.mark.parametrize(("name", "of_c"), [("powf", np.power), ("atan2", np.arctan2)])
+def test_functions_of_two_operands(name: str, of_c: Callable[..., Any], fma: bool) -> None:
+    points = np.array([*SPECIAL, 3.0, -3.0, 1.5, -1.5, 16777216.0, -16777217.0, 0.1, 1e30, -1e30], np.float32)
+    rng = np.random.default_rng(1)
+    x, y = (
+        np.concatenate([part.reshape(-1), rng.uniform(-9, 9, 500)]).astype(np.float32)
+        for part in np.meshgrid(points, points)
+    )
+    got = results(name, "f32", fma, x, y).astype(float)
+    with np.errstate(all="ignore"):
+        exact = of_c(x.astype(float), y.astype(float))
+        expected = exact.astype(np.float32)
+        unit = np.spacing(np.abs(expected)).astype(float)
+        near = np.abs(got - exact) <= UNITS * unit
+    same = (got == expected) & (np.signbit(got) == np.signbit(expected)) | np.isnan(got) & np.isnan(expected)
+    wrong = np.flatnonzero(~np.where(np.isfinite(expected) & (expected != 0), near, same))
+    assert not wrong.size, [(x[n], y[n], got[n], expected[n]) for n in wrong[:5]]
+
+
+def test_great_arguments_of_sine_and_cosine_are_left_to_the_c_library() -> None:
+    x = np.array([1e5, -1e22, 1e38, 0.5, math.inf, math.nan], np.float32)
+    for name in ("sin", "cos", "tan"):
+        with np.errstate(invalid="ignore"):
+            expected = OF_C[name](x.astype(float))
+        np.testing.assert_allclose(results(name, "f32", True, x), expected, rtol=2e-7)
+
+
+def test_functions_are_gone_but_for_a_branch_that_is_not_taken() -> None:
+    for name, kind in CASES:
+        module = parse_mlir(text(name, kind))
+        ExpandMathPass().apply(Context(), module.op)
+        left = [op for op in module.op.walk() if op.name == f"math.{name}"]
+        assert [isinstance(op.parent_op(), scf.IfOp) for op in left] == [True] * (name in ("sin", "cos", "tan"))
+
+
+def test_a_processor_without_fused_operations_runs_no_call_of_fma() -> None:
+    module = parse_mlir(text("exp", "f64"))
+    ExpandMathPass(fma=False).apply(Context(), module.op)
+    assert "math.fma" not in str(module)
+    assert not Processor("x86-64").has_fma
+    assert Processor("x86-64", "+avx2,+fma").has_fma
+
+
+@pytest.mark.slow
+def test_the_coefficients_are_those_of_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
+    minimax.main()
+    with open(coefficients.__file__) as file:
+        assert file.read() == capsys.readouterr().out

@@ -1,0 +1,102 @@
+"""exp, exp2, expm1, and the hyperbolic functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from . import coefficients as c
+from .numbers import F32, F64, Bits, Format, Number
+
+_LN2 = {F32: c.LN2_32, F64: c.LN2_64}  # the product of the first part and an exponent is exact
+_EXP = {F32: (1.0, 1.0, *c.EXP_32), F64: (1.0, 1.0, 0.5, *c.EXP_64)}
+_EXP2 = {F32: (1.0, *c.EXP2_32), F64: (1.0, *c.EXP2_64)}
+_EXPM1 = {F32: c.EXPM1_32, F64: (0.5, *c.EXPM1_64)}
+_TANH = {F32: c.TANH_32, F64: (0.5, *c.TANH_64)}
+_SINH = {F32: c.SINH_32, F64: c.SINH_64}
+
+
+def exp(x: Number) -> Number:
+    """e**x."""
+    return _exp(x, 0)
+
+
+def exp2(x: Number) -> Number:
+    """2**x."""
+    low, high = _exponents(x.format)
+    x = x.at_most(high).at_least(low)
+    n, bits = x.nearest()
+    return _scaled((x - n).polynomial(_EXP2[x.format]), bits)
+
+
+def expm1(x: Number) -> Number:
+    """e**x - 1."""
+    limit = (x.format.bias + 1.3) * math.log(2)  # n is at most bias + 1, and the result infinite
+    r, n = _reduced(x.at_most(limit).at_least(-(x.format.fraction + 3) * math.log(2)))
+    half = _power(n, -1)  # 2**n may be infinite
+    return (_expm1_of_reduced(r, _EXPM1).times_plus(half, half - 0.5) * 2.0).copysign(x)
+
+
+def tanh(x: Number) -> Number:
+    """The hyperbolic tangent: e / (e + 2), where e = expm1(2 * x). For a small x, it is negated: e + 2 is then below 2,
+    where its rounding error is less, and the argument of expm1 is not reduced, which would add an error."""
+    double = abs(x) * 2.0
+    is_small = double < 0.6
+    double = double.at_most((x.format.fraction + 5) * math.log(2))
+    r, n = _reduced(is_small.select(-double, double), is_small.select(0.0, double))
+    power = _power(n)
+    e = _expm1_of_reduced(r, _TANH).times_plus(power, power - 1.0)
+    return (e / (e + 2.0)).copysign(x)
+
+
+def sinh(x: Number) -> Number:
+    """The hyperbolic sine: a polynomial below 1 in magnitude, else of halves of exp, which are finite."""
+    magnitude = abs(x)
+    u = x * x
+    small = (magnitude * u).times_plus(u.polynomial(_SINH[x.format]), magnitude)
+    half = _exp(magnitude, -1)
+    return (magnitude < 1.0).select(small, half - 0.25 / half).copysign(x)
+
+
+def cosh(x: Number) -> Number:
+    """The hyperbolic cosine."""
+    half = _exp(abs(x), -1)
+    return half + 0.25 / half
+
+
+def _exponents(format: Format) -> tuple[int, int]:
+    """Powers of 2 at or below the first exponent are 0, those at or above the second infinite, also if halved."""
+    return -format.bias - format.fraction - 2, format.bias + 3
+
+
+def _exp(x: Number, offset: int) -> Number:
+    """e**x * 2**offset; offset is 0 or -1."""
+    low, high = _exponents(x.format)
+    r, n = _reduced(x.at_most(high * math.log(2)).at_least(low * math.log(2)))
+    return _scaled(r.polynomial(_EXP[x.format]), n, offset)
+
+
+def _reduced(x: Number, counted: Number | None = None) -> tuple[Number, Bits]:
+    """r and the bits of n (`Number.nearest`), where x = n * log(2) + r and r is at most log(2) / 2 in magnitude;
+    counted: the number that determines n, by default x."""
+    n, bits = ((x if counted is None else counted) * (1 / math.log(2))).nearest()
+    high, low = _LN2[x.format]
+    return n.times_plus(-low, n.times_plus(-high, x)), bits
+
+
+def _power(n: Bits, offset: int = 0) -> Number:
+    """2**(n + offset), which is a normal number; n as of `Number.nearest`."""
+    fraction, bias = n.format.fraction, n.format.bias
+    return ((n << fraction) + ((bias + offset) << fraction)).number
+
+
+def _scaled(p: Number, n: Bits, offset: int = 0) -> Number:
+    """p * 2**(n + offset), rounded once: by two factors, for the power itself may be no number of the format."""
+    fraction, bias = n.format.fraction, n.format.bias
+    half = ((n >> 1) << fraction) + (bias << fraction)
+    rest = (n << fraction) + ((2 * bias + offset) << fraction) - half
+    return p * half.number * rest.number
+
+
+def _expm1_of_reduced(r: Number, coefficients: Mapping[Format, Sequence[float]]) -> Number:
+    return (r * r).times_plus(r.polynomial(coefficients[r.format]), r)

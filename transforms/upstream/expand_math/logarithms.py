@@ -1,0 +1,135 @@
+"""log, log2, log10, log1p, and the inverse hyperbolic functions."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import NamedTuple
+
+from . import coefficients as c
+from .numbers import F32, F64, Bits, Number
+
+_LN2 = {F32: c.LN2_32, F64: c.LN2_64}
+_LOG2_E = {F32: c.LOG2_E_32, F64: c.LOG2_E_64}
+_LOG10_E = {F32: c.LOG10_E_32, F64: c.LOG10_E_64}
+_LOG10_2 = {F32: c.LOG10_2_32, F64: c.LOG10_2_64}
+
+_ROOT = {
+    F32: struct.unpack("<i", struct.pack("<f", math.sqrt(0.5)))[0],
+    F64: struct.unpack("<q", struct.pack("<d", math.sqrt(0.5)))[0],
+}
+"""The bits of the square root of 1/2, where the mantissas begin."""
+
+_LOW_BITS = {F32: 12, F64: 32}
+"""So many bits of a number are 0 in the first part of a sum, so that products with it are exact."""
+
+
+def log(x: Number) -> Number:
+    """The natural logarithm."""
+    return _checked(x, _log(_parts(x)))
+
+
+def log2(x: Number) -> Number:
+    """The logarithm to the base 2."""
+    parts = _parts(x)
+    return _checked(x, _other_base(parts, parts.exponent, None, _LOG2_E[x.format]))
+
+
+def log10(x: Number) -> Number:
+    """The logarithm to the base 10."""
+    parts = _parts(x)
+    high, low = _LOG10_2[x.format]
+    return _checked(x, _other_base(parts, parts.exponent * high, parts.exponent * low, _LOG10_E[x.format]))
+
+
+def log1p(x: Number) -> Number:
+    """log(1 + x). The mantissa of the sum is computed without its rounding error: 2**-e * x + (2**-e - 1)."""
+    fraction, bias = x.format.fraction, x.format.bias
+    total = x + 1.0
+    exponent, mantissa = _normalized(total.bits)
+    scale = ((bias - exponent) << fraction).number
+    f = (x < 2.0 ** (fraction + 2)).select(x.times_plus(scale, scale - 1.0), mantissa - 1.0)
+    return _checked(total, _log(_parts_of(exponent.converted, f))).copysign(x)
+
+
+class _Parts(NamedTuple):
+    """log(x) = exponent * log(2) + (f - square / 2 + tail)."""
+
+    exponent: Number
+    f: Number
+    square: Number
+    tail: Number
+
+
+def _normalized(bits: Bits) -> tuple[Bits, Number]:
+    """The exponent e and the mantissa m of the bits of a positive normal number 2**e * m; m is from sqrt(1/2) to
+    sqrt(2). An exponent that was subtracted from the bits is subtracted from e."""
+    fraction, root = bits.format.fraction, _ROOT[bits.format]
+    shifted = bits - root
+    return shifted >> fraction, ((shifted & ((1 << fraction) - 1)) + root).number
+
+
+def _parts(x: Number) -> _Parts:
+    """The parts of the logarithm of a positive finite number."""
+    fraction = x.format.fraction
+    is_normal = x.compare("oge", 2.0 ** (1 - x.format.bias))
+    bits = is_normal.select(x, x * 2.0**fraction).bits
+    exponent, mantissa = _normalized(is_normal.select_bits(bits, bits - (fraction << fraction)))
+    return _parts_of(exponent.converted, mantissa - 1.0)
+
+
+def _parts_of(exponent: Number, f: Number) -> _Parts:
+    square = f * f
+    if f.format is F32:
+        return _Parts(exponent, f, square, square * (f * f.polynomial(c.LOG_32)))
+    s = f / (f + 2.0)
+    w = s * s
+    return _Parts(exponent, f, square, s * w.times_plus(w.polynomial(c.LOG_64), square * 0.5))
+
+
+def _log(parts: _Parts) -> Number:
+    high, low = _LN2[parts.f.format]
+    correction = parts.square.times_plus(-0.5, parts.exponent.times_plus(low, parts.tail))
+    return parts.exponent.times_plus(high, parts.f + correction)
+
+
+def _other_base(parts: _Parts, whole: Number, rest: Number | None, factor: tuple[float, float]) -> Number:
+    """(f - square / 2 + tail) * factor + whole + rest; rest may be absent."""
+    high, low = factor
+    half = parts.square * 0.5
+    start = parts.f - half
+    start = ((start.bits >> _LOW_BITS[start.format]) << _LOW_BITS[start.format]).number
+    end = parts.f - start - half + parts.tail
+    product = start * high
+    small = (end + start) * low + end * high
+    if rest is not None:
+        small = rest + small
+    total = whole + product
+    return total + (whole - total + product + small)
+
+
+def _checked(x: Number, result: Number) -> Number:
+    """The logarithm `result` of a positive finite x; of 0, infinity, a negative number and NaN as in IEEE 754."""
+    result = x.compare("uge", math.inf).select(x, result)
+    result = (x < 0.0).select(math.nan, result)
+    return x.compare("oeq", 0.0).select(-math.inf, result)
+
+
+def asinh(x: Number) -> Number:
+    """The inverse hyperbolic sine of a number that was f32, in f64: its square is finite."""
+    a = abs(x)
+    square = a * a
+    result = log1p(a + square / ((square + 1.0).sqrt() + 1.0))
+    return (a < math.inf).select(result, a).copysign(x)
+
+
+def acosh(x: Number) -> Number:
+    """The inverse hyperbolic cosine of a number that was f32, in f64."""
+    t = x - 1.0
+    return x.compare("oge", 1.0).select(log1p(t + (t * (t + 2.0)).sqrt()), math.nan)
+
+
+def atanh(x: Number) -> Number:
+    """The inverse hyperbolic tangent of a number that was f32, in f64."""
+    a = abs(x)
+    return (log1p(a * 2.0 / (1.0 - a)) * 0.5).copysign(x)
