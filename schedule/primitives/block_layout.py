@@ -19,7 +19,7 @@ from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, erase_statement
 from ..handles import BlockLike
 from ..recorder import Recorder
-from ..rewriting.copies import index_type, require_block
+from ..rewriting.copies import require_block, type_of_sums
 from ..rewriting.index_maps import IndexMap, bound_index_map, require_sizes_of
 from ..rewriting.layout_padding import (
     LayoutDigit,
@@ -58,9 +58,9 @@ class BlockLayoutPrimitives(Recorder):
                     B[vi, vj] = A[vi, vj]                   B[v0 // 6, v0 % 6] = A[v0 // 6, v0 % 6]
 
         block: the only statement in its loops, which run it once for each combination of values of its axes.
-        index_map: a function of one index per axis that returns a tuple of indices, as in `transform_layout`; it must be
-        injective, and compute each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
-        serial: threads, kinds and annotations of the old loops are dropped.
+        index_map: a function of one index per axis that returns a tuple of indices, as in `transform_layout`; it must
+        be injective, and compute each new axis from axes of one kind. If it is not surjective, the block gets a
+        predicate. The new loops are serial: threads, kinds and annotations of the old loops are dropped.
         Legal if every instance still reads the same values; the contributions to a reduction may come in any order.
         ScheduleError if not.
         """
@@ -88,8 +88,8 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Bou
         _check_init(block, layout, kinds)
     with state.changing([loops[0] if loops else block]):
         digits = _replace_loops(block, loops, layout, lows, layout_digits(Analyzer(through_lets=False), layout))
-    # The check identifies instances by their axes, whose bindings must be affine: so the loops over the digits of the new
-    # indices are fused, and the axes are replaced, after it, which changes no order.
+    # The check identifies instances by their axes, whose bindings must be affine: so the loops over the digits of the
+    # new indices are fused, and the axes are replaced, after it, which changes no order.
     with state.changing(check=False):
         new = _replace_loops(block, digits, layout, lows, [[LayoutDigit(extent, Lin(1))] for extent in layout.new])
         _replace_axes(block, layout, lows, new, kinds)
@@ -173,7 +173,7 @@ def _replace_loops(
     scratch = Block()
     extents = [digit.extent for index in digits for digit in index]
     analyzer = Analyzer(through_lets=False)
-    type = index_type(analyzer, [extent for index in digits for extent in _limits(analyzer, index)], type)
+    type = type_of_sums(analyzer, [extent for index in digits for extent in _limits(analyzer, index)], type)
     new = _make_loops(analyzer, TirBuilder(scratch, block.location), extents, type)
     first = with_expressions(outermost)[0]
     parent = first.parent

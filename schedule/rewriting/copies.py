@@ -148,7 +148,7 @@ def sum_type(lin: Lin) -> Attribute:
     return next((leaf.type for leaf in lin.leaves()), i32)
 
 
-def index_type(analyzer: Analyzer, sums: Sequence[Lin], type: Attribute) -> Attribute:
+def type_of_sums(analyzer: Analyzer, sums: Sequence[Lin], type: Attribute) -> Attribute:
     """The type to compute some sums in: `type`, or i64 if a sum with a value of that type may not fit `type`."""
     wide = (lin for lin in sums if any(leaf.type == i64 for leaf in lin.leaves()))
     return type if all(analyzer.fits(lin, type) for lin in wide) else i64
@@ -332,7 +332,7 @@ def set_indices(analyzer: Analyzer, op: Operation, indices: Sequence[Lin]) -> No
         case LoadOp() | StoreOp():
             type = op.indices[0].type if op.indices else i32
             old = list(op.indices)
-            new = [export(analyzer, index, builder, index_type(analyzer, [index], type)) for index in indices]
+            new = [export(analyzer, index, builder, type_of_sums(analyzer, [index], type)) for index in indices]
             redirect_access(op, op.buffer, new)
         case AccessOp() | MatchRegionOp():
             old = list(op.mins)

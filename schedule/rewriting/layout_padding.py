@@ -29,7 +29,7 @@ from ...dialects.schedule import BoundMap
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.tree import captured_operands, erase_statement, is_expression_op
-from .copies import index_type, sum_type
+from .copies import sum_type, type_of_sums
 from .gaps import gap_beside
 from .index_maps import PadValue, apply_map, require_divisors
 from .nest import (
@@ -356,7 +356,7 @@ def rewrite_writers(padding: LayoutPadding, layout: Layout) -> None:
 def _rewrite_loops(writer: SequentialWriter, layout: Layout) -> None:
     analyzer = Analyzer(through_lets=False)
     names = loop_names(layout, [loop_name(loop) for loop in writer.loops])
-    type = index_type(analyzer, layout.new, writer.loops[0].variable.type)
+    type = type_of_sums(analyzer, layout.new, writer.loops[0].variable.type)
     scratch = Block()
     builder = TirBuilder(scratch, writer.loops[0].location)
     new: list[ForOp] = []
@@ -464,7 +464,7 @@ def add_padding_block(
     analyzer = Analyzer(through_lets=False)
     scratch = Block()
     builder = TirBuilder(scratch, last.location)
-    type = index_type(analyzer, layout.new, layout.indices[0].type)
+    type = type_of_sums(analyzer, layout.new, layout.indices[0].type)
     names = loop_names(layout, [source_name(index) or "i" for index in layout.indices])
     loops: list[ForOp] = []
     for name, extent in zip(names, layout.new, strict=True):
