@@ -46,8 +46,8 @@ def set_name_hint(value: SSAValue, name: str) -> None:
     value.name_hint = name if name and not name[0].isdigit() else None
 
 
-# Semi-affine maps: xDSL 0.74 refuses products with symbols, and quotients and remainders by them, which the affine maps of
-# MLIR may contain (https://github.com/xdslproject/xdsl/issues/1087).
+# Semi-affine maps: xDSL 0.74 refuses products with symbols, and quotients and remainders by them, which the affine maps
+# of MLIR may contain (https://github.com/xdslproject/xdsl/issues/1087).
 
 
 def _accept_symbols(name: str, kind: AffineBinaryOpKind) -> None:

@@ -202,9 +202,7 @@ def _parts(value: Any, *bits: int) -> tuple[float, ...]:
 def main() -> None:
     mp.mp.dps = _DIGITS
     print('"""The coefficients of the approximations of `expand-math`.\n')
-    print(
-        "The output of `python -m stepwell.tools.minimax`, which states the function of each. Powers ascend; the comment"
-    )
+    print("The output of `python -m stepwell.tools.minimax`, which states the functions. Powers ascend; the comment")
     print('is the logarithm to the base 2 of the greatest relative error.\n"""\n')
     for name, problem in _problems().items():
         coefficients, error = fit(problem)

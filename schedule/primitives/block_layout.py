@@ -58,9 +58,9 @@ class BlockLayoutPrimitives(Recorder):
                     B[vi, vj] = A[vi, vj]                   B[v0 // 6, v0 % 6] = A[v0 // 6, v0 % 6]
 
         block: the only statement in its loops, which run it once for each combination of values of its axes.
-        index_map: a function of one index per axis that returns a tuple of indices, as in `transform_layout`; it must be
-        injective, and compute each new axis from axes of one kind. If it is not surjective, the block gets a predicate. The new loops are
-        serial: threads, kinds and annotations of the old loops are dropped.
+        index_map: a function of one index per axis that returns a tuple of indices, as in `transform_layout`; it must
+        be injective, and compute each new axis from axes of one kind. If it is not surjective, the block gets a
+        predicate. The new loops are serial: threads, kinds and annotations of the old loops are dropped.
         Legal if every instance still reads the same values; the contributions to a reduction may come in any order.
         ScheduleError if not.
         """
@@ -88,8 +88,8 @@ def transform_block_layout(state: State, block: BlockOp | FuncOp, index_map: Bou
         _check_init(block, layout, kinds)
     with state.changing([loops[0] if loops else block]):
         digits = _replace_loops(block, loops, layout, lows, layout_digits(Analyzer(through_lets=False), layout))
-    # The check identifies instances by their axes, whose bindings must be affine: so the loops over the digits of the new
-    # indices are fused, and the axes are replaced, after it, which changes no order.
+    # The check identifies instances by their axes, whose bindings must be affine: so the loops over the digits of the
+    # new indices are fused, and the axes are replaced, after it, which changes no order.
     with state.changing(check=False):
         new = _replace_loops(block, digits, layout, lows, [[LayoutDigit(extent, Lin(1))] for extent in layout.new])
         _replace_axes(block, layout, lows, new, kinds)

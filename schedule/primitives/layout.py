@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, cast
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
@@ -67,11 +68,12 @@ class LayoutPrimitives(Recorder):
         block: a block that reads or writes the buffer.  buffer: ("read", index), ("write", index), or its name.
         index_map: a function of one index per dimension that returns a tuple of indices, with +, -, and //, % and * by
         integers, by numbers that the schedule has sampled, and by sizes of the program (`get_size`); a divisor must be
-        positive for every element of the buffer.  pad_value: the value of elements to which the map assigns no index: a number, or a function of the
-        new indices that returns a number or such an index; None: unspecified, and no block reads them. If the only
-        block that writes the buffer writes its elements in order, it writes the padding too; otherwise a separate block
-        does. The padding of a parameter that is only read is assumed to hold the value.  axis_separators: not supported
-        yet.  assume_injective_transform: accepted as in TVM, without effect: injectivity is always checked.
+        positive for every element of the buffer.  pad_value: the value of elements to which the map assigns no index: a
+        number, or a function of the new indices that returns a number or such an index; None: unspecified, and no block
+        reads them. If the only block that writes the buffer writes its elements in order, it writes the padding too;
+        otherwise a separate block does. The padding of a parameter that is only read is assumed to hold the value.
+        axis_separators: not supported yet.  assume_injective_transform: accepted as in TVM, without effect: injectivity
+        is always checked.
 
         A parameter changes its shape: callers of the function must pass it in the new layout. Legal if different
         elements remain different. ScheduleError with two that would not, or if the buffer has a use other than loads
@@ -246,7 +248,7 @@ def transform_layout(
     if pad_value is not None and layout.why_padded is not None:
         padding = plan_padding(buffer, layout, pad_value)
     with state.changing(check=False):
-        _hoist_symbols(index_map)
+        _hoist_symbols(func, index_map)
         if padding is not None:
             rewrite_writers(padding, layout)
         new = _relocate(buffer, layout)
@@ -259,15 +261,14 @@ def transform_layout(
             treeify(func)  # the old sizes may be operands of several expressions now
 
 
-def _hoist_symbols(index_map: BoundMap) -> None:
-    """Move the symbols of an index map to the start of the function, before the buffers whose extents they become."""
+def _hoist_symbols(func: FuncOp, index_map: BoundMap) -> None:
+    """Move the symbols of an index map to the start of a function, before the buffers whose extents they become."""
+    body = func.body.block
+    leading = list(takewhile(lambda op: isinstance(op, SymbolOp), body.ops))
     for value in index_map.values:
-        if isinstance(value, SSAValue) and isinstance(op := value.owner, SymbolOp):
-            body = op.parent
-            assert body is not None and body.first_op is not None
-            if op is not body.first_op:
-                op.detach()
-                body.insert_op_before(op, body.first_op)
+        if isinstance(value, SSAValue) and isinstance(op := value.owner, SymbolOp) and op not in leading:
+            op.detach()
+            body.insert_op_before(op, next(iter(body.ops)))
 
 
 def _relocate(buffer: SSAValue, layout: Layout) -> SSAValue:

@@ -222,7 +222,8 @@ def require_sizes_of(func: FuncOp, index_map: BoundMap) -> None:
     for value in index_map.values:
         if isinstance(value, SSAValue) and value not in known:
             raise ScheduleError(
-                f"the index map has size {value.name_hint} of another function, expected sizes of {func.sym_name.data!r}"
+                f"the index map has size {value.name_hint} of another function, expected sizes of "
+                f"{func.sym_name.data!r}"
             )
 
 
@@ -238,8 +239,8 @@ def require_divisors(analyzer: Analyzer, total: Lin, subject: str) -> None:
             low, high = analyzer.bounds(atom.divisor)
             if low <= 0 <= high:
                 raise ScheduleError(
-                    f"{subject} is {lin_text(total)}, in which {lin_text(atom.divisor)} may be 0, expected a divisor that "
-                    "is always positive"
+                    f"{subject} is {lin_text(total)}, in which {lin_text(atom.divisor)} may be 0, expected a divisor "
+                    "that is always positive"
                 )
             atoms += [*atom.dividend.terms, *atom.divisor.terms]
         elif isinstance(atom, MaxAtom | MinAtom):

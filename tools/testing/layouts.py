@@ -31,9 +31,9 @@ _GREATEST = 2**10
 class ParameterLayout:
     """The effect of a `transform_layout` on a parameter.
 
-    shape: the new shape, with the values of `sizes` by value of the program.  pad_value: the value of elements outside the image of the map.
-    is_written: whether the function writes the padding; otherwise the caller does.  sources: for each size in the maps,
-    the parameter that determines it, with the dimension whose extent it is, or None for an integer.
+    shape: the new shape.  sizes: the sizes in it, by value of the program.  pad_value: the value of elements outside
+    the image of the map.  is_written: whether the function writes the padding; otherwise the caller does.  sources: for
+    each size, the parameter that determines it, with the dimension whose extent it is, or None for an integer.
     """
 
     function: str
@@ -133,7 +133,7 @@ class _Watcher(Schedule):
 
 
 def _size_sources(mod: Module) -> dict[Size, tuple[str, int | None]]:
-    """For each size, the parameter that determines it, with the dimension whose extent it is, or None for an integer."""
+    """The parameter that determines each size, with the dimension whose extent it is, or None for an integer."""
     sources: dict[Size, tuple[str, int | None]] = {}
     for function, func in mod.functions.items():
         assert isinstance(func, FuncOp)

@@ -216,10 +216,9 @@ def _transform_block_layout(p: ProgramPicker) -> None:
 
 def _index_map(p: ProgramPicker, block: BlockRV, rank: int) -> Callable[..., Any]:
     """An index map for some indices; every third one has a parameter."""
-    if not flag(p.choices, 3):
+    if rank not in _PARAMETERIZED_MAPS or not flag(p.choices, 3):
         return pick(p.choices, _MAPS.get(rank, _MAPS[1]))
-    parameter = p.parameter(block)
-    mapping = pick(p.choices, _PARAMETERIZED_MAPS.get(rank, _PARAMETERIZED_MAPS[1]))
+    parameter, mapping = p.parameter(block), pick(p.choices, _PARAMETERIZED_MAPS[rank])
     return lambda *indices: mapping(parameter, *indices)
 
 

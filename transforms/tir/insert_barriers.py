@@ -97,10 +97,10 @@ class TirInsertBarriersPass(ModulePass):
 class _Frame:
     """The meaning of the dimensions of a statement's instances.
 
-    around: the loops that enclose the loops over threads; they come first, one of two digits twice.  rank: the number of
-    dimensions. threads: for
-    each axis of the kernel, the position of the loop bound to it.  is_of_all: whether all threads of an axis without a
-    loop execute the statement, as it writes no memory that several threads see; else only the first thread does.
+    around: the loops that enclose the loops over threads; they come first, a loop with two digits twice.  rank: the
+    number of dimensions.  threads: for each axis of the kernel, the position of the loop bound to it.  is_of_all:
+    whether all threads of an axis without a loop execute the statement, as it writes no memory that several threads
+    see; else only the first thread does.
     """
 
     around: tuple[Operation, ...]

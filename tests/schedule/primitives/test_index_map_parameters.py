@@ -1,4 +1,4 @@
-"""Index maps with parameters: sampled numbers and sizes of the program, in transform_layout and transform_block_layout."""
+"""Index maps with parameters in transform_layout and transform_block_layout: sampled numbers, sizes of the program."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 """The coefficients of the approximations of `expand-math`.
 
-The output of `python -m stepwell.tools.minimax`, which states the function of each. Powers ascend; the comment
+The output of `python -m stepwell.tools.minimax`, which states the functions. Powers ascend; the comment
 is the logarithm to the base 2 of the greatest relative error.
 """
 
