@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, func, gpu
-from xdsl.dialects.builtin import Builtin, ModuleOp, VectorType, f32, i1, i8
+from xdsl.dialects.builtin import AffineMapAttr, Builtin, ModuleOp, VectorType, f32, i1, i8
 from xdsl.dialects.test import TestOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -140,3 +140,19 @@ def test_modules_are_parsed_in_threads() -> None:
         sys.setswitchinterval(interval)
     assert len(found) == 80
     assert len(set(found)) == 1
+
+
+def test_semi_affine_maps_are_read_and_printed() -> None:
+    text = (
+        "affine_map<(d0, d1)[s0, s1] -> ((d0 * s0), (s0 * s1), (d0 floordiv (s0 * s1)), (d1 mod s0), (d1 ceildiv s0))>"
+    )
+    attribute = Parser(mlir_context(), text).parse_attribute()
+    assert str(attribute) == text
+    assert isinstance(attribute, AffineMapAttr)
+    assert attribute.data.eval([7, 9], [2, 3]) == (14, 6, 1, 1, 5)
+
+
+def test_a_product_of_dimensions_is_no_semi_affine_map() -> None:
+    for expression in ("d0 * d1", "d0 floordiv d1", "s0 mod d0"):
+        with pytest.raises(NotImplementedError):
+            Parser(mlir_context(), f"affine_map<(d0, d1)[s0] -> ({expression})>").parse_attribute()

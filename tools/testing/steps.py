@@ -216,13 +216,13 @@ def _transform_block_layout(p: ProgramPicker) -> None:
 
 def _index_map(p: ProgramPicker, block: BlockRV, rank: int) -> Callable[..., Any]:
     """An index map for some indices; every third one has a parameter."""
-    if rank not in _PARAMETERIZED_MAPS or not flag(p.choices, 3):
+    if rank not in PARAMETERIZED_MAPS or not flag(p.choices, 3):
         return pick(p.choices, _MAPS.get(rank, _MAPS[1]))
-    parameter, mapping = p.parameter(block), pick(p.choices, _PARAMETERIZED_MAPS[rank])
+    parameter, mapping = p.parameter(block), pick(p.choices, PARAMETERIZED_MAPS[rank])
     return lambda *indices: mapping(parameter, *indices)
 
 
-_PARAMETERIZED_MAPS: dict[int, list[Callable[..., Any]]] = {
+PARAMETERIZED_MAPS: dict[int, list[Callable[..., Any]]] = {
     1: [
         lambda n, i: (i // n, i % n),
         lambda n, i: (i % n, i // n),
@@ -248,6 +248,7 @@ _PARAMETERIZED_MAPS: dict[int, list[Callable[..., Any]]] = {
         lambda n, i, j, k: (i, k // n, j, k % n),
     ],
 }
+"""Index maps by rank, of a parameter and the indices."""
 
 _MAPS: dict[int, list[Callable[..., Any]]] = {
     1: [

@@ -1,13 +1,23 @@
 """Index maps with parameters in transform_layout and transform_block_layout: sampled numbers, sizes of the program."""
 
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell.core.errors import ParseError, ScheduleError
+from stepwell.dialects.tir import BlockOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule, Trace
+from stepwell.schedule.handles import ParameterRV
 from stepwell.schedule.trace import traces_in_module
 from stepwell.tools.testing.scheduling import body_text, check_computes_the_same, refusal_of
+from stepwell.tools.testing.steps import PARAMETERIZED_MAPS
 
 STAGES = """
 @T.prim_func
@@ -73,7 +83,7 @@ def schedule_of(text: str, steps: str) -> Schedule:
     before = parse_tvmscript(text)
     schedule = Schedule(before)
     exec(steps, {"sch": schedule})
-    for size in (0, 1, 2, 5):
+    for size in (0, 3):
         check_computes_the_same(before, schedule.mod, trace=schedule.trace, size=size)
     again = Schedule(before)
     again.replay(str(schedule.trace))
@@ -202,6 +212,53 @@ def main(a: T.handle, b: T.handle):
     assert "A_1 = T.match_buffer(A, (n + T.int64(4),))" in result_of(
         text, SIZE + "sch.transform_layout('B', 'A', lambda i: (i + n,), pad_value=0)"
     )
+
+
+# Random maps
+
+
+@given(st.data())
+def test_random_maps_are_refused_or_keep_the_results(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from([STAGES, SYMBOLIC, REDUCTION, REDUCTION_64]))
+    before = parse_tvmscript(text)
+    schedule = Schedule(before)
+    for _ in range(data.draw(st.integers(1, 3))):
+        with suppress(ScheduleError):
+            _apply_random_map(data, schedule)
+    for size in data.draw(st.lists(st.integers(-2 if text is STAGES else 0, 5), min_size=1, max_size=2)):
+        check_computes_the_same(before, schedule.mod, trace=schedule.trace, size=size)
+    again = Schedule(before)
+    again.replay(str(schedule.trace))
+    assert str(again.mod) == str(schedule.mod)
+
+
+def _apply_random_map(data: st.DataObject, schedule: Schedule) -> None:
+    sampled = data.draw(st.booleans())
+    parameter = (
+        schedule.sample_categorical([1, 2, 3, 4, 8], [0.2] * 5, decision=data.draw(st.integers(0, 4)))
+        if sampled
+        else schedule.get_size(data.draw(st.sampled_from(["n", "m"])))
+    )
+    block = schedule.get_block("C")
+    op = schedule.get(block)
+    assert isinstance(op, BlockOp)
+    accesses = data.draw(st.sampled_from([None, *op.accesses]))
+    rank = len(op.axes) if accesses is None else len(accesses.region)
+    function = data.draw(st.sampled_from(PARAMETERIZED_MAPS[min(max(rank, 1), 3)]))
+    if accesses is None:
+        schedule.transform_block_layout(block, _of_parameter(function, parameter, rank))
+        return
+    side = [access for access in op.accesses if access.is_write is accesses.is_write]
+    buffer = ("write" if accesses.is_write else "read", side.index(accesses))
+    pad_value = data.draw(st.sampled_from([None, 0, parameter]))
+    schedule.transform_layout(block, buffer, _of_parameter(function, parameter, rank), pad_value)
+
+
+def _of_parameter(function: Callable[..., Any], parameter: ParameterRV, rank: int) -> Callable[..., Any]:
+    """An index map of a parameter; ScheduleError unless it takes `rank` indices."""
+    if len(inspect.signature(function).parameters) != rank + 1:
+        raise ScheduleError("an index map of another rank")
+    return lambda *indices: function(parameter, *indices)
 
 
 # Refusals

@@ -40,7 +40,7 @@ class Module:
 MOST_SEEDS = 60
 UNTRIED = {
     *("enter_postproc", "get_block", "get_child_blocks", "get_consumers", "get_loops", "get_output_blocks"),
-    *("get_producers", "sample_categorical", "unannotate", "unsafe_hide_buffer_access"),
+    *("get_producers", "get_size", "sample_categorical", "unannotate", "unsafe_hide_buffer_access"),
 }
 """Primitives without a step, such as queries: steps of other primitives use them, or they cannot fail."""
 
