@@ -21,13 +21,8 @@ from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import require_block, type_of_sums
 from ..rewriting.index_maps import IndexMap, bound_index_map, require_sizes_of
-from ..rewriting.layout_padding import (
-    LayoutDigit,
-    emit_negated_conjunction,
-    invert_layout,
-    layout_digits,
-    padding_conditions,
-)
+from ..rewriting.layout_inverse import LayoutDigit, invert_layout, layout_digits
+from ..rewriting.layout_padding import emit_negated_conjunction, padding_conditions
 from ..rewriting.nest import (
     builder_before,
     export_mixed,

@@ -122,6 +122,12 @@ class Layout:
         return index_domain(self.indices, self.old)
 
     @contextmanager
+    def at_elements(self, analyzer: Analyzer) -> Generator[None]:
+        """Assumes in the body that the old shape contains elements."""
+        with assume_elements(analyzer, self.old):
+            yield
+
+    @contextmanager
     def inside(self, analyzer: Analyzer) -> Generator[None]:
         """Assumes in the body that the new shape contains elements, as it does at each of them."""
         with assume_elements(analyzer, self.new):

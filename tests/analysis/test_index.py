@@ -539,6 +539,36 @@ def test_a_clipped_tile_is_not_longer_than_the_tile() -> None:
     assert analyzer.is_provably("le", start, Lin.of(i))
 
 
+def test_quotients_by_a_positive_size_are_simplified() -> None:
+    n, i = symbolic()
+    analyzer = Analyzer()
+    analyzer.assume_not_negative(Lin.of(n) - 1)
+    size, index = Lin.of(n), Lin.of(i)
+    assert analyzer.floordiv(index, size) == Lin()
+    assert analyzer.floordiv(size * 8 - 1, size) == Lin(7)
+    assert analyzer.floordiv(size * 8 - 1, size * 2) == Lin(3)
+    quotient, remainder = analyzer.floordiv(index * 3, size), analyzer.floormod(index * 3, size)
+    assert analyzer.add(analyzer.mul(quotient, size) * 2, remainder * 2) == index * 6
+    assert analyzer.add(analyzer.mul(quotient, size), remainder * 2) != index * 3
+
+
+def test_the_factors_of_a_positive_product_of_sizes_are_positive() -> None:
+    function = FuncOp("f", [("a", HandleType())])
+    n, m, k = (SymbolOp(name, i64) for name in "nmk")
+    match = MatchBufferOp("A", function.body.block.args[0], f32, [n.result, m.result])
+    function.body.block.add_ops([n, m, k, match])
+    sizes = [Lin.of(op.result) for op in (n, m, k)]
+    analyzer = Analyzer()
+    with analyzer.assumptions():
+        analyzer.assume_not_negative(sizes[0].times(sizes[1]) - 1)
+        assert [analyzer.is_provably("ge", size, 1) for size in sizes] == [True, True, False]
+    with analyzer.assumptions():  # k may be negative, but not in a positive product with n
+        analyzer.assume_not_negative(sizes[0].times(sizes[2]) - 1)
+        assert [analyzer.is_provably("ge", size, 1) for size in sizes] == [True, False, True]
+    analyzer.assume_not_negative(sizes[0].times(sizes[1]))
+    assert not analyzer.is_provably("ge", sizes[0], 1)
+
+
 def test_a_fused_symbolic_loop_gives_back_its_parts() -> None:
     n, i = symbolic()
     analyzer = Analyzer()
