@@ -43,13 +43,19 @@ def log10(x: Number) -> Number:
 
 
 def log1p(x: Number) -> Number:
-    """log(1 + x). The mantissa of the sum is computed without its rounding error: 2**-e * x + (2**-e - 1)."""
+    """log(1 + x)."""
+    return _log1p(x).copysign(x)
+
+
+def _log1p(x: Number) -> Number:
+    """log(1 + x); the sign of a zero is lost. The mantissa of the sum is computed without its rounding error, as
+    2**-e * x + (2**-e - 1)."""
     fraction, bias = x.format.fraction, x.format.bias
     total = x + 1.0
     exponent, mantissa = _normalized(total.bits)
     scale = ((bias - exponent) << fraction).number
     f = (x < 2.0 ** (fraction + 2)).select(x.times_plus(scale, scale - 1.0), mantissa - 1.0)
-    return _checked(total, _log(_parts_of(exponent.converted, f))).copysign(x)
+    return _checked(total, _log(_parts_of(exponent.converted, f)))
 
 
 class _Parts(NamedTuple):
@@ -119,17 +125,17 @@ def asinh(x: Number) -> Number:
     """The inverse hyperbolic sine of a number that was f32, in f64: its square is finite."""
     a = abs(x)
     square = a * a
-    result = log1p(a + square / ((square + 1.0).sqrt() + 1.0))
+    result = _log1p(a + square / ((square + 1.0).sqrt() + 1.0))
     return (a < math.inf).select(result, a).copysign(x)
 
 
 def acosh(x: Number) -> Number:
     """The inverse hyperbolic cosine of a number that was f32, in f64."""
     t = x - 1.0
-    return x.compare("oge", 1.0).select(log1p(t + (t * (t + 2.0)).sqrt()), math.nan)
+    return x.compare("oge", 1.0).select(_log1p(t + (t * (t + 2.0)).sqrt()), math.nan)
 
 
 def atanh(x: Number) -> Number:
     """The inverse hyperbolic tangent of a number that was f32, in f64."""
     a = abs(x)
-    return (log1p(a * 2.0 / (1.0 - a)) * 0.5).copysign(x)
+    return (_log1p(a * 2.0 / (1.0 - a)) * 0.5).copysign(x)

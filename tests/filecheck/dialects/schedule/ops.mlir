@@ -102,7 +102,7 @@ schedule.trace {
   schedule.transform_layout %B, "write", 0, affine_map<(d0, d1) -> (d0, (d1 floordiv 4), (d1 mod 4))> {pad_value = 0.000000e+00 : f32}
   schedule.transform_block_layout %B, affine_map<(d0, d1) -> (((d0 * 16) + d1))>
   %n = schedule.get_size "n" {func_name = "main"}
-  %v = schedule.sample_categorical [4, 8], [5.000000e-01, 5.000000e-01] {decision = 1 : i64}
+  %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
   schedule.transform_layout %B, "write", 0, affine_map<(d0, d1)[s0, s1] -> (((d0 * s0) + d1), (d1 mod (s0 * s1)))>[%n, %v] {pad_value = affine_map<(d0, d1)[s0, s1] -> ((d0 + s1))>}
   schedule.transform_block_layout %B, affine_map<(d0, d1)[s0] -> ((d0 ceildiv s0), (d1 floordiv s0))>[%v]
   schedule.pad_einsum %C, [16, 16, 16]
@@ -129,7 +129,7 @@ schedule.trace {
 // CHECK-NEXT:    schedule.transform_layout %B, "write", 0, affine_map<(d0, d1) -> (d0, (d1 floordiv 4), (d1 mod 4))> {pad_value = 0.000000e+00 : f32}
 // CHECK-NEXT:    schedule.transform_block_layout %B, affine_map<(d0, d1) -> (((d0 * 16) + d1))>
 // CHECK-NEXT:    %n = schedule.get_size "n" {func_name = "main"}
-// CHECK-NEXT:    %v = schedule.sample_categorical [4, 8], [5.000000e-01, 5.000000e-01] {decision = 1 : i64}
+// CHECK-NEXT:    %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
 // CHECK-NEXT:    schedule.transform_layout %B, "write", 0, affine_map<(d0, d1)[s0, s1] -> (((d0 * s0) + d1), (d1 mod (s0 * s1)))>[%n, %v] {pad_value = affine_map<(d0, d1)[s0, s1] -> ((d0 + s1))>}
 // CHECK-NEXT:    schedule.transform_block_layout %B, affine_map<(d0, d1)[s0] -> ((d0 ceildiv s0), (d1 floordiv s0))>[%v]
 // CHECK-NEXT:    schedule.pad_einsum %C, [16, 16, 16]
