@@ -10,7 +10,7 @@ from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, UnsupportedError
 from ..core.target import Target
 from ..module import Module
-from ..transforms.pipelines import has_graphs, lower, lower_to_tir
+from ..transforms.pipelines import has_graphs, lower_to_tir
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Program:
     # lazy: LLVM is needed for this target only
-    from .llvm import Processor, compile_module
+    from .llvm.build import build_llvm
 
-    processor = Processor.of(target)
-    lowered = lower(module, contract=target.contract, sanitize=sanitize, fma=processor.has_fma)
-    return compile_module(lowered.op, target=processor, symbols=_symbols(module, target))
+    return build_llvm(module, target, symbols=_symbols(module, target), sanitize=sanitize)
 
 
 def _symbols(module: Module, target: Target) -> dict[str, int]:

@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -154,8 +154,7 @@ _FLOAT_OF_TYPE = {known.type: name for name, known in FLOAT_FORMATS.items()}
 
 def float_format(type: Attribute) -> FloatFormat | None:
     """The encoding of an MLIR float type or vector of floats, or None for any other type."""
-    element: Attribute = type.element_type if isinstance(type, VectorType) else type
-    return FLOAT_FORMATS.get(_FLOAT_OF_TYPE.get(element.__class__, ""))
+    return FLOAT_FORMATS.get(_FLOAT_OF_TYPE.get(element_type_of(type).__class__, ""))
 
 
 def is_small_float(type: Attribute) -> bool:
@@ -416,6 +415,11 @@ def value_bounds(dtype: DType) -> tuple[int | float, int | float]:
     if dtype.is_float and dtype.format.has_infinity:
         return -math.inf, math.inf
     return min_value(dtype), max_value(dtype)
+
+
+def element_type_of(type: Attribute) -> Attribute:
+    """The element type of a vector type, any other type itself."""
+    return cast(Attribute, type.element_type) if isinstance(type, VectorType) else type
 
 
 def with_element_type(type: Attribute, element: Attribute) -> Attribute:

@@ -50,6 +50,11 @@ ALIGNED_STRIDES = "stepwell.aligned"
 """On an allocation: the strides to align, each with its factor and offset (`tir-pad-buffers`)."""
 THREAD_AXES_OF_DIMENSIONS = "stepwell.of_threads"
 """On an allocation: the thread axes that its first dimensions run over."""
+WORKSPACE_MEMORY = "stepwell.workspace"
+"""On an allocation: the workspace of its function, which native code keeps between calls."""
+DISJOINT = "stepwell.disjoint"
+"""On a view: no other view of its source with this attribute has elements in common with it, and all accesses of the
+source are accesses of such views."""
 WARP_BARRIER = "stepwell.of_warp"
 """On a gpu.barrier: only the threads of a warp need to wait for each other."""
 

@@ -213,8 +213,8 @@ def main() -> None:
     for name, (value, bits) in _SPLITS.items():
         for suffix, count, precision in zip(("32", "64"), bits, (24, 53), strict=True):
             print(f"{name}_{suffix} = {_parts(value(), count, precision)!r}")
+    print(f"PI_32 = {_parts(mp.pi, 24, 24, 24)!r}")
     for name, value in (("PI", mp.pi), ("HALF_PI", mp.pi / 2)):
-        print(f"{name}_32 = {_parts(value, 24, 24, 24)!r}")
         print(f"{name}_64 = {_parts(value, 53, 53, 53)!r}")
         print(f"{name}_SHORT = {_parts(value, 33, 33, 53)!r}")
 

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from ..backends.build import build
+from ..backends.llvm.build import build_llvm
 from ..backends.oracle import run_oracle
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import OptionError, PluginError, StepwellError, UnsupportedError
+from ..core.target import Target
 from ..dialects.tir import FuncOp
 from ..frontends.mlir import parse_mlir
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import FunctionNotFoundError, Module
-from ..transforms.pipelines import lower
 from . import compiling
 from .compiling import compile_command
 from .inputs import InputGenerator, strided_copy
@@ -197,8 +198,8 @@ def print_landings(module: Module, sanitize: bool = False) -> None:
 
     print(f"//===== tir, as TVMScript =====//\n{module.script()}\n")
     print(f"//===== tir =====//\n{last}\n")
-    lowered = lower(module, after=lambda name, left: show(f"after {name}", str(left)), sanitize=sanitize)
-    show("LLVM IR", build(lowered).source("llvm"))
+    program = build_llvm(module, Target(), lambda name, left: show(f"after {name}", str(left)), sanitize=sanitize)
+    show("LLVM IR", program.source("llvm"))
 
 
 def _describe(value: Any) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.tir import LoadOp, MaxOp, MinOp, StoreOp
-from ...dialects.tir.tree import is_pure_expression
+from ...dialects.tir.tree import computing_ops, is_pure_expression
 
 # The operands that may be the accumulator; sums and differences may be mixed, other operators may not.
 _BOTH, _LEFT = (0, 1), (0,)
@@ -45,7 +43,7 @@ def accumulation(store: StoreOp) -> tuple[str, LoadOp] | None:
     if accumulator is None:
         return None
     name, load = accumulator
-    others = [op for op in _expression(store.value) if isinstance(op, LoadOp) and op.buffer is store.buffer]
+    others = [op for op in computing_ops(store.value) if isinstance(op, LoadOp) and op.buffer is store.buffer]
     return (name, load) if others == [load] else None
 
 
@@ -62,21 +60,6 @@ def _find(value: SSAValue, store: StoreOp, name: str | None) -> tuple[str, LoadO
         if (accumulator := _find(op.operands[side], store, entry[0])) is not None:
             return accumulator
     return None
-
-
-def _expression(value: SSAValue) -> Iterator[Operation]:
-    """The ops that compute `value`, without duplicates."""
-    seen: set[Operation] = set()
-    todo = [value]
-    while todo:
-        op = todo.pop().owner
-        if isinstance(op, Operation) and op not in seen:
-            seen.add(op)
-            yield op
-            for inner in (i for region in op.regions for i in region.walk()):
-                yield inner
-                todo += inner.operands
-            todo += op.operands
 
 
 def _same_element(load: LoadOp, store: StoreOp) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.tir import DIVISIONS, SHIFTS, ForOp, IfOp, IfThenElseOp, LoadOp, WhileOp
+from ...dialects.tir.tree import computing_ops
 
 # Ops that are excluded for some second operands: zero, or more than the width of the type.
 _PARTIAL = frozenset((*DIVISIONS, *SHIFTS))
@@ -16,7 +15,7 @@ _BRANCHING = frozenset((ForOp, IfOp, IfThenElseOp))
 def is_total(op: Operation) -> bool:
     """Whether a statement executes no excluded operation (docs/semantics.md) for any loaded values, provided that the
     indices of its accesses do not depend on these."""
-    outside = (inner for operand in op.operands for inner in _computing_ops(operand))
+    outside = (inner for operand in op.operands for inner in computing_ops(operand))
     return not any(_may_fail(inner) for ops in (op.walk(), outside) for inner in ops)
 
 
@@ -32,14 +31,4 @@ def _may_fail(op: Operation) -> bool:
 
 
 def _depends_on_load(value: SSAValue) -> bool:
-    return any(isinstance(op, LoadOp) for op in _computing_ops(value))
-
-
-def _computing_ops(value: SSAValue) -> Iterator[Operation]:
-    todo = [value]
-    while todo:
-        op = todo.pop().owner
-        if isinstance(op, Operation):
-            for inner in op.walk():
-                yield inner
-                todo += inner.operands
+    return any(isinstance(op, LoadOp) for op in computing_ops(value))

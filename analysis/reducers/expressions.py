@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -40,20 +38,6 @@ def logical_operands(value: SSAValue) -> tuple[str, SSAValue, SSAValue] | None:
     if isinstance(op, arith.AndIOp | arith.OrIOp) and dtype_of(value.type).is_bool:
         return BINARY_NAMES[type(op)], op.lhs, op.rhs
     return lazy_logical_operands(value)
-
-
-def ops_computing(value: SSAValue) -> Iterator[Operation]:
-    """The ops that compute a value, with names looked through."""
-    seen: set[Operation] = set()
-    todo = [value]
-    while todo:
-        op = todo.pop().owner
-        if not isinstance(op, Operation) or op in seen:
-            continue
-        for inner in op.walk():
-            seen.add(inner)
-            yield inner
-            todo += inner.operands
 
 
 def has_same_indices(analyzer: Analyzer, load: LoadOp, store: StoreOp) -> bool:

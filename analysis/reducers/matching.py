@@ -30,7 +30,7 @@ from ...dialects.tir import (
     YieldOp,
     comparison_name,
 )
-from ...dialects.tir.tree import has_effect, is_expression_op
+from ...dialects.tir.tree import computing_ops, has_effect, is_expression_op
 from ..index import Analyzer
 from ..index.conditions import NEGATED, yielded_values
 from ..scopes import is_private, root_buffer, statements
@@ -39,7 +39,6 @@ from .expressions import (
     is_same_value,
     lazy_logical_operands,
     logical_operands,
-    ops_computing,
     runs_before,
     strip_lets,
 )
@@ -130,7 +129,7 @@ class _Matcher:
                     pass
                 case StoreOp():
                     self.stores.append(op)
-                    loads = [x for x in ops_computing(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
+                    loads = [x for x in computing_ops(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
                     self.loads.append(
                         [x for x in loads if has_same_indices(self.analyzer, x, op) and runs_before(x, op)]
                     )
@@ -182,7 +181,7 @@ class _Matcher:
 
     def _reads(self, value: SSAValue, n: int) -> bool:
         """Whether a value is computed from accumulator `n`."""
-        return any(op in self.loads[n] for op in ops_computing(value))
+        return any(op in self.loads[n] for op in computing_ops(value))
 
     def _is_free(self, value: SSAValue) -> bool:
         """Whether a value is computed from no accumulator."""

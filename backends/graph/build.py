@@ -13,9 +13,9 @@ from ...core.errors import OptionError
 from ...core.target import Target
 from ...module import FunctionNotFoundError, Module
 from ...operators.relay import FuncOp
-from ...transforms.pipelines import AfterPass, lower, lower_graph
+from ...transforms.pipelines import AfterPass, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
-from ..llvm import Processor, compile_module
+from ..llvm.build import build_llvm
 from ..runtime.program import Program
 from .description import GraphDescription
 from .executable import Executable
@@ -58,9 +58,7 @@ def build_graph(
 def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:
     symbols = library_symbols(graph, target)
     if target.kind == "llvm":
-        processor = Processor.of(target)
-        lowered = lower(graph, after, contract=target.contract, sanitize=sanitize, fma=processor.has_fma)
-        return compile_module(lowered.op, target=processor, symbols=symbols)
+        return build_llvm(graph, target, after, symbols, sanitize)
     # lazy: the CUDA emitter is needed for GPUs only
     from ..cuda.build import build_cuda, build_emulated
 

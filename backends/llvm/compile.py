@@ -14,6 +14,7 @@ from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
 from .emitter import NO_KERNELS, DeviceRequirements, emit_module
 from .engine import NativeModule, ObjectCode, Processor, host_triple
+from .workspace import DISCARD_WORKSPACE
 
 
 def compile_module(
@@ -70,10 +71,11 @@ def link_code(
     packed = PackedCalls(code.packed)
     native = NativeModule(
         code.image,
-        [entry_name(function.name) for function in code.functions],
+        [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
         code.externals,
         {**(symbols or {}), CALL_PACKED: packed.address},
     )
+    native.call_at_end(DISCARD_WORKSPACE)
     functions = {
         signature.name: function(
             signature, native.address(entry_name(signature.name)), code.failures, packed, (native, keep_alive)

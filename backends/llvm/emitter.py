@@ -19,6 +19,7 @@ from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
+from .workspace import emit_discard
 
 LOWERINGS: Lowerings = {
     **arith.LOWERINGS,
@@ -102,7 +103,7 @@ class _ModuleEmitter:
                     pass  # declared at its calls; kernels belong to the device
                 case _:
                     raise lowering_unsupported(op, "no LLVM lowering at the top of a module")
-        bodies += [calls.emit_entry(self, op) for op in public]
+        bodies += [*(calls.emit_entry(self, op) for op in public), emit_discard(self)]
         declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
         declared += [f"{global_symbol(name)} = external global i8" for name in self._external]
         functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
@@ -134,6 +135,9 @@ class _ModuleEmitter:
         if name not in self._helpers:
             self._helpers[name] = text()
         return global_symbol(name)
+
+    def has_helper(self, name: str) -> bool:
+        return name in self._helpers
 
     def failure(self, failure: Failure) -> int:
         return self._failures.setdefault(failure, len(self._failures) + 1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import platform
 import threading
-from collections.abc import Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -65,13 +67,17 @@ class Processor:
     @property
     def has_half_conversions(self) -> bool:
         """Whether f16 and f32 convert by an instruction. Features that only the CPU's name implies do not count."""
-        return platform.machine() == "aarch64" or "+f16c" in self.features.split(",")
+        return self._has("f16c")
 
     @property
     def has_fma(self) -> bool:
         """Whether an instruction multiplies and adds with one rounding. Features that only the CPU's name implies do
         not count."""
-        return platform.machine() == "aarch64" or "+fma" in self.features.split(",")
+        return self._has("fma")
+
+    def _has(self, feature: str) -> bool:
+        """Whether the processor has a feature of x86-64 whose instructions every 64-bit Arm processor has."""
+        return platform.machine() == "aarch64" or f"+{feature}" in self.features.split(",")
 
     def machine(self, effort: int = 3) -> llvm.TargetMachine:
         """A new target machine, for one module. `effort`: 0 to 3, the code generator's optimization level."""
@@ -138,9 +144,18 @@ class NativeModule:
             except RuntimeError as error:
                 raise LinkError(f"native code does not link: {error}") from error
 
+    def call_at_end(self, name: str) -> None:
+        """Calls an exported function without parameters when this object is no longer used."""
+        function = ctypes.CFUNCTYPE(None)(self.address(name))
+        weakref.finalize(self, _run_once, function, self._library, self._jit).atexit = False
+
     def address(self, name: str) -> int:
         """The address of an exported function."""
         return self._library[name]
+
+
+def _run_once(function: Callable[[], object], *_keep_alive: object) -> None:
+    function()
 
 
 # Above its first level the code generator takes superlinear time in the length of the longest block: 6.7 s against 1.5

@@ -51,6 +51,10 @@ class LlvmModule(Protocol):
         """Adds the helper function that `text` emits, once; returns `@"name"`."""
         ...
 
+    def has_helper(self, name: str) -> bool:
+        """Whether a helper function was added."""
+        ...
+
     def function(self, name: str) -> func.FuncOp:
         """The function or declaration named `name`."""
         ...
@@ -298,18 +302,20 @@ class LlvmFunctionEmitter:
         """Returns from the function with `status`, an i32, unless it is 0."""
         self.check(self.emit_value(f"icmp eq i32 {status}, 0"), status)
 
-    def own(self, pointer: str, release: Release | None = None) -> None:
-        """Registers an allocation: a failure frees it, by `release` or by `free`."""
+    def own(self, pointer: str, release: Release) -> None:
+        """Registers an allocation, which a failure releases."""
         slot = self.emit_in_entry("alloca ptr")
         self._entry.append(f"  store ptr null, ptr {slot}")
         self.emit(f"store ptr {pointer}, ptr {slot}")
-        self._owners[pointer] = slot, release or _free
+        self._owners[pointer] = slot, release
 
-    def disown(self, pointer: str) -> bool:
-        """Unregisters an allocation before its release; False for an allocation of another function."""
+    def release(self, pointer: str) -> bool:
+        """Emits the release of an allocation; False for an allocation of another function."""
         if pointer not in self._owners:
             return False
-        self.emit(f"store ptr null, ptr {self._owners[pointer][0]}")
+        slot, release = self._owners[pointer]
+        self.emit(f"store ptr null, ptr {slot}")
+        release(self, pointer)
         return True
 
     # walking
@@ -353,7 +359,8 @@ Release = Callable[[LlvmFunctionEmitter, str], None]
 """Emits the release of the memory at a pointer, which may be null."""
 
 
-def _free(f: LlvmFunctionEmitter, pointer: str) -> None:
+def free(f: LlvmFunctionEmitter, pointer: str) -> None:
+    """Emits the release of memory of `aligned_alloc`."""
     f.emit(f"call void {f.module.declare(*FREE)}(ptr {pointer})")
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import MemRefType
 from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, call_instruction, lowering_unsupported
-from .memref import allocation_sizes, bind_allocation, byte_count, first_element_pointer
+from .memref import allocation_sizes, bind_allocation, byte_count, first_element_pointer, release_allocation
 from .types import constant_value_of_operand, element_size
 
 _OUT_OF_MEMORY = Failure(OUT_OF_DEVICE_MEMORY, False)
@@ -100,9 +100,7 @@ def _alloc(f: LlvmFunctionEmitter, op: gpu.AllocOp) -> None:
 
 
 def _dealloc(f: LlvmFunctionEmitter, op: gpu.DeallocOp) -> None:
-    pointer = f.memref(op.buffer).pointer
-    f.disown(pointer)
-    _free(f, pointer)
+    release_allocation(f, op, op.buffer)
 
 
 def _free(f: LlvmFunctionEmitter, pointer: str) -> None:

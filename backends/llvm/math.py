@@ -12,10 +12,10 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float32Type, IndexType, i64
 from xdsl.ir import Attribute, Operation
 
-from ...core.dtypes import is_small_float
+from ...core.dtypes import element_type_of, is_small_float
 from .arith import fast_math, llvm_sign_bit, refuse_small_float
 from .function import LlvmFunctionEmitter, Lowerings, call_instruction
-from .types import lane_count, llvm_element_type, register_type, splat, splat_int
+from .types import lane_count, register_type, splat, splat_int
 
 _INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "fabs",
@@ -74,7 +74,7 @@ def _intrinsic(f: LlvmFunctionEmitter, op: Operation) -> None:
 def _libm(f: LlvmFunctionEmitter, op: Operation) -> None:
     refuse_small_float(op)
     type_ = op.results[0].type
-    scalar = register_type(llvm_element_type(type_))
+    scalar = register_type(element_type_of(type_))
     name = _LIBM[type(op)] + ("f" if scalar == "float" else "")
     callee = f.module.declare(name, scalar, [scalar] * len(op.operands), _LIBM_ATTRIBUTES)
     emit_per_lane(
@@ -90,7 +90,7 @@ def emit_per_lane(f: LlvmFunctionEmitter, op: Operation, instruction: Callable[.
         f.define(result, instruction(*operands))
         return
     kinds = [register_type(operand.type) for operand in op.operands]
-    vector, scalar = register_type(result.type), register_type(llvm_element_type(result.type))
+    vector, scalar = register_type(result.type), register_type(element_type_of(result.type))
     result_vector = "poison"
     for lane in range(count):
         parts = [
@@ -152,7 +152,7 @@ def _fpowi(f: LlvmFunctionEmitter, op: math.FPowIOp) -> None:
     count, kind = lane_count(op.result.type), register_type(op.result.type)
     wide = "double" if count is None else f"<{count} x double>"
     power = f.emit_value(f"sitofp {register_type(op.rhs.type)} {f.operand(op.rhs)} to {wide}")
-    narrow = isinstance(llvm_element_type(op.result.type), Float32Type)
+    narrow = isinstance(element_type_of(op.result.type), Float32Type)
     base = f.emit_value(f"fpext {kind} {f.operand(op.lhs)} to {wide}") if narrow else f.operand(op.lhs)
     result = f.emit_value(f.intrinsic("pow", wide, [(wide, base), (wide, power)], fast_math(op)))
     f.bind(op.result, f.emit_value(f"fptrunc {wide} {result} to {kind}") if narrow else result)
@@ -166,7 +166,7 @@ def _ipowi(f: LlvmFunctionEmitter, op: math.IPowIOp) -> None:
 
 
 def _integer_type(type: Attribute) -> str:
-    scalar = llvm_element_type(type)
+    scalar = element_type_of(type)
     return register_type(i64 if isinstance(scalar, IndexType) else scalar)
 
 

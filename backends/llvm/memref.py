@@ -24,9 +24,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.identifiers import symbol_of
+from ...dialects.attributes import DISJOINT, WORKSPACE_MEMORY
 from ..runtime.signature import Failure
 from .control import emit_loop
-from .function import FREE, LlvmFunctionEmitter, Lowerings, MemRef, global_symbol, lowering_unsupported
+from .function import LlvmFunctionEmitter, Lowerings, MemRef, free, global_symbol, lowering_unsupported
 from .small_floats import extend, truncate
 from .types import (
     byte_size,
@@ -38,6 +39,7 @@ from .types import (
     llvm_memory_type,
     register_type,
 )
+from .workspace import ALLOCATE, hand_back_workspace, part_of_workspace, take_workspace
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 _OUT_OF_MEMORY = Failure("out of memory")
@@ -205,12 +207,16 @@ def allocation_sizes(f: LlvmFunctionEmitter, buffer: SSAValue, dynamic_sizes: Se
 def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
     sizes, alignment = allocation_sizes(f, op.memref, op.dynamic_sizes), _alignment(op)
     size = byte_count(f, sizes, element_size(buffer_element_type(op.memref)), alignment)
-    allocate = f.module.declare("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
-    pointer = f.emit_value(
-        f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
-    )
+    is_kept = WORKSPACE_MEMORY in op.attributes
+    if is_kept:
+        pointer = take_workspace(f, size, alignment, op.memref.name_hint)
+    else:
+        allocate = f.module.declare(*ALLOCATE)
+        pointer = f.emit_value(
+            f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
+        )
     f.check(f.emit_value(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_MEMORY)))
-    f.own(pointer)
+    f.own(pointer, hand_back_workspace if is_kept else free)
     bind_allocation(f, op, op.memref, pointer, sizes)
 
 
@@ -237,11 +243,14 @@ def byte_count(f: LlvmFunctionEmitter, sizes: Sequence[str], size: int, alignmen
     return f.emit_value(f"select i1 {wrapped}, i64 {-alignment}, i64 {rounded}")
 
 
+def release_allocation(f: LlvmFunctionEmitter, op: Operation, buffer: SSAValue) -> None:
+    """Emits the release of the memory of `buffer` by `op`."""
+    if not f.release(f.memref(buffer).pointer):
+        raise lowering_unsupported(op, "the buffer must come from an allocation of the same function")
+
+
 def _dealloc(f: LlvmFunctionEmitter, op: memref.DeallocOp) -> None:
-    pointer = f.memref(op.memref).pointer
-    if not f.disown(pointer):
-        raise lowering_unsupported(op, "the buffer must come from a memref.alloc of the same function")
-    f.emit(f"call void {f.module.declare(*FREE)}(ptr {pointer})")
+    release_allocation(f, op, op.memref)
 
 
 def _alloca(f: LlvmFunctionEmitter, op: memref.AllocaOp) -> None:
@@ -376,9 +385,12 @@ def _reinterpret_cast(f: LlvmFunctionEmitter, op: memref.ReinterpretCastOp) -> N
 
 
 def _view(f: LlvmFunctionEmitter, op: memref.ViewOp) -> None:
-    pointer = element_pointer(
-        f, first_element_pointer(f, op.source), buffer_element_type(op.source), f.operand(op.byte_shift)
-    )
+    if DISJOINT in op.attributes:
+        pointer = part_of_workspace(f, first_element_pointer(f, op.source), f.operand(op.byte_shift))
+    else:
+        pointer = element_pointer(
+            f, first_element_pointer(f, op.source), buffer_element_type(op.source), f.operand(op.byte_shift)
+        )
     dynamic = iter(f.operands(op.sizes))
     shape = layout_of(op.result.type).shape
     sizes = [next(dynamic) if extent is None else str(extent) for extent in shape]

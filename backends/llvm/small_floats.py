@@ -11,15 +11,20 @@ from __future__ import annotations
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, VectorType
 from xdsl.ir import Attribute
 
-from ...core.dtypes import dtype_of, is_small_float
-from .function import LlvmFunctionEmitter, call_instruction
-from .types import intrinsic_suffix, lane_count, llvm_element_type, register_type, splat, splat_int
+from ...core.dtypes import dtype_of, element_type_of, is_small_float
+from .function import LlvmFunctionEmitter, LlvmModule, call_instruction
+from .types import intrinsic_suffix, lane_count, register_type, splat, splat_int
 
 _F32 = dtype_of(Float32Type()).format
 _MANTISSA = _F32.semantics.mantissa_bits
 _HIDDEN_BIT = 1 << _MANTISSA
 _INFINITY = 0x7F800000
 _QUIET_NAN = 0x7FC00000
+
+
+_TRUNCATION_OF_F64 = "__truncdfhf2"
+"""The function of the compiler's library that rounds f64 to f16, which a process need not contain. LLVM moves
+`copysign` after roundings, and calls this function for the sign of an f64 that it copies to an f16 then."""
 
 
 def _vector(scalar: str, type: Attribute) -> str:
@@ -38,7 +43,7 @@ def extend(f: LlvmFunctionEmitter, bits: str, source: Attribute, target: Attribu
     wide = _to_f32(f, bits, source)
     if is_small_float(target):
         return _from_f32(f, wide, target)
-    if isinstance(llvm_element_type(target), Float32Type):
+    if isinstance(element_type_of(target), Float32Type):
         return wide
     return f.emit_value(f"fpext {_vector('float', source)} {wide} to {_vector('double', source)}")
 
@@ -47,7 +52,7 @@ def truncate(f: LlvmFunctionEmitter, value: str, source: Attribute, target: Attr
     """The bits of the small float nearest to a value of a wider type."""
     if is_small_float(source):
         value = _to_f32(f, value, source)
-    elif isinstance(llvm_element_type(source), Float64Type):
+    elif isinstance(element_type_of(source), Float64Type):
         value = _round_to_odd(f, value, source)
     return _from_f32(f, value, target)
 
@@ -75,10 +80,10 @@ def _round_to_odd(f: LlvmFunctionEmitter, value: str, type: Attribute) -> str:
 
 def _to_f32(f: LlvmFunctionEmitter, bits: str, type: Attribute) -> str:
     kind, f32 = register_type(type), _vector("float", type)
-    if f.module.native_half and isinstance(llvm_element_type(type), Float16Type):
+    if f.module.native_half and isinstance(element_type_of(type), Float16Type):
         half = f.emit_value(f"bitcast {kind} {bits} to {_vector('half', type)}")
         return f.emit_value(f"fpext {_vector('half', type)} {half} to {f32}")
-    name = f"{llvm_element_type(type).name}.extend.{intrinsic_suffix(kind)}"
+    name = f"{element_type_of(type).name}.extend.{intrinsic_suffix(kind)}"
     return f.emit_value(
         call_instruction(f.module.helper(name, lambda: _Texts(type).extension(name)), f32, [(kind, bits)])
     )
@@ -86,13 +91,23 @@ def _to_f32(f: LlvmFunctionEmitter, bits: str, type: Attribute) -> str:
 
 def _from_f32(f: LlvmFunctionEmitter, value: str, type: Attribute) -> str:
     kind, f32 = register_type(type), _vector("float", type)
-    if f.module.native_half and isinstance(llvm_element_type(type), Float16Type):
+    if f.module.native_half and isinstance(element_type_of(type), Float16Type):
+        f.module.helper(_TRUNCATION_OF_F64, lambda: _truncation_of_f64(f.module))
         half = f.emit_value(f"fptrunc {f32} {value} to {_vector('half', type)}")
         return f.emit_value(f"bitcast {_vector('half', type)} {half} to {kind}")
-    name = f"{llvm_element_type(type).name}.truncate.{intrinsic_suffix(kind)}"
+    name = f"{element_type_of(type).name}.truncate.{intrinsic_suffix(kind)}"
     return f.emit_value(
         call_instruction(f.module.helper(name, lambda: _Texts(type).truncation(name)), kind, [(f32, value)])
     )
+
+
+def _truncation_of_f64(module: LlvmModule) -> str:
+    """The text of a function that rounds an f64 to f16, and that LLVM keeps though no other function calls it."""
+    f = LlvmFunctionEmitter(module)
+    odd = _round_to_odd(f, "%value", Float64Type())
+    f.emit(f"ret half {f.emit_value(f'fptrunc float {odd} to half')}")
+    used = f'@llvm.compiler.used = appending global [1 x ptr] [ptr @{_TRUNCATION_OF_F64}], section "llvm.metadata"'
+    return f"{used}\n\n" + f.finish(f"define internal half @{_TRUNCATION_OF_F64}(double %value) nounwind")
 
 
 class _Texts:
@@ -104,7 +119,7 @@ class _Texts:
     """
 
     def __init__(self, type: Attribute) -> None:
-        self.type, self.format = type, dtype_of(llvm_element_type(type)).format
+        self.type, self.format = type, dtype_of(element_type_of(type)).format
         known = self.semantics = self.format.semantics
         self.bits, self.i32, self.f32, self.i1 = (
             register_type(type), *(_vector(scalar, type) for scalar in ("i32", "float", "i1"))

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -33,15 +33,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
-from ...core.dtypes import dtype_of, is_small_float, numpy_dtype, wrap_int
+from ...core.dtypes import dtype_of, element_type_of, is_small_float, numpy_dtype, wrap_int
 from ...core.errors import UnsupportedError
 
 _CONSTANT = re.compile(r"(-?\d+)|splat \(i\d+ (-?\d+)\)")
-
-
-def llvm_element_type(type: Attribute) -> Attribute:
-    """The element type of a vector type, any other type itself."""
-    return cast(Attribute, type.element_type) if isinstance(type, VectorType) else type
 
 
 @cache
@@ -59,7 +54,7 @@ def lane_count(type: Attribute) -> int | None:
 @cache
 def bit_width(type: Attribute) -> int:
     """Bits of one element of an integer, index or float type."""
-    scalar = llvm_element_type(type)
+    scalar = element_type_of(type)
     return 64 if isinstance(scalar, IndexType) else dtype_of(scalar).bits
 
 
@@ -77,7 +72,7 @@ def llvm_memory_type(type: Attribute) -> str:
 
 def _spell(type: Attribute, scalar: Any) -> str:
     count = lane_count(type)
-    text = scalar(llvm_element_type(type))
+    text = scalar(element_type_of(type))
     return text if count is None else f"<{count} x {text}>"
 
 
@@ -101,18 +96,18 @@ def _register_scalar(type: Attribute) -> str:
 
 def is_bool(type: Attribute) -> bool:
     """Whether the elements are i1."""
-    scalar = llvm_element_type(type)
+    scalar = element_type_of(type)
     return isinstance(scalar, IntegerType) and scalar.width.data == 1
 
 
 def is_sub_byte(type: Attribute) -> bool:
     """Whether the elements are of less than 8 bits."""
-    return not isinstance(llvm_element_type(type), LLVMPointerType) and bit_width(type) < 8
+    return not isinstance(element_type_of(type), LLVMPointerType) and bit_width(type) < 8
 
 
 def byte_size(type: Attribute) -> int:
     """Bytes of a scalar, or of one lane of a vector, in memory."""
-    scalar = llvm_element_type(type)
+    scalar = element_type_of(type)
     return 8 if isinstance(scalar, LLVMPointerType) else (bit_width(scalar) + 7) // 8
 
 
@@ -177,7 +172,7 @@ def llvm_float_literal(value: float, type: Attribute) -> str:
 
 def splat(literal: str, type: Attribute) -> str:
     """`literal` of the element type of `type`, in every lane if `type` is a vector."""
-    return literal if lane_count(type) is None else f"splat ({register_type(llvm_element_type(type))} {literal})"
+    return literal if lane_count(type) is None else f"splat ({register_type(element_type_of(type))} {literal})"
 
 
 def splat_int(value: int, llvm_type: str) -> str:

@@ -14,10 +14,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...core.dtypes import element_type_of
 from .arith import fast_math, refuse_small_float
 from .function import LlvmFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import access_suffix, address_of_element, from_memory, load_value, store_value, to_memory
-from .types import byte_size, constant_value_of_operand, lane_count, llvm_element_type, llvm_memory_type, register_type
+from .types import byte_size, constant_value_of_operand, lane_count, llvm_memory_type, register_type
 
 _INSTRUCTIONS = {Kind.ADD: "add", Kind.MUL: "mul", Kind.AND: "and", Kind.OR: "or", Kind.XOR: "xor"}
 _EXTREMES = {Kind.MINSI: "smin", Kind.MAXSI: "smax", Kind.MINUI: "umin", Kind.MAXUI: "umax"}
@@ -137,7 +138,7 @@ def _shuffle(f: LlvmFunctionEmitter, op: vector.ShuffleOp) -> None:
     first, second = lane_count(op.v1.type) or 1, lane_count(op.v2.type) or 1
     width = max(first, second)
     sources = [_widen(f, value, width) for value in (op.v1, op.v2)]
-    scalar = register_type(llvm_element_type(op.v1.type))
+    scalar = register_type(element_type_of(op.v1.type))
     kind = f"<{width} x {scalar}>"
     mask = [_lane(index, first, width) for index in op.mask.get_values()]
     f.define(

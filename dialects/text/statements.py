@@ -35,6 +35,7 @@ from ..tir import (
     InitOp,
     LaunchThreadOp,
     LetOp,
+    LoadOp,
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
@@ -46,7 +47,7 @@ from ..tir import (
     row_major_strides,
     scope_of,
 )
-from ..tir.tree import is_expression_op
+from ..tir.tree import computing_ops, depends_on, has_effect, is_expression_op
 from .expressions import ExpressionPrinter
 from .folding import tvmscript_unsupported_error
 from .lines import Line, Printed
@@ -309,7 +310,7 @@ class StatementPrinter:
         bindings = [self.text(axis.binding) for axis in op.axes]
         group: list[int] = []
         for i, axis in enumerate(op.axes):
-            if self._is_loop_over(axis) and op.variables[i] not in self.separate:
+            if self._has_domain_of_loop(axis, op.variables[i]) and op.variables[i] not in self.separate:
                 if axis.binding in [op.axes[n].binding for n in group]:  # the loops of a remap are distinct
                     self._remap(op, group, bindings)
                     group = []
@@ -320,9 +321,22 @@ class StatementPrinter:
             group = []
         self._remap(op, group, bindings)
 
-    def _is_loop_over(self, axis: Axis) -> bool:
+    def _has_domain_of_loop(self, axis: Axis, variable: SSAValue) -> bool:
+        """Whether the axis is bound to a loop variable of the same domain. Ops that compute equal bounds have equal
+        texts; two loads of one element may differ."""
         loop = self._loops.get(axis.binding)
-        return loop is not None and axis.kind in _AXIS_LETTERS and loop.mixed_bounds == (axis.low, axis.extent, 1)
+        if loop is None or axis.kind not in _AXIS_LETTERS:
+            return False
+        low, extent, step = loop.mixed_bounds
+        if (low, extent, step) == (axis.low, axis.extent, 1):
+            return True
+        if step != 1 or any(map(_may_differ, (low, extent, axis.low, axis.extent))):
+            return False
+        return self._domain(low, extent, loop.variable.type) == self._domain(axis.low, axis.extent, variable.type)
+
+    def _domain(self, low: Mixed, extent: Mixed, type: Attribute) -> tuple[str, str]:
+        """The texts of the first value and of the end of a domain."""
+        return self.mixed_text(low, type), self.expressions.sum(low, extent, type).text
 
     def _remap(self, op: BlockOp, group: list[int], bindings: list[str]) -> None:
         if len(group) == 1:
@@ -336,8 +350,8 @@ class StatementPrinter:
 
     def _axis(self, op: BlockOp, index: int, binding: str) -> None:
         axis, variable = op.axes[index], op.variables[index]
-        stop = self.expressions.sum(axis.low, axis.extent, variable.type).text
-        domain = stop if axis.low == 0 else f"({self.mixed_text(axis.low, variable.type)}, {stop})"
+        low, stop = self._domain(axis.low, axis.extent, variable.type)
+        domain = stop if axis.low == 0 else f"({low}, {stop})"
         name = self.expressions.define(variable)
         self.emit(f"{name} = T.axis.{axis.kind}({domain}, {binding})", variable)
 
@@ -533,6 +547,11 @@ def _are_pointers(*values: SSAValue) -> bool:
     return all(isinstance(value.type, HandleType) and not isinstance(value.type.element, NoneAttr) for value in values)
 
 
+def _may_differ(value: Mixed) -> bool:
+    """Whether a second evaluation of the expression of `value` may give another result."""
+    return isinstance(value, SSAValue) and any(isinstance(op, LoadOp) or has_effect(op) for op in computing_ops(value))
+
+
 def _is_plain(loop: ForOp) -> bool:
     low, _, step = loop.mixed_bounds
     return loop.kind.data == "serial" and low == 0 and step == 1 and loop.annotations is None
@@ -553,17 +572,7 @@ def _is_implied(value: SSAValue) -> bool:
 def _depends(inner: ForOp, loops: list[ForOp]) -> bool:
     """Whether the bounds of `inner` depend on the variables of `loops`."""
     variables = {loop.variable for loop in loops}
-    pending: list[SSAValue] = list(inner.bounds)
-    seen: set[SSAValue] = set()
-    while pending:
-        value = pending.pop()
-        if value in variables:
-            return True
-        if value in seen or isinstance(value.owner, Block):
-            continue
-        seen.add(value)
-        pending += [v for o in value.owner.walk() for v in o.operands]
-    return False
+    return any(depends_on(bound, variables) for bound in inner.bounds)
 
 
 def _is_last(op: Operation) -> bool:

@@ -29,6 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 
+from ...core.dtypes import element_type_of
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     HandleType,
@@ -310,8 +311,10 @@ class _AccessOp(TirOp):
         rank = memref_type(self.buffer).get_num_dims()
         require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
         for index in self.indices:
-            scalar = index.type.element_type if isinstance(index.type, VectorType) else index.type
-            require(isinstance(scalar, IntegerType), f"(C2) index of type {index.type}, expected an integer")
+            require(
+                isinstance(element_type_of(index.type), IntegerType),
+                f"(C2) index of type {index.type}, expected an integer",
+            )
         for index in self.indices[:-1]:
             require(not isinstance(index.type, VectorType), "(C2) only the last index may be a vector")
         if self.predicate is not None:

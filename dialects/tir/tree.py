@@ -8,7 +8,7 @@ another form; `treeify` restores it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -268,6 +268,24 @@ def captured_operands(op: Operation) -> list[SSAValue]:
     if not op.regions:
         return list(op.operands)
     return [o for inner in op.walk() for o in inner.operands if not op.is_ancestor(o.owner)]
+
+
+def computing_ops(value: SSAValue) -> Iterator[Operation]:
+    """The ops that compute `value`: the op of this result, its nested ops, and the ops of their operands."""
+    todo: list[SSAValue] = [value]
+    seen: set[Operation] = set()
+    while todo:
+        op = todo.pop().owner
+        if isinstance(op, Operation) and op not in seen:
+            for inner in op.walk():
+                seen.add(inner)
+                yield inner
+                todo += inner.operands
+
+
+def depends_on(value: SSAValue, variables: Container[SSAValue]) -> bool:
+    """Whether a value is one of some values, or computed from one."""
+    return value in variables or any(operand in variables for op in computing_ops(value) for operand in op.operands)
 
 
 def following_ops(op: Operation) -> list[Operation]:

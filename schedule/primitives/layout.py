@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, cast
@@ -121,17 +121,13 @@ class Layout:
     def domain(self) -> Domain:
         return index_domain(self.indices, self.old)
 
-    @contextmanager
-    def at_elements(self, analyzer: Analyzer) -> Generator[None]:
+    def at_elements(self, analyzer: Analyzer) -> AbstractContextManager[None]:
         """Assumes in the body that the old shape contains elements."""
-        with assume_elements(analyzer, self.old):
-            yield
+        return assume_elements(analyzer, self.old)
 
-    @contextmanager
-    def inside(self, analyzer: Analyzer) -> Generator[None]:
+    def inside(self, analyzer: Analyzer) -> AbstractContextManager[None]:
         """Assumes in the body that the new shape contains elements, as it does at each of them."""
-        with assume_elements(analyzer, self.new):
-            yield
+        return assume_elements(analyzer, self.new)
 
 
 @contextmanager
@@ -357,7 +353,7 @@ def _transform_accesses(layout: Layout, buffer: SSAValue) -> list[tuple[Operatio
                 old = [analyzer.exact(low) for low, _ in op.region]
             case _:
                 continue
-        with assume_elements(analyzer, layout.old):
+        with layout.at_elements(analyzer):
             accesses.append((op, apply_map(analyzer, layout.map, old)))
     return accesses
 

@@ -63,7 +63,8 @@ def _bind_parameters(traced: AffineMap) -> BoundMap:
     """A map with symbols for its parameters, in the order of their first use."""
     leaves = [e for result in traced.results for e in result.dfs() if isinstance(e, ParameterExpr)]
     handles = list(dict.fromkeys(leaf.handle for leaf in leaves))
-    return BoundMap(_with_symbols(traced, handles), tuple(handles))
+    results = tuple(_replace_parameters(result, handles) for result in traced.results)
+    return BoundMap(AffineMap(traced.num_dims, len(handles), results), tuple(handles))
 
 
 def share_parameters(*maps: BoundMap) -> list[BoundMap]:
@@ -75,11 +76,6 @@ def share_parameters(*maps: BoundMap) -> list[BoundMap]:
         results = tuple(result.replace_dims_and_symbols((), symbols) for result in each.map.results)
         shared.append(BoundMap(AffineMap(each.map.num_dims, len(handles), results), tuple(handles)))
     return shared
-
-
-def _with_symbols(traced: AffineMap, handles: Sequence[ParameterRV]) -> AffineMap:
-    results = tuple(_replace_parameters(result, handles) for result in traced.results)
-    return AffineMap(traced.num_dims, len(handles), results)
 
 
 def _replace_parameters(expr: AffineExpr, handles: Sequence[ParameterRV]) -> AffineExpr:

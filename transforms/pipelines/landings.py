@@ -17,8 +17,10 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from ...dialects.attributes import GRAPH_KERNEL
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
+from ..tir.compact_buffers import TirCompactBuffersPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
+from ..tir.partition_loops import TirPartitionLoopsPass
 from ..tir.plan_allocations import TirPlanAllocationsPass
 from ..tir.resolve_blocks import TirResolveBlocksPass
 from ..tir.simplify import TirSimplifyPass
@@ -27,8 +29,11 @@ from ..tir.unroll_loops import TirUnrollLoopsPass
 from ..tir.vectorize_loops import TirVectorizeLoopsPass
 from ..upstream.contract_floats import ContractFloatsPass
 from ..upstream.expand_math import ExpandMathPass
+from ..upstream.hoist_allocations import HoistAllocationsPass
 from ..upstream.legalize_small_floats import LegalizeSmallFloatsPass
 from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
+from ..upstream.merge_allocations import MergeAllocationsPass
+from ..upstream.split_vectors import SplitVectorsPass
 from . import checks
 from .checks import Check, every
 
@@ -165,9 +170,11 @@ def _resolve(launches: bool) -> list[ModulePass]:
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
         TirCheckBoundsPass(),
+        *([] if launches else [TirPartitionLoopsPass()]),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),
+        *([] if launches else [TirCompactBuffersPass()]),
         TirPlanAllocationsPass(launches=launches),
     ]
 
@@ -175,7 +182,6 @@ def _resolve(launches: bool) -> list[ModulePass]:
 def _launch(_options: Options) -> list[ModulePass]:
     # lazy: needed for GPUs only
     from ..tir.check_launches import TirCheckLaunchesPass
-    from ..tir.compact_buffers import TirCompactBuffersPass
     from ..tir.distribute_threads import TirDistributeThreadsPass
     from ..tir.insert_barriers import TirInsertBarriersPass
     from ..tir.launch_blocks import TirLaunchBlocksPass
@@ -258,7 +264,14 @@ DEVICE = Landing("functions of the device", _outline, every(checks.only_device, 
 
 LEGAL = Landing(
     "legal upstream",
-    lambda options: [LegalizeSmallFloatsPass(), *_contract(options), ExpandMathPass(fma=options.fma)],
+    lambda options: [
+        MergeAllocationsPass(),
+        HoistAllocationsPass(),
+        SplitVectorsPass(),
+        LegalizeSmallFloatsPass(),
+        *_contract(options),
+        ExpandMathPass(fma=options.fma),
+    ],
     every(checks.only_upstream, checks.no_small_floats),
 )
 """The operations that the LLVM emitter accepts."""

@@ -15,14 +15,16 @@ from ...analysis.threads.memories import is_of_warp, is_shared
 from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
 from ...dialects.tir.tree import insertion_point_before
 
+_LANES = ("vectorized", "unrolled")
 _LOOPS = ForOp | LaunchThreadOp | WhileOp
 
 
-def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
+def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer, *, into_lanes: bool = True) -> None:
     """Moves an allocation to the innermost region around its uses, and erases it if it has no uses.
 
     It moves into a loop only if each iteration reads only elements that the iteration has written, and not into a loop
-    over threads that share it. analyzer: an analyzer of the program, which stays valid.
+    over threads that share it. analyzer: an analyzer of the program, which stays valid.  into_lanes: whether it moves
+    into vectorized and unrolled loops, whose iterations then have memory of their own.
     """
     users = [use.operation for use in alloc.buffer.uses]
     if not users:
@@ -30,7 +32,13 @@ def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
         alloc.erase()
         return
     is_common = is_shared(alloc.buffer) or is_of_warp(alloc.buffer)
-    holders = list(takewhile(lambda held: not (is_common and is_thread_loop(held[0])), _holders(alloc, users)))
+
+    def is_closed(op: Operation) -> bool:
+        return (is_common and is_thread_loop(op)) or (
+            not into_lanes and isinstance(op, ForOp) and op.kind.data in _LANES
+        )
+
+    holders = list(takewhile(lambda held: not is_closed(held[0]), _holders(alloc, users)))
     loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]
     # Memory fresh in each iteration of a loop is fresh in enclosing loops as well: the innermost loop is queried first.
     fresh = next((n for n in reversed(loops) if is_fresh_in_each_iteration(holders[n][0], alloc.buffer, analyzer)), -1)

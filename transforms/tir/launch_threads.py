@@ -39,7 +39,7 @@ from ...dialects.tir import (
     memory_space,
 )
 from ...dialects.tir.operands import redirect_access
-from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before
+from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before, is_expression_op
 from .launch_ops import build_launches, launch_extents, replace_loop
 
 
@@ -122,11 +122,20 @@ def _launch(kernel: Operation) -> None:
 # Statements
 
 
-def _guard_by_first_threads(leaf: Operation, variables: Mapping[str, SSAValue]) -> None:
+def _guard_by_first_threads(
+    leaf: Operation, variables: Mapping[str, SSAValue], around: frozenset[str] = frozenset()
+) -> None:
     """Guards a statement with effects that other threads see, so that the first thread of each axis without a loop
-    executes it.
+    executes it. Statements inside, next to loops over further axes, are guarded by themselves.
+
+    around: the axes of the loops around the statement.
     """
-    mine = {thread_axis_of(op) or "" for op in leaf.walk() if is_thread_loop(op)}
+    outer = around | ({axis} if is_thread_loop(leaf) and (axis := thread_axis_of(leaf)) else set())
+    mine = around | {thread_axis_of(op) or "" for op in leaf.walk() if is_thread_loop(op)}
+    deeper = {axis: variable for axis, variable in variables.items() if axis in mine - outer}
+    for region in leaf.regions if deeper else ():
+        for inner in [op for block in region.blocks for op in block.ops if not is_expression_op(op)]:
+            _guard_by_first_threads(inner, deeper, frozenset(outer))
     missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
     effects = effects_of(leaf)
     for alloc in effects.private:

@@ -97,7 +97,7 @@ def _byte_size(alloc: AllocBufferOp | AllocateOp) -> int | None:
 def _span(alloc: AllocBufferOp) -> int | None:
     """The number of elements from the data pointer of a buffer to its last element; None if it is dynamic."""
     shape, strides, offset = alloc.mixed_shape, alloc.mixed_strides, alloc.mixed_offset
-    extents = [d for d in shape if isinstance(d, int)]
+    extents = [number for d in shape if isinstance(number := d if isinstance(d, int) else constant_value(d), int)]
     if len(extents) != len(shape) or not isinstance(offset, int):
         return None
     if strides is None:

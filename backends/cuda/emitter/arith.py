@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import Float64Type, MemRefType
 from xdsl.ir import Attribute, Operation
 
 from ....core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
-from ....core.dtypes import dtype_of, float_format, is_small_float
+from ....core.dtypes import dtype_of, element_type_of, float_format, is_small_float
 from ....core.intervals import (
     bit_and,
     bit_or,
@@ -33,7 +33,7 @@ from ....core.intervals import (
     wrap,
 )
 from ...llvm.arith import refuse_small_float
-from ...llvm.types import bit_width, is_bool, lane_count, llvm_element_type
+from ...llvm.types import bit_width, is_bool, lane_count
 from .expression import (
     INT,
     LONG,
@@ -615,7 +615,7 @@ def _extf(f: CudaFunctionEmitter, op: arith.ExtFOp, values: list[CudaExpr]) -> C
 def _from_small(f: CudaFunctionEmitter, value: CudaExpr, type: Attribute) -> CudaExpr:
     """A float of at most 16 bits as `float`, exactly."""
     if value.type == BITS:
-        return call(f.helper(f"extend_{dtype_of(llvm_element_type(type))}"), "float", value)
+        return call(f.helper(f"extend_{dtype_of(element_type_of(type))}"), "float", value)
     return call(_HALF_TO_FLOAT[value.type], "float", value)
 
 
@@ -623,7 +623,7 @@ def _to_small(f: CudaFunctionEmitter, value: CudaExpr, type: Attribute) -> CudaE
     """The float of at most 16 bits nearest to a `float`."""
     small = scalar_type(type)
     if small == BITS:
-        return call(f.helper(f"round_{dtype_of(llvm_element_type(type))}"), BITS, value)
+        return call(f.helper(f"round_{dtype_of(element_type_of(type))}"), BITS, value)
     return call(_FLOAT_TO_HALF[small], small, value)
 
 
@@ -638,7 +638,7 @@ def _truncf(f: CudaFunctionEmitter, op: arith.TruncFOp, values: list[CudaExpr]) 
         return cast(scalar_type(op.result.type), value)
     if is_small_float(op.input.type):
         value = _from_small(f, value, op.input.type)
-    elif isinstance(llvm_element_type(op.input.type), Float64Type):
+    elif isinstance(element_type_of(op.input.type), Float64Type):
         value = call(f.helper("round_to_odd"), "float", value)
     return _to_small(f, value, op.result.type)
 

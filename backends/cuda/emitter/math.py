@@ -12,9 +12,8 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import Operation
 
-from ....core.dtypes import is_small_float
+from ....core.dtypes import element_type_of, is_small_float
 from ...llvm.arith import refuse_small_float
-from ...llvm.types import llvm_element_type
 from .arith import (
     bits_constant,
     bits_of_small_float,
@@ -106,7 +105,7 @@ def _fpowi(_f: CudaFunctionEmitter, op: math.FPowIOp, values: list[CudaExpr]) ->
     if power.type == "bool":
         power = select(power, integer_literal(-1, INT), integer_literal(0, INT))
     result = call_math_function("pow", cast("double", base) if base.type == "float" else base, cast("double", power))
-    return cast("float", result) if isinstance(llvm_element_type(op.result.type), Float32Type) else result
+    return cast("float", result) if isinstance(element_type_of(op.result.type), Float32Type) else result
 
 
 # integers

@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 
-from ....core.dtypes import dtype_of, float_format, is_small_float, numpy_dtype, wrap_int
+from ....core.dtypes import dtype_of, element_type_of, float_format, is_small_float, numpy_dtype, wrap_int
 from ....core.errors import UnsupportedError
-from ...llvm.types import bit_width, is_bool, is_sub_byte, lane_count, llvm_element_type
+from ...llvm.types import bit_width, is_bool, is_sub_byte, lane_count
 from .expression import INT, INTEGERS, LONG, PRIMARY, UNARY, CudaExpr, binary, cast, integer_literal
 
 HALF, BFLOAT = "__half", "__nv_bfloat16"
@@ -40,7 +40,7 @@ HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
 @cache
 def scalar_type(type: Attribute) -> str:
     """The C++ type of a scalar value, or of a lane of a vector. For `index` it is the widest type, the default."""
-    match llvm_element_type(type):
+    match element_type_of(type):
         case IndexType():
             return LONG
         case IntegerType() as integer if integer.signedness.data is Signedness.SIGNLESS:
@@ -89,11 +89,11 @@ def has_padding_bits(type: Attribute) -> bool:
 
 def is_index(type: Attribute) -> bool:
     """Whether a scalar or the lanes of a vector are `index`."""
-    return isinstance(llvm_element_type(type), IndexType)
+    return isinstance(element_type_of(type), IndexType)
 
 
 def _bits(value: float, type: Attribute) -> int:
-    dtype = numpy_dtype(dtype_of(llvm_element_type(type)))
+    dtype = numpy_dtype(dtype_of(element_type_of(type)))
     with np.errstate(over="ignore"):
         return int(np.array(value, dtype).view(f"u{dtype.itemsize}"))
 
@@ -104,7 +104,7 @@ _FROM_BITS = {"float": "__int_as_float", "double": "__longlong_as_double", HALF:
 
 def decimal(value: float, type: Attribute) -> str | None:
     """The shortest decimal literal of exactly this f32 or f64; None for infinities, NaN and subnormal numbers."""
-    dtype = numpy_dtype(dtype_of(llvm_element_type(type)))
+    dtype = numpy_dtype(dtype_of(element_type_of(type)))
     with np.errstate(over="ignore"):
         rounded = dtype.type(value)
     if is_small_float(type) or not np.isfinite(rounded) or 0 < abs(rounded) < np.finfo(dtype).tiny:
@@ -134,7 +134,7 @@ def int_literal(value: int, type: Attribute) -> CudaExpr:
     if mask is not None:
         return integer_literal(value & mask, BITS)
     return integer_literal(
-        wrap_int(value, dtype_of(llvm_element_type(type))), None if is_index(type) else scalar_type(type)
+        wrap_int(value, dtype_of(element_type_of(type))), None if is_index(type) else scalar_type(type)
     )
 
 

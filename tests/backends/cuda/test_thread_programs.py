@@ -317,3 +317,27 @@ def test_views_of_another_type_are_refused(case: str) -> None:
     local = '    L = T.alloc_buffer((4,), "int32", scope="local")\n'
     with pytest.raises(UnsupportedError):
         build(parse_tvmscript(f"@T.prim_func\n{signature}{local}{VIEWS[case]}"), target="cuda-emulated")
+
+
+def test_a_statement_beside_threads_of_another_axis_runs_once() -> None:
+    """The branch differs between threads of y, so that it is one statement; in it, x has threads in one part only."""
+    module = parse_tvmscript("""
+@T.prim_func
+def main(A: T.Buffer((2, 64), "int32"), B: T.Buffer((2, 64), "int32")):
+    S = T.alloc_buffer((64,), "int32", scope="shared")
+    Q = T.alloc_buffer((64,), "int32", scope="shared")
+    for bx in T.thread_binding(2, thread="blockIdx.x"):
+        for i in range(64):
+            S[i] = A[bx, i]
+        for ty in T.thread_binding(3, thread="threadIdx.y"):
+            if ty % 2 < 1:
+                for tx in T.thread_binding(2, thread="threadIdx.x"):
+                    Q[tx + ty * 2] = A[bx, ty + 19]
+                S[ty * 2] = S[ty * 2] + 1
+        for i in range(5):
+            B[bx, i] = S[i] + Q[1]
+""")
+    rng = np.random.default_rng(0)
+    arguments = {name: rng.integers(0, 9, (2, 64)).astype("int32") for name in "AB"}
+    got = results(build(module, target="cuda-emulated"), arguments)
+    assert_same(got, oracle_results(module, arguments))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stepwell
 from stepwell.backends.llvm import compile_module
 from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import UnsupportedError
@@ -219,3 +220,20 @@ def test_c_has_no_small_floats(parse_upstream) -> None:
     func.func @f(%a: f8E5M2) -> f8E5M2 { %r = func.call @abs(%a) : (f8E5M2) -> f8E5M2\n func.return %r : f8E5M2 }""")
     with pytest.raises(UnsupportedError, match="abs: C has no type for f8E5M2"):
         compile_module(module)
+
+
+@pytest.mark.parametrize("kind", ["serial", "vectorized"])
+@pytest.mark.parametrize("value", ["T.copysign(A[i], B[i])", "T.Cast('float64', T.atan(T.Cast('float32', A[i])))"])
+def test_a_sign_of_f64_is_copied_to_a_half(kind: str, value: str) -> None:
+    """LLVM copies the sign after the rounding to f16, and rounds the f64 whose sign it copies by a call."""
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((8,), "float64"), B: T.Buffer((8,), "float64"), C: T.Buffer((8,), "float16")):
+    for i in T.{kind}(8):
+        C[i] = T.Cast("float16", T.Cast("float32", {value}))
+"""
+    a, b = np.random.default_rng(0).normal(size=(2, 8))
+    c = np.zeros(8, np.float16)
+    stepwell.build(stepwell.parse_tvmscript(text))["main"](a, b, c)
+    expected = np.copysign(a, b) if "copysign" in value else np.arctan(a.astype(np.float32))
+    np.testing.assert_allclose(c, expected.astype(np.float32).astype(np.float16), rtol=1e-3)

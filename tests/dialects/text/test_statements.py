@@ -58,3 +58,18 @@ def main(A: T.Buffer((4, 4, 4), "int32")):
     assert 'vi, vj = T.axis.remap("SS", [i, j])' in script
     assert "vk = T.axis.spatial(4, i)" in script
     assert parse_tvmscript(script).script() == script
+
+
+def test_axes_over_loops_of_the_same_computed_extents_share_a_remap():
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), n: T.int32):
+    for i, j in T.grid(n * 2, n * 2):
+        with T.block("A"):
+            vi = T.axis.spatial(n * 2, i)
+            vj = T.axis.spatial(n * 2, j)
+            A[vi, vj] = T.float32(1)
+"""
+    script = parse_tvmscript(text).script()
+    assert 'vi, vj = T.axis.remap("SS", [i, j])' in script
+    assert parse_tvmscript(script).script() == script

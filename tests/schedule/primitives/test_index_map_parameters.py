@@ -59,20 +59,7 @@ def main(a: T.handle, b: T.handle, c: T.handle):
                 C[vi, vj] = T.float32(0)
             C[vi, vj] = C[vi, vj] + A[vj, vk] * B[vi, vk]
 """
-REDUCTION_64 = """
-@T.prim_func
-def main(a: T.handle, b: T.handle, c: T.handle):
-    n = T.int64()
-    A = T.match_buffer(a, (n, 3), "float32")
-    B = T.match_buffer(b, (5, 3), "float32")
-    C = T.match_buffer(c, (5, n), "float32")
-    for i, j, k in T.grid(T.int64(5), n, T.int64(3)):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vj, vk] * B[vi, vk]
-"""
+REDUCTION_64 = REDUCTION.replace("T.grid(5, n, 3)", "T.grid(T.int64(5), n, T.int64(3))")
 SAMPLE = "_, a, b = sch.sample_perfect_tile(sch.get_loops('B')[1], 3, decision=[4, 2, 4])\n"
 SIZE = "n = sch.get_size('n')\n"
 

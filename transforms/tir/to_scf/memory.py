@@ -154,7 +154,8 @@ def _alloc_buffer(w: UpstreamWriter, op: AllocBufferOp) -> None:
     alignment = _alignment(op)
     shape = [w.index_of(d) for d in op.mixed_shape]
     if isinstance(type.layout, NoneAttr):
-        w.bind(op.buffer, allocate_memref(w, type, shape, alignment, stack))
+        compact = MemRefType(type.element_type, _statics(shape), NoneAttr(), type.memory_space)
+        w.bind(op.buffer, allocate_memref(w, compact, shape, alignment, stack))
         return
     _, strides, offset = _layout(w, op.buffer)
     size = _extent(w, shape, strides, offset)

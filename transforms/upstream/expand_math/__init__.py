@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import math, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType, i1
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ....core.dtypes import element_type_of
 from ....dialects.attributes import UNLIKELY
-from . import errors, exponentials, logarithms, powers, trigonometry
+from . import error_function, exponentials, logarithms, powers, trigonometry
 from .numbers import F32, F64, FORMATS, Format, Number, Writer
 
 Formula = Callable[..., Number]
@@ -48,8 +49,10 @@ _IN_F64: dict[type[Operation], Formula] = {
 }
 """Formulas in f64 for operands in f32."""
 
-_OF_F32: dict[type[Operation], Formula] = {math.ErfOp: errors.erf}
+_OF_F32: dict[type[Operation], Formula] = {math.ErfOp: error_function.erf}
 """Formulas for f32."""
+
+_ALL = _FORMULAS | _IN_F64 | _OF_F32
 
 _LIMITED = (math.SinOp, math.CosOp, math.TanOp)
 """Functions whose formulas have a limit."""
@@ -65,8 +68,8 @@ class ExpandMathPass(ModulePass):
     fma: whether the processor multiplies and adds with one rounding. Without it, `math.fma` would be a call.
 
     Results differ from the exact ones by at most 2 units in the last place; NaN, infinities, zeros of both signs and
-    denormal numbers are those of IEEE 754. sin, cos and tan of scalars remain functions, as do those
-    of vectors with an element above 2**16 in f32, 2**28 in f64 or 2**19 without `fma`, by a branch.
+    denormal numbers are those of IEEE 754. sin, cos and tan of scalars remain functions, as do those of vectors with an
+    element above 2**16 in f32, 2**28 in f64 or 2**19 without `fma`, by a branch.
 
     Before
         %y = math.exp2 %x : f32
@@ -93,16 +96,12 @@ class ExpandMathPass(ModulePass):
 
 
 def _is_expanded(op: Operation) -> bool:
-    format = FORMATS.get(_element_type(op.results[0].type)) if op.results else None
+    format = FORMATS.get(element_type_of(op.results[0].type)) if op.results else None
     if format is None:
         return False
     if isinstance(op, _LIMITED) and not isinstance(op.results[0].type, VectorType):
         return False
     return type(op) in _FORMULAS or (format is F32 and (type(op) in _IN_F64 or type(op) in _OF_F32))
-
-
-def _element_type(type: Attribute) -> Attribute:
-    return type.element_type if isinstance(type, VectorType) else type
 
 
 def _expand(op: Operation, fma: bool) -> None:
@@ -143,16 +142,13 @@ def _compute(op: Operation, fma: bool) -> None:
     """Replaces a function by its formula."""
     writer, format = Writer(op, fma), _format_of(op)
     operands = [Number(writer, operand, format) for operand in op.operands]
-    if type(op) in _IN_F64:
-        result = _IN_F64[type(op)](*(operand.to(F64) for operand in operands)).to(format)
-    elif isinstance(op, _SENSITIVE) and not fma:
-        result = _FORMULAS[type(op)](*(operand.to(F64) for operand in operands)).to(format)
-    else:
-        result = (_FORMULAS.get(type(op)) or _OF_F32[type(op)])(*operands)
+    if type(op) in _IN_F64 or (isinstance(op, _SENSITIVE) and not fma):
+        operands = [operand.to(F64) for operand in operands]
+    result = _ALL[type(op)](*operands).to(format)
     result.value.name_hint = op.results[0].name_hint
     op.results[0].replace_all_uses_with(result.value)
     Rewriter.erase_op(op)
 
 
 def _format_of(op: Operation) -> Format:
-    return FORMATS[_element_type(op.results[0].type)]
+    return FORMATS[element_type_of(op.results[0].type)]

@@ -52,7 +52,7 @@ FORMATS: dict[Attribute, Format] = {f32: F32, f64: F64}
 class Writer:
     """Inserts ops before `op`, on scalars or vectors of its result's shape.
 
-    fma: whether the processor multiplies and adds with one rounding; otherwise `fused` rounds twice.
+    fma: whether the processor multiplies and adds with one rounding; otherwise `times_plus` rounds twice.
     """
 
     op: Operation
@@ -96,9 +96,7 @@ class Bits:
 
     def _apply(
         self,
-        op: type[
-            arith.AddiOp | arith.SubiOp | arith.ShLIOp | arith.ShRSIOp | arith.AndIOp | arith.OrIOp | arith.XOrIOp
-        ],
+        op: type[arith.AddiOp | arith.SubiOp | arith.ShLIOp | arith.ShRSIOp | arith.AndIOp | arith.XOrIOp],
         other: Bits | int,
     ) -> Bits:
         return Bits(self.writer, self.writer.insert(op(self.value, self._operand(other))), self.format)
@@ -124,22 +122,12 @@ class Bits:
     def __and__(self, other: Bits | int) -> Bits:
         return self._apply(arith.AndIOp, other)
 
-    def __or__(self, other: Bits | int) -> Bits:
-        return self._apply(arith.OrIOp, other)
-
     def __xor__(self, other: Bits | int) -> Bits:
         return self._apply(arith.XOrIOp, other)
 
     def equals(self, other: int) -> Condition:
         """Where the integer is `other`."""
         return Condition(self.writer, self.writer.insert(arith.CmpiOp(self.value, self._operand(other), "eq")))
-
-    def to(self, format: Format) -> Bits:
-        """The lowest bits, as integers of the width of a narrower format."""
-        if format == self.format:
-            return self
-        type = with_element_type(self.value.type, format.bits)
-        return Bits(self.writer, self.writer.insert(arith.TruncIOp(self.value, cast("IntegerType", type))), format)
 
     @property
     def number(self) -> Number:
@@ -167,11 +155,11 @@ class Condition:
         number = true if isinstance(true, Number) else false
         assert isinstance(number, Number)
         a, b = (number.operand(each) for each in (true, false))
-        return Number(self.writer, self.writer.insert(_select(self.value, a, b)), number.format)
+        return Number(self.writer, self.writer.insert(arith.SelectOp(self.value, a, b)), number.format)
 
     def select_bits(self, true: Bits, false: Bits) -> Bits:
         """The first integer where the condition holds, else the second."""
-        return Bits(self.writer, self.writer.insert(_select(self.value, true.value, false.value)), true.format)
+        return Bits(self.writer, self.writer.insert(arith.SelectOp(self.value, true.value, false.value)), true.format)
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(self.writer, self.writer.insert(arith.AndIOp(self.value, other.value)))
@@ -286,7 +274,3 @@ class Number:
 
 def _bitcast(value: SSAValue, scalar: Attribute) -> Operation:
     return arith.BitcastOp(value, with_element_type(value.type, scalar))
-
-
-def _select(condition: SSAValue, true: SSAValue, false: SSAValue) -> Operation:
-    return arith.SelectOp(condition, true, false)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from . import coefficients as c
-from .numbers import F32, F64, Bits, Format, Number
+from .numbers import F32, F64, Bits, Condition, Format, Number
 
 _SIN = {F32: c.SIN_32, F64: c.SIN_64}
 
@@ -61,10 +61,10 @@ def atan(x: Number) -> Number:
     """The inverse tangent of a number that was f32, in f64."""
     a = abs(x)
     is_large, is_middle = a > math.tan(3 * math.pi / 8), a > math.tan(math.pi / 8)
-    one = x.writer.number(1.0, x.format)
+    zero, one, eighth = (x.writer.number(value, x.format) for value in (0.0, 1.0, math.pi / 4))
     top = is_large.select(-1.0, is_middle.select(a - 1.0, a))
     bottom = is_large.select(a, is_middle.select(a + 1.0, one))
-    start = is_large.select(one * (math.pi / 2), is_middle.select(one * (math.pi / 4), one * 0.0))
+    start = is_large.select(math.pi / 2, is_middle.select(eighth, zero))
     t = top / bottom
     return (t.times_plus((t * t).polynomial(c.ATAN_32), start)).copysign(x)
 
@@ -82,22 +82,20 @@ def atan2(y: Number, x: Number) -> Number:
 
 def asin(x: Number) -> Number:
     """The inverse sine of a number that was f32, in f64."""
-    a = abs(x)
-    is_small = a.compare("ole", 0.5)
-    inside = _arcsine_of(is_small.select(a, ((1.0 - a) * 0.5).sqrt()))
+    is_small, inside = _arcsine(abs(x))
     return is_small.select(inside, math.pi / 2 - inside * 2.0).copysign(x)
 
 
 def acos(x: Number) -> Number:
     """The inverse cosine of a number that was f32, in f64."""
-    a = abs(x)
-    is_small = a.compare("ole", 0.5)
-    inside = _arcsine_of(is_small.select(a, ((1.0 - a) * 0.5).sqrt()))
+    is_small, inside = _arcsine(abs(x))
     small = math.pi / 2 - inside.copysign(x)
     double = inside * 2.0
     return is_small.select(small, (x < 0.0).select(math.pi - double, double))
 
 
-def _arcsine_of(t: Number) -> Number:
-    """The inverse sine of a number from 0 to 1/2."""
-    return t * (t * t).polynomial(c.ASIN_32)
+def _arcsine(a: Number) -> tuple[Condition, Number]:
+    """Whether `a` is at most 1/2, and its inverse sine; else half of its inverse cosine."""
+    is_small = a.compare("ole", 0.5)
+    t = is_small.select(a, ((1.0 - a) * 0.5).sqrt())
+    return is_small, t * (t * t).polynomial(c.ASIN_32)

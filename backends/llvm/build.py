@@ -1,0 +1,30 @@
+"""Building programs for a processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...core.target import Target
+from ...module import Module
+from ...transforms.pipelines import AfterPass, lower
+from ..runtime import Program
+from .compile import compile_module
+from .engine import Processor
+
+
+def build_llvm(
+    module: Module,
+    target: Target,
+    after: AfterPass | None = None,
+    symbols: Mapping[str, int] | None = None,
+    sanitize: bool = False,
+) -> Program:
+    """Compiles a module at any landing to native code of the processor of a target.
+
+    after: is called with the module after each pass.  symbols: addresses of C functions that the module calls.
+    sanitize: whether the code detects undefined behaviour.
+    Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
+    """
+    processor = Processor.of(target)
+    lowered = lower(module, after, contract=target.contract, sanitize=sanitize, fma=processor.has_fma)
+    return compile_module(lowered.op, target=processor, symbols=symbols)

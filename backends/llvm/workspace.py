@@ -1,0 +1,123 @@
+"""The workspaces of functions: memory that a module keeps between calls.
+
+A module keeps at most one block of memory. A function takes the kept block, or allocates one if none is kept or the
+kept one is too small, and hands it back at its end; a block that is handed back replaces the kept one. Taking and
+handing back are atomic exchanges, so that functions may run in several threads and call each other. A call thus neither
+maps nor clears pages that an earlier call had. The two words before a block are its size and the address to free.
+"""
+
+from __future__ import annotations
+
+from .function import FREE, LlvmFunctionEmitter, LlvmModule
+
+DISCARD_WORKSPACE = "stepwell.discard"
+"""The function of every module that frees the kept block. It runs once, when no other function runs any more."""
+
+ALLOCATE = ("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
+"""The declaration of `aligned_alloc`."""
+
+_TAKE, _HAND_BACK, _PART = "stepwell.take", "stepwell.hand_back", "stepwell.part"
+_RELEASE = "stepwell.release"
+_KEPT = '@"stepwell.workspace"'
+
+_TAKE_TEXT = f"""\
+{_KEPT} = internal global ptr null
+
+define internal noalias ptr @"{_TAKE}"(i64 %size, i64 %alignment) noinline nounwind {{
+  %kept = atomicrmw xchg ptr {_KEPT}, ptr null acq_rel
+  %none = icmp eq ptr %kept, null
+  br i1 %none, label %allocate, label %compare
+compare:
+  %size.word = getelementptr i8, ptr %kept, i64 -16
+  %capacity = load i64, ptr %size.word
+  %large = icmp ule i64 %size, %capacity
+  %number = ptrtoint ptr %kept to i64
+  %below = sub i64 %alignment, 1
+  %rest = and i64 %number, %below
+  %aligned = icmp eq i64 %rest, 0
+  %fits = and i1 %large, %aligned
+  br i1 %fits, label %take, label %replace
+take:
+  ret ptr %kept
+replace:
+  call void @"{_RELEASE}"(ptr %kept)
+  br label %allocate
+allocate:
+  %bytes = add i64 %size, %alignment
+  %base = call ptr @aligned_alloc(i64 %alignment, i64 %bytes)
+  %failed = icmp eq ptr %base, null
+  br i1 %failed, label %fail, label %fill
+fail:
+  ret ptr null
+fill:
+  %block = getelementptr i8, ptr %base, i64 %alignment
+  %new.size = getelementptr i8, ptr %block, i64 -16
+  store i64 %size, ptr %new.size
+  %new.base = getelementptr i8, ptr %block, i64 -8
+  store ptr %base, ptr %new.base
+  ret ptr %block
+}}"""
+
+_RELEASE_TEXT = f"""\
+define internal void @"{_RELEASE}"(ptr %block) nounwind {{
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %end, label %release
+release:
+  %base.word = getelementptr i8, ptr %block, i64 -8
+  %base = load ptr, ptr %base.word
+  call void @free(ptr %base)
+  br label %end
+end:
+  ret void
+}}"""
+
+_HAND_BACK_TEXT = f"""\
+define internal void @"{_HAND_BACK}"(ptr %block) noinline nounwind {{
+  %none = icmp eq ptr %block, null
+  br i1 %none, label %end, label %exchange
+exchange:
+  %old = atomicrmw xchg ptr {_KEPT}, ptr %block acq_rel
+  call void @"{_RELEASE}"(ptr %old)
+  br label %end
+end:
+  ret void
+}}"""
+
+_PART_TEXT = f"""\
+define internal noalias ptr @"{_PART}"(ptr %block, i64 %offset) noinline nounwind willreturn memory(none) {{
+  %part = getelementptr inbounds i8, ptr %block, i64 %offset
+  ret ptr %part
+}}"""
+
+
+_DISCARD = f"""\
+  %kept = atomicrmw xchg ptr {_KEPT}, ptr null acq_rel
+  call void @"{_RELEASE}"(ptr %kept)
+"""
+
+
+def take_workspace(f: LlvmFunctionEmitter, size: str, alignment: int, hint: str | None) -> str:
+    """Emits the call that takes a block. Returns the pointer to it, which is null if there is no memory."""
+    f.module.declare(*FREE)
+    f.module.declare(*ALLOCATE)
+    f.module.helper(_RELEASE, lambda: _RELEASE_TEXT)
+    callee = f.module.helper(_TAKE, lambda: _TAKE_TEXT)
+    return f.emit_value(f"call noalias align {alignment} ptr {callee}(i64 {size}, i64 {alignment})", hint)
+
+
+def hand_back_workspace(f: LlvmFunctionEmitter, pointer: str) -> None:
+    """Emits the call that hands back a block, or nothing for a null pointer."""
+    f.emit(f"call void {f.module.helper(_HAND_BACK, lambda: _HAND_BACK_TEXT)}(ptr {pointer})")
+
+
+def part_of_workspace(f: LlvmFunctionEmitter, pointer: str, offset: str) -> str:
+    """Emits a pointer to a part of a block that LLVM takes for memory of its own. The call hides that the parts of a
+    block have one base."""
+    callee = f.module.helper(_PART, lambda: _PART_TEXT)
+    return f.emit_value(f"call noalias align 64 ptr {callee}(ptr {pointer}, i64 {offset})")
+
+
+def emit_discard(module: LlvmModule) -> str:
+    """The text of the function that frees the kept block of a module, which may have none."""
+    keeps = module.has_helper(_TAKE)
+    return f'define void @"{DISCARD_WORKSPACE}"() nounwind {{\n{_DISCARD if keeps else ""}  ret void\n}}'

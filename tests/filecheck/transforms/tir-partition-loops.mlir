@@ -1,0 +1,122 @@
+// RUN: stepwell-opt %s -p tir-partition-loops,tir-simplify{unit-loops=true} | filecheck %s
+// RUN: stepwell-opt %s -p "tir-partition-loops{max-ops=8}" | filecheck %s --check-prefix=LIMIT
+
+// Tiles of four columns of ten: two are whole, and the last has two columns. Both have memory of their own.
+tir.func @tiles("A" %A: memref<10xf32>, "B" %B: memref<10xf32>) {
+  %t = tir.alloc_buffer "T" : memref<10xf32>
+  tir.for serial "i" %i : i32 in [0 +: 3] {
+    tir.for vectorized "j" %j : i32 in [0 +: 4] {
+      %c4 = arith.constant 4 : i32
+      %0 = arith.muli %i, %c4 : i32
+      %k = arith.addi %0, %j : i32
+      %c10 = arith.constant 10 : i32
+      %1 = arith.cmpi slt, %k, %c10 : i32
+      tir.if %1 {
+        %x = tir.load %A[%k] : memref<10xf32>
+        tir.store %x, %t[%k] : memref<10xf32>
+      }
+    }
+    tir.for vectorized "j" %j : i32 in [0 +: 4] {
+      %c4 = arith.constant 4 : i32
+      %0 = arith.muli %i, %c4 : i32
+      %k = arith.addi %0, %j : i32
+      %c10 = arith.constant 10 : i32
+      %1 = arith.cmpi slt, %k, %c10 : i32
+      tir.if %1 {
+        %x = tir.load %t[%k] : memref<10xf32>
+        tir.store %x, %B[%k] : memref<10xf32>
+      }
+    }
+  }
+}
+// CHECK:       tir.func @tiles(
+// CHECK-NEXT:    tir.for serial "i" %i : i32 in [0 +: 2] {
+// CHECK-NEXT:      %t = tir.alloc_buffer "T"
+// CHECK-NEXT:      tir.for vectorized "j" %j : i32 in [0 +: 4] {
+// CHECK-NOT:         tir.if
+// CHECK:         %t_1 = tir.alloc_buffer "T"
+// CHECK-NEXT:    tir.for vectorized "j" %{{.+}} : i32 in [0 +: 2] {
+// CHECK-NOT:       tir.if
+// CHECK:         tir.for vectorized "j" %{{.+}} : i32 in [0 +: 2] {
+// CHECK-NOT:       tir.if
+// LIMIT:       tir.func @tiles(
+// LIMIT-NEXT:    tir.for serial "i" %i : i32 in [0 +: 3] {
+// LIMIT:           tir.if
+
+// The border of an image, on both sides.
+tir.func @border("A" %A: memref<6xf32>, "B" %B: memref<8xf32>) {
+  tir.for serial "i" %i : i32 in [0 +: 8] {
+    %c1 = arith.constant 1 : i32
+    %c7 = arith.constant 7 : i32
+    %0 = arith.cmpi sge, %i, %c1 : i32
+    %1 = arith.cmpi slt, %i, %c7 : i32
+    %2 = arith.andi %0, %1 : i1
+    %x = tir.if_then_else %2 {
+      %c1_1 = arith.constant 1 : i32
+      %3 = arith.subi %i, %c1_1 : i32
+      %y = tir.load %A[%3] : memref<6xf32>
+      tir.yield %y : f32
+    } else {
+      %z = arith.constant 0.0 : f32
+      tir.yield %z : f32
+    } : f32
+    tir.store %x, %B[%i] : memref<8xf32>
+  }
+}
+// CHECK:       tir.func @border(
+// CHECK-NOT:     tir.if_then_else
+// CHECK:         tir.for serial "i" %{{.+}} : i32 in [1 +: 6] {
+// CHECK-NOT:       tir.if_then_else
+// CHECK:         }
+// CHECK-NOT:     tir.if_then_else
+// CHECK:       tir.func @init(
+
+// The init of a reduction is tested in the first iteration alone.
+tir.func @init("A" %A: memref<8xf32>, "B" %B: memref<1xf32>) {
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    %c0 = arith.constant 0 : i32
+    %0 = arith.cmpi eq, %k, %c0 : i32
+    tir.if %0 {
+      %z = arith.constant 0.0 : f32
+      tir.store %z, %B[%c0] : memref<1xf32>
+    }
+    %x = tir.load %A[%k] : memref<8xf32>
+    %y = tir.load %B[%c0] : memref<1xf32>
+    %s = arith.addf %x, %y : f32
+    tir.store %s, %B[%c0] : memref<1xf32>
+  }
+}
+// CHECK-NOT:     tir.if
+// CHECK:         tir.for serial "k" %{{.+}} : i32 in [1 +: 7] {
+// CHECK-NOT:       tir.if
+// CHECK:       tir.func @periodic(
+
+// A condition that changes all the time divides nothing.
+tir.func @periodic("B" %B: memref<64xf32>) {
+  tir.for serial "i" %i : i32 in [0 +: 64] {
+    %c4 = arith.constant 4 : i32
+    %r = arith.remsi %i, %c4 : i32
+    %c0 = arith.constant 0 : i32
+    %0 = arith.cmpi eq, %r, %c0 : i32
+    tir.if %0 {
+      %z = arith.constant 0.0 : f32
+      tir.store %z, %B[%i] : memref<64xf32>
+    }
+  }
+}
+// CHECK-NEXT:    tir.for serial "i" %{{.+}} : i32 in [0 +: 64] {
+// CHECK:       tir.func @dynamic(
+
+// Loops of dynamic extent stay whole.
+tir.func @dynamic("n" %n: i32, "B" %B: memref<8xf32>) {
+  tir.for serial "i" %i : i32 in [0 +: %n] {
+    %c7 = arith.constant 7 : i32
+    %0 = arith.cmpi slt, %i, %c7 : i32
+    tir.if %0 {
+      %z = arith.constant 0.0 : f32
+      tir.store %z, %B[%i] : memref<8xf32>
+    }
+  }
+}
+// CHECK:         tir.for serial "i" %i : i32 in [0 +: %n] {
+// CHECK:           tir.if

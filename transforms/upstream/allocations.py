@@ -1,0 +1,11 @@
+"""Heap allocations of upstream functions."""
+
+from __future__ import annotations
+
+from xdsl.dialects import memref
+
+
+def release_of(alloc: memref.AllocOp) -> memref.DeallocOp | None:
+    """The release of an allocation in its own block; None if the memory may outlive the block."""
+    releases = [use.operation for use in alloc.memref.uses if isinstance(use.operation, memref.DeallocOp)]
+    return releases[0] if len(releases) == 1 and releases[0].parent is alloc.parent else None
