@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+from measuring import machine, times_in_turn
 
 from stepwell.backends.graph import build_graph
 from stepwell.frontends import relay
@@ -35,27 +33,11 @@ def _compile(m: int, k: int, n: int, target: str, arrays: list[Any]) -> Callable
     return build_graph(mod, target=target).program["main"].bind(*arrays)
 
 
-def _medians(calls: list[Callable[[], Any]], runs: int) -> list[float]:
-    times: list[list[float]] = [[] for _ in calls]
-    for _ in range(runs):
-        for call, taken in zip(calls, times, strict=True):
-            start = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - start)
-    return [statistics.median(taken) for taken in times]
-
-
-def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").is_file() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{names[0]}, {os.cpu_count()} cores" if names else platform.processor()
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--runs", type=int, default=30, help="how often to run each")
     options = arguments.parse_args()
-    print(f"# {_processor()}, {platform.machine()}, {platform.system()}, Python {platform.python_version()}")
+    print(f"# {machine()}")
     print(
         f"# stepwell {version('stepwell')}, scipy-openblas32 {version('scipy-openblas32')}, numpy {np.__version__}; "
         + " ".join(sys.argv)
@@ -65,7 +47,8 @@ def main() -> None:
         choose = np.random.default_rng(0)
         x, w, out = choose.random((m, k), "float32"), choose.random((n, k), "float32"), np.empty((m, n), "float32")
         calls = [_compile(m, k, n, target, [x, w, out]) for target in ("llvm", "llvm -libs=cblas")]
-        own, blas, peer = _medians([*calls, lambda x=x, w=w, out=out: np.matmul(x, w.T, out=out)], options.runs)
+        times = times_in_turn([*calls, lambda x=x, w=w, out=out: np.matmul(x, w.T, out=out)], options.runs)
+        own, blas, peer = map(statistics.median, times)
         print(
             f"{f'{m} x {k} x {n}':18}{own * 1e6:12.1f}{blas * 1e6:12.1f}{peer * 1e6:12.1f}"
             f"{own / blas:12.2f}{blas / peer:13.2f}"

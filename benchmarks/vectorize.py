@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import statistics
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+from measuring import machine, times_in_turn
 
 from stepwell import Module, te
 from stepwell.backends.llvm import compile_module
@@ -104,18 +104,13 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--runs", type=int, default=60, help="how often to run each kernel")
     options = arguments.parse_args()
-    print(f"# {platform.machine()}, {platform.system()} {platform.release()}, Python {platform.python_version()}")
+    print(f"# {machine()}")
     print(f"# stepwell {version('stepwell')}, numpy {np.__version__}; {' '.join(sys.argv)}")
     print(f"{'kernel':16}{'vectors us':>12}{'serial us':>12}{'gain':>8}{'numpy us':>12}")
     for make in KERNELS:
         mod, arrays, reference = make()
         runs = [_compile(mod, True), _compile(mod, False), *([reference] if reference is not None else [])]
-        times: list[list[float]] = [[] for _ in runs]
-        for _ in range(options.runs):
-            for run, taken in zip(runs, times, strict=True):
-                start = time.perf_counter()
-                run(*arrays)
-                taken.append(time.perf_counter() - start)
+        times = times_in_turn([partial(run, *arrays) for run in runs], options.runs)
         vectors, serial, *others = (statistics.median(taken) * 1e6 for taken in times)
         peer = f"{others[0]:12.1f}" if others else f"{'-':>12}"
         print(f"{make.__name__:16}{vectors:12.1f}{serial:12.1f}{serial / vectors:8.2f}{peer}")

@@ -23,7 +23,7 @@ from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import faulty_programs, programs
-from stepwell.transforms.pipelines import apply_passes
+from stepwell.transforms.pipelines import apply_passes, lower
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COUNT = 64
@@ -42,6 +42,26 @@ def test_native_code_of_vectorized_loops_computes_exactly_what_the_oracle_comput
     module, arguments = program
     vectors = apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops")
     assert_same(results(build(vectors)["main"], arguments), oracle_results(module, arguments))
+
+
+@given(program=programs(Features()))
+def test_native_code_with_all_memory_in_a_workspace_computes_exactly_what_the_oracle_computes(
+    program: tuple[Module, dict[str, Any]],
+) -> None:
+    module, arguments = program
+    main = build(apply_passes(module, "tir-resolve-blocks,tir-plan-allocations{max-stack-bytes=0}"))["main"]
+    expected = oracle_results(module, arguments)
+    for _ in range(2):  # the second call finds the values of the first in the workspace
+        assert_same(results(main, arguments), expected)
+
+
+@given(program=programs(Features()))
+def test_native_code_of_split_vectors_computes_exactly_what_the_oracle_computes(
+    program: tuple[Module, dict[str, Any]],
+) -> None:
+    module, arguments = program
+    split = apply_passes(lower(module), "split-vectors{whole=1}")
+    assert_same(results(build(split)["main"], arguments), oracle_results(module, arguments))
 
 
 # Checks of undefined behaviour

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 from math import prod
 
 from xdsl.context import Context
@@ -14,7 +16,7 @@ from xdsl.passes import ModulePass
 from ...analysis.index import Analyzer
 from ...dialects.attributes import GRAPH_KERNEL
 from ...dialects.te.base import COMPUTE_AXIS_KINDS
-from ...dialects.tir import BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp
+from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp
 from ...dialects.tir.base import DYNAMIC
 from ...schedule import Schedule
 from ...schedule.handles import BlockRV, LoopRV
@@ -23,6 +25,12 @@ LANES = 16
 """The maximum number of lanes of a vector: the floats of the widest register."""
 FARTHEST = 4
 """The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
+SUMS = 4
+"""The vectors of partial sums of a single result: as many as additions that a processor has in flight."""
+VECTORS_OF_ONE_ROW, VECTORS_OF_ROWS = 8, 3
+"""The numbers of vectors along the vectorized axis in a tile: of a single row, and of several rows."""
+REUSED = 16
+"""The least number of uses of an element of a factor for which the factor is transposed."""
 UNKNOWN = 1
 """The extent that represents a dynamic extent: such an axis is not split."""
 ROWS = (8, 7, 6, 5, 4, 3, 2)
@@ -30,13 +38,18 @@ ROWS = (8, 7, 6, 5, 4, 3, 2)
 
 
 class TirScheduleKernelsPass(ModulePass):
-    """Schedules sums, products and convolutions for processors: vectorizes them and keeps accumulators in registers.
+    """Schedules the kernels of graphs for processors: vectors, and tiles of results in registers.
 
-    One spatial axis of a reduction is vectorized: an axis along which stores are contiguous, and loads contiguous or
-    invariant. Another spatial axis, along which the loaded vectors are invariant, is split into tiles; the accumulators
-    of a tile stay in registers during the reduction. If no such axis exists, but all loads are contiguous along the
-    reduction axis, the reduction axis is split into lanes, whose sums are added at the end. Only functions generated
-    from graphs are scheduled (`relay.kernel`), and only axes of static extent are split.
+    - Reductions: a spatial axis along which stores are contiguous, and loads contiguous or invariant, is vectorized.
+      Another spatial axis, along which the loaded vectors are invariant, is split into tiles; the sums of a tile stay
+      in registers during the reduction. If no such axis exists, but all loads are contiguous along the reduction axis,
+      that axis is split into lanes, whose sums are added at the end; a sum of a whole tensor has several vectors. A
+      factor whose elements many results use is transposed before instead, as the weights of `dense`.
+    - Operators on elements are vectorized along the axis of the store. Where a load is contiguous along another axis,
+      squares of elements are transposed in registers.
+    - Blocks that compute the same rows one after the other, as those of softmax and norms, share the loops over rows.
+
+    Only functions generated from graphs are scheduled (`relay.kernel`), and only axes of static extent are split.
 
     Before
         for i, j, k in T.grid(64, 32, 48):
@@ -67,60 +80,176 @@ class TirScheduleKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(GRAPH_KERNEL) is not None]:
-            plans = [plan for block in func.walk() if isinstance(block, BlockOp) and (plan := _plan(block)) is not None]
-            if plans:
-                copy = _schedule(func, plans)
+            rows = _common_rows(func)
+            if rows or _plans(func):
+                copy = _schedule(func, rows)
                 parent = func.parent
                 assert parent is not None
                 parent.insert_op_before(copy, func)
                 parent.erase_op(func)
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The schedule of a block. kinds: the kinds of its axes.
+_Plan = Callable[[Schedule, BlockRV], None]
+"""The schedule of a block."""
 
-    vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
-    sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
-    elements in a tile.
+
+@dataclass(frozen=True)
+class _Axes:
+    """The axes of a block: their kinds and extents, and the strides in elements of the store and of each load of
+    another buffer along every axis.
+
+    sources: for each load, the index of its buffer among the buffers that the block reads.  shared: the number of
+    leading axes whose loops are around other blocks as well.
     """
 
-    block: str
     kinds: Sequence[str]
-    vector: int
-    lanes: int
-    rows: int | None
-    height: int
+    extents: Sequence[int]
+    written: Sequence[int]
+    read: Sequence[Sequence[int]]
+    sources: Sequence[int]
+    shared: int
+
+    def of_kind(self, kind: str) -> list[int]:
+        """The indices of the axes of a kind whose loops are around this block alone."""
+        return [n for n, each in enumerate(self.kinds) if each == kind and n >= self.shared]
 
 
-def _plan(block: BlockOp) -> _Plan | None:
+def _blocks(func: FuncOp) -> list[BlockOp]:
+    return [block for block in func.walk() if isinstance(block, BlockOp)]
+
+
+def _common_rows(func: FuncOp) -> int:
+    """The number of leading loops that all blocks of a function have in common, where each iteration reads only the
+    intermediate results of the same iteration; 0 if less than two blocks have loops of their own."""
+    blocks = _blocks(func)
+    if len(blocks) < 2:
+        return 0
+    *producers, last = blocks
+    count = len(last.axes)
+    for block in (*producers, last):
+        stores = [op for op in block.walk() if isinstance(op, StoreOp)]
+        if not all(_is_loop(axis.binding) for axis in block.axes) or (
+            block is not last and not all(isinstance(op.buffer.owner, AllocBufferOp) for op in stores)
+        ):
+            return 0
+        count = min(count, _leading(block, last), _row_limit(block))
+    return count
+
+
+def _row_limit(block: BlockOp) -> int:
+    """The greatest number of leading axes of a block that may be rows. The results of a reduction along its vectors,
+    and those that use the same elements, stay together."""
+    if block.init is None:
+        return len(block.axes)
+    axes = _axes(block, 0)
+    if axes is None or _factor_to_transpose(block) is not None:
+        return 0
+    vector = _spatial_vector(axes)
+    reused = [n for n, extent in enumerate(axes.extents) if extent > 1 and any(not stride[n] for stride in axes.read)]
+    return min([len(block.axes), *reused, *([] if vector is None else [vector])])
+
+
+def _leading(block: BlockOp, last: BlockOp) -> int:
+    """The number of leading spatial axes of a block that agree with those of the last block, and that are the leading
+    indices of its accesses of intermediate results."""
+    count = 0
+    for a, b in zip(block.axes, last.axes, strict=False):
+        if a.kind != "spatial" or (a.kind, a.low, a.extent) != (b.kind, b.low, b.extent) or a.extent == 1:
+            break
+        count += 1
+    for op in block.walk():
+        if isinstance(op, LoadOp | StoreOp) and isinstance(op.buffer.owner, AllocBufferOp):
+            pairs = zip(op.indices, block.variables[:count], strict=False)
+            count = len(list(takewhile(lambda pair: pair[0] is pair[1], pairs)))
+    return count
+
+
+def _plans(func: FuncOp, shared: int = 0) -> dict[str, _Plan]:
+    """The schedules of blocks, by name. shared: the number of leading loops that the blocks have in common."""
+    plans = {block.block_name.data: _plan(block, shared) for block in _blocks(func)}
+    return {name: plan for name, plan in plans.items() if plan is not None}
+
+
+def _plan(block: BlockOp, shared: int) -> _Plan | None:
     """The schedule of a block; None for a block that stays as it is."""
-    axes = block.axes
-    if not any(isinstance(op, InitOp) for op in block.body.block.ops):
+    axes = _axes(block, shared)
+    if axes is None:
         return None
-    kinds = [axis.kind for axis in axes]
-    if any(axis.low != 0 for axis in axes) or not set(kinds) <= set(COMPUTE_AXIS_KINDS):
+    if block.init is not None:
+        return _plan_reduction(axes)
+    return None if axes.of_kind("reduce") else _plan_copy(axes)
+
+
+def _axes(block: BlockOp, shared: int) -> _Axes | None:
+    """The axes of a block with loops and affine accesses; None for other blocks. Axes of one element may have no loop;
+    they are omitted then."""
+    kinds = [axis.kind for axis in block.axes]
+    if any(axis.low != 0 for axis in block.axes) or not set(kinds) <= set(COMPUTE_AXIS_KINDS):
         return None
-    if not all(_is_loop(axis.binding) for axis in axes):
+    looped = [n for n, axis in enumerate(block.axes) if _is_loop(axis.binding)]
+    if any(axis.extent != 1 for n, axis in enumerate(block.axes) if n not in looped):
         return None
-    extents = [axis.extent if isinstance(axis.extent, int) else UNKNOWN for axis in axes]
-    strides = _strides(block)
+    extents = [axis.extent if isinstance(axis.extent, int) else UNKNOWN for axis in block.axes]
+    accesses = _accesses(block)
+    strides = _strides(block, accesses)
     if strides is None or 0 in extents:
         return None
-    written, *read = strides
-    spatial = [n for n, kind in enumerate(kinds) if kind == "spatial"]
-    summed = [n for n, kind in enumerate(kinds) if kind == "reduce"]
-    for vector in reversed(spatial):
-        lanes = _lanes(extents[vector])
-        if written[vector] == 1 and lanes and all(0 <= stride[vector] <= FARTHEST for stride in read):
-            rows, height = _rows([n for n in spatial if n != vector], extents, [s for s in read if s[vector]], ROWS)
-            return _Plan(block.block_name.data, kinds, vector, lanes, rows, height)
-    vector = summed[-1]
-    fits = extents[vector] % LANES == 0 and extents[vector] > LANES
-    if not spatial or not fits or not all(stride[vector] in (0, 1) for stride in read):
+    written, *read = [[stride[n] for n in looped] for stride in strides]
+    buffers = [access.buffer for access in block.accesses if not access.is_write]
+    sources = [buffers.index(load.buffer) for load in accesses[1:]]
+    return _Axes([kinds[n] for n in looped], [extents[n] for n in looped], written, read, sources, shared)
+
+
+def _spatial_vector(axes: _Axes) -> int | None:
+    """The spatial axis along which the results of a reduction are vectors: stores are contiguous there, and loads
+    contiguous, invariant, or nearly contiguous."""
+    for vector in reversed(axes.of_kind("spatial")):
+        is_near = all(0 <= stride[vector] <= FARTHEST for stride in axes.read)
+        if axes.written[vector] == 1 and is_near and _lanes(axes.extents[vector]):
+            return vector
+    return None
+
+
+def _plan_reduction(axes: _Axes) -> _Plan | None:
+    extents, read, spatial, summed = axes.extents, axes.read, axes.of_kind("spatial"), axes.of_kind("reduce")
+    if not summed:  # a sum of one element, whose loop another primitive has removed
         return None
+    vector = _spatial_vector(axes)
+    if vector is not None:
+        lanes = _lanes(extents[vector])
+        rows, height = _rows([n for n in spatial if n != vector], extents, [s for s in read if s[vector]], ROWS)
+        vectors = VECTORS_OF_ONE_ROW if rows is None else VECTORS_OF_ROWS
+        fits = lanes == LANES and extents[vector] >= vectors * lanes
+        return partial(_tile, _Tile(axes, vector, lanes, rows, height, vectors if fits else 1))
+    vector = summed[-1]
+    if extents[vector] <= LANES or not all(stride[vector] in (0, 1) for stride in read):
+        return None
+    if all(extents[n] == 1 for n in spatial):
+        vectors = SUMS if extents[vector] > 2 * SUMS * LANES else 1
+        return partial(_sum_by_lanes, _Tile(axes, vector, vectors * LANES, None, 1))
     rows, height = _rows(spatial, extents, [stride for stride in read if stride[vector]][-1:], ROWS[-3:])
-    return _Plan(block.block_name.data, kinds, vector, LANES, rows, height)
+    return partial(_sum_by_lanes, _Tile(axes, vector, LANES, rows, height))
+
+
+def _plan_copy(axes: _Axes) -> _Plan | None:
+    """The schedule of a block without a reduction: vectors along the axis of the store, and squares of elements where a
+    load is contiguous along another axis."""
+    own = range(axes.shared, len(axes.kinds))
+    vector = next((n for n in own if axes.written[n] == 1 and axes.extents[n] >= LANES), None)
+    if vector is None:
+        return None
+    if all(stride[vector] in (0, 1) for stride in axes.read):
+        return partial(_vectorize, vector)
+    transposed = [n for n, stride in enumerate(axes.read) if stride[vector] not in (0, 1)]
+    rows = {axis for n in transposed for axis in own if axes.read[n][axis] == 1}
+    if (
+        len(rows) == 1
+        and all(1 in axes.read[n][axes.shared :] for n in transposed)
+        and axes.extents[min(rows)] >= LANES
+    ):
+        buffers = sorted({axes.sources[n] for n in transposed})
+        return partial(_transpose, axes.shared, rows.pop(), vector, buffers)
+    return None
 
 
 def _is_loop(value: SSAValue) -> bool:
@@ -128,8 +257,12 @@ def _is_loop(value: SSAValue) -> bool:
 
 
 def _lanes(extent: int) -> int:
-    """The greatest number of lanes that divides the extent of an axis; 0 if none is worthwhile."""
-    return next((n for n in range(LANES, 3, -1) if extent % n == 0), 0)
+    """The number of lanes of vectors along an axis: the greatest that divides the extent, if it needs no more vectors
+    than the widest register does; 0 if no vectors are worthwhile."""
+    divisor = next((n for n in range(LANES, 3, -1) if extent % n == 0), 0)
+    if divisor and extent // divisor <= -(-extent // LANES):
+        return divisor
+    return LANES if extent >= LANES else divisor
 
 
 def _rows(
@@ -137,23 +270,27 @@ def _rows(
 ) -> tuple[int | None, int]:
     """The axis to split into tiles, and the height of a tile: an axis along which loaded vectors are invariant."""
     for n in reversed(candidates):
-        height = next((rows for rows in heights if extents[n] % rows == 0), 1)
+        height = next((rows for rows in heights if extents[n] % rows == 0 and 2 * rows > heights[0]), 0)
+        height = height or min(heights[0], extents[n])
         if height > 1 and vectors and all(stride[n] == 0 for stride in vectors):
             return n, height
     return None, 1
 
 
-def _strides(block: BlockOp) -> list[list[int]] | None:
-    """The strides of the store of a block, then of all its other accesses, along each axis in elements; None if not
-    affine.
-    """
-    analyzer = Analyzer()
+def _accesses(block: BlockOp) -> list[LoadOp | StoreOp]:
+    """The store of a block, then its loads of other buffers; none if the block has several stores."""
     stores = [op for op in block.body.block.ops if isinstance(op, StoreOp)]
     if len(stores) != 1:
-        return None
+        return []
     loads = [op for op in block.body.block.ops if isinstance(op, LoadOp) and op.buffer is not stores[0].buffer]
-    strides = [_stride(analyzer, block, access) for access in (stores[0], *loads)]
-    return None if None in strides else [stride for stride in strides if stride is not None]
+    return [*stores, *loads]
+
+
+def _strides(block: BlockOp, accesses: Sequence[LoadOp | StoreOp]) -> list[list[int]] | None:
+    """The strides of accesses along each axis in elements; None if there are none or one is not affine."""
+    analyzer = Analyzer()
+    strides = [_stride(analyzer, block, access) for access in accesses]
+    return None if not strides or None in strides else [stride for stride in strides if stride is not None]
 
 
 def _stride(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> list[int] | None:
@@ -176,13 +313,39 @@ def _stride(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> lis
 # Schedules
 
 
-def _schedule(func: FuncOp, plans: Sequence[_Plan]) -> FuncOp:
-    """A copy of a function with its blocks scheduled."""
-    # The loops of a single reduction block may be reordered freely, so no step is checked.
+@dataclass(frozen=True)
+class _Tile:
+    """The tile of a reduction, whose sums are in registers. axes: the axes of its block.
+
+    vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
+    sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
+    elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.
+    """
+
+    axes: _Axes
+    vector: int
+    lanes: int
+    rows: int | None
+    height: int
+    vectors: int = 1
+
+
+def _schedule(func: FuncOp, rows: int) -> FuncOp:
+    """A copy of a function with its blocks scheduled. rows: the number of leading loops that its blocks share."""
+    # Reductions and the rows of a function may be reordered freely, so no step is checked.
     schedule = Schedule(ModuleOp([func.clone()]), enable_check=False)
     name = func.sym_name.data
-    for plan in plans:
-        (_tile if plan.kinds[plan.vector] == "spatial" else _sum_by_lanes)(schedule, plan, name)
+    if rows:
+        *producers, last = (schedule.get_block(block.block_name.data, name) for block in _blocks(func))
+        row = schedule.get_loops(last)[rows - 1]
+        for producer in reversed(producers):
+            schedule.compute_at(producer, row)
+    else:
+        _transpose_factors(schedule, func)
+    joined = schedule.mod.functions[name]
+    assert isinstance(joined, FuncOp)
+    for block, plan in _plans(joined, rows).items():
+        plan(schedule, schedule.get_block(block, name))
     scheduled = schedule.mod.functions[name]
     scheduled.detach()
     assert isinstance(scheduled, FuncOp)
@@ -190,19 +353,85 @@ def _schedule(func: FuncOp, plans: Sequence[_Plan]) -> FuncOp:
     return scheduled
 
 
-def _tile(schedule: Schedule, plan: _Plan, func: str) -> None:
-    block = schedule.get_block(plan.block, func)
+def _transpose_factors(schedule: Schedule, func: FuncOp) -> None:
+    """Copies a factor of each product whose rows are summed, as the weights of `dense`, so that its columns are
+    contiguous: the results of the product are vectors then."""
+    for block in _blocks(func):
+        factor = _factor_to_transpose(block)
+        if factor is not None:
+            source, order = factor
+            product = schedule.get_block(block.block_name.data, func.sym_name.data)
+            schedule.cache_read(product, source, "global")
+            schedule.transform_layout(product, ("read", source), lambda *dims: tuple(dims[n] for n in order))
+
+
+def _factor_to_transpose(block: BlockOp) -> tuple[int, list[int]] | None:
+    """The index among the buffers that a block reads of a buffer to be transposed, and the new order of its dimensions;
+    None if there is none."""
+    axes = None if block.init is None else _axes(block, 0)
+    if axes is None or len(axes.kinds) != len(block.axes) or _spatial_vector(axes) is not None:
+        return None
+    spatial = axes.of_kind("spatial")
+    vector = next((n for n in spatial if axes.written[n] == 1 and axes.extents[n] >= LANES), None)
+    if vector is None:
+        return None
+    far = [n for n, stride in enumerate(axes.read) if stride[vector] > FARTHEST]
+    if len(far) != 1 or any(stride[vector] not in (0, 1) for n, stride in enumerate(axes.read) if n not in far):
+        return None
+    load = _accesses(block)[1 + far[0]]
+    assert isinstance(load, LoadOp)
+    reused = prod(axes.extents[n] for n in spatial if not axes.read[far[0]][n])
+    dims = [n for n, index in enumerate(load.indices) if index is block.variables[vector]]
+    if len(dims) != 1 or reused < REUSED or axes.sources.count(axes.sources[far[0]]) != 1:
+        return None
+    order = [n for n in range(len(load.indices)) if n not in dims]
+    return axes.sources[far[0]], [*order, *dims]
+
+
+def _vectorize(axis: int, schedule: Schedule, block: BlockRV) -> None:
+    """Makes vectors of the elements along an axis."""
+    schedule.vectorize(schedule.split(schedule.get_loops(block)[axis], [None, LANES])[1])
+
+
+def _transpose(
+    shared: int, rows: int, columns: int, buffers: Sequence[int], schedule: Schedule, block: BlockRV
+) -> None:
+    """Copies a square of each transposed buffer to registers, row by row, and stores its columns."""
+    loops = schedule.get_loops(block)
+    splits = {n: schedule.split(loops[n], [None, LANES]) for n in (rows, columns)}
+    outer = [splits[n][0] if n in splits else loop for n, loop in enumerate(loops)]
+    inner = [splits[n][1] for n in (rows, columns)]
+    schedule.reorder(*outer[shared:], *inner)
+    for buffer in buffers:
+        square = schedule.cache_read(block, buffer, "local")
+        schedule.compute_at(square, outer[-1])
+        _fill_registers(schedule, schedule.get_loops(square)[-2:])
+    _fill_registers(schedule, inner)
+
+
+def _fill_registers(schedule: Schedule, tile: Sequence[LoopRV]) -> None:
+    """Vectorizes the innermost loop of a tile, and unrolls the others."""
+    *rows, lanes = tile
+    schedule.vectorize(lanes)
+    for loop in rows:
+        schedule.unroll(loop)
+
+
+def _tile(plan: _Tile, schedule: Schedule, block: BlockRV) -> None:
     loops = schedule.get_loops(block)
     outer, summed, inner = list[LoopRV](), list[LoopRV](), list[LoopRV]()
-    for n, (loop, kind) in enumerate(zip(loops, plan.kinds, strict=True)):
-        if n in (plan.vector, plan.rows):
-            count = plan.lanes if n == plan.vector else plan.height
-            parts = schedule.split(loop, [None, count])
+    for n, (loop, kind) in enumerate(zip(loops, plan.axes.kinds, strict=True)):
+        if n == plan.vector:
+            first, *parts = schedule.split(loop, [None, *([plan.vectors] if plan.vectors > 1 else []), plan.lanes])
+            outer.append(first)
+            inner += parts
+        elif n == plan.rows:
+            parts = schedule.split(loop, [None, plan.height])
             outer.append(parts[0])
-            inner.insert(len(inner) if n == plan.vector else 0, parts[1])
+            inner.insert(0, parts[1])
         else:
             (outer if kind == "spatial" else summed).append(loop)
-    schedule.reorder(*outer, *summed, *inner)
+    schedule.reorder(*outer[plan.axes.shared :], *summed, *inner)
     _keep_in_registers(schedule, block, summed[0], inner)
 
 
@@ -210,16 +439,12 @@ def _keep_in_registers(schedule: Schedule, block: BlockRV, summed: LoopRV, tile:
     """Vectorizes a tile of sums, and moves its init before the reduction loops."""
     start = schedule.decompose_reduction(block, summed)
     for nest in (tile, schedule.get_loops(start)[-len(tile) :]):
-        schedule.vectorize(nest[-1])
-        if len(nest) > 1:
-            schedule.unroll(nest[0])
+        _fill_registers(schedule, nest)
 
 
-def _sum_by_lanes(schedule: Schedule, plan: _Plan, func: str) -> None:
+def _sum_by_lanes(plan: _Tile, schedule: Schedule, block: BlockRV) -> None:
     """Sums each lane by itself, and then the lanes, for one tile of results at a time."""
-    block = schedule.get_block(plan.block, func)
-    loops = schedule.get_loops(block)
-    lane = schedule.split(loops[plan.vector], [None, plan.lanes])[1]
+    lane = schedule.split(schedule.get_loops(block)[plan.vector], [None, plan.lanes])[1]
     partial = schedule.rfactor(lane, -1)
     loops = schedule.get_loops(block)  # over spatial axes, then over lanes
     outer, tile = loops[:-1], list[LoopRV]()
@@ -227,9 +452,27 @@ def _sum_by_lanes(schedule: Schedule, plan: _Plan, func: str) -> None:
         parts = schedule.split(loops[plan.rows], [None, plan.height])
         outer = [parts[0] if n == plan.rows else loop for n, loop in enumerate(outer)]
         tile = [parts[1]]
-        schedule.reorder(*outer, *tile, loops[-1])
-    schedule.compute_at(partial, outer[-1])
-    lane, *inner = schedule.get_loops(partial)[len(outer) :]
-    tile, summed = inner[: len(tile)], inner[len(tile) :]
-    schedule.reorder(*summed, *tile, lane)
-    _keep_in_registers(schedule, partial, summed[0], [*tile, lane])
+        schedule.reorder(*outer[plan.axes.shared :], *tile, loops[-1])
+    summed, inner = _join(schedule, partial, outer, len(tile))
+    _keep_in_registers(schedule, partial, summed[0], inner)
+    if plan.lanes > LANES:
+        lane = schedule.split(schedule.get_loops(block)[-1], [None, LANES])[1]
+        vector = schedule.rfactor(lane, -1)
+        summed, inner = _join(schedule, vector, outer, 0)
+        _keep_in_registers(schedule, vector, summed[0], inner)
+
+
+def _join(
+    schedule: Schedule, partial: BlockRV, outer: Sequence[LoopRV], tile: int
+) -> tuple[Sequence[LoopRV], Sequence[LoopRV]]:
+    """Moves partial sums into the loops around their final sum. Returns the loops over summands, and the loops inside,
+    over a tile and over lanes. tile: the number of loops over the tile."""
+    around = schedule.get_loops(partial)[: len(outer)]
+    if [schedule.get(loop) for loop in around] != [schedule.get(loop) for loop in outer]:
+        schedule.compute_at(partial, outer[-1])
+        lane, *inner = schedule.get_loops(partial)[len(outer) :]
+        summed, inner = inner[tile:], [*inner[:tile], lane]
+        schedule.reorder(*summed, *inner)
+        return summed, inner
+    *summed, lane = schedule.get_loops(partial)[len(outer) :]
+    return summed, [lane]

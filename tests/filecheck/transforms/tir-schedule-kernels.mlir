@@ -37,3 +37,70 @@ relay.func primitive @columns("a" %a: tensor<3x5xf32>) {
 }
 // CHECK-LABEL: def columns
 // CHECK-NOT:   vectorized
+
+// A whole tensor is summed in four vectors, these in one, and its lanes at the end. The last elements have a predicate.
+relay.func primitive @total("a" %a: tensor<1000xf32>) {
+  %0 = relay.sum(%a) : (tensor<1000xf32>) -> tensor<f32>
+  relay.return %0 : tensor<f32>
+}
+// CHECK-LABEL: def total
+// CHECK:       T_sum_rf = T.alloc_buffer((64,))
+// CHECK-NEXT:  T_sum_rf_1 = T.alloc_buffer((16,))
+// CHECK:       for k0_0 in range(16):
+// CHECK-NEXT:      for k0_1 in T.vectorized(64):
+// CHECK-NEXT:          with T.block("T_sum_rf_update"):
+// CHECK:                   T.where(k0_0 * 64 + k0_1 < 1000)
+
+// Elements are vectors.
+relay.func primitive @elements("a" %a: tensor<8x40xf32>) {
+  %0 = relay.sin(%a) : (tensor<8x40xf32>) -> tensor<8x40xf32>
+  relay.return %0 : tensor<8x40xf32>
+}
+// CHECK-LABEL: def elements
+// CHECK:       for ax0, ax1_0 in T.grid(8, 3):
+// CHECK-NEXT:      for ax1_1 in T.vectorized(16):
+
+// Squares are copied to registers by rows, and stored by columns.
+relay.func primitive @square("a" %a: tensor<64x32xf32>) {
+  %0 = relay.transpose(%a) : (tensor<64x32xf32>) -> tensor<32x64xf32>
+  relay.return %0 : tensor<32x64xf32>
+}
+// CHECK-LABEL: def square
+// CHECK:       a_local = T.alloc_buffer((64, 32), scope="local")
+// CHECK:       for ax0_0, ax1_0 in T.grid(2, 4):
+// CHECK-NEXT:      for ax0 in T.unroll(16):
+// CHECK-NEXT:          for ax1 in T.vectorized(16):
+// CHECK-NEXT:              with T.block("a_local"):
+// CHECK:           for ax0_1 in T.unroll(16):
+// CHECK-NEXT:          for ax1_1 in T.vectorized(16):
+// CHECK-NEXT:              with T.block("T_transpose"):
+
+// All blocks of softmax are in one loop over rows.
+relay.func primitive @rows("a" %a: tensor<10x64xf32>) {
+  %0 = relay.nn.softmax(%a) : (tensor<10x64xf32>) -> tensor<10x64xf32>
+  relay.return %0 : tensor<10x64xf32>
+}
+// CHECK-LABEL: def rows
+// CHECK:       for ax0 in range(10):
+// CHECK:                   with T.block("T_max_rf_init"):
+// CHECK-NOT:   in range(10)
+// CHECK:                   with T.block("T_softmax_norm"):
+
+// The weights of more rows are transposed once, so that the results are vectors.
+relay.func primitive @weights("a" %a: tensor<64x24xf32>, "b" %b: tensor<32x24xf32>) {
+  %0 = relay.nn.dense(%a, %b) : (tensor<64x24xf32>, tensor<32x24xf32>) -> tensor<64x32xf32>
+  relay.return %0 : tensor<64x32xf32>
+}
+// CHECK-LABEL: def weights
+// CHECK:       b_global = T.alloc_buffer((24, 32))
+// CHECK:       with T.block("T_matmul_NT_update"):
+// CHECK:           T.reads(T_matmul_NT[{{.*}}], a[{{.*}}], b_global[v_k, v_ax1])
+
+// With an activation, too: rows of a product that share the weights are not separated.
+relay.func primitive @activated("a" %a: tensor<64x24xf32>, "b" %b: tensor<32x24xf32>) {
+  %0 = relay.nn.dense(%a, %b) : (tensor<64x24xf32>, tensor<32x24xf32>) -> tensor<64x32xf32>
+  %1 = relay.nn.relu(%0) : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  relay.return %1 : tensor<64x32xf32>
+}
+// CHECK-LABEL: def activated
+// CHECK:       b_global = T.alloc_buffer((24, 32))

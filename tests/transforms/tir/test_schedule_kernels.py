@@ -1,0 +1,70 @@
+"""Kernels of graphs with default schedules compute the same as numpy, for extents that tiles do not divide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell.backends.graph import build_graph
+from stepwell.frontends import relay
+
+SHAPES = [(8, 1), (1, 8), (17, 33), (16, 16), (5, 300), (2, 3)]
+
+
+def run(build: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+    inputs = [relay.var(f"x{n}", shape=array.shape) for n, array in enumerate(arrays)]
+    library = build_graph(relay.module(relay.Function(inputs, build(*inputs))))
+    (output,) = library.outputs
+    shape: Any = output.shape
+    result = np.full(shape, np.nan, np.float32)
+    library.program["main"](*arrays, result)
+    return result
+
+
+def random(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_chains_over_rows(shape: tuple[int, int]) -> None:
+    x = random(*shape)
+    e = np.exp(x - x.max(1, keepdims=True))
+    np.testing.assert_allclose(run(lambda x: relay.nn.softmax(x, axis=1), x), e / e.sum(1, keepdims=True), rtol=1e-5)
+    e = np.exp(x - x.max(0, keepdims=True))
+    np.testing.assert_allclose(run(lambda x: relay.nn.softmax(x, axis=0), x), e / e.sum(0, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_of_all_rows_and_columns(shape: tuple[int, int]) -> None:
+    x = random(*shape)
+    np.testing.assert_allclose(run(relay.sum, x), x.sum(dtype=float), rtol=1e-4, atol=1e-4)
+    for axis in (0, 1):
+        np.testing.assert_allclose(run(lambda x, axis=axis: relay.max(x, axis=axis), x), x.max(axis))
+        result = run(lambda x, axis=axis: relay.sum(x, axis=axis), x)
+        np.testing.assert_allclose(result, x.sum(axis, dtype=float), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_transposes_and_elements(shape: tuple[int, int]) -> None:
+    x, y = random(*shape), random(*shape[::-1])
+    np.testing.assert_array_equal(run(lambda x: relay.transpose(x), x), x.T)
+    np.testing.assert_array_equal(run(lambda x, y: relay.transpose(x) + y, x, y), x.T + y)
+    np.testing.assert_array_equal(run(lambda x, y: x * relay.transpose(y) + x, x, y), x * y.T + x)
+
+
+@pytest.mark.parametrize("rows", [3, 16, 21])
+@pytest.mark.parametrize(("columns", "length"), [(1, 1), (16, 16), (49, 5), (40, 33)])
+def test_products(rows: int, columns: int, length: int) -> None:
+    a, b, c = random(rows, length), random(columns, length), random(columns)
+    exact = a.astype(float) @ b.T.astype(float)
+    np.testing.assert_allclose(run(relay.nn.dense, a, b), exact, rtol=1e-3, atol=1e-4)
+    result = run(lambda a, b, c: relay.nn.relu(relay.nn.bias_add(relay.nn.dense(a, b), c)), a, b, c)
+    np.testing.assert_allclose(result, np.maximum(exact + c, 0), rtol=1e-3, atol=1e-4)
+    result = run(relay.nn.matmul, a, np.ascontiguousarray(b.T))
+    np.testing.assert_allclose(result, exact, rtol=1e-3, atol=1e-4)
+    x, w = np.stack([a, 2 * a]), np.stack([b, b + 1])
+    result = run(lambda x, w: relay.nn.relu(relay.nn.batch_matmul(x, w)), x, w)
+    np.testing.assert_allclose(result, np.maximum(x @ w.transpose(0, 2, 1), 0), rtol=1e-3, atol=1e-4)
