@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-MODELS = ("mlp", "lstm", "encoder", "mobilenet", "resnet18")
+MODELS = ("mlp", "lstm", "encoder", "mobilenet", "resnet18", "densenet121")
 EXPORTERS = ("torchscript", "dynamo")
 TOOLS = {
     "torch": "STEPWELL_TORCH",
@@ -75,6 +75,17 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
 
         def forward(self, x: Any) -> Any:
             return x + self.body(x) if self.same else self.body(x)
+
+    class Dense(nn.Module):
+        """DenseNet's layer: 32 more channels, computed from all channels before."""
+
+        def __init__(self, inputs: int):
+            super().__init__()
+            first = [nn.BatchNorm2d(inputs), nn.ReLU(), *conv(inputs, 128, 1)]
+            self.body = nn.Sequential(*first, nn.ReLU(), nn.Conv2d(128, 32, 3, 1, 1, bias=False))
+
+        def forward(self, x: Any) -> Any:
+            return torch.cat([x, self.body(x)], 1)
 
     class Recurrent(nn.Module):
         """An LSTM with a classifier of its final output."""
@@ -129,6 +140,19 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
         layers += [*conv(320, 1280, 1), nn.ReLU6(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 1000)]
         return nn.Sequential(*layers), (1, 3, 224, 224)
 
+    def densenet121() -> tuple[Any, tuple[int, ...]]:
+        layers: list[Any] = [*conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+        channels = 64
+        for count in (6, 12, 24, 16):  # table 1 of arXiv:1608.06993
+            if channels > 64:  # a transition
+                norm = [nn.BatchNorm2d(channels), nn.ReLU()]
+                layers += [*norm, nn.Conv2d(channels, channels // 2, 1, bias=False), nn.AvgPool2d(2)]
+                channels //= 2
+            layers += [Dense(channels + 32 * n) for n in range(count)]
+            channels += 32 * count
+        layers += [nn.BatchNorm2d(channels), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+        return nn.Sequential(*layers, nn.Linear(channels, 1000)), (1, 3, 224, 224)
+
     def encoder() -> tuple[Any, tuple[int, ...]]:
         return Encoder(256, 4), (1, 128, 256)
 
@@ -141,6 +165,7 @@ def _models() -> dict[str, Callable[[], tuple[Any, tuple[int, ...]]]]:
         "encoder": encoder,
         "mobilenet": mobilenet,
         "resnet18": resnet18,
+        "densenet121": densenet121,
     }
 
 

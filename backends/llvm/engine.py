@@ -1,4 +1,4 @@
-"""Native code from LLVM IR text, in this process, through llvmlite: O3, and a linker that reports undefined symbols."""
+"""Native code from LLVM IR text, in this process, through llvmlite: O2, and a linker that reports undefined symbols."""
 
 from __future__ import annotations
 
@@ -219,7 +219,8 @@ def _optimize(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
 
 
 def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, slp_vectorization: bool) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    # Level 3 unrolls and copies more, in twice the time; the code of operators, models and plain loops is as fast.
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = True
     options.slp_vectorization = slp_vectorization
     passes = llvm.create_pass_builder(machine, options)

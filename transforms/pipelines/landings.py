@@ -171,9 +171,10 @@ def _resolve(launches: bool) -> list[ModulePass]:
         TirLowerMatchBuffersPass(),
         TirCheckBoundsPass(),
         *([] if launches else [TirPartitionLoopsPass()]),
-        TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         TirVectorizeLoopsPass(),
+        TirUnrollLoopsPass(),
+        TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirCompactBuffersPass()]),
         TirPlanAllocationsPass(launches=launches),
     ]
