@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
+from ...core.collection import rare_collection
 from ...core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
 from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
@@ -58,6 +59,7 @@ _READERS = (allocations, blocks, buffers, calls, host, operators)  # their impor
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 
 
+@rare_collection()
 def parse_tvmscript(
     text: str, filename: str = "<string>", extra_vars: Mapping[str, Any] | None = None, first_line: int = 1
 ) -> Module:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from xdsl.passes import ModulePass
 
+from ...core.collection import rare_collection
 from ...module import Module
 from .checks import check_module
 from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
@@ -14,6 +15,7 @@ from .run import AfterPass, run_in_place
 _DEFAULTS = Options()
 
 
+@rare_collection()
 def go_down(
     mod: Module, landings: Iterable[Landing], options: Options = _DEFAULTS, after: AfterPass | None = None
 ) -> Module:

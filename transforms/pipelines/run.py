@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from ...core.collection import rare_collection
 from ...core.errors import PassError, StepwellError
 from ...dialects import mlir_context
 from ...module import Module
@@ -17,6 +18,7 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 """A callback after each pass, with the name of the pass and the resulting module."""
 
 
+@rare_collection()
 def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None = None) -> Module:
     """Applies `passes` to a copy of `mod` and returns the result.
 

@@ -124,6 +124,8 @@ class _Partition:
         if self._decide(condition, variable, low, high) is not None:
             return low, low
         start = _last(low, high, lambda end: self._decide(condition, variable, low, end) is not None)
+        if start > low and self._decide(condition, variable, start, high) is not None:
+            return start, start
         end = -_last(-high, -low, lambda end: self._decide(condition, variable, -end, high) is not None)
         return start, end
 
@@ -137,6 +139,15 @@ class _Partition:
 
 def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """The last number after `low` and before `high` up to which a property holds; `low` if it never does."""
+    size = 1
+    while 2 * size < high - low:  # the number is often near an end
+        if not holds(low + size):
+            high = low + size
+            break
+        if holds(high - size):
+            low = high - size
+            break
+        low, high, size = low + size, high - size, 2 * size
     while low + 1 < high:
         middle = (low + high) // 2
         if holds(middle):
