@@ -37,9 +37,9 @@ def compile_native(
     """
     target = target or Processor.host()
     emitted = emit_module(module, native_half=target.has_half_conversions, requirements=requirements)
-    compiled = ObjectCode.of(emitted.text, target)
+    compiled = ObjectCode.of(emitted.parts.units(), target)
     code = NativeCode(
-        compiled.image,
+        compiled.images,
         host_triple(),
         target.cpu,
         target.features,
@@ -50,7 +50,7 @@ def compile_native(
     )
     return code, {
         "llvm": lambda: emitted.text,
-        "llvm-optimized": lambda: compiled.optimized,
+        "llvm-optimized": lambda: "\n".join(compiled.optimized),
         "asm": compiled.assembly,
     }
 
@@ -70,7 +70,7 @@ def link_code(
     """
     packed = PackedCalls(code.packed)
     native = NativeModule(
-        code.image,
+        code.images,
         [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
         code.externals,
         {**(symbols or {}), CALL_PACKED: packed.address},

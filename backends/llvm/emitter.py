@@ -19,6 +19,7 @@ from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
+from .units import Definition, ModuleText
 from .workspace import emit_discard
 
 LOWERINGS: Lowerings = {
@@ -44,11 +45,16 @@ class EmittedModule:
     native code calls by index. `externals`: the required C symbols.
     """
 
-    text: str
+    parts: ModuleText
     functions: tuple[FunctionSignature, ...]
     failures: tuple[Failure, ...]
     packed: tuple[PackedSignature, ...]
     externals: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """LLVM IR of the module."""
+        return self.parts.whole()
 
 
 @dataclass(frozen=True)
@@ -85,33 +91,37 @@ class _ModuleEmitter:
         self._declared: dict[str, tuple[str, str]] = {}
         self._external: list[str] = []
         self._helpers: dict[str, str] = {}
+        self._variables: dict[str, Definition] = {}
         self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
 
     def emit(self, requirements: DeviceRequirements) -> EmittedModule:
-        bodies: list[str] = []
+        variables: list[Definition] = []
+        bodies: list[Definition] = []
         public: list[func.FuncOp] = []
         for op in self._module.ops:
             match op:
                 case memref.GlobalOp():
-                    bodies.append(_emit_global(op))
+                    variables.append(_emit_global(op))
                 case func.FuncOp() if not op.is_declaration:
-                    bodies.append(calls.emit_function(self, op))
+                    name = global_symbol(calls.function_name(op.sym_name.data))
+                    bodies.append(Definition.of_function(name, calls.emit_function(self, op)))
                     if op.sym_visibility is None or op.sym_visibility.data == "public":
                         public.append(op)
                 case func.FuncOp() | gpu.ModuleOp():
                     pass  # declared at its calls; kernels belong to the device
                 case _:
                     raise lowering_unsupported(op, "no LLVM lowering at the top of a module")
-        bodies += [*(calls.emit_entry(self, op) for op in public), emit_discard(self)]
+        exports = [*(calls.emit_entry(self, op) for op in public), emit_discard(self)]
         declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
         declared += [f"{global_symbol(name)} = external global i8" for name in self._external]
         functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
         packed = tuple(packed_signature(self._functions[name]) for name in self._packed)
         failures, externals = tuple(self._failures), self._externals()
-        table = _emit_table(signature_table(functions, failures, packed, externals, requirements.facts))
-        text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, table, _FOOTER]))
-        return EmittedModule(text, functions, failures, packed, externals)
+        exports.append(_emit_table(signature_table(functions, failures, packed, externals, requirements.facts)))
+        variables += self._variables.values()
+        parts = ModuleText(declared, self._helpers, variables, bodies, exports, _FOOTER)
+        return EmittedModule(parts, functions, failures, packed, externals)
 
     def _externals(self) -> tuple[str, ...]:
         """The C symbols that the module requires."""
@@ -132,12 +142,18 @@ class _ModuleEmitter:
         return global_symbol(name)
 
     def helper(self, name: str, text: Callable[[], str]) -> str:
-        if name not in self._helpers:
-            self._helpers[name] = text()
-        return global_symbol(name)
+        full = global_symbol(name)
+        if full not in self._helpers:
+            self._helpers[full] = text()
+        return full
 
-    def has_helper(self, name: str) -> bool:
-        return name in self._helpers
+    def variable(self, name: str, type: str, value: str) -> str:
+        full = global_symbol(name)
+        self._variables.setdefault(name, Definition.of_variable(full, "global", type, value))
+        return full
+
+    def has_variable(self, name: str) -> bool:
+        return name in self._variables
 
     def failure(self, failure: Failure) -> int:
         return self._failures.setdefault(failure, len(self._failures) + 1)
@@ -161,7 +177,7 @@ def _emit_table(table: bytes) -> str:
     return f'@"stepwell.signatures" = constant [{len(table)} x i8] c"{escape(table)}"'
 
 
-def _emit_global(op: memref.GlobalOp) -> str:
+def _emit_global(op: memref.GlobalOp) -> Definition:
     name = global_symbol(buffers.global_name(op.sym_name.data))
     count = 1
     for extent in op.type.get_shape():
@@ -176,4 +192,4 @@ def _emit_global(op: memref.GlobalOp) -> str:
     )
     alignment = max(64, op.alignment.value.data if op.alignment is not None else 1)
     kind = "constant" if op.constant is not None else "global"
-    return f"{name} = internal {kind} [{size} x i8] {value}, align {alignment}"
+    return Definition.of_variable(name, kind, f"[{size} x i8]", value, f", align {alignment}")

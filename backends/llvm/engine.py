@@ -8,9 +8,12 @@ import os
 import platform
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
+from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
@@ -100,32 +103,56 @@ def _initialize() -> None:
 
 @dataclass(frozen=True)
 class ObjectCode:
-    """Machine code before linking. image: an object file.  optimized: the LLVM IR it is generated from."""
+    """Machine code before linking. images: the object file of each unit.  optimized: the LLVM IR they are generated
+    from."""
 
-    image: bytes
-    optimized: str
+    images: tuple[bytes, ...]
+    optimized: tuple[str, ...]
     target: Processor
 
     @staticmethod
-    def of(text: str, target: Processor) -> ObjectCode:
-        """Compiles LLVM IR. Raises InvalidCodeError if LLVM rejects it."""
+    def of(units: Sequence[str], target: Processor) -> ObjectCode:
+        """Compiles the LLVM IR of units, in as many threads as there are processors. Raises InvalidCodeError if LLVM
+        rejects it."""
         with _lock:
-            module = _optimize(text, target.machine())
-            optimized = str(module)
-            return ObjectCode(target.machine(_effort(optimized)).emit_object(module), optimized, target)
+            _initialize()
+            if len(units) == 1:
+                compiled = [_compile(units[0], target)]
+            else:
+                with ThreadPoolExecutor(min(len(units), available_processors())) as threads:
+                    compiled = list(threads.map(_compile, units, repeat(target)))
+        images, optimized = zip(*compiled, strict=True)
+        return ObjectCode(images, optimized, target)
 
     def assembly(self) -> str:
         """The machine code as assembly text."""
+        return "\n".join(map(self._assembly, self.optimized))
+
+    def _assembly(self, optimized: str) -> str:
         with _lock:
-            machine = self.target.machine(_effort(self.optimized))
-            return machine.emit_assembly(_parse(self.optimized, machine))
+            machine = self.target.machine(_effort(optimized))
+            return machine.emit_assembly(_parse(optimized, machine))
+
+
+def available_processors() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _compile(text: str, target: Processor) -> tuple[bytes, str]:
+    """The object file of LLVM IR, and the optimized LLVM IR."""
+    module = _optimize(text, target.machine())
+    optimized = str(module)
+    return _emit_object(module, target.machine(_effort(optimized))), optimized
 
 
 class NativeModule:
     """Linked native code of one module. Addresses are valid during the lifetime of this object."""
 
-    def __init__(self, image: bytes, exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]):
-        """`image`: an object file for this machine. `externals`: the C symbols it uses; each must be in `symbols` or in
+    def __init__(
+        self, images: Iterable[bytes], exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]
+    ):
+        """images: object files for this machine.  externals: the C symbols they use; each must be in `symbols` or in
         the process.
 
         Raises LinkError for an undefined symbol.
@@ -134,7 +161,9 @@ class NativeModule:
         with _lock:
             _initialize()
             self._jit = llvm.create_lljit_compiler(suppress_errors=True)
-            builder = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+            builder = llvm.JITLibraryBuilder().add_current_process()
+            for image in images:
+                builder.add_object_img(image)
             for name in exports:
                 builder.export_symbol(name)
             for name, address in imports.items():
@@ -185,7 +214,7 @@ def _resolve(name: str, symbols: Mapping[str, int]) -> int:
 
 def _parse(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     try:
-        module = llvm.parse_assembly(text)
+        module = llvm.parse_assembly(text, llvm.create_context())
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         module.verify()
@@ -226,9 +255,26 @@ def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, slp_vectori
     passes = llvm.create_pass_builder(machine, options)
     manager = passes.getModulePassManager()
     try:
-        manager.run(module, passes)
+        _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, passes)
     finally:
         _delete(manager)
+
+
+def _emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
+    with ffi.OutputString() as error:
+        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, error)
+        if not buffer:
+            raise InvalidCodeError(f"LLVM's code generator fails, which is a defect of stepwell: {error}")
+    try:
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _unlocked(name: str) -> Callable[..., Any]:
+    """A function of LLVM, called without llvmlite's lock: several threads may call it, each for a module with a context
+    of its own. A thread that holds `_lock` waits for them."""
+    return getattr(ffi.lib, name)._cfn
 
 
 def _delete(manager: llvm.ModulePassManager) -> None:

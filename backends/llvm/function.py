@@ -51,8 +51,12 @@ class LlvmModule(Protocol):
         """Adds the helper function that `text` emits, once; returns `@"name"`."""
         ...
 
-    def has_helper(self, name: str) -> bool:
-        """Whether a helper function was added."""
+    def variable(self, name: str, type: str, value: str) -> str:
+        """Adds a global variable of the module with an initial value, once; returns `@"name"`."""
+        ...
+
+    def has_variable(self, name: str) -> bool:
+        """Whether a global variable was added."""
         ...
 
     def function(self, name: str) -> func.FuncOp:

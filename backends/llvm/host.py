@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...core.errors import LoadError
 from ..runtime.code import NativeCode, signature_table, table_of
+from ..saving.native import image_name
 from .engine import ObjectCode, Processor, host_triple
 
 _V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
@@ -41,20 +42,22 @@ def check_host(code: NativeCode, path: Path) -> None:
 
 
 def check_image(code: NativeCode, path: Path, device: Iterable[object] = ()) -> None:
-    """Raises LoadError unless the object file of native code is for this machine, and contains the signatures of `code`
-    and the facts about a device.
+    """Raises LoadError unless the object files of native code are for this machine, and the first contains the
+    signatures of `code` and the facts about a device.
     """
     header = _host_header()
-    if not code.image.startswith(header):
-        got = code.image[: len(header)].hex(" ", 4)
-        raise LoadError(f"{path}: code.o begins with {got}, code of this machine with {header.hex(' ', 4)}")
-    table = table_of(code.image)
+    for n, image in enumerate(code.images):
+        if not image.startswith(header):
+            got = image[: len(header)].hex(" ", 4)
+            raise LoadError(
+                f"{path}: {image_name(n)} begins with {got}, code of this machine with {header.hex(' ', 4)}"
+            )
+    table = table_of(code.images[0]) if code.images else None
     if table is None:
         raise LoadError(f"{path}: code.o contains no signatures")
-    expected = table.decode(errors="replace").split("\n")
     facts = signature_table(code.functions, code.failures, code.packed, code.externals, device)
-    actual = facts.decode().split("\n")
-    for got, wanted in zip_longest(actual, expected, fillvalue="nothing"):
+    lines = (each.decode(errors="replace").split("\n") for each in (facts, table))
+    for got, wanted in zip_longest(*lines, fillvalue="nothing"):
         if got != wanted:
             raise LoadError(f"{path}: stepwell.json describes {got}, code.o expects {wanted}")
 
@@ -65,7 +68,7 @@ _HEADERS = {b"\x7fELF": 20, b"\xcf\xfa\xed\xfe": 12}
 
 @cache
 def _host_header() -> bytes:
-    image = ObjectCode.of("", Processor.host()).image
+    (image,) = ObjectCode.of([""], Processor.host()).images
     return image[: _HEADERS.get(image[:4], 2)]
 
 

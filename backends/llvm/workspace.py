@@ -18,13 +18,11 @@ ALLOCATE = ("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
 
 _TAKE, _HAND_BACK, _PART = "stepwell.take", "stepwell.hand_back", "stepwell.part"
 _RELEASE = "stepwell.release"
-_KEPT = '@"stepwell.workspace"'
+_WORKSPACE = "stepwell.workspace"
 
 _TAKE_TEXT = f"""\
-{_KEPT} = internal global ptr null
-
-define internal noalias ptr @"{_TAKE}"(i64 %size, i64 %alignment) noinline nounwind {{
-  %kept = atomicrmw xchg ptr {_KEPT}, ptr null acq_rel
+define internal noalias ptr @{_TAKE}(i64 %size, i64 %alignment) noinline nounwind {{
+  %kept = atomicrmw xchg ptr @{_WORKSPACE}, ptr null acq_rel
   %none = icmp eq ptr %kept, null
   br i1 %none, label %allocate, label %compare
 compare:
@@ -40,7 +38,7 @@ compare:
 take:
   ret ptr %kept
 replace:
-  call void @"{_RELEASE}"(ptr %kept)
+  call void @{_RELEASE}(ptr %kept)
   br label %allocate
 allocate:
   %bytes = add i64 %size, %alignment
@@ -59,7 +57,7 @@ fill:
 }}"""
 
 _RELEASE_TEXT = f"""\
-define internal void @"{_RELEASE}"(ptr %block) nounwind {{
+define internal void @{_RELEASE}(ptr %block) nounwind {{
   %none = icmp eq ptr %block, null
   br i1 %none, label %end, label %release
 release:
@@ -72,27 +70,27 @@ end:
 }}"""
 
 _HAND_BACK_TEXT = f"""\
-define internal void @"{_HAND_BACK}"(ptr %block) noinline nounwind {{
+define internal void @{_HAND_BACK}(ptr %block) noinline nounwind {{
   %none = icmp eq ptr %block, null
   br i1 %none, label %end, label %exchange
 exchange:
-  %old = atomicrmw xchg ptr {_KEPT}, ptr %block acq_rel
-  call void @"{_RELEASE}"(ptr %old)
+  %old = atomicrmw xchg ptr @{_WORKSPACE}, ptr %block acq_rel
+  call void @{_RELEASE}(ptr %old)
   br label %end
 end:
   ret void
 }}"""
 
 _PART_TEXT = f"""\
-define internal noalias ptr @"{_PART}"(ptr %block, i64 %offset) noinline nounwind willreturn memory(none) {{
+define internal noalias ptr @{_PART}(ptr %block, i64 %offset) noinline nounwind willreturn memory(none) {{
   %part = getelementptr inbounds i8, ptr %block, i64 %offset
   ret ptr %part
 }}"""
 
 
 _DISCARD = f"""\
-  %kept = atomicrmw xchg ptr {_KEPT}, ptr null acq_rel
-  call void @"{_RELEASE}"(ptr %kept)
+  %kept = atomicrmw xchg ptr @{_WORKSPACE}, ptr null acq_rel
+  call void @{_RELEASE}(ptr %kept)
 """
 
 
@@ -100,6 +98,7 @@ def take_workspace(f: LlvmFunctionEmitter, size: str, alignment: int, hint: str 
     """Emits the call that takes a block. Returns the pointer to it, which is null if there is no memory."""
     f.module.declare(*FREE)
     f.module.declare(*ALLOCATE)
+    f.module.variable(_WORKSPACE, "ptr", "null")
     f.module.helper(_RELEASE, lambda: _RELEASE_TEXT)
     callee = f.module.helper(_TAKE, lambda: _TAKE_TEXT)
     return f.emit_value(f"call noalias align {alignment} ptr {callee}(i64 {size}, i64 {alignment})", hint)
@@ -119,5 +118,5 @@ def part_of_workspace(f: LlvmFunctionEmitter, pointer: str, offset: str) -> str:
 
 def emit_discard(module: LlvmModule) -> str:
     """The text of the function that frees the kept block of a module, which may have none."""
-    keeps = module.has_helper(_TAKE)
-    return f'define void @"{DISCARD_WORKSPACE}"() nounwind {{\n{_DISCARD if keeps else ""}  ret void\n}}'
+    keeps = module.has_variable(_WORKSPACE)
+    return f"define void @{DISCARD_WORKSPACE}() nounwind {{\n{_DISCARD if keeps else ''}  ret void\n}}"

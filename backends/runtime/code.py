@@ -10,14 +10,15 @@ from .signature import Failure, FunctionSignature, PackedSignature
 
 @dataclass(frozen=True)
 class NativeCode:
-    """An object file and its requirements of a process.
+    """Object files and their requirements of a process.
 
-    image: the file.  triple: LLVM's name of the machine and system.  cpu, features: the processor, as in
-    `llvm.Processor`. functions: the callable functions.  failures: the meanings of positive statuses.  packed: the
-    packed functions, which native code calls by index.  externals: the required C symbols.
+    images: the files; the first contains the entry points and the signature table.  triple: LLVM's name of the machine
+    and system.  cpu, features: the processor, as in `llvm.Processor`.  functions: the callable functions.  failures:
+    the meanings of positive statuses.  packed: the packed functions, which native code calls by index.  externals: the
+    required C symbols.
     """
 
-    image: bytes
+    images: tuple[bytes, ...]
     triple: str
     cpu: str
     features: str

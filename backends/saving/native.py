@@ -1,4 +1,4 @@
-"""Native code as the content of an archive: an object file, and all else as JSON values."""
+"""Native code as the content of an archive: object files, and all else as JSON values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ from ..runtime.signature import (
 )
 from .format import Archive, Contents
 
-IMAGE = "code.o"
 KIND = "library"
+
+
+def image_name(number: int) -> str:
+    """The name of an object file in an archive: `code.o`, `code1.o`, ..."""
+    return f"code{number or ''}.o"
 
 
 def native_contents(code: NativeCode) -> Contents:
     """The contents of an archive of native code."""
-    return Contents(KIND, {"code": _describe(code)}, {IMAGE: [code.image]})
+    files = {image_name(n): [image] for n, image in enumerate(code.images)}
+    return Contents(KIND, {"code": _describe(code)}, files)
 
 
 _PARAMETERS = {"scalar": ScalarParameter, "handle": HandleParameter, "buffer": BufferParameter}
@@ -31,8 +36,9 @@ _KINDS = {cls: kind for kind, cls in _PARAMETERS.items()}
 
 
 def _describe(code: NativeCode) -> dict[str, Any]:
-    """All fields of native code except its image, as JSON values."""
+    """All fields of native code as JSON values; of its images the number."""
     return {
+        "images": len(code.images),
         "triple": code.triple,
         "cpu": code.cpu,
         "features": code.features,
@@ -54,7 +60,7 @@ def read_native(archive: Archive) -> NativeCode:
     """
     fields = archive.content["code"]
     return NativeCode(
-        archive.read(IMAGE),
+        tuple(archive.read(image_name(n)) for n in range(fields["images"])),
         fields["triple"],
         fields["cpu"],
         fields["features"],

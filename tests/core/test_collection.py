@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
+
 from stepwell.core.collection import RARELY, rare_collection
 
 

@@ -134,7 +134,7 @@ def test_code_is_made_for_the_target(compile_text, plain_target) -> None:
 
 def test_text_that_llvm_refuses_is_a_defect_of_ours() -> None:
     with pytest.raises(InvalidCodeError, match="defect of stepwell"):
-        ObjectCode.of("define void @f() { ret i32 0 }", Processor.host())
+        ObjectCode.of(["define void @f() { ret i32 0 }"], Processor.host())
 
 
 def test_a_pass_manager_is_freed_once_after_each_optimization(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +144,7 @@ def test_a_pass_manager_is_freed_once_after_each_optimization(monkeypatch: pytes
     monkeypatch.setitem(
         ffi.lib._fntab, "LLVMPY_DisposeNewModulePassManger", lambda manager: (freed.append(manager), dispose(manager))
     )
-    ObjectCode.of("define void @f() { ret void }", Processor.host())
+    ObjectCode.of(["define void @f() { ret void }"], Processor.host())
     gc.collect()
     assert len(freed) == 1
     assert freed[0].closed
@@ -153,7 +153,7 @@ def test_a_pass_manager_is_freed_once_after_each_optimization(monkeypatch: pytes
 def test_what_does_not_link_is_an_error_of_ours() -> None:
     text = "declare void @nobody()\ndefine void @f() { call void @nobody()\n ret void }"
     with pytest.raises(LinkError, match="does not link"):
-        NativeModule(ObjectCode.of(text, Processor.host()).image, ["f"], [], {})
+        NativeModule(ObjectCode.of([text], Processor.host()).images, ["f"], [], {})
 
 
 def test_long_blocks_are_compiled_with_less_effort(compile_text) -> None:
