@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "relay-plan-memory": "relay.plan_memory",
     "relay-simplify": "relay.simplify",
     "relay-simplify-inference": "relay.simplify_inference",
+    "outline-loops": "upstream.outline_loops",
     "split-vectors": "upstream.split_vectors",
     "te-inline": "te.inline",
     "tir-check-bounds": "tir.check_bounds",

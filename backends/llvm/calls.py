@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, VectorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
@@ -43,11 +43,10 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
         raise lowering_unsupported(
             function, f"{function.sym_name.data} must be structured, got {len(function.body.blocks)} blocks"
         )
-    noalias = NOALIAS in function.attributes
     parameters: list[str] = []
     for argument in function.args:
         names = [f.fresh_name(argument.name_hint) for _ in f.component_types(argument.type)]
-        mark = "ptr noalias" if noalias and isinstance(argument.type, MemRefType) else "ptr"
+        mark = "ptr noalias" if _is_noalias(function, argument) else "ptr"
         parameters += [
             f"{mark if kind == 'ptr' else kind} {name}"
             for kind, name in zip(f.component_types(argument.type), names, strict=True)
@@ -59,6 +58,14 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
     name = global_symbol(function_name(function.sym_name.data))
     noinline = " noinline" if NOINLINE in function.attributes else ""
     return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}")
+
+
+def _is_noalias(function: func.FuncOp, argument: BlockArgument) -> bool:
+    """Whether a parameter is a buffer that shares no memory with another parameter."""
+    if not isinstance(argument.type, MemRefType):
+        return False
+    attributes = None if function.arg_attrs is None else function.arg_attrs.data[argument.index]
+    return NOALIAS in function.attributes or (attributes is not None and NOALIAS in attributes.data)
 
 
 def emit_entry(module: LlvmModule, function: func.FuncOp) -> str:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell.backends.build import build
+from stepwell.backends.llvm import units
 from stepwell.backends.oracle import compile_oracle, run_oracle
 from stepwell.core.dtypes import mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import UndefinedBehaviorError
@@ -62,6 +63,18 @@ def test_native_code_of_split_vectors_computes_exactly_what_the_oracle_computes(
     module, arguments = program
     split = apply_passes(lower(module), "split-vectors{whole=1}")
     assert_same(results(build(split)["main"], arguments), oracle_results(module, arguments))
+
+
+@given(program=programs(Features()))
+def test_native_code_of_outlined_loops_in_units_computes_exactly_what_the_oracle_computes(
+    program: tuple[Module, dict[str, Any]],
+) -> None:
+    module, arguments = program
+    outlined = apply_passes(lower(module), "outline-loops{loops=1}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(units, "UNIT_LINES", 1)
+        main = build(outlined)["main"]
+    assert_same(results(main, arguments), oracle_results(module, arguments))
 
 
 # Checks of undefined behaviour

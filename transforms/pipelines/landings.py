@@ -33,6 +33,7 @@ from ..upstream.hoist_allocations import HoistAllocationsPass
 from ..upstream.legalize_small_floats import LegalizeSmallFloatsPass
 from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
 from ..upstream.merge_allocations import MergeAllocationsPass
+from ..upstream.outline_loops import OutlineLoopsPass
 from ..upstream.split_vectors import SplitVectorsPass
 from . import checks
 from .checks import Check, every
@@ -272,6 +273,7 @@ LEGAL = Landing(
         LegalizeSmallFloatsPass(),
         *_contract(options),
         ExpandMathPass(fma=options.fma),
+        OutlineLoopsPass(),
     ],
     every(checks.only_upstream, checks.no_small_floats),
 )

@@ -1,8 +1,23 @@
-"""Heap allocations of upstream functions."""
+"""Allocations of upstream functions, and views of them."""
 
 from __future__ import annotations
 
-from xdsl.dialects import memref
+from xdsl.dialects import llvm, memref
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
+
+VIEWS = (
+    memref.CastOp,
+    memref.MemorySpaceCastOp,
+    memref.SubviewOp,
+    memref.ReinterpretCastOp,
+    memref.ViewOp,
+    memref.ExtractAlignedPointerAsIndexOp,
+    memref.ExtractStridedMetaDataOp,
+    UnrealizedConversionCastOp,
+    llvm.IntToPtrOp,
+    llvm.PtrToIntOp,
+)
+"""Ops whose results refer to the memory of an operand."""
 
 
 def release_of(alloc: memref.AllocOp) -> memref.DeallocOp | None:

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     UnitAttr,
-    UnrealizedConversionCastOp,
     i8,
     i64,
 )
@@ -28,7 +27,7 @@ from xdsl.traits import IsTerminator
 from ...core.dtypes import element_byte_size
 from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import DISJOINT, WORKSPACE_MEMORY
-from .allocations import release_of
+from .allocations import VIEWS, release_of
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -225,21 +224,6 @@ def _last_op(op: Operation) -> Operation:
     return last
 
 
-_VIEWS = (
-    memref.CastOp,
-    memref.MemorySpaceCastOp,
-    memref.SubviewOp,
-    memref.ReinterpretCastOp,
-    memref.ViewOp,
-    memref.ExtractAlignedPointerAsIndexOp,
-    memref.ExtractStridedMetaDataOp,
-    UnrealizedConversionCastOp,
-    llvm.IntToPtrOp,
-    llvm.PtrToIntOp,
-)
-"""Ops whose results refer to the memory of an operand."""
-
-
 def _users(buffer: SSAValue) -> Iterator[Operation | None]:
     """The ops that use a buffer or a view of it, its release excluded; None where a use may keep the address."""
     for use in buffer.uses:
@@ -247,7 +231,7 @@ def _users(buffer: SSAValue) -> Iterator[Operation | None]:
         if isinstance(user, memref.DeallocOp):
             continue
         yield user
-        if isinstance(user, _VIEWS):
+        if isinstance(user, VIEWS):
             for result in user.results:
                 yield from _users(result)
         elif _keeps(user, use.index):

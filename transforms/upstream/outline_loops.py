@@ -1,0 +1,312 @@
+"""The pass `outline-loops`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func, llvm, memref, scf
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import ConstantLike, IsTerminator, is_side_effect_free
+
+from ...core.dtypes import element_byte_size
+from ...core.sizes import byte_count
+from ...dialects.attributes import DISJOINT, NOALIAS, NOINLINE
+from .allocations import VIEWS
+
+_LOOPS = (scf.ForOp, scf.ParallelOp, scf.WhileOp)
+_CASTS = (llvm.IntToPtrOp, llvm.PtrToIntOp, memref.ExtractAlignedPointerAsIndexOp, UnrealizedConversionCastOp)
+"""Ops that turn addresses into numbers, and numbers into addresses."""
+_REGISTERS = 2048
+"""The size in bytes of a stack buffer that may be in registers: 32 of the widest."""
+
+
+@dataclass(frozen=True)
+class OutlineLoopsPass(ModulePass):
+    """Moves loops of functions with many loops to private functions, which are compiled apart from each other.
+
+    The time that LLVM takes for a function grows with the square of the number of its loops. Consecutive statements
+    with about `loops` loops become a function; their operands become its parameters, constants are copied. Statements
+    that share a stack buffer with constant indices stay in one function, for its elements are in registers. Parameters
+    are known not to overlap (`stepwell.noalias`) where the operands are different allocations, or parameters of a
+    function with this attribute.
+
+    loops: the number of loops of a function that is not divided.
+
+    Before
+        func.func @f(%A: memref<8xf32>) {
+          scf.for %i = %c0 to %c8 step %c1 {
+            "use"(%A, %i) : (memref<8xf32>, index) -> ()
+          }
+          scf.for %i = %c0 to %c8 step %c1 {
+            "use"(%A, %i) : (memref<8xf32>, index) -> ()
+          }
+          ...
+          func.return
+        }
+
+    After
+        func.func @f(%A: memref<8xf32>) {
+          func.call @f.loops(%A) : (memref<8xf32>) -> ()
+          ...
+          func.return
+        }
+
+        func.func private @f.loops(%A: memref<8xf32> {stepwell.noalias}) attributes {stepwell.noinline} {
+          scf.for %i = %c0 to %c8 step %c1 {
+            "use"(%A, %i) : (memref<8xf32>, index) -> ()
+          }
+          scf.for %i = %c0 to %c8 step %c1 {
+            "use"(%A, %i) : (memref<8xf32>, index) -> ()
+          }
+          func.return
+        }
+
+    Must hold before: functions have one block.
+
+    Gone after: nothing.
+    """
+
+    name = "outline-loops"
+
+    loops: int = 32
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = {each.sym_name.data for each in op.body.block.ops if isinstance(each, func.FuncOp)}
+        for function in list(op.body.block.ops):
+            if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
+                _Outliner(self.loops, function, names).block(function.body.block)
+
+
+class _Outliner:
+    """The division of a function. most: the number of loops of a part.  names: of the functions of the module."""
+
+    def __init__(self, most: int, function: func.FuncOp, names: set[str]):
+        self._most = most
+        self._function = function
+        self._names = names
+        self._last: Operation = function
+
+    def block(self, block: Block) -> None:
+        """Outlines statements of a block and of the blocks in it, while it has too many loops."""
+        if sum(map(_loop_count, block.ops)) <= self._most:
+            return
+        for op in block.ops:
+            if _loop_count(op) > self._most:
+                for region in op.regions:
+                    for inner in region.blocks:
+                        self.block(inner)
+        for part in self._parts(block):
+            self._outline(part)
+
+    def _parts(self, block: Block) -> list[list[Operation]]:
+        """Consecutive ops that become functions, with about `most` loops each, and at least a quarter."""
+        parts: list[list[Operation]] = []
+        part: list[Operation] = []
+        loops = 0
+
+        def end_part() -> None:
+            nonlocal part, loops
+            if 4 * loops >= self._most:
+                parts.append(part)
+            part, loops = [], 0
+
+        for group in _inseparable(list(block.ops)):
+            movable = all(map(_is_movable, group))
+            if not movable or loops >= self._most:
+                end_part()
+            if movable:
+                part += group
+                loops += sum(map(_loop_count, group))
+        end_part()
+        return parts
+
+    def _outline(self, part: list[Operation]) -> None:
+        """Replaces ops by the call of a new function. Stack buffers that later ops use stay before the call; so do ops
+        without effects that later ops use, which are copied."""
+        call = func.CallOp("", [], [])
+        Rewriter.insert_op(call, InsertPoint.before(part[0]))
+        used = _used_later(part)
+        if not all(isinstance(op, memref.AllocaOp) or _is_copyable(op) for op in used):
+            Rewriter.erase_op(call)
+            return
+        copies = [op for op in used if not isinstance(op, memref.AllocaOp)]
+        for op in used:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(call))
+        staying = set(used)
+        moved = [op for op in part if op not in staying]
+        captured = _captured([*copies, *moved])
+        parameters = [value for value in captured if not _is_constant(value)]
+        entry = Block(arg_types=[value.type for value in parameters])
+        values: dict[SSAValue, SSAValue] = dict(zip(parameters, entry.args, strict=True))
+        for value, argument in values.items():
+            argument.name_hint = value.name_hint
+        constants = [_operation(value) for value in captured if _is_constant(value)]
+        place = InsertPoint.at_end(entry)
+        for op in [*constants, *copies]:
+            Rewriter.insert_op(op.clone(values), place)
+        for op in moved:
+            op.detach()
+            Rewriter.insert_op(op, place)
+        for op in entry.walk():
+            for n, operand in enumerate(op.operands):
+                if operand in values:
+                    op.operands[n] = values[operand]
+        Rewriter.insert_op(func.ReturnOp(), place)
+        replacement = func.CallOp(self._name(), parameters, [])
+        replacement.location = part[0].location
+        Rewriter.replace_op(call, replacement)
+        self._insert_function(replacement, entry)
+
+    def _insert_function(self, call: func.CallOp, entry: Block) -> None:
+        """Inserts a function after the functions that were inserted before."""
+        alone = _separate_buffers(call.arguments, entry, self._function)
+        attributes = ArrayAttr([DictionaryAttr({NOALIAS: UnitAttr()} if each else {}) for each in alone])
+        name, types = call.callee.string_value(), [each.type for each in entry.args]
+        function = func.FuncOp(name, (types, []), Region(entry), visibility="private", arg_attrs=attributes)
+        function.attributes[NOINLINE] = UnitAttr()
+        function.location = call.location
+        Rewriter.insert_op(function, InsertPoint.after(self._last))
+        self._last = function
+
+    def _name(self) -> str:
+        """A new name of a function."""
+        number = 0
+        while (name := f"{self._function.sym_name.data}.loops{number or ''}") in self._names:
+            number += 1
+        self._names.add(name)
+        return name
+
+
+def _loop_count(op: Operation) -> int:
+    return sum(isinstance(inner, _LOOPS) for inner in op.walk())
+
+
+def _operation(value: SSAValue) -> Operation:
+    assert isinstance(value.owner, Operation)
+    return value.owner
+
+
+def _is_constant(value: SSAValue) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
+
+
+def _is_copyable(op: Operation) -> bool:
+    """Whether an op may be executed again, at the start of a function, for the same result."""
+    return is_side_effect_free(op) and not isinstance(op, memref.AllocOp | memref.AllocaOp) and not op.regions
+
+
+def _is_movable(op: Operation) -> bool:
+    """Whether an op may be executed in another function: one that does not own memory or leave the function."""
+    if op.has_trait(IsTerminator) or (isinstance(op, memref.AllocaOp) and op.dynamic_sizes):
+        return False
+    return not any(isinstance(inner, memref.AllocOp | memref.DeallocOp | func.ReturnOp) for inner in op.walk())
+
+
+def _used_later(part: Sequence[Operation]) -> list[Operation]:
+    """The ops that other ops than those of `part` use, and the ops that compute their operands, in order."""
+    inside = {inner for op in part for inner in op.walk()}
+    used: set[Operation] = set()
+    for op in reversed(part):
+        if any(use.operation not in inside or use.operation in used for each in op.results for use in each.uses):
+            used.add(op)
+    return [op for op in part if op in used]
+
+
+def _captured(ops: Sequence[Operation]) -> list[SSAValue]:
+    """The operands of ops and of the ops in them that other ops compute, once each."""
+    inside = {inner for op in ops for inner in op.walk()}
+    operands = (operand for op in ops for inner in op.walk() for operand in inner.operands)
+    return [value for value in dict.fromkeys(operands) if _defining_op(value) not in inside]
+
+
+def _defining_op(value: SSAValue) -> Operation | None:
+    """The op of a result, or the op with the block of an argument."""
+    return value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+
+
+def _inseparable(ops: Sequence[Operation]) -> list[list[Operation]]:
+    """Consecutive ops in groups: all uses of a stack buffer that is in registers, or of a value that cannot be computed
+    again, are in one group with its op."""
+    position = {inner: n for n, op in enumerate(ops) for inner in op.walk()}
+    groups: list[list[Operation]] = []
+    end = -1
+    for n, op in enumerate(ops):
+        if n > end:
+            groups.append([])
+        groups[-1].append(op)
+        if _stays_with_uses(op):
+            end = max([end, n, *(position[use] for use in _all_uses(op) if use in position)])
+        else:
+            end = max(end, n)
+    return groups
+
+
+def _stays_with_uses(op: Operation) -> bool:
+    if isinstance(op, memref.AllocaOp):
+        return _is_in_registers(op)
+    return bool(op.results) and not _is_copyable(op) and not isinstance(op, memref.AllocOp)
+
+
+def _all_uses(op: Operation) -> Iterator[Operation]:
+    """The ops that use the results of an op or views of it."""
+    for result in op.results:
+        for use in result.uses:
+            yield use.operation
+            if isinstance(use.operation, VIEWS):
+                yield from _all_uses(use.operation)
+
+
+def _is_in_registers(alloc: memref.AllocaOp) -> bool:
+    """Whether a small stack buffer is accessed at constant indices."""
+    type = alloc.memref.type
+    if alloc.dynamic_sizes or byte_count(type.get_shape(), element_byte_size(type.element_type)) > _REGISTERS:
+        return False
+    accesses = [op for op in _all_uses(alloc) if not isinstance(op, VIEWS)]
+    return any(all(map(_is_constant, getattr(op, "indices", ()))) for op in accesses)
+
+
+# Buffers that do not overlap
+
+
+def _separate_buffers(operands: Sequence[SSAValue], body: Block, caller: func.FuncOp) -> list[bool]:
+    """For each operand of a function with `body`, whether it is a buffer that shares no memory with another operand."""
+    roots = [_root(value) for value in operands]
+    known = [each is None or _is_separate(each) or each in caller.args for each in roots]
+    if not all(known) or any(isinstance(op, _CASTS) for op in body.walk()):
+        return [False] * len(roots)
+    return [
+        each is not None and roots.count(each) == 1 and (_is_separate(each) or NOALIAS in caller.attributes)
+        for each in roots
+    ]
+
+
+def _root(value: SSAValue) -> SSAValue | None:
+    """The buffer that a view shows, or the disjoint part of it; None for a value without an address."""
+    if isinstance(value.type, llvm.LLVMPointerType):
+        return value
+    if not isinstance(value.type, MemRefType):
+        return None
+    while isinstance(value.owner, VIEWS) and DISJOINT not in value.owner.attributes:
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_separate(root: SSAValue) -> bool:
+    """Whether a buffer is an allocation, a constant, or a disjoint part of one."""
+    op = root.owner
+    return isinstance(op, memref.AllocOp | memref.AllocaOp | memref.GetGlobalOp) or (
+        isinstance(op, Operation) and DISJOINT in op.attributes
+    )
