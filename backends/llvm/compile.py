@@ -14,6 +14,7 @@ from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
 from .emitter import NO_KERNELS, DeviceRequirements, emit_module
 from .engine import NativeModule, ObjectCode, Processor, host_triple
+from .remarks import report_stack_buffers
 from .workspace import DISCARD_WORKSPACE
 
 
@@ -38,6 +39,7 @@ def compile_native(
     target = target or Processor.host()
     emitted = emit_module(module, native_half=target.has_half_conversions, requirements=requirements)
     compiled = ObjectCode.of(emitted.text, target)
+    report_stack_buffers(emitted.stack, compiled.optimized)
     code = NativeCode(
         compiled.image,
         host_triple(),

@@ -17,6 +17,7 @@ from . import arith, calls, control, math, vector
 from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
+from .remarks import name_of_stack_buffer
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
 from .workspace import emit_discard
@@ -41,7 +42,8 @@ class EmittedModule:
 
     `functions`: the callable functions, as `entry.NAME(ptr slots) -> i32 status`. `failures`: status k > 0 means
     `failures[k - 1]`; a negative status, an exception in a packed function. `packed`: the packed functions, which
-    native code calls by index. `externals`: the required C symbols.
+    native code calls by index. `externals`: the required C symbols. `stack`: the stack buffers of static size, by their
+    numbers (`remarks.py`).
     """
 
     text: str
@@ -49,6 +51,7 @@ class EmittedModule:
     failures: tuple[Failure, ...]
     packed: tuple[PackedSignature, ...]
     externals: tuple[str, ...]
+    stack: tuple[memref.AllocaOp, ...]
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,7 @@ class _ModuleEmitter:
         self._helpers: dict[str, str] = {}
         self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
+        self._stack: list[memref.AllocaOp] = []
 
     def emit(self, requirements: DeviceRequirements) -> EmittedModule:
         bodies: list[str] = []
@@ -111,7 +115,7 @@ class _ModuleEmitter:
         failures, externals = tuple(self._failures), self._externals()
         table = _emit_table(signature_table(functions, failures, packed, externals, requirements.facts))
         text = "\n\n".join(filter(None, ["\n".join(declared), *self._helpers.values(), *bodies, table, _FOOTER]))
-        return EmittedModule(text, functions, failures, packed, externals)
+        return EmittedModule(text, functions, failures, packed, externals, tuple(self._stack))
 
     def _externals(self) -> tuple[str, ...]:
         """The C symbols that the module requires."""
@@ -149,6 +153,10 @@ class _ModuleEmitter:
 
     def packed_number(self, declaration: func.FuncOp) -> int:
         return self._packed.setdefault(declaration.sym_name.data, len(self._packed))
+
+    def stack_name(self, op: memref.AllocaOp) -> str:
+        self._stack.append(op)
+        return name_of_stack_buffer(len(self._stack) - 1, op)
 
     def lowering(self, op: Operation) -> Lowering:
         lowering = LOWERINGS.get(type(op))
