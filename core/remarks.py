@@ -1,16 +1,16 @@
 """Remarks: the decisions of passes, with their reasons and their places in the source.
 
-A pass reports by a `PassRemarks` of its module; whoever wants the remarks receives them for the time of a `with`
-statement (`report_remarks`, `collect_remarks`). Without a receiver no message is built.
+A pass reports by the `PassRemarks` of its module. Remarks are collected for the time of a `with` statement
+(`collect_remarks`, `report_remarks`); outside of such a statement no message is built.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from xdsl.dialects.builtin import StringAttr
@@ -23,7 +23,11 @@ RemarkKind: TypeAlias = Literal["applied", "missed"]
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an operation: its source location, None if unknown, and the name of its function, "" if outside."""
+    """The place of an operation: its source location, and the name of its function, "" outside of functions.
+
+    location: of the operation, or of the first operation inside that has a location, as for the loops of an expression;
+    None without one.
+    """
 
     location: Location | None = None
     function: str = ""
@@ -31,7 +35,8 @@ class Place:
     @staticmethod
     def of(op: Operation) -> Place:
         """The place of an operation."""
-        return Place(location_of(op), _function_around(op))
+        locations = (location_of(inner) for inner in op.walk())
+        return Place(next(filter(None, locations), None), _function_around(op))
 
     def __str__(self) -> str:
         return f"@{self.function}" if self.location is None and self.function else str(self.location or "")
@@ -84,56 +89,50 @@ RemarkReceiver: TypeAlias = Callable[[Remark], object]
 """A function called with each remark, as `print` or `list.append`."""
 
 
-@dataclass
-class _Reception:
-    """A receiver, and the remarks that it has received: passes copy statements, and each copy yields equal remarks."""
-
-    receive: RemarkReceiver
-    known: set[Remark] = field(default_factory=set[Remark])
-
-    def report(self, remark: Remark) -> None:
-        if remark not in self.known:
-            self.known.add(remark)
-            self.receive(remark)
+_collection: ContextVar[dict[Remark, None] | None] = ContextVar("stepwell.remarks", default=None)
+"""The remarks collected so far, in order, equal ones once: passes copy statements, and each copy yields equal remarks.
+None if nobody collects."""
 
 
-_reception: ContextVar[_Reception | None] = ContextVar("stepwell.remarks", default=None)
+@contextmanager
+def collect_remarks() -> Generator[Collection[Remark]]:
+    """Collects the remarks of the body, in order, equal ones once. Collections around the body do not receive them."""
+    remarks: dict[Remark, None] = {}
+    token = _collection.set(remarks)
+    try:
+        yield remarks.keys()
+    finally:
+        _collection.reset(token)
 
 
 @contextmanager
 def report_remarks(receive: RemarkReceiver | None) -> Generator[None]:
-    """Calls `receive` with each remark of the body, once for equal remarks; None keeps the receiver around, if any."""
+    """Calls `receive` with each remark of the body after its end, even if the body raises an error: an error of
+    `receive` is not an error of a pass. None changes nothing."""
     if receive is None:
         yield
         return
-    token = _reception.set(_Reception(receive))
-    try:
-        yield
-    finally:
-        _reception.reset(token)
-
-
-@contextmanager
-def collect_remarks() -> Generator[list[Remark]]:
-    """The list to which the remarks of the body are added."""
-    remarks: list[Remark] = []
-    with report_remarks(remarks.append):
-        yield remarks
+    with collect_remarks() as remarks:
+        try:
+            yield
+        finally:
+            for remark in remarks:
+                receive(remark)
 
 
 class PassRemarks:
     """The remarks of one pass, of which its module has one instance.
 
-    The message is a function, called only if there is a receiver.
+    The message is a function, called only if somebody collects.
     """
 
     def __init__(self, pass_name: str) -> None:
         self.pass_name = pass_name
 
     @property
-    def are_received(self) -> bool:
-        """Whether there is a receiver: a condition of work that only remarks need."""
-        return _reception.get() is not None
+    def are_collected(self) -> bool:
+        """Whether somebody collects remarks: a condition of work that only remarks need."""
+        return _collection.get() is not None
 
     def applied(self, at: Operation | Place, message: Callable[[], str]) -> None:
         """Reports a transformation. at: the operation, or its place if the operation has been replaced."""
@@ -144,7 +143,7 @@ class PassRemarks:
         self._report("missed", at, message)
 
     def _report(self, kind: RemarkKind, at: Operation | Place, message: Callable[[], str]) -> None:
-        reception = _reception.get()
-        if reception is not None:
+        remarks = _collection.get()
+        if remarks is not None:
             place = Place.of(at) if isinstance(at, Operation) else at
-            reception.report(Remark(kind, self.pass_name, message(), place))
+            remarks.setdefault(Remark(kind, self.pass_name, message(), place))

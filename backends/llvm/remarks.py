@@ -30,7 +30,7 @@ def report_stack_buffers(buffers: Sequence[memref.AllocaOp], optimized: str) -> 
 
     buffers: the stack buffers of a module by their numbers.  optimized: its LLVM IR after optimization.
     """
-    if not _remarks.are_received or not buffers:
+    if not _remarks.are_collected or not buffers:
         return
     remaining = _remaining(optimized)
     for number, op in enumerate(buffers):

@@ -172,7 +172,7 @@ class _Vectorizer:
                 self._keep(statement, reason)
         self._sequence(statements, [span for span, _ in spans])
         _drop_unused(start, self.loop)
-        if _remarks.are_received:
+        if _remarks.are_collected:
             self._report(start)
 
     def _report(self, start: Operation | None) -> None:

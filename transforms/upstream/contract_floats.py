@@ -46,7 +46,7 @@ class ContractFloatsPass(ModulePass):
         contractions = Counter[Place]()
         for inner in list(op.walk()):
             if isinstance(inner, arith.AddfOp | arith.SubfOp):
-                place = Place.of(inner) if _remarks.are_received else Place()
+                place = Place.of(inner) if _remarks.are_collected else Place()
                 contractions[place] += _contract(inner)
         for place, count in contractions.items():
             if count:

@@ -163,9 +163,7 @@ def _report_total(body: Block, sizes: Sequence[int], total: int) -> None:
     """Reports the workspace of a function. sizes: of its buffers, in bytes.  total: its own size."""
     function = body.parent_op()
     assert function is not None
-    _remarks.applied(
-        function, lambda: f"the workspace has {total} bytes, its buffers have {sum(sizes)} bytes in all"
-    )
+    _remarks.applied(function, lambda: f"the workspace has {total} bytes, its buffers have {sum(sizes)} bytes in all")
 
 
 def _bytes_type(size: int) -> MemRefType[Attribute]:
