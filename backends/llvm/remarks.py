@@ -71,7 +71,7 @@ def _reasons(name: str, uses: Sequence[str]) -> Iterator[str]:
         index = re.search(rf"getelementptr .*?ptr {re.escape(name)}, (.*)", use)
         if index is not None and "%" in index[1]:
             yield "an index is not constant"
-        elif re.search(r"\b(call|invoke)\b", use):
+        elif re.search(r"\bcall\b", use) and "@llvm.mem" not in use:
             yield "its address is an operand of a call"
         elif " = phi " in use or " = select " in use or f"store ptr {name}" in use:
             yield "its address is a value of the program"

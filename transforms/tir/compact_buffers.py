@@ -77,7 +77,7 @@ class TirCompactBuffersPass(ModulePass):
                     sink_allocation(alloc, analyzer)
                     _compact(analyzer, alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
                 elif users:
-                    _keep(alloc, "it has strides, or uses other than loads and stores")
+                    _keep(alloc, "it has strides, or uses that are no loads and stores")
 
 
 def _keep(alloc: AllocBufferOp, reason: str) -> None:

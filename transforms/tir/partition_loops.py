@@ -151,11 +151,11 @@ def _whole(loop: ForOp, conditions: Sequence[SSAValue]) -> str:
 
 
 def _excess(ranges: int, added: int, room: int) -> str:
-    return f"its {ranges} ranges would add {added} operations to the function, max-ops permits {max(room, 0)} more"
+    return f"{ranges} ranges would add {added} operations, max-ops permits {max(room, 0)}"
 
 
 def _undecided(loop: ForOp, condition: SSAValue, known: int, count: int) -> str:
-    return f"{_whole(loop, [condition])}: these are {known} of {count} iterations, less than half"
+    return f"{_whole(loop, [condition])}: {known} of {count} iterations, less than half"
 
 
 def _division(loop: ForOp, bounds: Sequence[int], conditions: Sequence[SSAValue]) -> str:

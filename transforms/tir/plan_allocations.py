@@ -80,9 +80,19 @@ class TirPlanAllocationsPass(ModulePass):
             if alloc.memory is None:
                 fits = size is not None and size <= room
                 alloc.memory = StringAttr("stack" if fits else "heap")
-                _report(alloc, size, "its function can call itself" if is_recursive else f"{room} bytes are left there")
+                if not (self.launches and _is_of_kernel(alloc)):
+                    _report(
+                        alloc, size, "its function can call itself" if is_recursive else f"{room} bytes are left there"
+                    )
             if alloc.memory.data == "stack":
                 room -= size or 0
+
+
+def _is_of_kernel(alloc: AllocBufferOp | AllocateOp) -> bool:
+    """Whether the memory of an allocation has a scope, so that kernels decide where it is."""
+    if isinstance(alloc, AllocateOp):
+        return alloc.pointer.type.scope.data != "global"
+    return alloc.type.memory_space != NoneAttr()
 
 
 def _report(alloc: AllocBufferOp | AllocateOp, size: int | None, lack: str) -> None:

@@ -60,7 +60,7 @@ def _leave_loop(alloc: memref.AllocOp, release: memref.DeallocOp) -> bool:
     loop = alloc.parent_op()
     if not isinstance(loop, scf.ForOp | scf.ParallelOp):
         if isinstance(loop, scf.IfOp | scf.WhileOp) and _is_in_loop(loop):
-            _keep(alloc, "it is in a branch, or in a loop of conditional length")
+            _keep(alloc, "it is in a branch or a while loop")
         return False
     if isinstance(loop, scf.ForOp):
         move_loop_invariant_code(loop)

@@ -119,7 +119,7 @@ class _Splitter:
             self._replaced.append(op)
             _remarks.applied(op, lambda: f"{op.name} on {self._lengths(op)}")
             return
-        _remarks.missed(op, lambda: f"{op.name} stays whole, it is not split on {self._lengths(op)}")
+        _remarks.missed(op, lambda: f"{op.name} needs whole vectors, {self._lengths(op)}")
         for n, operand in enumerate(op.operands):
             if operand in self._values and operand.owner in self._replaced:
                 op.operands[n] = self._join(operand)
