@@ -112,16 +112,17 @@ def report_remarks(receive: RemarkReceiver | None) -> Generator[None]:
     if receive is None:
         yield
         return
-    with collect_remarks() as remarks:
-        try:
+    remarks: Collection[Remark] = ()
+    try:
+        with collect_remarks() as remarks:
             yield
-        finally:
-            for remark in remarks:
-                receive(remark)
+    finally:
+        for remark in remarks:
+            receive(remark)
 
 
 class PassRemarks:
-    """The remarks of one pass, of which its module has one instance.
+    """The reports of a pass, by its module.
 
     The message is a function, called only if somebody collects.
     """

@@ -38,7 +38,8 @@ def build_graph(
     mod: is not modified.  target: as accepted by `Target.from_value`, with the libraries to offload supported operators
     to, `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
     after: is called with the module after each pass.  sanitize: whether the code detects undefined behaviour, for
-    `llvm` only (docs/errors.md).  remarks: is called with each decision of the passes, as `print` (docs/performance.md).
+    `llvm` only (docs/errors.md).  remarks: is called with each decision of the passes, as
+    `print` (docs/performance.md).
 
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.

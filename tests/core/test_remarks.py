@@ -86,6 +86,26 @@ def test_no_receiver_leaves_the_collection_around() -> None:
     assert len(collection) == 1
 
 
+def test_an_error_of_a_receiver_is_not_an_error_of_a_pass() -> None:
+    def refuse(remark: Remark) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        build(parse_tvmscript(PROGRAM), remarks=refuse)
+
+
+def test_a_receiver_may_build_programs() -> None:
+    received: list[str] = []
+
+    def build_again(remark: Remark) -> None:
+        build(parse_tvmscript(PROGRAM), remarks=lambda inner: received.append(inner.message))
+
+    with collect_remarks() as around:
+        build(parse_tvmscript(PROGRAM), remarks=build_again)
+    assert received == ["loop i becomes vectors of 8 lanes"]
+    assert not around
+
+
 def test_remarks_before_an_error_are_reported() -> None:
     received: list[Remark] = []
 

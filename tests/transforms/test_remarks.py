@@ -263,8 +263,8 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32")):
             "4:14: missed: block B: not by the rule convolution: it reads 1 elements for each step, expected two",
             "4:14: missed: block B: not by the rule gemv: it reads 1 elements for each step, expected two",
             "4:14: missed: block B: not by the rule normalization: nothing is computed of it",
-            "4:14: missed: block B: not by the rule reduction by blocks: its steps are too few, or its results too many, "
-            "for several blocks for each result",
+            "4:14: missed: block B: not by the rule reduction by blocks: its steps are too few, or its results too "
+            "many, for several blocks for each result",
             "4:14: applied: block B: by the rule reduction",
             "2:5: missed: 1 statements without a block: one thread computes them",
         ],
