@@ -41,7 +41,7 @@ _ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub
 
 
 class NotVectorizable(Exception):
-    """An op has no equivalent on the lanes of vectors."""
+    """An op has no equivalent on the lanes of vectors; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class LaneBuilder:
         """The scalar that equals `value` in all lanes. NotVectorizable if the lanes differ."""
         scalar = self.scalar(value)
         if scalar is None:
-            raise NotVectorizable
+            raise NotVectorizable("an index before the last, or a bound of an inner loop, differs between the lanes")
         return scalar
 
     def value(self, value: SSAValue) -> SSAValue:
@@ -125,14 +125,14 @@ class LaneBuilder:
     def _get(self, value: SSAValue) -> _Known:
         known = self._known.get(value) if self.is_inside(value) else value
         if known is None:
-            raise NotVectorizable
+            raise NotVectorizable("it uses a value of a statement that is not vectorizable")
         return known
 
     def _as_vector(self, known: _Known, type: Attribute) -> SSAValue:
         if isinstance(known, _Vector):
             return known.value
         if isinstance(type, VectorType) or isinstance(type, HandleType) or not _is_number(type):
-            raise NotVectorizable
+            raise NotVectorizable("a vector, or a pointer, has no vector with one element for each lane")
         if isinstance(known, _Ramp):
             base, stride = (self._scalar_of(n, type) for n in (known.base, known.stride))
             return self.builder.ramp(base, stride, self.count)
@@ -169,7 +169,7 @@ class LaneBuilder:
         elif isinstance(op, IfThenElseOp):
             self._choice(op)
         elif not is_pure_expression(op) or (self.mask is not None and not _is_harmless(op)):
-            raise NotVectorizable
+            raise NotVectorizable(f"{op.name} has effects, or an undefined result in inactive lanes")
         elif all(self.scalar(v) is not None for v in op.operands):
             self.clone_uniform(op)
         else:
@@ -195,7 +195,7 @@ class LaneBuilder:
     def _compute(self, op: Operation) -> None:
         types = [v.type for v in (*op.operands, *op.results)]
         if len(op.results) != 1 or isinstance(op, ShuffleOp | CallExternOp) or not all(map(_is_number, types)):
-            raise NotVectorizable
+            raise NotVectorizable(f"{op.name} has no form on lanes")
         ramp = self._ramp(op)
         if ramp is not None:
             self._known[op.results[0]] = ramp
@@ -302,14 +302,14 @@ class LaneBuilder:
                 self.let(op)
             else:
                 self.expression(op)
-        raise NotVectorizable
+        raise NotVectorizable("a choice yields no value")
 
     # Memory
 
     def declare(self, op: DeclBufferOp) -> None:
         """Emits a buffer declaration that is the same in all lanes."""
         if self.mask is not None:
-            raise NotVectorizable
+            raise NotVectorizable("it declares a buffer in a branch on lanes")
         self.clone_uniform(op)
 
     def _load(self, op: LoadOp) -> None:
@@ -319,17 +319,17 @@ class LaneBuilder:
             return
         indices = self._indices(op.indices)
         if op.predicate is not None or indices is None or isinstance(op.result.type, VectorType):
-            raise NotVectorizable
+            raise NotVectorizable("it loads with a predicate, without indices, or a vector")
         load = LoadOp(self.uniform(op.buffer), indices, self.mask)
         self._known[op.result] = _Vector(self.builder.insert(load).result)
 
     def store(self, op: StoreOp) -> None:
         """Emits a store of one element in each lane, each at a different index."""
         if op.predicate is not None or isinstance(op.value.type, VectorType) or not op.indices:
-            raise NotVectorizable
+            raise NotVectorizable("it stores with a predicate, without indices, or a vector")
         last = self._get(op.indices[-1])
         if isinstance(last, SSAValue) or (isinstance(last, _Ramp) and last.stride == 0):
-            raise NotVectorizable
+            raise NotVectorizable("all iterations store to one element")
         value = self.vector(op.value)
         self.builder.location = op.location
         indices = self._indices(op.indices)

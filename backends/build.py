@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, UnsupportedError
+from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
 from ..module import Module
 from ..transforms.pipelines import has_graphs, lower_to_tir
@@ -59,7 +60,12 @@ TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emu
 """The build function of each kind of target except the oracle: native code of this machine, a GPU, an emulated GPU."""
 
 
-def build(mod: Module | ModuleOp, target: str | Target = "llvm", sanitize: bool = False) -> Program:
+def build(
+    mod: Module | ModuleOp,
+    target: str | Target = "llvm",
+    sanitize: bool = False,
+    remarks: RemarkReceiver | None = None,
+) -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
     `llvm` is this machine, `python` the oracle, `cuda` a GPU (loops bound to blocks and threads become kernels;
@@ -70,7 +76,8 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm", sanitize: bool 
     with DLPack, written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
 
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
-    (docs/errors.md); the oracle always does.
+    (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
+    (docs/performance.md).
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
@@ -86,9 +93,10 @@ def build(mod: Module | ModuleOp, target: str | Target = "llvm", sanitize: bool 
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
     module.verify()
-    if target == ORACLE:
-        return _build_python(module)
-    if not sanitize:
-        return TARGETS[kind](module, parsed)
-    parsed.require_processor("sanitize")
-    return _build_llvm(module, parsed, sanitize=True)
+    with report_remarks(remarks):
+        if target == ORACLE:
+            return _build_python(module)
+        if not sanitize:
+            return TARGETS[kind](module, parsed)
+        parsed.require_processor("sanitize")
+        return _build_llvm(module, parsed, sanitize=True)

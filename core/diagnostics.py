@@ -89,13 +89,31 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f", did you mean {near[0]!r}?" if near else ""
 
 
-def where(op: Operation) -> str:
-    """`file.py:3:5: ` for an operation with a source location, else the empty string."""
+@dataclass(frozen=True)
+class Location:
+    """A position in a source file: 1-based line and column."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+def location_of(op: Operation) -> Location | None:
+    """The source location of an operation; None if it has none."""
     match op.location:
         case FileLineColLoc(filename=file, line=line, column=column):
-            return f"{file.data}:{line.data}:{column.data}: error: "
+            return Location(file.data, line.data, column.data)
         case _:
-            return ""
+            return None
+
+
+def where(op: Operation) -> str:
+    """`file.py:3:5: error: ` for an operation with a source location, else the empty string."""
+    location = location_of(op)
+    return "" if location is None else f"{location}: error: "
 
 
 def unsupported_op_error(op: Operation, message: str) -> UnsupportedError:

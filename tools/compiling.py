@@ -24,6 +24,7 @@ from ..transforms.pipelines.lowering import passes_of
 from ..transforms.relay.to_tir import arrays_of
 from .arrays import read_arrays
 from .phases import Phases
+from .remarks import add_remarks_option, remark_printer
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +41,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
     add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
     add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
+    add_remarks_option(parser)
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
 
 
@@ -76,6 +78,7 @@ def compile_command(options: argparse.Namespace) -> int:
             opt_level=options.O,
             after=_observer(phases, set(options.print_after), below[-1]),
             sanitize=options.sanitize,
+            remarks=remark_printer(options.remarks),
         )
         phases.begin("write")
         with _exit_on_sigterm():

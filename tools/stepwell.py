@@ -29,6 +29,7 @@ from ..module import FunctionNotFoundError, Module
 from . import compiling
 from .compiling import compile_command
 from .inputs import InputGenerator, strided_copy
+from .remarks import add_remarks_option, complete_remarks_option, remark_printer
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
 
@@ -39,7 +40,7 @@ TOLERANCES = {"float16": (2e-2, 2e-2), "bfloat16": (4e-2, 4e-2), "float32": (1e-
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    options = _parser().parse_args(args)
+    options = _parser().parse_args(complete_remarks_option(args))
     with report_user_errors():
         sys.exit(options.command(options))
 
@@ -64,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         add("--print-landings", action="store_true", help="show the program at every landing"),
         add("--check", action="store_true", help="compare with the oracle; exit with 1 when they differ"),
         add("--sanitize", action="store_true", help="detect undefined behavior in native code, not in the oracle"),
+        add_remarks_option(programs),
     ]
     graphs = run.add_argument_group("compiled graphs: a folder, or a file that ends in .tar")
     add = graphs.add_argument
@@ -142,7 +144,7 @@ def _run_program(options: argparse.Namespace, target: str) -> int:
 
     is_compared = options.check or not options.sanitize
     expected = _run_oracle(module, entry, arguments) if is_compared else None
-    library = build(module, target=target, sanitize=options.sanitize)
+    library = build(module, target=target, sanitize=options.sanitize, remarks=remark_printer(options.remarks))
     actual = _copies(arguments)
     result = library[entry](*actual.values())
     failures = [] if expected is None else _differences(expected, {**actual, "the result": result})

@@ -2,12 +2,13 @@
 
 Reads MLIR or TVMScript (`.py` files, or `-f tvmscript`), applies a pipeline (`-p tir-simplify,convert-tir-to-scf`) and
 prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`), assembly (`-t asm`) or the CUDA C++ of the
-kernels (`-t cuda`). The last three accept any landing and run the rest of the default pipeline. A user error results in
-a message on stderr and exit code 1.
+kernels (`-t cuda`). The last three accept any landing and run the rest of the default pipeline. `--remarks` prints the
+decisions of the passes on stderr. A user error results in a message on stderr and exit code 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -23,8 +24,10 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.errors import StepwellError
 from ..core.plugins import installed_universe
+from ..core.remarks import report_remarks
 from . import universe
 from .frontends import ReadsTvmscript
+from .remarks import add_remarks_option, complete_remarks_option, remark_printer
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
 
@@ -42,6 +45,10 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
     """The driver of xDSL with the extensions of this module."""
 
     version_format: ClassVar[str] = "stepwell-opt built from xdsl version {xdsl_version}"
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        add_remarks_option(arg_parser)
 
     def register_all_targets(self) -> None:
         super().register_all_targets()
@@ -61,11 +68,11 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
     with report_user_errors(ValueError):  # a broken plugin, an unknown pass, or an invalid option of a pass or target
         installed_universe()
-        tool = StepwellOptMain("Stepwell's modular optimiser driver", args)
+        tool = StepwellOptMain("Stepwell's modular optimiser driver", complete_remarks_option(args))
         spec = parse_spec(tool.args.target)
         load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])
         load_target().from_spec(spec)
-    with report_user_errors():
+    with report_user_errors(), report_remarks(remark_printer(tool.args.remarks)):
         tool.check_frontend()
         tool.run()
 

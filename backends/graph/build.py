@@ -10,6 +10,7 @@ import numpy as np
 from ...core.arrays import plain_array
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
+from ...core.remarks import RemarkReceiver, report_remarks
 from ...core.target import Target
 from ...module import FunctionNotFoundError, Module
 from ...operators.relay import FuncOp
@@ -29,6 +30,7 @@ def build_graph(
     opt_level: int = 2,
     after: AfterPass | None = None,
     sanitize: bool = False,
+    remarks: RemarkReceiver | None = None,
 ) -> Executable:
     """Compiles a function of the `relay` dialect and its callees: to native code of this machine (`llvm`), or to
     kernels of a GPU (`cuda`, `cuda-emulated`), which need not be present.
@@ -36,7 +38,8 @@ def build_graph(
     mod: is not modified.  target: as accepted by `Target.from_value`, with the libraries to offload supported operators
     to, `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
     after: is called with the module after each pass.  sanitize: whether the code detects undefined behaviour, for
-    `llvm` only (docs/errors.md).
+    `llvm` only (docs/errors.md).  remarks: is called with each decision of the passes, as
+    `print` (docs/performance.md).
 
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
@@ -51,8 +54,9 @@ def build_graph(
     if sanitize:
         target.require_processor("sanitize")
     libraries = tuple(library.name for library in libraries_of(target))
-    graph = lower_graph(mod, opt_level, libraries, after)
-    return describe(graph, _compile(graph, target, after, sanitize), entry)
+    with report_remarks(remarks):
+        graph = lower_graph(mod, opt_level, libraries, after)
+        return describe(graph, _compile(graph, target, after, sanitize), entry)
 
 
 def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:

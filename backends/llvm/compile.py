@@ -14,6 +14,7 @@ from ..saving.native import native_contents
 from .calls import CALL_PACKED, entry_name
 from .emitter import NO_KERNELS, DeviceRequirements, emit_module
 from .engine import NativeModule, ObjectCode, Processor, host_triple
+from .remarks import report_stack_buffers
 from .workspace import DISCARD_WORKSPACE
 
 
@@ -38,6 +39,7 @@ def compile_native(
     target = target or Processor.host()
     emitted = emit_module(module, native_half=target.has_half_conversions, requirements=requirements)
     compiled = ObjectCode.of(emitted.parts.units(), target)
+    report_stack_buffers(emitted.stack, "\n".join(compiled.optimized))
     code = NativeCode(
         compiled.images,
         host_triple(),
@@ -49,7 +51,7 @@ def compile_native(
         emitted.externals,
     )
     return code, {
-        "llvm": lambda: emitted.text,
+        "llvm": emitted.parts.whole,
         "llvm-optimized": lambda: "\n".join(compiled.optimized),
         "asm": compiled.assembly,
     }

@@ -17,6 +17,7 @@ from . import arith, calls, control, math, vector
 from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
+from .remarks import name_of_stack_buffer
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
 from .units import Definition, ModuleText
@@ -42,7 +43,8 @@ class EmittedModule:
 
     `functions`: the callable functions, as `entry.NAME(ptr slots) -> i32 status`. `failures`: status k > 0 means
     `failures[k - 1]`; a negative status, an exception in a packed function. `packed`: the packed functions, which
-    native code calls by index. `externals`: the required C symbols.
+    native code calls by index. `externals`: the required C symbols. `stack`: the stack buffers of static size, by their
+    numbers (`remarks.py`).
     """
 
     parts: ModuleText
@@ -50,6 +52,7 @@ class EmittedModule:
     failures: tuple[Failure, ...]
     packed: tuple[PackedSignature, ...]
     externals: tuple[str, ...]
+    stack: tuple[memref.AllocaOp, ...]
 
     @property
     def text(self) -> str:
@@ -94,6 +97,7 @@ class _ModuleEmitter:
         self._variables: dict[str, Definition] = {}
         self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
+        self._stack: list[memref.AllocaOp] = []
 
     def emit(self, requirements: DeviceRequirements) -> EmittedModule:
         variables: list[Definition] = []
@@ -121,7 +125,7 @@ class _ModuleEmitter:
         exports.append(_emit_table(signature_table(functions, failures, packed, externals, requirements.facts)))
         variables += self._variables.values()
         parts = ModuleText(declared, self._helpers, variables, bodies, exports, _FOOTER)
-        return EmittedModule(parts, functions, failures, packed, externals)
+        return EmittedModule(parts, functions, failures, packed, externals, tuple(self._stack))
 
     def _externals(self) -> tuple[str, ...]:
         """The C symbols that the module requires."""
@@ -165,6 +169,10 @@ class _ModuleEmitter:
 
     def packed_number(self, declaration: func.FuncOp) -> int:
         return self._packed.setdefault(declaration.sym_name.data, len(self._packed))
+
+    def stack_name(self, op: memref.AllocaOp) -> str:
+        self._stack.append(op)
+        return name_of_stack_buffer(len(self._stack) - 1, op)
 
     def lowering(self, op: Operation) -> Lowering:
         lowering = LOWERINGS.get(type(op))

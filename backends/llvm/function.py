@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import FileLineColLoc, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -69,6 +69,10 @@ class LlvmModule(Protocol):
 
     def failure(self, failure: Failure) -> int:
         """The status of a failure."""
+        ...
+
+    def stack_name(self, op: memref.AllocaOp) -> str:
+        """The hint for the name of a stack buffer, by which remarks find it in optimized code."""
         ...
 
     def lowering(self, op: Operation) -> Lowering:
@@ -148,9 +152,9 @@ class LlvmFunctionEmitter:
     def fill_line(self, place: int, text: str) -> None:
         self._lines[place] = "  " + text
 
-    def emit_in_entry(self, text: str) -> str:
+    def emit_in_entry(self, text: str, hint: str | None = None) -> str:
         """Appends an instruction with a result (an alloca) to the entry block; returns the name of the result."""
-        name = self.fresh_name()
+        name = self.fresh_name(hint)
         self._entry.append(f"  {name} = {text}")
         return name
 

@@ -259,7 +259,7 @@ def _alloca(f: LlvmFunctionEmitter, op: memref.AllocaOp) -> None:
     count = f.product(sizes)
     text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
     if constant_value_of_operand(count) is not None:
-        pointer = f.emit_in_entry(text)
+        pointer = f.emit_in_entry(text, f.module.stack_name(op))
     else:
         f.use_stack()
         pointer = f.emit_value(text, op.memref.name_hint)

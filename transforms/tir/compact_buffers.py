@@ -14,10 +14,13 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.regions import IndexRange, required_region, shape_sides, touched_box
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks
 from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead
 from .allocations import sink_allocation
+
+_remarks = PassRemarks("tir-compact-buffers")
 
 MOST_FOR_SYMBOLIC = 2**16
 """The exclusive maximum of constant extents that replace symbolic ones. Tiles are smaller; a larger bound is the range
@@ -73,6 +76,12 @@ class TirCompactBuffersPass(ModulePass):
                     analyzer = Analyzer()
                     sink_allocation(alloc, analyzer)
                     _compact(analyzer, alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
+                elif users:
+                    _keep(alloc, "it has strides, or uses that are no loads and stores")
+
+
+def _keep(alloc: AllocBufferOp, reason: str) -> None:
+    _remarks.missed(alloc, lambda: f"buffer {alloc.buffer_name.data} keeps its shape: {reason}")
 
 
 def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | StoreOp]) -> None:
@@ -87,6 +96,7 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
 
     boxes = [touched_box(analyzer, user, outer) for user in users]
     if any(box is None for box in boxes):
+        _keep(alloc, "the elements that an access uses are unknown")
         return
     shape = shape_sides(analyzer, alloc.mixed_shape)
     region = required_region(analyzer, [box for box in boxes if box is not None], is_fixed, shape)
@@ -105,8 +115,16 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
             new.buffer,
             [side.low if side is not whole else Lin(0) for side, whole in zip(sides, shape, strict=True)],
         )
+    _remarks.applied(
+        alloc, lambda: f"buffer {alloc.buffer_name.data} shrinks from {_size(alloc)} to {_size(new)} elements"
+    )
     alloc.detach()
     alloc.erase()
+
+
+def _size(alloc: AllocBufferOp) -> str:
+    """The extents of a buffer: `8x?`."""
+    return "x".join(str(d) if isinstance(d, int) else "?" for d in alloc.mixed_shape) or "1"
 
 
 def _is_less(side: IndexRange, whole: IndexRange) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,6 +13,8 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
+from ...core.remarks import PassRemarks
+from ...dialects.text import expression_text
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp
 from ...dialects.tir.base import split_mixed
 from ...dialects.tir.tree import depends_on
@@ -20,6 +22,7 @@ from .allocations import sink_allocation
 
 _MOST = 4
 """The greatest number of ranges of a loop; of more, the longest one and the rest before and after it remain."""
+_remarks = PassRemarks("tir-partition-loops")
 _KINDS = ("serial", "parallel", "unrolled", "vectorized")
 
 
@@ -95,28 +98,36 @@ class _Partition:
             return [loop]
         if extent < 2:
             return [loop]
-        bounds = self._bounds(loop, low, low + extent)
+        bounds, conditions = self._bounds(loop, low, low + extent)
         added = sum(1 for _ in loop.walk()) * (len(bounds) - 2)
-        if not added or added > self.room:
+        if not added:
             return [loop]
+        if added > self.room:
+            _remarks.missed(loop, lambda: f"{_whole(loop, conditions)}: {_excess(len(bounds) - 1, added, self.room)}")
+            return [loop]
+        _remarks.applied(loop, lambda: _division(loop, bounds, conditions))
         self.room -= added
         pieces = [_copy(loop, start, end) for start, end in pairwise(bounds)]
         loop.detach()
         loop.erase()
         return pieces
 
-    def _bounds(self, loop: ForOp, low: int, high: int) -> list[int]:
-        """The first iterations of the ranges, and the end of the last."""
-        cuts = {low, high}
+    def _bounds(self, loop: ForOp, low: int, high: int) -> tuple[list[int], list[SSAValue]]:
+        """The first iterations of the ranges, and the end of the last; the conditions that divide the loop."""
+        cuts, conditions = {low, high}, list[SSAValue]()
         for condition in dict.fromkeys(_comparisons(loop)):
             start, end = self._known_ends(condition, loop.variable, low, high)
             if 2 * (start - low + high - end) >= high - low:
+                conditions += [] if {start, end} <= {low, high} else [condition]
                 cuts |= {start, end}
+            else:
+                known = start - low + high - end
+                _remarks.missed(loop, lambda: _undecided(loop, condition, known, high - low))
         bounds = sorted(cuts)
         if len(bounds) - 1 <= _MOST:
-            return bounds
+            return bounds, conditions
         start, end = max(pairwise(bounds), key=lambda each: each[1] - each[0])
-        return sorted({low, start, end, high})
+        return sorted({low, start, end, high}), conditions
 
     def _known_ends(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> tuple[int, int]:
         """The end of the longest range of values of a loop variable from `low` in which a condition is known, and the
@@ -135,6 +146,27 @@ class _Partition:
             self.analyzer.assume_not_negative(Lin.of(variable) - low)
             self.analyzer.assume_not_negative(Lin(high - 1) - Lin.of(variable))
             return self.analyzer.decide(condition)
+
+
+def _whole(loop: ForOp, conditions: Sequence[SSAValue]) -> str:
+    return f"loop {loop.loop_var.data} is not divided where {_texts(conditions)} would be known"
+
+
+def _excess(ranges: int, added: int, room: int) -> str:
+    return f"{ranges} ranges would add {added} operations, max-ops permits {max(room, 0)}"
+
+
+def _undecided(loop: ForOp, condition: SSAValue, known: int, count: int) -> str:
+    return f"{_whole(loop, [condition])}: {known} of {count} iterations, less than half"
+
+
+def _division(loop: ForOp, bounds: Sequence[int], conditions: Sequence[SSAValue]) -> str:
+    ranges = ", ".join(str(start) if end - start == 1 else f"{start} to {end - 1}" for start, end in pairwise(bounds))
+    return f"loop {loop.loop_var.data} is divided into the iterations {ranges}, where {_texts(conditions)} is known"
+
+
+def _texts(conditions: Sequence[SSAValue]) -> str:
+    return " and ".join(dict.fromkeys(f"`{expression_text(condition)}`" for condition in conditions))
 
 
 def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -11,8 +11,20 @@ from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer
 from ...core.dtypes import element_byte_size
-from ...dialects.tir import AllocateOp, AllocBufferOp, CallExternOp, CallOp, FuncOp, HandleType, constant_value
+from ...core.remarks import PassRemarks
+from ...dialects.tir import (
+    AllocateOp,
+    AllocBufferOp,
+    CallExternOp,
+    CallOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    constant_value,
+)
 from .allocations import sink_allocation
+
+_remarks = PassRemarks("tir-plan-allocations")
 
 
 @dataclass(frozen=True)
@@ -59,16 +71,52 @@ class TirPlanAllocationsPass(ModulePass):
             for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
                 if not self.launches or alloc.type.memory_space == NoneAttr():
                     sink_allocation(alloc, analyzer)
-            self._decide(function, 0 if _is_recursive(function, functions) else self.max_stack_bytes)
+            self._decide(function, _is_recursive(function, functions))
 
-    def _decide(self, function: FuncOp, room: int) -> None:
+    def _decide(self, function: FuncOp, is_recursive: bool) -> None:
+        room = 0 if is_recursive else self.max_stack_bytes
         allocs = [a for a in function.walk() if isinstance(a, AllocBufferOp | AllocateOp)]
         for size, alloc in sorted(((_byte_size(a), a) for a in allocs), key=lambda pair: pair[0] or 0):
             if alloc.memory is None:
                 fits = size is not None and size <= room
                 alloc.memory = StringAttr("stack" if fits else "heap")
+                if not (self.launches and _is_of_kernel(alloc)):
+                    _report(
+                        alloc, size, "its function can call itself" if is_recursive else f"{room} bytes are left there"
+                    )
             if alloc.memory.data == "stack":
                 room -= size or 0
+
+
+def _is_of_kernel(alloc: AllocBufferOp | AllocateOp) -> bool:
+    """Whether the memory of an allocation has a scope, so that kernels decide where it is."""
+    if isinstance(alloc, AllocateOp):
+        return alloc.pointer.type.scope.data != "global"
+    return alloc.type.memory_space != NoneAttr()
+
+
+def _report(alloc: AllocBufferOp | AllocateOp, size: int | None, lack: str) -> None:
+    """Reports the memory of an allocation. lack: the reason why an allocation of static size is not on the stack."""
+    if alloc.memory == StringAttr("stack"):
+        _remarks.applied(alloc, lambda: f"{_name(alloc)} of {size} bytes is on the stack{_loop(alloc)}")
+    elif size is None:
+        _remarks.missed(alloc, lambda: f"{_name(alloc)} is on the heap{_loop(alloc)}: its size is dynamic")
+    else:
+        _remarks.missed(
+            alloc, lambda: f"{_name(alloc)} of {size} bytes is on the heap{_loop(alloc)}, not on the stack: {lack}"
+        )
+
+
+def _name(alloc: AllocBufferOp | AllocateOp) -> str:
+    return f"buffer {(alloc.buffer_name if isinstance(alloc, AllocBufferOp) else alloc.var_name).data}"
+
+
+def _loop(alloc: AllocBufferOp | AllocateOp) -> str:
+    """The innermost loop that contains an allocation: `, in loop i`."""
+    around = alloc.parent_op()
+    while around is not None and not isinstance(around, ForOp):
+        around = around.parent_op()
+    return f", in loop {around.loop_var.data}" if isinstance(around, ForOp) else ""
 
 
 # Sizes

@@ -14,12 +14,15 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer
+from ...core.remarks import PassRemarks
 from ...dialects.attributes import GRAPH_KERNEL
 from ...dialects.te.base import COMPUTE_AXIS_KINDS
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp
 from ...dialects.tir.base import DYNAMIC
 from ...schedule import Schedule
 from ...schedule.handles import BlockRV, LoopRV
+
+_remarks = PassRemarks("tir-schedule-kernels")
 
 LANES = 16
 """The maximum number of lanes of a vector: the floats of the widest register."""
@@ -81,7 +84,10 @@ class TirScheduleKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(GRAPH_KERNEL) is not None]:
             rows = _common_rows(func)
-            if rows or _plans(func):
+            if not rows and not _plans(func):
+                for block in _blocks(func):
+                    _report(block, _plan(block, 0), rows)
+            else:
                 copy = _schedule(func, rows)
                 parent = func.parent
                 assert parent is not None
@@ -89,19 +95,35 @@ class TirScheduleKernelsPass(ModulePass):
                 parent.erase_op(func)
 
 
-_Plan = Callable[[Schedule, BlockRV], None]
-"""The schedule of a block."""
+@dataclass(frozen=True)
+class _Plan:
+    """The schedule of a block. text: the schedule in words, for remarks.  apply: schedules the block."""
+
+    text: str
+    apply: Callable[[Schedule, BlockRV], None]
+
+
+def _report(block: BlockOp, plan: _Plan | str, rows: int) -> None:
+    """Reports the schedule of a block, or the reason why it has none. rows: the number of leading loops that it shares
+    with other blocks."""
+    name = f"block {block.block_name.data}"
+    if isinstance(plan, str):
+        _remarks.missed(block, lambda: f"{name} stays as it is: {plan}")
+    else:
+        shared = f"; {rows} loops shared with other blocks" if rows else ""
+        _remarks.applied(block, lambda: f"{name}: {plan.text}{shared}")
 
 
 @dataclass(frozen=True)
 class _Axes:
-    """The axes of a block: their kinds and extents, and the strides in elements of the store and of each load of
+    """The axes of a block: their names, kinds and extents, and the strides in elements of the store and of each load of
     another buffer along every axis.
 
     sources: for each load, the index of its buffer among the buffers that the block reads.  shared: the number of
     leading axes whose loops are around other blocks as well.
     """
 
+    names: Sequence[str]
     kinds: Sequence[str]
     extents: Sequence[int]
     written: Sequence[int]
@@ -167,17 +189,17 @@ def _leading(block: BlockOp, last: BlockOp) -> int:
 def _plans(func: FuncOp, shared: int = 0) -> dict[str, _Plan]:
     """The schedules of blocks, by name. shared: the number of leading loops that the blocks have in common."""
     plans = {block.block_name.data: _plan(block, shared) for block in _blocks(func)}
-    return {name: plan for name, plan in plans.items() if plan is not None}
+    return {name: plan for name, plan in plans.items() if isinstance(plan, _Plan)}
 
 
-def _plan(block: BlockOp, shared: int) -> _Plan | None:
-    """The schedule of a block; None for a block that stays as it is."""
+def _plan(block: BlockOp, shared: int) -> _Plan | str:
+    """The schedule of a block; the reason for a block that stays as it is."""
     axes = _axes(block, shared)
     if axes is None:
-        return None
+        return "an axis has no loop of its own or no elements, or an access is not affine"
     if block.init is not None:
         return _plan_reduction(axes)
-    return None if axes.of_kind("reduce") else _plan_copy(axes)
+    return "it reduces without an init" if axes.of_kind("reduce") else _plan_copy(axes)
 
 
 def _axes(block: BlockOp, shared: int) -> _Axes | None:
@@ -197,7 +219,8 @@ def _axes(block: BlockOp, shared: int) -> _Axes | None:
     written, *read = [[stride[n] for n in looped] for stride in strides]
     buffers = [access.buffer for access in block.accesses if not access.is_write]
     sources = [buffers.index(load.buffer) for load in accesses[1:]]
-    return _Axes([kinds[n] for n in looped], [extents[n] for n in looped], written, read, sources, shared)
+    names = [block.axes[n].name for n in looped]
+    return _Axes(names, [kinds[n] for n in looped], [extents[n] for n in looped], written, read, sources, shared)
 
 
 def _spatial_vector(axes: _Axes) -> int | None:
@@ -210,36 +233,47 @@ def _spatial_vector(axes: _Axes) -> int | None:
     return None
 
 
-def _plan_reduction(axes: _Axes) -> _Plan | None:
+def _plan_reduction(axes: _Axes) -> _Plan | str:
     extents, read, spatial, summed = axes.extents, axes.read, axes.of_kind("spatial"), axes.of_kind("reduce")
     if not summed:  # a sum of one element, whose loop another primitive has removed
-        return None
+        return "it has no loop over summands"
     vector = _spatial_vector(axes)
     if vector is not None:
         lanes = _lanes(extents[vector])
         rows, height = _rows([n for n in spatial if n != vector], extents, [s for s in read if s[vector]], ROWS)
         vectors = VECTORS_OF_ONE_ROW if rows is None else VECTORS_OF_ROWS
         fits = lanes == LANES and extents[vector] >= vectors * lanes
-        return partial(_tile, _Tile(axes, vector, lanes, rows, height, vectors if fits else 1))
+        return _plan_tile(_tile, "sums", _Tile(axes, vector, lanes, rows, height, vectors if fits else 1))
     vector = summed[-1]
-    if extents[vector] <= LANES or not all(stride[vector] in (0, 1) for stride in read):
-        return None
+    if extents[vector] <= LANES:
+        return f"no spatial axis is contiguous, and {axes.names[vector]} has at most {LANES} elements"
+    if not all(stride[vector] in (0, 1) for stride in read):
+        return f"no spatial axis is contiguous, nor are the loads along {axes.names[vector]}"
     if all(extents[n] == 1 for n in spatial):
         vectors = SUMS if extents[vector] > 2 * SUMS * LANES else 1
-        return partial(_sum_by_lanes, _Tile(axes, vector, vectors * LANES, None, 1))
+        return _plan_tile(_sum_by_lanes, "partial sums", _Tile(axes, vector, vectors * LANES, None, 1))
     rows, height = _rows(spatial, extents, [stride for stride in read if stride[vector]][-1:], ROWS[-3:])
-    return partial(_sum_by_lanes, _Tile(axes, vector, LANES, rows, height))
+    return _plan_tile(_sum_by_lanes, "partial sums", _Tile(axes, vector, LANES, rows, height))
 
 
-def _plan_copy(axes: _Axes) -> _Plan | None:
+def _plan_tile(apply: Callable[[_Tile, Schedule, BlockRV], None], sums: str, tile: _Tile) -> _Plan:
+    """The plan of a tile. sums: the name of its elements."""
+    along = tile.axes.names[tile.vector]
+    times = "" if tile.vectors == 1 else f", {tile.vectors} at a time"
+    rows = "" if tile.rows is None else f", {tile.height} rows along {tile.axes.names[tile.rows]}"
+    return _Plan(f"{sums} in registers, vectors of {tile.lanes} lanes along {along}{times}{rows}", partial(apply, tile))
+
+
+def _plan_copy(axes: _Axes) -> _Plan | str:
     """The schedule of a block without a reduction: vectors along the axis of the store, and squares of elements where a
     load is contiguous along another axis."""
     own = range(axes.shared, len(axes.kinds))
     vector = next((n for n in own if axes.written[n] == 1 and axes.extents[n] >= LANES), None)
     if vector is None:
-        return None
+        return f"no axis of {LANES} or more elements is contiguous in the store"
+    name = axes.names[vector]
     if all(stride[vector] in (0, 1) for stride in axes.read):
-        return partial(_vectorize, vector)
+        return _Plan(f"vectors of {LANES} lanes along {name}", partial(_vectorize, vector))
     transposed = [n for n, stride in enumerate(axes.read) if stride[vector] not in (0, 1)]
     rows = {axis for n in transposed for axis in own if axes.read[n][axis] == 1}
     if (
@@ -248,8 +282,10 @@ def _plan_copy(axes: _Axes) -> _Plan | None:
         and axes.extents[min(rows)] >= LANES
     ):
         buffers = sorted({axes.sources[n] for n in transposed})
-        return partial(_transpose, axes.shared, rows.pop(), vector, buffers)
-    return None
+        row = rows.pop()
+        text = f"squares of {LANES} elements along {axes.names[row]} and {name}, transposed in registers"
+        return _Plan(text, partial(_transpose, axes.shared, row, vector, buffers))
+    return f"a load is not contiguous along {name}, nor along another axis of {LANES} or more elements"
 
 
 def _is_loop(value: SSAValue) -> bool:
@@ -344,8 +380,10 @@ def _schedule(func: FuncOp, rows: int) -> FuncOp:
         _transpose_factors(schedule, func)
     joined = schedule.mod.functions[name]
     assert isinstance(joined, FuncOp)
+    for block in _blocks(joined):
+        _report(block, _plan(block, rows), rows)
     for block, plan in _plans(joined, rows).items():
-        plan(schedule, schedule.get_block(block, name))
+        plan.apply(schedule, schedule.get_block(block, name))
     scheduled = schedule.mod.functions[name]
     scheduled.detach()
     assert isinstance(scheduled, FuncOp)

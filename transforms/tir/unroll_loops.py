@@ -13,8 +13,11 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.threads.axes import team_of, thread_axes_of
 from ...analysis.threads.memories import is_local, memory_of
 from ...core.dtypes import DType, dtype_of
+from ...core.remarks import PassRemarks
 from ...dialects.tir import ForOp, TirBuilder
 from ...dialects.tir.tree import captured_operands
+
+_remarks = PassRemarks("tir-unroll-loops")
 
 
 @dataclass(frozen=True)
@@ -56,18 +59,31 @@ class TirUnrollLoopsPass(ModulePass):
     def _unroll(self, loop: ForOp) -> None:
         low, extent, step = loop.mixed_bounds
         if not isinstance(extent, int) or not isinstance(step, int):
+            _keep(loop, "its number of iterations is not constant")
             return
         offsets = range(0, max(extent, 0), step)
-        if len(offsets) > self.max_extent or len(offsets) * sum(1 for _ in loop.body.walk()) > self.max_ops:
+        ops = len(offsets) * sum(1 for _ in loop.body.walk())
+        if len(offsets) > self.max_extent:
+            _keep(loop, f"it has {len(offsets)} iterations, max-extent is {self.max_extent}")
+            return
+        if ops > self.max_ops:
+            _keep(loop, f"the copies of its body would have {ops} operations, max-ops is {self.max_ops}")
             return
         if len(offsets) > 1 and _holds_memory_of_threads(loop):
+            _keep(loop, "its copies would share memory that is private to a thread")
             return
+        _remarks.applied(loop, lambda: f"loop {loop.loop_var.data} is unrolled: {len(offsets)} copies of its body")
         builder = TirBuilder(InsertPoint.before(loop), loop.location)
         dtype = dtype_of(loop.variable.type)
         for offset in offsets:
             _copy_body(loop, _value(builder, low, offset, dtype))
         loop.detach()
         loop.erase()
+
+
+def _keep(loop: ForOp, reason: str) -> None:
+    """Reports a loop that stays a loop."""
+    _remarks.missed(loop, lambda: f"loop {loop.loop_var.data} stays a loop: {reason}")
 
 
 def _holds_memory_of_threads(loop: ForOp) -> bool:

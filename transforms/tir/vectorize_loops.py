@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -14,6 +14,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.lanes import LaneBuilder, NotVectorizable, free_values
 from ...analysis.private import uses_of_private_memory
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -29,6 +30,8 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression, treeify
+
+_remarks = PassRemarks("tir-vectorize-loops")
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,14 @@ class TirVectorizeLoopsPass(ModulePass):
     def _vectorize(self, loop: ForOp) -> None:
         low, extent, step = loop.mixed_bounds
         if not isinstance(extent, int) or not isinstance(step, int):
-            loop.kind = StringAttr("serial")
+            _make_serial(loop, "its number of iterations is not constant")
             return
         lanes = len(range(0, extent, step))
-        if lanes > self.max_lanes or _is_left(loop):
-            loop.kind = StringAttr("serial")
+        if lanes > self.max_lanes:
+            _make_serial(loop, f"it has {lanes} iterations, max-lanes is {self.max_lanes}")
+            return
+        if _is_left(loop):
+            _make_serial(loop, "its body contains a return")
             return
         if lanes > 1:
             treeify(loop)
@@ -99,6 +105,11 @@ class TirVectorizeLoopsPass(ModulePass):
             _inline(loop, TirBuilder(InsertPoint.before(loop), loop.location), low)
         loop.detach()
         loop.erase()
+
+
+def _make_serial(loop: ForOp, reason: str) -> None:
+    _remarks.missed(loop, lambda: f"loop {loop.loop_var.data} stays scalar: {reason}")
+    loop.kind = StringAttr("serial")
 
 
 def _is_left(loop: ForOp) -> bool:
@@ -152,9 +163,28 @@ class _Vectorizer:
         start = self.loop.prev_op
         statements = _statements(self.loop.body.block)
         effects = {op for s in statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
-        together = [*uses_of_private_memory(self.loop, self.lanes.count), effects]
-        self._sequence(statements, [span for ops in together if (span := _span(statements, ops))])
+        private = "each iteration has memory of its own"
+        together = [(ops, private) for ops in uses_of_private_memory(self.loop, self.lanes.count)]
+        together.append((effects, "calls and assertions run in the order of the iterations"))
+        spans = [(span, reason) for ops, reason in together if (span := _span(statements, ops))]
+        for (first, last), reason in spans:
+            for statement in statements[first : last + 1]:
+                self._keep(statement, reason)
+        self._sequence(statements, [span for span, _ in spans])
         _drop_unused(start, self.loop)
+        if _remarks.are_collected:
+            self._report(start)
+
+    def _report(self, start: Operation | None) -> None:
+        """Reports whether one of the ops between `start` and the loop stores vectors."""
+        lanes, name = self.lanes.count, self.loop.loop_var.data
+        op = self.loop.prev_op
+        while op is not None and op is not start:
+            if any(_stores_lanes(inner, lanes) for inner in op.walk()):
+                _remarks.applied(self.loop, lambda: f"loop {name} becomes vectors of {lanes} lanes")
+                return
+            op = op.prev_op
+        _remarks.missed(self.loop, lambda: f"loop {name} stays scalar: none of its statements becomes vectors")
 
     # Sequences
 
@@ -168,7 +198,7 @@ class _Vectorizer:
         ends = dict(_close([*spans, *serial], self._uses(statements)))
         if ends and self.lanes.mask is not None:
             _erase(pieces)
-            raise NotVectorizable
+            raise NotVectorizable("a statement of a branch on lanes is not vectorizable")
         last = -1
         for n, piece in enumerate(pieces):
             if n in ends:
@@ -196,10 +226,16 @@ class _Vectorizer:
             with self.builder.at(piece):
                 for op in statement.ops:
                     self._op(op)
-        except NotVectorizable:
+        except NotVectorizable as error:
             _erase([piece])
+            self._keep(statement, str(error))
             return None
         return piece
+
+    def _keep(self, statement: _Statement, reason: str) -> None:
+        """Reports a statement that stays in a serial loop."""
+        name = self.loop.loop_var.data
+        _remarks.missed(statement.ops[-1], lambda: f"a statement stays in a serial loop {name}: {reason}")
 
     def _move(self, piece: Block) -> None:
         for op in list(piece.ops):
@@ -237,7 +273,7 @@ class _Vectorizer:
             return
         op = value.owner
         if not isinstance(op, Operation) or not self.lanes.is_repeatable(value):
-            raise NotVectorizable
+            raise NotVectorizable("a value cannot be computed again in one iteration")
         for operand in free_values(op):
             self._repeat(operand, values)
         self._insert(op.clone(values))
@@ -269,7 +305,7 @@ class _Vectorizer:
             case _ if is_expression_op(op):
                 self.lanes.expression(op)
             case _:
-                raise NotVectorizable
+                raise NotVectorizable(f"{op.name} has no form on lanes")
 
     def _body(self, source: Block, target: Block) -> None:
         with self.builder.at(target):
@@ -278,7 +314,7 @@ class _Vectorizer:
     def _for(self, op: ForOp) -> None:
         """Emits a loop that is uniform over the lanes."""
         if op.kind.data == "thread_binding":
-            raise NotVectorizable
+            raise NotVectorizable("it contains a loop over threads")
         bounds: list[Mixed] = [b if isinstance(b, int) else self.lanes.uniform(b) for b in op.mixed_bounds]
         low, extent, step = bounds
         loop = ForOp(
@@ -359,6 +395,11 @@ def _erase(pieces: Iterable[Block | None]) -> None:
     for piece in pieces:
         if piece is not None:
             piece.erase(safe_erase=False)
+
+
+def _stores_lanes(op: Operation, lanes: int) -> bool:
+    """Whether an op stores a vector of a number of lanes."""
+    return isinstance(op, StoreOp) and isinstance(op.value.type, VectorType) and op.value.type.get_shape() == (lanes,)
 
 
 def _drop_unused(start: Operation | None, end: Operation) -> None:

@@ -20,6 +20,11 @@ VIEWS = (
 """Ops whose results refer to the memory of an operand."""
 
 
+def description_of(alloc: memref.AllocOp | memref.AllocaOp) -> str:
+    """The name and the type of a buffer, for messages."""
+    return " ".join(filter(None, ["buffer", alloc.memref.name_hint, str(alloc.memref.type)]))
+
+
 def release_of(alloc: memref.AllocOp) -> memref.DeallocOp | None:
     """The release of an allocation in its own block; None if the memory may outlive the block."""
     releases = [use.operation for use in alloc.memref.uses if isinstance(use.operation, memref.DeallocOp)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
@@ -12,6 +14,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks, Place
+
+_remarks = PassRemarks("contract-floats")
 
 
 @dataclass(frozen=True)
@@ -38,16 +43,30 @@ class ContractFloatsPass(ModulePass):
     name = "contract-floats"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        contractions = Counter[Place]()
         for inner in list(op.walk()):
-            if isinstance(inner, arith.AddfOp | arith.SubfOp) and dtype_of(inner.result.type).bits >= 32:
-                _contract(inner)
+            if isinstance(inner, arith.AddfOp | arith.SubfOp):
+                place = Place.of(inner) if _remarks.are_collected else Place()
+                contractions[place] += _contract(inner)
+        for place, count in contractions.items():
+            if count:
+                _remarks.applied(place, partial(_count_text, count))
 
 
-def _contract(op: arith.AddfOp | arith.SubfOp) -> None:
-    """Replaces a sum or difference, and the product that is one of its operands, by one operation."""
+def _count_text(count: int) -> str:
+    return "1 sum of a product rounds once" if count == 1 else f"{count} sums of products round once"
+
+
+def _contract(op: arith.AddfOp | arith.SubfOp) -> bool:
+    """Replaces a sum or difference, and the product that is one of its operands, by one operation; False if the sum
+    has no such operand."""
+    if dtype_of(op.result.type).bits < 32:
+        _keep(op, f"no instruction for {dtype_of(op.result.type)}")
+        return False
     product = next((operand.owner for operand in op.operands if _is_used_once(operand)), None)
     if not isinstance(product, arith.MulfOp):
-        return
+        _keep(op, "the product has other uses")
+        return False
     left, right = product.operands
     other = op.lhs if product.result is op.rhs else op.rhs
     if isinstance(op, arith.SubfOp):
@@ -60,6 +79,13 @@ def _contract(op: arith.AddfOp | arith.SubfOp) -> None:
     fused.result.name_hint = op.result.name_hint
     Rewriter.replace_op(op, fused)
     Rewriter.erase_op(product)
+    return True
+
+
+def _keep(op: arith.AddfOp | arith.SubfOp, reason: str) -> None:
+    """Reports a sum that rounds twice, if it is a sum of a product."""
+    if any(isinstance(operand.owner, arith.MulfOp) for operand in op.operands):
+        _remarks.missed(op, lambda: f"a sum of a product rounds twice: {reason}")
 
 
 def _is_used_once(value: SSAValue) -> bool:

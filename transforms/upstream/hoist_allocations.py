@@ -13,7 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 from xdsl.transforms.loop_invariant_code_motion import move_loop_invariant_code
 
-from .allocations import release_of
+from ...core.remarks import PassRemarks
+from .allocations import description_of, release_of
+
+_remarks = PassRemarks("hoist-allocations")
 
 
 class HoistAllocationsPass(ModulePass):
@@ -56,11 +59,15 @@ def _leave_loop(alloc: memref.AllocOp, release: memref.DeallocOp) -> bool:
     """Moves an allocation and its release out of the loop around them; False if that is impossible."""
     loop = alloc.parent_op()
     if not isinstance(loop, scf.ForOp | scf.ParallelOp):
+        if isinstance(loop, scf.IfOp | scf.WhileOp) and _is_in_loop(loop):
+            _keep(alloc, "it is in a branch or a while loop")
         return False
     if isinstance(loop, scf.ForOp):
         move_loop_invariant_code(loop)
     if any(loop.is_ancestor(size.owner) for size in alloc.dynamic_sizes):
+        _keep(alloc, "the loop computes its size")
         return False
+    _remarks.applied(alloc, lambda: f"{description_of(alloc)} is allocated once, outside of the loop{_name(loop)}")
     bounds = (
         [(loop.lb, loop.ub)]
         if isinstance(loop, scf.ForOp)
@@ -73,6 +80,24 @@ def _leave_loop(alloc: memref.AllocOp, release: memref.DeallocOp) -> bool:
         op.detach()
         Rewriter.insert_op(op, point)
     return True
+
+
+def _keep(alloc: memref.AllocOp, reason: str) -> None:
+    _remarks.missed(alloc, lambda: f"{description_of(alloc)} is allocated in each iteration: {reason}")
+
+
+def _is_in_loop(op: Operation) -> bool:
+    """Whether an op is a loop or is in one."""
+    around: Operation | None = op
+    while around is not None and not isinstance(around, scf.ForOp | scf.ParallelOp | scf.WhileOp):
+        around = around.parent_op()
+    return around is not None
+
+
+def _name(loop: scf.ForOp | scf.ParallelOp) -> str:
+    """The name of the variable of a loop after a space, if it has one."""
+    hint = loop.body.block.args[0].name_hint
+    return f" {hint}" if hint else ""
 
 
 def _sizes_if_entered(

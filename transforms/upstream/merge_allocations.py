@@ -25,9 +25,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator
 
 from ...core.dtypes import element_byte_size
+from ...core.remarks import PassRemarks
 from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import DISJOINT, WORKSPACE_MEMORY
-from .allocations import VIEWS, release_of
+from .allocations import VIEWS, description_of, release_of
+
+_remarks = PassRemarks("merge-allocations")
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -141,10 +144,25 @@ def _merge(body: Block) -> None:
         view.attributes[DISJOINT] = UnitAttr()
         view.result.name_hint = "part"
         for buffer in part.buffers:
+            _report(buffer, offset)
             _replace(builder, buffer, view.result)
+    _report_total(body, [buffer.size for part in parts for buffer in part.buffers], total)
     end = body.last_op
     assert end is not None
     Rewriter.insert_op(memref.DeallocOp.get(alloc.memref), InsertPoint.before(end))
+
+
+def _report(buffer: _Buffer, offset: int) -> None:
+    _remarks.applied(
+        buffer.alloc, lambda: f"{description_of(buffer.alloc)} is in the workspace, {buffer.size} bytes from {offset}"
+    )
+
+
+def _report_total(body: Block, sizes: Sequence[int], total: int) -> None:
+    """Reports the workspace of a function. sizes: of its buffers, in bytes.  total: its own size."""
+    function = body.parent_op()
+    assert function is not None
+    _remarks.applied(function, lambda: f"the workspace has {total} bytes, its buffers have {sum(sizes)} bytes in all")
 
 
 def _bytes_type(size: int) -> MemRefType[Attribute]:
@@ -207,15 +225,24 @@ def _buffers(body: Block) -> list[_Buffer]:
     start = {op: n for n, op in enumerate(inner for op in body.ops for inner in op.walk())}
     buffers: list[_Buffer] = []
     for op in start:
-        if not isinstance(op, memref.AllocOp) or op.dynamic_sizes:
+        if not isinstance(op, memref.AllocOp):
+            continue
+        if op.dynamic_sizes:
+            _keep(op, "its size is dynamic")
             continue
         release = release_of(op)
-        if release is not None and op.parent is not None:
+        if release is None:
+            _keep(op, "its memory may be in use after the region of its allocation")
+        elif op.parent is not None:
             users = [release if user is None else user for user in _users(op.memref)]
             around = [user for user in map(op.parent.find_ancestor_op_in_block, users) if user is not None] or [op]
             first, last = (choose(around, key=start.__getitem__) for choose in (min, max))
             buffers.append(_Buffer(op, release, start[first], start[_last_op(last)]))
     return buffers
+
+
+def _keep(alloc: memref.AllocOp, reason: str) -> None:
+    _remarks.missed(alloc, lambda: f"{description_of(alloc)} is allocated where it is used: {reason}")
 
 
 def _last_op(op: Operation) -> Operation:

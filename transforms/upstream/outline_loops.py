@@ -21,11 +21,16 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike, IsTerminator, is_side_effect_free
 
 from ...core.dtypes import element_byte_size
+from ...core.remarks import PassRemarks
 from ...core.sizes import byte_count
 from ...dialects.attributes import DISJOINT, NOALIAS, NOINLINE
 from .allocations import VIEWS
 
+_remarks = PassRemarks("outline-loops")
+
 _LOOPS = (scf.ForOp, scf.ParallelOp, scf.WhileOp)
+_REASON = "they share buffers in registers, values that cannot be computed again, or memory of their own"
+
 _CASTS = (llvm.IntToPtrOp, llvm.PtrToIntOp, memref.ExtractAlignedPointerAsIndexOp, UnrealizedConversionCastOp)
 """Ops that turn addresses into numbers, and numbers into addresses."""
 _REGISTERS = 2048
@@ -87,6 +92,9 @@ class OutlineLoopsPass(ModulePass):
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
                 _Outliner(self.loops, function, names).block(function.body.block)
+                count = _loop_count(function)
+                if count > self.loops:
+                    _remarks.missed(function, lambda count=count: f"{count} loops stay: {_REASON}")
 
 
 class _Outliner:
@@ -167,6 +175,9 @@ class _Outliner:
         Rewriter.insert_op(func.ReturnOp(), place)
         replacement = func.CallOp(self._name(), parameters, [])
         replacement.location = part[0].location
+        _remarks.applied(
+            part[0], lambda: f"{sum(map(_loop_count, moved))} loops become {replacement.callee.string_value()}"
+        )
         Rewriter.replace_op(call, replacement)
         self._insert_function(replacement, entry)
 

@@ -22,6 +22,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...core.remarks import PassRemarks
+
+_remarks = PassRemarks("split-vectors")
+
 
 @dataclass(frozen=True)
 class SplitVectorsPass(ModulePass):
@@ -113,10 +117,19 @@ class _Splitter:
         rule = _elementwise if _is_elementwise(op) else _RULES.get(type(op))
         if rule is not None and rule(self, op):
             self._replaced.append(op)
+            _remarks.applied(op, lambda: f"{op.name} on {self._lengths(op)}")
             return
+        _remarks.missed(op, lambda: f"{op.name} needs whole vectors, {self._lengths(op)}")
         for n, operand in enumerate(op.operands):
             if operand in self._values and operand.owner in self._replaced:
                 op.operands[n] = self._join(operand)
+
+    def _lengths(self, op: Operation) -> str:
+        """The lanes of the vectors of an op, and of their parts."""
+        types = dict.fromkeys(value.type for value in (*op.operands, *op.results) if self.layout(value.type))
+        return ", ".join(
+            f"{_lanes(type)} lanes: {' + '.join(str(part.lanes) for part in self.layout(type))}" for type in types
+        )
 
     def finish(self) -> None:
         """Erases the replaced ops."""

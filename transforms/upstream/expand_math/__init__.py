@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import math, scf, vector
@@ -13,9 +14,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from ....core.dtypes import element_type_of
+from ....core.remarks import PassRemarks
 from ....dialects.attributes import UNLIKELY
 from . import error_function, exponentials, logarithms, powers, trigonometry
 from .numbers import F32, F64, FORMATS, Format, Number, Writer
+
+_remarks = PassRemarks("expand-math")
 
 Formula = Callable[..., Number]
 
@@ -92,7 +96,21 @@ class ExpandMathPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
             if _is_expanded(inner):
+                _remarks.applied(inner, partial(_decision, inner, "becomes arithmetic"))
                 _expand(inner, self.fma)
+            elif type(inner) in _ALL:
+                _remarks.missed(inner, partial(_decision, inner, f"stays a function: {_reason(inner)}"))
+
+
+def _decision(op: Operation, decision: str) -> str:
+    return f"{op.name} on {op.results[0].type} {decision}"
+
+
+def _reason(op: Operation) -> str:
+    """The reason why a function is not expanded."""
+    if isinstance(op, _LIMITED) and not isinstance(op.results[0].type, VectorType):
+        return "formulas are for vectors"
+    return f"no formula for {element_type_of(op.results[0].type)}"
 
 
 def _is_expanded(op: Operation) -> bool:

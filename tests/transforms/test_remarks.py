@@ -1,0 +1,363 @@
+"""The remarks of passes: for each pass, programs with the remarks of the pass, in order, with their source lines."""
+
+from importlib import import_module
+
+import pytest
+
+from stepwell import apply_passes, parse_mlir, parse_tvmscript
+from stepwell.core.remarks import PassRemarks, collect_remarks
+from stepwell.transforms import PASSES
+
+CASES = [
+    (
+        "tir-unroll-loops{max-extent=8}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), n: T.int32):
+    for i in T.unroll(4):
+        A[i] = 1.0
+    for j in T.unroll(n):
+        A[j] = 2.0
+    for k in T.unroll(64):
+        A[k] = 3.0
+""",
+        [
+            "7:5: missed: loop k stays a loop: it has 64 iterations, max-extent is 8",
+            "5:5: missed: loop j stays a loop: its number of iterations is not constant",
+            "3:5: applied: loop i is unrolled: 4 copies of its body",
+        ],
+    ),
+    (
+        "tir-vectorize-loops{max-lanes=16}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
+    for i in T.vectorized(8):
+        A[0, i] = 1.0
+    for i in T.vectorized(8):
+        A[1, i] = 1.0
+        A[i, 2] = 2.0
+    for j in T.vectorized(n):
+        A[0, j] = 3.0
+    for k in T.vectorized(64):
+        A[0, k] = 4.0
+    for s in T.vectorized(8):
+        A[0, 0] = A[0, 0] + A[1, s]
+""",
+        [
+            "13:9: missed: a statement stays in a serial loop s: all iterations store to one element",
+            "12:5: missed: loop s stays scalar: none of its statements becomes vectors",
+            "10:5: missed: loop k stays scalar: it has 64 iterations, max-lanes is 16",
+            "8:5: missed: loop j stays scalar: its number of iterations is not constant",
+            "7:9: missed: a statement stays in a serial loop i: all iterations store to one element",
+            "5:5: applied: loop i becomes vectors of 8 lanes",
+            "3:5: applied: loop i becomes vectors of 8 lanes",
+        ],
+    ),
+    (
+        "tir-partition-loops",
+        """\
+@T.prim_func
+def main(A: T.Buffer((10,), "float32"), m: T.int32):
+    for i, j in T.grid(3, 4):
+        if i * 4 + j < 10:
+            A[i * 4 + j] = 1.0
+    for k in range(10):
+        if k * 2 < m:
+            A[k] = 2.0
+""",
+        [
+            "3:5: applied: loop i is divided into the iterations 0 to 1, 2, where `i * 4 + j < 10` is known",
+            "3:5: applied: loop j is divided into the iterations 0 to 1, 2 to 3, where `i * 4 + j < 10` is known",
+            "6:5: missed: loop k is not divided where `k * 2 < m` would be known: 0 of 10 iterations, less than half",
+        ],
+    ),
+    (
+        "tir-partition-loops{max-ops=8}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((10,), "float32")):
+    for i in range(12):
+        if i < 10:
+            A[i] = 1.0
+""",
+        [
+            "3:5: missed: loop i is not divided where `i < 10` would be known: 2 ranges would add 6 operations, "
+            "max-ops permits 1",
+        ],
+    ),
+    (
+        "tir-compact-buffers",
+        """\
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), N: T.Buffer((64,), "int32")):
+    B = T.alloc_buffer((64,))
+    C = T.alloc_buffer((64,), strides=(2,))
+    for i in range(8):
+        for j in range(8):
+            B[i * 8 + j] = A[j]
+            C[i * 8 + j] = A[j]
+        for j in range(8):
+            A[j] = B[i * 8 + j] + C[N[j]]
+""",
+        [
+            "3:9: applied: buffer B shrinks from 64 to 8 elements",
+            "4:9: missed: buffer C keeps its shape: it has strides, or uses that are no loads and stores",
+        ],
+    ),
+    (
+        "tir-plan-allocations{max-stack-bytes=128}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), n: T.int32):
+    B = T.alloc_buffer((8,))
+    C = T.alloc_buffer((64,))
+    D = T.alloc_buffer((n,))
+    for i in range(8):
+        for j in range(8):
+            B[j] = A[j]
+        for j in range(8):
+            A[j] = B[j] + 1.0
+    for i in range(64):
+        C[i] = A[i]
+        D[i] = A[i]
+""",
+        [
+            "5:9: missed: buffer D is on the heap, in loop i: its size is dynamic",
+            "3:9: applied: buffer B of 32 bytes is on the stack, in loop i",
+            "4:9: missed: buffer C of 256 bytes is on the heap, in loop i, not on the stack: 96 bytes are left there",
+        ],
+    ),
+    (
+        "tir-plan-allocations{max-stack-bytes=0},convert-tir-to-scf,merge-allocations",
+        """\
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), n: T.int32):
+    B = T.alloc_buffer((64,))
+    C = T.alloc_buffer((32,))
+    D = T.alloc_buffer((n,))
+    for i in range(64):
+        B[i] = A[i]
+    for i in range(64):
+        A[i] = B[i]
+    for i in range(32):
+        C[i] = A[i]
+        D[i] = C[i]
+""",
+        [
+            "5:9: missed: buffer D memref<?xf32> is allocated where it is used: its size is dynamic",
+            "3:9: applied: buffer B memref<64xf32> is in the workspace, 256 bytes from 0",
+            "4:9: applied: buffer C memref<32xf32> is in the workspace, 128 bytes from 0",
+            "2:5: applied: the workspace has 256 bytes, its buffers have 384 bytes in all",
+        ],
+    ),
+    (
+        "hoist-allocations",
+        """\
+func.func @main(%n: index, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.alloc(%n) : memref<?xf32> loc("p":5:5)
+    memref.dealloc %a : memref<?xf32>
+    %b = memref.alloc(%i) : memref<?xf32> loc("p":7:5)
+    memref.dealloc %b : memref<?xf32>
+    scf.if %p {
+      %d = memref.alloc(%n) : memref<?xf64> loc("p":10:7)
+      memref.dealloc %d : memref<?xf64>
+    }
+  }
+  func.return
+}
+""",
+        [
+            "5:5: applied: buffer a memref<?xf32> is allocated once, outside of the loop i",
+            "7:5: missed: buffer b memref<?xf32> is allocated in each iteration: the loop computes its size",
+            "10:7: missed: buffer d memref<?xf64> is allocated in each iteration: it is in a branch or a while loop",
+        ],
+    ),
+    (
+        "tir-vectorize-loops,convert-tir-to-scf,split-vectors",
+        """\
+@T.prim_func
+def main(A: T.Buffer((48,), "float32"), B: T.Buffer((48,), "int32"), C: T.Buffer((48,), "float32")):
+    for i in T.vectorized(48):
+        C[i] = A[i]
+    for i in T.vectorized(48):
+        C[i] = A[B[i]]
+""",
+        [
+            "6:16: applied: arith.constant on 48 lanes: 32 + 16",
+            "4:16: applied: vector.load on 48 lanes: 32 + 16",
+            "4:9: applied: vector.store on 48 lanes: 32 + 16",
+            "6:18: applied: vector.load on 48 lanes: 32 + 16",
+            "6:16: applied: vector.extract on 48 lanes: 32 + 16",
+            "6:16: applied: vector.insert on 48 lanes: 32 + 16",
+            "6:9: applied: vector.store on 48 lanes: 32 + 16",
+        ],
+    ),
+    (
+        "split-vectors",
+        """\
+func.func @main(%x: vector<48xf32>) -> vector<48xf32> {
+  %y = arith.addf %x, %x : vector<48xf32> loc("p":2:3)
+  %z = vector.shuffle %y, %y [0] : vector<48xf32>, vector<48xf32> loc("p":3:3)
+  func.return %x : vector<48xf32>
+}
+""",
+        [
+            "2:3: applied: arith.addf on 48 lanes: 32 + 16",
+            "3:3: missed: vector.shuffle needs whole vectors, 48 lanes: 32 + 16",
+            "@main: missed: func.return needs whole vectors, 48 lanes: 32 + 16",
+        ],
+    ),
+    (
+        "convert-tir-to-scf,outline-loops{loops=1}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), n: T.int32):
+    for i in range(n):
+        A[i] = 1.0
+    for i in range(n):
+        A[i] = A[i] * 2.0
+        while A[i] < 8.0:
+            A[i] = A[i] * 2.0
+""",
+        [
+            "3:5: applied: 1 loops become main.loops",
+            "5:5: applied: 2 loops become main.loops1",
+        ],
+    ),
+    (
+        "outline-loops{loops=1}",
+        """\
+func.func @main(%n: index, %x: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (f32) {
+    scf.yield %a : f32
+  }
+  %z = scf.for %i = %c0 to %n step %c1 iter_args(%a = %y) -> (f32) {
+    scf.yield %a : f32
+  }
+  func.return %z : f32
+}
+""",
+        [
+            "@main: missed: 2 loops stay: they share buffers in registers, values that cannot be computed again, or "
+            "memory of their own",
+        ],
+    ),
+    (
+        "contract-floats",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), H: T.Buffer((8,), "float16")):
+    for i in range(8):
+        B[i] = B[i] + A[i] * 2.0
+    for i in range(8):
+        H[i] = H[i] + H[i] * T.float16(2)
+    for i in range(8):
+        B[i] = A[i] - B[i]
+""",
+        [
+            "6:21: missed: a sum of a product rounds twice: no instruction for float16",
+            "4:21: applied: 1 sum of a product rounds once",
+        ],
+    ),
+    (
+        "convert-tir-to-scf,expand-math",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float64")):
+    for i in range(8):
+        A[i] = T.exp(A[i])
+        A[i] = T.sin(A[i])
+        B[i] = T.erf(B[i])
+        A[i] = T.sqrt(A[i])
+""",
+        [
+            "4:22: applied: math.exp on f32 becomes arithmetic",
+            "5:22: missed: math.sin on f32 stays a function: formulas are for vectors",
+            "6:22: missed: math.erf on f64 stays a function: no formula for f64",
+        ],
+    ),
+    (
+        "tir-schedule-gpu",
+        """\
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32")):
+    for i, j in T.grid(64, 64):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SR", [i, j])
+            with T.init():
+                B[vi] = 0.0
+            B[vi] = B[vi] + A[vi, vj]
+    B[0] = 1.0
+""",
+        [
+            "4:14: missed: block B: not by the rule gemm: it reads 1 elements for each step, expected two",
+            "4:14: missed: block B: not by the rule convolution: it reads 1 elements for each step, expected two",
+            "4:14: missed: block B: not by the rule gemv: it reads 1 elements for each step, expected two",
+            "4:14: missed: block B: not by the rule normalization: nothing is computed of it",
+            "4:14: missed: block B: not by the rule reduction by blocks: its steps are too few, or its results too "
+            "many, for several blocks for each result",
+            "4:14: applied: block B: by the rule reduction",
+            "2:5: missed: 1 statements without a block: one thread computes them",
+        ],
+    ),
+]
+"""The pipeline, whose last pass makes the remarks, the program, and the remarks without the names of file and pass."""
+
+
+def remarks_of(program: str, pipeline: str) -> list[str]:
+    """The remarks of the last pass of a pipeline, without the names of file and pass."""
+    name = pipeline.split(",")[-1].partition("{")[0]
+    parse = parse_mlir if program.startswith("func.func") else parse_tvmscript
+    module = parse(program, filename="p")
+    with collect_remarks() as remarks:
+        apply_passes(module, pipeline)
+    return [
+        str(remark).removeprefix("p:").replace(f"{name}: ", "", 1) for remark in remarks if remark.pass_name == name
+    ]
+
+
+@pytest.mark.parametrize(("pipeline", "program", "expected"), CASES)
+def test_a_pass_reports_its_decisions(pipeline: str, program: str, expected: list[str]) -> None:
+    assert remarks_of(program, pipeline) == expected
+
+
+def _reporting_passes() -> list[str]:
+    modules = {name: import_module(f"stepwell.transforms.{place}") for name, place in PASSES.items()}
+    return [name for name, module in modules.items() if hasattr(module, "_remarks")]
+
+
+@pytest.mark.parametrize("name", _reporting_passes())
+def test_remarks_have_the_name_of_the_pass(name: str) -> None:
+    remarks = import_module(f"stepwell.transforms.{PASSES[name]}")._remarks
+    assert isinstance(remarks, PassRemarks)
+    assert remarks.pass_name == name
+
+
+@pytest.mark.parametrize("name", [name for name in _reporting_passes() if name != "tir-schedule-kernels"])
+def test_every_reporting_pass_has_both_kinds_of_remarks_in_a_case(name: str) -> None:
+    remarks = [
+        remark for pipeline, _, expected in CASES if pipeline.split(",")[-1].startswith(name) for remark in expected
+    ]
+    assert any(": applied: " in remark for remark in remarks)
+    assert any(": missed: " in remark for remark in remarks)
+
+
+def test_a_loop_without_a_location_has_that_of_its_first_statement() -> None:
+    program = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in T.unroll(4):
+        A[i] = 1.0
+"""
+    module = parse_tvmscript(program, filename="p")
+    (loop,) = (op for op in module.op.walk() if op.name == "tir.for")
+    loop.location = type(module.op)([]).location
+    with collect_remarks() as remarks:
+        apply_passes(module, "tir-unroll-loops")
+    assert [str(remark.place) for remark in remarks] == ["p:4:9"]
