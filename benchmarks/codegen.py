@@ -16,14 +16,13 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
 
 import numpy as np
-from measuring import Call, machine, median_ratio, times_in_turn
+from measuring import Call, describe_package, machine, median_ratio, times_in_turn
 
 import stepwell
 from stepwell.backends.graph import build_graph
@@ -234,20 +233,13 @@ def _cases() -> Iterator[Case]:
         yield Case(f"schedule {text}", "GFLOP/s", 2 * np.prod(sizes) / 1e9, _matmul(_scheduled, *sizes))
 
 
-def _version(name: str) -> str:
-    try:
-        return f"{name} {version(name)}"
-    except PackageNotFoundError:
-        return f"without {name}"
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--runs", type=int, default=30, help="how often to run each")
     arguments.add_argument("--only", default="", help="the beginnings of names of kernels, separated by commas")
     options = arguments.parse_args()
     print(f"# {machine()}")
-    print(f"# {', '.join(map(_version, ('stepwell', 'numpy', 'torch', 'numba')))}; {' '.join(sys.argv)}")
+    print(f"# {', '.join(map(describe_package, ('stepwell', 'numpy', 'torch', 'numba')))}; {' '.join(sys.argv)}")
     print(f"{'kernel':24}{'ours us':>12}{'rate':>10} {'unit':8}{'best peer':>12}{'peer us':>12}{'ratio':>8}")
     for case in _cases():
         if not case.name.startswith(tuple(options.only.split(","))):

@@ -1,16 +1,25 @@
-"""Measurements that the benchmarks share: medians of calls in turn, and the description of the machine."""
+"""Measurements that the benchmarks share: medians of calls in turn, errors, child processes, and the description of
+the machine."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import statistics
+import subprocess
+import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 Call = Callable[[], Any]
+ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "TVM")}
+"""The environment of a process that computes on one thread."""
 
 
 def times_in_turn(calls: Sequence[Call], runs: int) -> list[list[float]]:
@@ -29,6 +38,95 @@ def times_in_turn(calls: Sequence[Call], runs: int) -> list[list[float]]:
 def median_ratio(ours: Sequence[float], peer: Sequence[float]) -> float:
     """The median of the ratios of paired runs, the peer's time divided by ours: above 1 we are ahead."""
     return statistics.median(b / a for a, b in zip(ours, peer, strict=True))
+
+
+def time_of_batch(call: Call, seconds: float) -> float:
+    """The mean seconds of a call in a batch that takes about `seconds`, after one or two calls that do not count."""
+    first = _mean_time(call, 1)
+    if first < seconds:
+        first = _mean_time(call, 1)
+    return _mean_time(call, max(1, round(seconds / first)))
+
+
+def _mean_time(call: Call, count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - start) / count
+
+
+def relative_error(result: Any, expected: Any) -> float:
+    """The largest difference of two arrays of numpy, divided by the largest expected absolute value."""
+    if result.shape != expected.shape:
+        raise ValueError(f"result of shape {result.shape}, expected {expected.shape}")
+    return float(abs(result - expected).max() / max(abs(expected).max(), sys.float_info.min))
+
+
+def describe_package(name: str) -> str:
+    """The name and the version of a package of this Python."""
+    try:
+        return f"{name} {version(name)}"
+    except PackageNotFoundError:
+        return f"without {name}"
+
+
+class Worker:
+    """A fresh process that answers requests, each a line of JSON, and computes on one thread.
+
+    seconds: the time limit of the process.
+    """
+
+    def __init__(self, command: Sequence[str], seconds: float, environment: dict[str, str]):
+        self._errors = tempfile.TemporaryFile("w+")
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env={**os.environ, **ONE_THREAD, **environment},
+        )
+        self._limit = threading.Timer(seconds, self._stop)
+        self._is_late = False
+        self._limit.start()
+
+    def _stop(self) -> None:
+        self._is_late = True
+        self._process.kill()
+
+    def ask(self, **request: Any) -> Any:
+        """The answer to a request. Raises TimeoutError after the time limit, ChildProcessError with the last line of
+        standard error if the process ends."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            print(json.dumps(request), file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if answer:
+            return json.loads(answer)
+        code = self._process.wait()
+        if self._is_late:
+            raise TimeoutError
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines()
+        raise ChildProcessError(lines[-1] if lines else f"exit code {code}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._limit.cancel()
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+
+def serve(answer: Callable[..., Any]) -> None:
+    """Answers the requests of the process that started this one as a Worker."""
+    for line in sys.stdin:
+        print(json.dumps(answer(**json.loads(line))), flush=True)
 
 
 def machine() -> str:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import ONE_THREAD, relative_error
 
 MODELS = ("mlp", "lstm", "encoder", "mobilenet", "resnet18", "densenet121")
 EXPORTERS = ("torchscript", "dynamo")
@@ -285,8 +286,7 @@ def run_tvm(name: str, folder: str, runs: int) -> dict[str, Any]:
 
 
 def _error(got: Any, folder: str) -> float:
-    expected = np.load(f"{folder}/torch.npz")["y"]
-    return float(np.abs(got - expected).max() / np.abs(expected).max())
+    return relative_error(got, np.load(f"{folder}/torch.npz")["y"])
 
 
 def _times(call: Callable[[], Any], runs: int) -> list[float]:
@@ -311,9 +311,8 @@ def _python(tool: str) -> str | None:
 
 def _child(python: str, what: str, **arguments: Any) -> dict[str, Any]:
     """The result of a function of this file in a child process; on failure the reason under the key `failed`."""
-    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "TVM")}
     command = [python, "-W", "ignore", __file__, "--child", what, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads}, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ONE_THREAD}, check=False)
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     if done.returncode:
         return {"failed": lines[-1] if lines else f"exit code {done.returncode}"}
