@@ -59,7 +59,6 @@ _READERS = (allocations, blocks, buffers, calls, host, operators)  # their impor
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 
 
-@rare_collection()
 def parse_tvmscript(
     text: str, filename: str = "<string>", extra_vars: Mapping[str, Any] | None = None, first_line: int = 1
 ) -> Module:
@@ -71,7 +70,8 @@ def parse_tvmscript(
     location, for text that is not a program or that uses an unsupported feature.
     """
     source = SourceFile(filename, text.removeprefix(BYTE_ORDER_MARK), first_line)
-    return elaborate(read_module(source), dict(extra_vars or {}))
+    with rare_collection():
+        return elaborate(read_module(source), dict(extra_vars or {}))
 
 
 def elaborate(tree: syntax.File, names: dict[str, Value]) -> Module:

@@ -15,7 +15,6 @@ from .run import AfterPass, run_in_place
 _DEFAULTS = Options()
 
 
-@rare_collection()
 def go_down(
     mod: Module, landings: Iterable[Landing], options: Options = _DEFAULTS, after: AfterPass | None = None
 ) -> Module:
@@ -25,11 +24,12 @@ def go_down(
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that fails or leaves an operation that
     its landing excludes.
     """
-    mod = mod.clone()
-    for landing in landings:
-        if landing.needed(mod.op):
-            run_in_place(mod, landing.passes(options), after)
-            check_module(mod.op, landing.leaves, landing.name)
+    with rare_collection():
+        mod = mod.clone()
+        for landing in landings:
+            if landing.needed(mod.op):
+                run_in_place(mod, landing.passes(options), after)
+                check_module(mod.op, landing.leaves, landing.name)
     return mod
 
 

@@ -18,15 +18,15 @@ AfterPass: TypeAlias = Callable[[str, Module], None]
 """A callback after each pass, with the name of the pass and the resulting module."""
 
 
-@rare_collection()
 def run_pipeline(mod: Module, passes: Iterable[ModulePass], after: AfterPass | None = None) -> Module:
     """Applies `passes` to a copy of `mod` and returns the result.
 
     With the environment variable STEPWELL_VERIFY set to 1, the verifier runs after each pass.
     Raises `PassError` for a pass that fails with an error that is not a `StepwellError`.
     """
-    mod = mod.clone()
-    run_in_place(mod, passes, after)
+    with rare_collection():
+        mod = mod.clone()
+        run_in_place(mod, passes, after)
     return mod
 
 

@@ -6,19 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
-from math import prod
+from math import gcd, prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from ...analysis.index import Analyzer
+from ...analysis.index import Analyzer, Atom, DivAtom, Lin
 from ...core.remarks import PassRemarks
 from ...dialects.attributes import GRAPH_KERNEL
 from ...dialects.te.base import COMPUTE_AXIS_KINDS
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp
 from ...dialects.tir.base import DYNAMIC
+from ...dialects.tir.tree import depends_on
 from ...schedule import Schedule
 from ...schedule.handles import BlockRV, LoopRV
 
@@ -26,6 +27,8 @@ _remarks = PassRemarks("tir-schedule-kernels")
 
 LANES = 16
 """The maximum number of lanes of a vector: the floats of the widest register."""
+LEAST = 4
+"""The minimum number of lanes of a vector."""
 FARTHEST = 4
 """The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
 SUMS = 4
@@ -34,6 +37,8 @@ VECTORS_OF_ONE_ROW, VECTORS_OF_ROWS = 8, 3
 """The numbers of vectors along the vectorized axis in a tile: of a single row, and of several rows."""
 REUSED = 16
 """The least number of uses of an element of a factor for which the factor is transposed."""
+IRREGULAR = 1 << 62
+"""The stride along an axis that changes an address by other numbers than multiples."""
 UNKNOWN = 1
 """The extent that represents a dynamic extent: such an axis is not split."""
 ROWS = (8, 7, 6, 5, 4, 3, 2)
@@ -117,10 +122,12 @@ def _report(block: BlockOp, plan: _Plan | str, rows: int) -> None:
 @dataclass(frozen=True)
 class _Axes:
     """The axes of a block: their names, kinds and extents, and the strides in elements of the store and of each load of
-    another buffer along every axis.
+    another buffer along every axis, `IRREGULAR` where no number is the stride.
 
-    sources: for each load, the index of its buffer among the buffers that the block reads.  shared: the number of
-    leading axes whose loops are around other blocks as well.
+    runs: for each load and axis, the length of the ranges of indices, from each multiple of the length on, in which the
+    address is the same; 0 for an address that the axis does not change.  sources: for each load, the index of its
+    buffer among the buffers that the block reads.  shared: the number of leading axes whose loops are around other
+    blocks as well.
     """
 
     names: Sequence[str]
@@ -128,6 +135,7 @@ class _Axes:
     extents: Sequence[int]
     written: Sequence[int]
     read: Sequence[Sequence[int]]
+    runs: Sequence[Sequence[int]]
     sources: Sequence[int]
     shared: int
 
@@ -196,7 +204,7 @@ def _plan(block: BlockOp, shared: int) -> _Plan | str:
     """The schedule of a block; the reason for a block that stays as it is."""
     axes = _axes(block, shared)
     if axes is None:
-        return "an axis has no loop of its own or no elements, or an access is not affine"
+        return "an axis has no loop of its own or no elements, or rows have a dynamic size"
     if block.init is not None:
         return _plan_reduction(axes)
     return "it reduces without an init" if axes.of_kind("reduce") else _plan_copy(axes)
@@ -213,14 +221,15 @@ def _axes(block: BlockOp, shared: int) -> _Axes | None:
         return None
     extents = [axis.extent if isinstance(axis.extent, int) else UNKNOWN for axis in block.axes]
     accesses = _accesses(block)
-    strides = _strides(block, accesses)
-    if strides is None or 0 in extents:
+    addresses = _addresses(block, accesses)
+    if addresses is None or 0 in extents:
         return None
-    written, *read = [[stride[n] for n in looped] for stride in strides]
+    written, *read = [[strides[n] for n in looped] for strides, _ in addresses]
+    runs = [[runs[n] for n in looped] for _, runs in addresses[1:]]
     buffers = [access.buffer for access in block.accesses if not access.is_write]
     sources = [buffers.index(load.buffer) for load in accesses[1:]]
     names = [block.axes[n].name for n in looped]
-    return _Axes(names, [kinds[n] for n in looped], [extents[n] for n in looped], written, read, sources, shared)
+    return _Axes(names, [kinds[n] for n in looped], [extents[n] for n in looped], written, read, runs, sources, shared)
 
 
 def _spatial_vector(axes: _Axes) -> int | None:
@@ -240,20 +249,21 @@ def _plan_reduction(axes: _Axes) -> _Plan | str:
     vector = _spatial_vector(axes)
     if vector is not None:
         lanes = _lanes(extents[vector])
-        rows, height = _rows([n for n in spatial if n != vector], extents, [s for s in read if s[vector]], ROWS)
+        loads = [n for n, stride in enumerate(read) if stride[vector]]
+        rows, height = _rows([n for n in spatial if n != vector], axes, loads, ROWS)
         vectors = VECTORS_OF_ONE_ROW if rows is None else VECTORS_OF_ROWS
         fits = lanes == LANES and extents[vector] >= vectors * lanes
         return _plan_tile(_tile, "sums", _Tile(axes, vector, lanes, rows, height, vectors if fits else 1))
     vector = summed[-1]
-    if extents[vector] <= LANES:
-        return f"no spatial axis is contiguous, and {axes.names[vector]} has at most {LANES} elements"
+    if extents[vector] < LEAST or prod(extents[n] for n in summed) <= LANES:
+        return f"no spatial axis is contiguous, and the sums are short, {extents[vector]} along {axes.names[vector]}"
     if not all(stride[vector] in (0, 1) for stride in read):
         return f"no spatial axis is contiguous, nor are the loads along {axes.names[vector]}"
     if all(extents[n] == 1 for n in spatial):
         vectors = SUMS if extents[vector] > 2 * SUMS * LANES else 1
         return _plan_tile(_sum_by_lanes, "partial sums", _Tile(axes, vector, vectors * LANES, None, 1))
-    rows, height = _rows(spatial, extents, [stride for stride in read if stride[vector]][-1:], ROWS[-3:])
-    return _plan_tile(_sum_by_lanes, "partial sums", _Tile(axes, vector, LANES, rows, height))
+    rows, height = _rows(spatial, axes, [n for n, stride in enumerate(read) if stride[vector]][-1:], ROWS[-3:])
+    return _plan_tile(_sum_by_lanes, "partial sums", _Tile(axes, vector, min(LANES, extents[vector]), rows, height))
 
 
 def _plan_tile(apply: Callable[[_Tile, Schedule, BlockRV], None], sums: str, tile: _Tile) -> _Plan:
@@ -268,18 +278,18 @@ def _plan_copy(axes: _Axes) -> _Plan | str:
     """The schedule of a block without a reduction: vectors along the axis of the store, and squares of elements where a
     load is contiguous along another axis."""
     own = range(axes.shared, len(axes.kinds))
-    vector = next((n for n in own if axes.written[n] == 1 and axes.extents[n] >= LANES), None)
+    vector = next((n for n in own if axes.written[n] == 1 and axes.extents[n] >= LEAST), None)
     if vector is None:
-        return f"no axis of {LANES} or more elements is contiguous in the store"
-    name = axes.names[vector]
+        return f"no axis of {LEAST} or more elements is contiguous in the store"
+    name, lanes = axes.names[vector], min(LANES, axes.extents[vector])
     if all(stride[vector] in (0, 1) for stride in axes.read):
-        return _Plan(f"vectors of {LANES} lanes along {name}", partial(_vectorize, vector))
+        return _Plan(f"vectors of {lanes} lanes along {name}", partial(_vectorize, vector, lanes))
     transposed = [n for n, stride in enumerate(axes.read) if stride[vector] not in (0, 1)]
     rows = {axis for n in transposed for axis in own if axes.read[n][axis] == 1}
     if (
         len(rows) == 1
         and all(1 in axes.read[n][axes.shared :] for n in transposed)
-        and axes.extents[min(rows)] >= LANES
+        and min(axes.extents[min(rows)], axes.extents[vector]) >= LANES
     ):
         buffers = sorted({axes.sources[n] for n in transposed})
         row = rows.pop()
@@ -295,20 +305,23 @@ def _is_loop(value: SSAValue) -> bool:
 def _lanes(extent: int) -> int:
     """The number of lanes of vectors along an axis: the greatest that divides the extent, if it needs no more vectors
     than the widest register does; 0 if no vectors are worthwhile."""
-    divisor = next((n for n in range(LANES, 3, -1) if extent % n == 0), 0)
+    divisor = next((n for n in range(LANES, LEAST - 1, -1) if extent % n == 0), 0)
     if divisor and extent // divisor <= -(-extent // LANES):
         return divisor
     return LANES if extent >= LANES else divisor
 
 
 def _rows(
-    candidates: Sequence[int], extents: Sequence[int], vectors: Sequence[Sequence[int]], heights: Sequence[int]
+    candidates: Sequence[int], axes: _Axes, vectors: Sequence[int], heights: Sequence[int]
 ) -> tuple[int | None, int]:
-    """The axis to split into tiles, and the height of a tile: an axis along which loaded vectors are invariant."""
-    for n in reversed(candidates):
-        height = next((rows for rows in heights if extents[n] % rows == 0 and 2 * rows > heights[0]), 0)
-        height = height or min(heights[0], extents[n])
-        if height > 1 and vectors and all(stride[n] == 0 for stride in vectors):
+    """The axis to split into tiles, and the height of a tile: an axis along which loaded vectors are invariant, at
+    least in each tile. vectors: the indices of the loads of vectors."""
+    for n in reversed(candidates) if vectors else ():
+        extent, run = axes.extents[n], gcd(*(axes.runs[load][n] for load in vectors))
+        height = next((rows for rows in heights if extent % rows == 0 == run % rows and 2 * rows > heights[0]), 0)
+        if not height:
+            height = next((rows for rows in heights if run % rows == 0), 1) if run else min(heights[0], extent)
+        if height > 1:
             return n, height
     return None, 1
 
@@ -322,28 +335,50 @@ def _accesses(block: BlockOp) -> list[LoadOp | StoreOp]:
     return [*stores, *loads]
 
 
-def _strides(block: BlockOp, accesses: Sequence[LoadOp | StoreOp]) -> list[list[int]] | None:
-    """The strides of accesses along each axis in elements; None if there are none or one is not affine."""
+def _addresses(block: BlockOp, accesses: Sequence[LoadOp | StoreOp]) -> list[tuple[list[int], list[int]]] | None:
+    """The strides of accesses along each axis in elements, and their runs; None if there are none or if the rows of a
+    buffer have a dynamic size."""
     analyzer = Analyzer()
-    strides = [_stride(analyzer, block, access) for access in accesses]
-    return None if not strides or None in strides else [stride for stride in strides if stride is not None]
-
-
-def _stride(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> list[int] | None:
-    type = access.buffer.type
-    assert isinstance(type, MemRefType)
-    shape = type.get_shape()
-    if DYNAMIC in shape[1:]:
+    if not accesses or any(DYNAMIC in _shape(access)[1:] for access in accesses):
         return None
-    total = [0] * len(block.axes)
+    return [_address(analyzer, block, access) for access in accesses]
+
+
+def _address(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> tuple[list[int], list[int]]:
+    variables = list(block.variables)
+    strides, runs = [0] * len(variables), [0] * len(variables)
     for n, index in enumerate(access.indices):
-        step = prod(shape[n + 1 :])
-        lin = analyzer.lin(index)
-        for atom, coefficient in lin.terms.items():
-            if atom not in block.variables:
-                return None
-            total[list(block.variables).index(atom)] += coefficient * step  # pyright: ignore[reportArgumentType]
-    return total
+        step = prod(_shape(access)[n + 1 :])
+        for atom, coefficient in analyzer.lin(index).terms.items():
+            if atom in variables:
+                strides[variables.index(atom)] += coefficient * step  # pyright: ignore[reportArgumentType]
+                continue
+            leaves = set(Lin.of(atom).leaves())
+            for axis, variable in enumerate(variables):
+                if any(depends_on(leaf, (variable,)) for leaf in leaves):
+                    runs[axis] = gcd(runs[axis], _run(atom, variable))
+    for axis, run in enumerate(runs):
+        if run:
+            runs[axis] = 1 if strides[axis] else run
+            strides[axis] = IRREGULAR
+        elif strides[axis]:
+            runs[axis] = 1
+    return strides, runs
+
+
+def _run(atom: Atom, variable: SSAValue) -> int:
+    """The length of the ranges of a variable in which a part of an index is the same, from each multiple on."""
+    if isinstance(atom, DivAtom) and atom.args[0] == Lin.of(variable):
+        divisor = atom.args[1]
+        if isinstance(divisor, Lin) and not divisor.terms:
+            return divisor.const
+    return 1
+
+
+def _shape(access: LoadOp | StoreOp) -> Sequence[int]:
+    """The shape of the buffer of an access."""
+    assert isinstance(access.buffer.type, MemRefType)
+    return access.buffer.type.get_shape()
 
 
 # Schedules
@@ -426,9 +461,9 @@ def _factor_to_transpose(block: BlockOp) -> tuple[int, list[int]] | None:
     return axes.sources[far[0]], [*order, *dims]
 
 
-def _vectorize(axis: int, schedule: Schedule, block: BlockRV) -> None:
+def _vectorize(axis: int, lanes: int, schedule: Schedule, block: BlockRV) -> None:
     """Makes vectors of the elements along an axis."""
-    schedule.vectorize(schedule.split(schedule.get_loops(block)[axis], [None, LANES])[1])
+    schedule.vectorize(schedule.split(schedule.get_loops(block)[axis], [None, lanes])[1])
 
 
 def _transpose(

@@ -105,6 +105,7 @@ class _Outliner:
         self._function = function
         self._names = names
         self._last: Operation = function
+        self._registers = {op for op in function.walk() if isinstance(op, memref.AllocaOp) and _is_in_registers(op)}
 
     def block(self, block: Block) -> None:
         """Outlines statements of a block and of the blocks in it, while it has too many loops."""
@@ -130,8 +131,8 @@ class _Outliner:
                 parts.append(part)
             part, loops = [], 0
 
-        for group in _inseparable(list(block.ops)):
-            movable = all(map(_is_movable, group))
+        for group in self._inseparable(list(block.ops)):
+            movable = all(self._is_movable(op, block) for op in group)
             if not movable or loops >= self._most:
                 end_part()
             if movable:
@@ -139,6 +140,39 @@ class _Outliner:
                 loops += sum(map(_loop_count, group))
         end_part()
         return parts
+
+    def _inseparable(self, ops: Sequence[Operation]) -> list[list[Operation]]:
+        """Consecutive ops in groups: all uses of a stack buffer that is in registers, or of a value that cannot be
+        computed again, are in one group with its op."""
+        position = {inner: n for n, op in enumerate(ops) for inner in op.walk()}
+        groups: list[list[Operation]] = []
+        end = -1
+        for n, op in enumerate(ops):
+            if n > end:
+                groups.append([])
+            groups[-1].append(op)
+            uses = _all_uses(op) if self._stays_with_uses(op) else ()
+            end = max([end, n, *(position[use] for use in uses if use in position)])
+        return groups
+
+    def _stays_with_uses(self, op: Operation) -> bool:
+        if isinstance(op, memref.AllocaOp):
+            return op in self._registers
+        return bool(op.results) and not _is_copyable(op) and not isinstance(op, memref.AllocOp)
+
+    def _is_movable(self, op: Operation, block: Block) -> bool:
+        """Whether an op of a block may be executed in another function: one that does not leave the function or own
+        memory, and that uses no buffer in registers of another block."""
+        if op.has_trait(IsTerminator) or (isinstance(op, memref.AllocaOp) and op.dynamic_sizes):
+            return False
+        for inner in op.walk():
+            if isinstance(inner, memref.AllocOp | memref.DeallocOp | func.ReturnOp):
+                return False
+            for operand in inner.operands:
+                alloc = root.owner if (root := _root(operand)) else None
+                if alloc in self._registers and alloc.parent is not block and not op.is_ancestor(alloc):
+                    return False
+        return True
 
     def _outline(self, part: list[Operation]) -> None:
         """Replaces ops by the call of a new function. Stack buffers that later ops use stay before the call; so do ops
@@ -219,13 +253,6 @@ def _is_copyable(op: Operation) -> bool:
     return is_side_effect_free(op) and not isinstance(op, memref.AllocOp | memref.AllocaOp) and not op.regions
 
 
-def _is_movable(op: Operation) -> bool:
-    """Whether an op may be executed in another function: one that does not own memory or leave the function."""
-    if op.has_trait(IsTerminator) or (isinstance(op, memref.AllocaOp) and op.dynamic_sizes):
-        return False
-    return not any(isinstance(inner, memref.AllocOp | memref.DeallocOp | func.ReturnOp) for inner in op.walk())
-
-
 def _used_later(part: Sequence[Operation]) -> list[Operation]:
     """The ops that other ops than those of `part` use, and the ops that compute their operands, in order."""
     inside = {inner for op in part for inner in op.walk()}
@@ -246,29 +273,6 @@ def _captured(ops: Sequence[Operation]) -> list[SSAValue]:
 def _defining_op(value: SSAValue) -> Operation | None:
     """The op of a result, or the op with the block of an argument."""
     return value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
-
-
-def _inseparable(ops: Sequence[Operation]) -> list[list[Operation]]:
-    """Consecutive ops in groups: all uses of a stack buffer that is in registers, or of a value that cannot be computed
-    again, are in one group with its op."""
-    position = {inner: n for n, op in enumerate(ops) for inner in op.walk()}
-    groups: list[list[Operation]] = []
-    end = -1
-    for n, op in enumerate(ops):
-        if n > end:
-            groups.append([])
-        groups[-1].append(op)
-        if _stays_with_uses(op):
-            end = max([end, n, *(position[use] for use in _all_uses(op) if use in position)])
-        else:
-            end = max(end, n)
-    return groups
-
-
-def _stays_with_uses(op: Operation) -> bool:
-    if isinstance(op, memref.AllocaOp):
-        return _is_in_registers(op)
-    return bool(op.results) and not _is_copyable(op) and not isinstance(op, memref.AllocOp)
 
 
 def _all_uses(op: Operation) -> Iterator[Operation]:

@@ -107,3 +107,30 @@ func.func @addresses(%n: index) {
 }
 // CHECK:       func.func private @addresses.loops(%n: index, %b: memref<1000xf32>) attributes
 // CHECK:       func.func private @addresses.loops1(%n: index, %b: memref<1000xf32> {stepwell.noalias}) attributes
+
+// A buffer in registers of another block: a call would put it into memory.
+func.func @registers(%A: memref<8xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.alloca() : memref<4xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %x = memref.load %A[%i] : memref<8xf32>
+      memref.store %x, %t[%c0] : memref<4xf32>
+    }
+    scf.for %j = %c0 to %n step %c1 {
+      %x = memref.load %t[%c0] : memref<4xf32>
+      memref.store %x, %A[%i] : memref<8xf32>
+    }
+  }
+  func.return
+}
+// CHECK:       func.func @registers(
+// CHECK-NEXT:    func.call @registers.loops(
+// CHECK-NEXT:    func.return
+// CHECK:       func.func private @registers.loops(
+// CHECK:         %t = memref.alloca() : memref<4xf32>
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      scf.for
+// CHECK:           scf.for
+// CHECK-NOT:   func.call
