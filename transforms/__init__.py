@@ -53,6 +53,7 @@ PASSES: dict[str, str] = {
     "tir-pad-buffers": "tir.pad_buffers",
     "tir-partition-loops": "tir.partition_loops",
     "tir-plan-allocations": "tir.plan_allocations",
+    "tir-promote-elements": "tir.promote_elements",
     "tir-resolve-blocks": "tir.resolve_blocks",
     "tir-sanitize": "tir.sanitize",
     "tir-schedule-gpu": "tir.schedule_gpu",

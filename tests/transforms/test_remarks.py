@@ -212,6 +212,27 @@ func.func @main(%x: vector<48xf32>) -> vector<48xf32> {
         ],
     ),
     (
+        "tir-promote-elements{max-bytes=8}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32")):
+    B = T.alloc_buffer((8, 2))
+    for i in range(8):
+        for k in range(8):
+            B[i, 0] = A[i, k]
+            B[i, 1] = A[i, k]
+    for i in range(7):
+        for k in range(8):
+            B[i, 0] = A[i, k]
+            B[i + 1, 0] = A[i, k]
+            B[i, 1] = A[i, k]
+""",
+        [
+            "5:9: applied: 2 elements of B are in registers during loop k",
+            "9:9: missed: 3 elements of B are 12 bytes, more than 8",
+        ],
+    ),
+    (
         "convert-tir-to-scf,outline-loops{loops=1}",
         """\
 @T.prim_func

@@ -22,6 +22,7 @@ from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ..tir.partition_loops import TirPartitionLoopsPass
 from ..tir.plan_allocations import TirPlanAllocationsPass
+from ..tir.promote_elements import TirPromoteElementsPass
 from ..tir.resolve_blocks import TirResolveBlocksPass
 from ..tir.simplify import TirSimplifyPass
 from ..tir.to_scf import ConvertTirToScfPass
@@ -176,7 +177,7 @@ def _resolve(launches: bool) -> list[ModulePass]:
         TirVectorizeLoopsPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
-        *([] if launches else [TirCompactBuffersPass()]),
+        *([] if launches else [TirPromoteElementsPass(), TirCompactBuffersPass()]),
         TirPlanAllocationsPass(launches=launches),
     ]
 

@@ -1,0 +1,84 @@
+// RUN: stepwell-opt %s -p tir-promote-elements | filecheck %s
+
+// A sum: the result is in a register during both loops. The function has no tir.noalias, but %T is an allocation.
+tir.func @sum("A" %A: memref<4x8x8xf32>, "x" %x: f32) {
+  %T = tir.alloc_buffer "T" : memref<4xf32>
+  tir.for serial "i" %i : i32 in [0 +: 4] {
+    tir.store %x, %T[%i] : memref<4xf32>
+    tir.for serial "k" %k : i32 in [0 +: 8] {
+      tir.for serial "l" %l : i32 in [0 +: 8] {
+        %t = tir.load %T[%i] : memref<4xf32>
+        %a = tir.load %A[%i, %k, %l] : memref<4x8x8xf32>
+        %s = arith.addf %t, %a : f32
+        tir.store %s, %T[%i] : memref<4xf32>
+      }
+    }
+  }
+}
+// CHECK:       tir.func @sum(
+// CHECK:           tir.store %x, %T[%i]
+// CHECK-NEXT:      %[[copy:.+]] = tir.alloc_buffer "T" : memref<1xf32, "local">
+// CHECK:           tir.load %T[%i]
+// CHECK:           tir.store %{{.*}}, %[[copy]][%{{.*}}] : memref<1xf32, "local">
+// CHECK-NEXT:      tir.for serial "k"
+// CHECK-NEXT:        tir.for serial "l"
+// CHECK:               tir.load %[[copy]]
+// CHECK:               tir.store %{{.*}}, %[[copy]]
+// CHECK:           tir.store %{{.*}}, %T[%i] : memref<4xf32>
+
+// Two parameters may be the same memory, unless the function has tir.noalias.
+tir.func @aliases("A" %A: memref<8xf32>, "B" %B: memref<4xf32>) {
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    %zero = arith.constant 0 : i32
+    %a = tir.load %A[%k] : memref<8xf32>
+    tir.store %a, %B[%zero] : memref<4xf32>
+  }
+}
+// CHECK:       tir.func @aliases(
+// CHECK-NOT:     tir.alloc_buffer
+
+// The loop stores the elements before it loads them: nothing is copied before. One element is that of %i, one the next.
+tir.func @first("A" %A: memref<9xf32>, "B" %B: memref<9xf32>) attrs {tir.noalias = true} {
+  tir.for serial "i" %i : i32 in [0 +: 8] {
+    tir.for serial "k" %k : i32 in [0 +: 9] {
+      %a = tir.load %A[%k] : memref<9xf32>
+      tir.store %a, %B[%i] : memref<9xf32>
+      %one = arith.constant 1 : i32
+      %next = arith.addi %i, %one : i32
+      %b = tir.load %B[%i] : memref<9xf32>
+      tir.store %b, %B[%next] : memref<9xf32>
+    }
+  }
+}
+// CHECK:       tir.func @first(
+// CHECK-NEXT:    tir.for serial "i"
+// CHECK-NEXT:      tir.alloc_buffer "B" : memref<2xf32, "local">
+// CHECK-NEXT:      tir.for serial "k"
+// CHECK:           tir.store %{{.*}}, %B[%i] : memref<9xf32>
+// CHECK:           tir.store %{{.*}}, %B[%{{.*}}] : memref<9xf32>
+
+// A branch may not execute an access; an element of %B may be that of another index; a call may use any memory.
+tir.func @stay("p" %p: i1, "n" %n: i32, "A" %A: memref<9xf32>, "B" %B: memref<9xf32>, "C" %C: memref<9xf32>)
+    attrs {tir.noalias = true} {
+  tir.for serial "k" %k : i32 in [0 +: 9] {
+    %a = tir.load %A[%k] : memref<9xf32>
+    tir.if %p {
+      tir.store %a, %C[%n] : memref<9xf32>
+    }
+  }
+  tir.for serial "k" %k : i32 in [0 +: 9] {
+    %a = tir.load %B[%k] : memref<9xf32>
+    tir.store %a, %B[%n] : memref<9xf32>
+  }
+  tir.for serial "k" %k : i32 in [0 +: 9] {
+    %a = tir.load %A[%k] : memref<9xf32>
+    tir.store %a, %B[%n] : memref<9xf32>
+    tir.call_extern "f"(%n) : i32
+  }
+  tir.for serial "k" %k : i32 in [0 +: %n] {
+    %a = tir.load %A[%k] : memref<9xf32>
+    tir.store %a, %B[%n] : memref<9xf32>
+  }
+}
+// CHECK:       tir.func @stay(
+// CHECK-NOT:     tir.alloc_buffer

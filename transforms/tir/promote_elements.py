@@ -1,0 +1,300 @@
+"""The pass `tir-promote-elements`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, VectorType
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer, Lin, export
+from ...analysis.threads.memories import LOCAL, memory_of
+from ...core.dtypes import element_byte_size
+from ...core.remarks import PassRemarks
+from ...dialects.attributes import TIR_NOALIAS, is_true
+from ...dialects.tir import (
+    AllocateConstOp,
+    AllocateOp,
+    AllocBufferOp,
+    AssertOp,
+    AttrOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    LaunchThreadOp,
+    LoadOp,
+    RampOp,
+    ReturnOp,
+    StoreOp,
+    TirBuilder,
+    constant_value,
+)
+from ...dialects.tir.operands import redirect_access
+from ...dialects.tir.tree import erase_if_dead, has_effect
+
+_remarks = PassRemarks("tir-promote-elements")
+
+
+@dataclass(frozen=True)
+class TirPromoteElementsPass(ModulePass):
+    """Copies elements that each iteration of a loop loads and stores to a local buffer, for the time of the loop.
+
+    The indices of the copies are constant, so they are registers. A buffer takes part in a loop where all its accesses
+    have indices that the loop does not change, where two accesses concern the same elements or none in common, and
+    where no other access of the loop may concern its memory: other buffers are allocations, or the function has
+    `tir.noalias`; no thread is around. Each element must be accessed in every execution of the loop, for it is loaded
+    before, unless the loop first stores it. Outer loops are tried first; the loops have a static number of iterations,
+    and contain no calls, assertions or `return`.
+
+    max-bytes: the maximum size of the copies of a buffer; the size of all registers of a processor.
+
+    Before
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          %c = tir.load %C[%i] : memref<4xf32>
+          ...
+          tir.store %sum, %C[%i] : memref<4xf32>
+        }
+
+    After
+        %C_1 = tir.alloc_buffer "C" : memref<1xf32, "local">
+        %0 = tir.load %C[%i] : memref<4xf32>
+        tir.store %0, %C_1[0] : memref<1xf32, "local">
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          %c = tir.load %C_1[0] : memref<1xf32, "local">
+          ...
+          tir.store %sum, %C_1[0] : memref<1xf32, "local">
+        }
+        %1 = tir.load %C_1[0] : memref<1xf32, "local">
+        tir.store %1, %C[%i] : memref<4xf32>
+
+    Must hold before: no tir.block (`tir-resolve-blocks`).
+
+    Gone after: nothing.
+    """
+
+    name = "tir-promote-elements"
+
+    max_bytes: int = 2048
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp):
+                _Promotion(function, self.max_bytes).block(function.body.block)
+
+
+Access = LoadOp | StoreOp
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The elements of an access. indices: of the first element, with their types.  lanes: the number of elements of a
+    vector, None for a scalar.
+    """
+
+    indices: tuple[Lin, ...]
+    types: tuple[Attribute, ...]
+    lanes: int | None
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return self.lanes or 1
+
+    def emit(self, analyzer: Analyzer, builder: TirBuilder) -> list[SSAValue]:
+        """Emits the indices of an access."""
+        pairs = zip(self.indices, self.types, strict=True)
+        return _with_lanes(builder, [export(analyzer, lin, builder, type) for lin, type in pairs], self.lanes)
+
+
+@dataclass
+class _Elements:
+    """The accesses of a buffer in a loop, by their places."""
+
+    buffer: SSAValue
+    accesses: dict[_Place, list[Access]] = field(default_factory=dict)
+
+    def are_separate(self) -> bool:
+        """Whether no two places have elements in common. Their indices differ by constants; with strides, elements of
+        different indices may be the same."""
+        assert isinstance(self.buffer.type, MemRefType)
+        if len(self.accesses) > 1 and not isinstance(self.buffer.type.layout, NoneAttr):
+            return False
+        ends: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        terms = {tuple(frozenset(lin.terms.items()) for lin in place.indices) for place in self.accesses}
+        for place in self.accesses:
+            *rows, first = [lin.const for lin in place.indices] or [0]
+            ends.setdefault(tuple(rows), []).append((first, first + place.count))
+        return len(terms) == 1 and all(
+            end <= start for row in ends.values() for (_, end), (start, _) in pairwise(sorted(row))
+        )
+
+
+class _Promotion:
+    """The promotion of the elements of a function."""
+
+    def __init__(self, function: FuncOp, max_bytes: int):
+        self._max_bytes = max_bytes
+        self._noalias = is_true(function.attr(TIR_NOALIAS))
+        self._analyzer = Analyzer()
+
+    def block(self, block: Block) -> None:
+        """Promotes elements in the loops of a block, the outermost first. Threads may exchange values by elements."""
+        for op in list(block.ops):
+            if isinstance(op, LaunchThreadOp) or (isinstance(op, ForOp) and op.kind.data == "thread_binding"):
+                continue
+            if isinstance(op, ForOp):
+                self._loop(op)
+            for region in op.regions:
+                self.block(region.block)
+
+    def _loop(self, loop: ForOp) -> None:
+        if not _has_iterations(loop) or any(isinstance(op, ForOp) and op.kind.data != "serial" for op in loop.walk()):
+            return
+        for elements in self._candidates(loop):
+            count = sum(place.count for place in elements.accesses)
+            size, name = count * _element_size(elements.buffer), elements.buffer.name_hint
+            if size <= self._max_bytes:
+                self._promote(loop, elements)
+                _remarks.applied(
+                    loop, lambda: f"{count} elements of {name} are in registers during loop {loop.loop_var.data}"
+                )
+            else:
+                _remarks.missed(
+                    loop, lambda: f"{count} elements of {name} are {size} bytes, more than {self._max_bytes}"
+                )
+
+    def _candidates(self, loop: ForOp) -> list[_Elements]:
+        """The buffers whose elements a loop uses at indices that it does not change."""
+        accesses: dict[SSAValue, list[Access]] = {}
+        for op in loop.body.walk():
+            if isinstance(op, LoadOp | StoreOp):
+                accesses.setdefault(op.buffer, []).append(op)
+            elif isinstance(op, AssertOp | ReturnOp) or has_effect(op) or _uses_address(op):
+                return []
+        memories = {buffer: memory_of(buffer) for buffer in accesses}
+        stored = [buffer for buffer, ops in accesses.items() if any(isinstance(op, StoreOp) for op in ops)]
+        return [
+            elements
+            for buffer in stored
+            if all(self._are_apart(memories[buffer], memories[other]) for other in accesses if other is not buffer)
+            and (elements := self._elements(loop, buffer, memories[buffer], accesses[buffer])) is not None
+        ]
+
+    def _are_apart(self, a: SSAValue | None, b: SSAValue | None) -> bool:
+        """Whether two memories have no element in common."""
+        if a is None or b is None or a is b:
+            return False
+        return any(map(_is_allocation, (a, b))) or (self._noalias and all(map(_is_parameter, (a, b))))
+
+    def _elements(
+        self, loop: ForOp, buffer: SSAValue, memory: SSAValue | None, accesses: Sequence[Access]
+    ) -> _Elements | None:
+        """The accesses of a buffer by their places; None if a loop changes one, or if they are not separate."""
+        elements = _Elements(buffer)
+        certain: set[_Place] = set()
+        for access in accesses:
+            place = self._place(loop, access)
+            if place is None:
+                return None
+            known = elements.accesses.setdefault(place, [])
+            is_certain = _is_certain(access, loop)
+            if not known and not is_certain and not _is_parameter(memory):
+                return None  # the element may have no value yet
+            known.append(access)
+            if is_certain:
+                certain.add(place)
+        if _is_allocation(memory) and not any(lin.terms for place in certain for lin in place.indices):
+            return None  # a tile in registers
+        return elements if len(certain) == len(elements.accesses) and elements.are_separate() else None
+
+    def _place(self, loop: ForOp, access: Access) -> _Place | None:
+        """The place of an access; None if a loop changes the indices, or if they are no range."""
+        indices, lanes = list(access.indices), None
+        if indices and isinstance(ramp := indices[-1].owner, RampOp) and constant_value(ramp.stride) == 1:
+            indices[-1], lanes = ramp.base, ramp.lanes
+        if access.predicate is not None or any(isinstance(index.type, VectorType) for index in indices):
+            return None
+        lins = tuple(map(self._analyzer.lin, indices))
+        if any(loop.is_ancestor(leaf.owner) for lin in lins for leaf in lin.leaves()):
+            return None
+        return _Place(lins, tuple(index.type for index in indices), lanes)
+
+    def _promote(self, loop: ForOp, elements: _Elements) -> None:
+        """Replaces the elements of a buffer by copies."""
+        before = TirBuilder(InsertPoint.before(loop), loop.location)
+        after = TirBuilder(InsertPoint.after(loop), loop.location)
+        places: dict[int | None, list[_Place]] = {}
+        for place in elements.accesses:
+            places.setdefault(place.lanes, []).append(place)
+        for lanes, group in places.items():
+            copy = before.insert(_local_buffer(elements.buffer, len(group), lanes)).buffer
+            for number, place in enumerate(group):
+                accesses = elements.accesses[place]
+                if not (isinstance(accesses[0], StoreOp) and _is_certain(accesses[0], loop)):
+                    value = before.load(elements.buffer, place.emit(self._analyzer, before))
+                    before.insert(StoreOp(value, copy, _copied(before, number, lanes)))
+                if any(isinstance(access, StoreOp) for access in accesses):
+                    result = after.load(copy, _copied(after, number, lanes))
+                    after.insert(StoreOp(result, elements.buffer, place.emit(self._analyzer, after)))
+                for access in accesses:
+                    indices = list(access.indices)
+                    builder = TirBuilder(InsertPoint.before(access), access.location)
+                    redirect_access(access, copy, _copied(builder, number, lanes))
+                    for index in indices:
+                        erase_if_dead(index)
+
+
+def _with_lanes(builder: TirBuilder, indices: list[SSAValue], lanes: int | None) -> list[SSAValue]:
+    """Indices of which the last is that of the first of some lanes."""
+    return indices if lanes is None else [*indices[:-1], builder.ramp(indices[-1], 1, lanes)]
+
+
+def _copied(builder: TirBuilder, number: int, lanes: int | None) -> list[SSAValue]:
+    """The indices of a copy in the local buffer."""
+    indices = [builder.const(number, "int32"), *([] if lanes is None else [builder.const(0, "int32")])]
+    return _with_lanes(builder, indices, lanes)
+
+
+def _local_buffer(buffer: SSAValue, count: int, lanes: int | None) -> AllocBufferOp:
+    """A buffer for copies of elements."""
+    assert isinstance(buffer.type, MemRefType)
+    shape = [count] if lanes is None else [count, lanes]
+    return AllocBufferOp(buffer.name_hint or "element", buffer.type.element_type, shape, space=StringAttr(LOCAL))
+
+
+def _element_size(buffer: SSAValue) -> int:
+    assert isinstance(buffer.type, MemRefType)
+    return element_byte_size(buffer.type.element_type)
+
+
+def _has_iterations(loop: ForOp) -> bool:
+    extent = loop.mixed_bounds[1]
+    return isinstance(extent, int) and extent > 0
+
+
+def _is_certain(access: Operation, loop: ForOp) -> bool:
+    """Whether each execution of a loop executes an access in it."""
+    op = access.parent_op()
+    while op is not None and op is not loop:
+        if not isinstance(op, AttrOp) and not (isinstance(op, ForOp) and _has_iterations(op)):
+            return False
+        op = op.parent_op()
+    return True
+
+
+def _uses_address(op: Operation) -> bool:
+    """Whether an op uses the address of a buffer."""
+    return any(isinstance(value.type, MemRefType | HandleType) for value in (*op.operands, *op.results))
+
+
+def _is_parameter(memory: SSAValue | None) -> bool:
+    return isinstance(memory, BlockArgument) and isinstance(memory.owner.parent_op(), FuncOp)
+
+
+def _is_allocation(memory: SSAValue | None) -> bool:
+    return memory is not None and isinstance(memory.owner, AllocBufferOp | AllocateOp | AllocateConstOp)
