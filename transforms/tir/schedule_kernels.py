@@ -89,15 +89,15 @@ class TirScheduleKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(GRAPH_KERNEL) is not None]:
             rows = _common_rows(func)
-            if not rows and not _plans(func):
-                for block in _blocks(func):
-                    _report(block, _plan(block, 0), rows)
-            else:
-                copy = _schedule(func, rows)
+            plans = _plans(func, rows)
+            if rows or any(isinstance(plan, _Plan) for plan in plans.values()):
+                copy = _schedule(func, rows, plans)
                 parent = func.parent
                 assert parent is not None
                 parent.insert_op_before(copy, func)
                 parent.erase_op(func)
+            else:
+                _report(func, plans, rows)
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,17 @@ class _Plan:
     apply: Callable[[Schedule, BlockRV], None]
 
 
-def _report(block: BlockOp, plan: _Plan | str, rows: int) -> None:
-    """Reports the schedule of a block, or the reason why it has none. rows: the number of leading loops that it shares
-    with other blocks."""
-    name = f"block {block.block_name.data}"
-    if isinstance(plan, str):
-        _remarks.missed(block, lambda: f"{name} stays as it is: {plan}")
-    else:
-        shared = f"; {rows} loops shared with other blocks" if rows else ""
-        _remarks.applied(block, lambda: f"{name}: {plan.text}{shared}")
+def _report(func: FuncOp, plans: dict[str, _Plan | str], rows: int) -> None:
+    """Reports the schedule of each block, or the reason why it has none. rows: the number of leading loops that the
+    blocks share."""
+    for block in _blocks(func) if _remarks.are_collected else ():
+        name = f"block {block.block_name.data}"
+        plan = plans[block.block_name.data]
+        if isinstance(plan, str):
+            _remarks.missed(block, lambda: f"{name} stays as it is: {plan}")
+        else:
+            shared = f"; {rows} loops shared with other blocks" if rows else ""
+            _remarks.applied(block, lambda: f"{name}: {plan.text}{shared}")
 
 
 @dataclass(frozen=True)
@@ -194,10 +196,10 @@ def _leading(block: BlockOp, last: BlockOp) -> int:
     return count
 
 
-def _plans(func: FuncOp, shared: int = 0) -> dict[str, _Plan]:
-    """The schedules of blocks, by name. shared: the number of leading loops that the blocks have in common."""
-    plans = {block.block_name.data: _plan(block, shared) for block in _blocks(func)}
-    return {name: plan for name, plan in plans.items() if isinstance(plan, _Plan)}
+def _plans(func: FuncOp, shared: int) -> dict[str, _Plan | str]:
+    """The schedules of blocks by name, and the reasons for the blocks that stay as they are. shared: the number of
+    leading loops that the blocks have in common."""
+    return {block.block_name.data: _plan(block, shared) for block in _blocks(func)}
 
 
 def _plan(block: BlockOp, shared: int) -> _Plan | str:
@@ -401,7 +403,7 @@ class _Tile:
     vectors: int = 1
 
 
-def _schedule(func: FuncOp, rows: int) -> FuncOp:
+def _schedule(func: FuncOp, rows: int, plans: dict[str, _Plan | str]) -> FuncOp:
     """A copy of a function with its blocks scheduled. rows: the number of leading loops that its blocks share."""
     # Reductions and the rows of a function may be reordered freely, so no step is checked.
     schedule = Schedule(ModuleOp([func.clone()]), enable_check=False)
@@ -411,14 +413,15 @@ def _schedule(func: FuncOp, rows: int) -> FuncOp:
         row = schedule.get_loops(last)[rows - 1]
         for producer in reversed(producers):
             schedule.compute_at(producer, row)
-    else:
-        _transpose_factors(schedule, func)
-    joined = schedule.mod.functions[name]
-    assert isinstance(joined, FuncOp)
-    for block in _blocks(joined):
-        _report(block, _plan(block, rows), rows)
-    for block, plan in _plans(joined, rows).items():
-        plan.apply(schedule, schedule.get_block(block, name))
+    prepared = rows > 0 or _transpose_factors(schedule, func)
+    current = schedule.mod.functions[name]
+    assert isinstance(current, FuncOp)
+    if prepared:
+        plans = _plans(current, rows)
+    _report(current, plans, rows)
+    for block, plan in plans.items():
+        if isinstance(plan, _Plan):
+            plan.apply(schedule, schedule.get_block(block, name))
     scheduled = schedule.mod.functions[name]
     scheduled.detach()
     assert isinstance(scheduled, FuncOp)
@@ -426,9 +429,10 @@ def _schedule(func: FuncOp, rows: int) -> FuncOp:
     return scheduled
 
 
-def _transpose_factors(schedule: Schedule, func: FuncOp) -> None:
+def _transpose_factors(schedule: Schedule, func: FuncOp) -> bool:
     """Copies a factor of each product whose rows are summed, as the weights of `dense`, so that its columns are
-    contiguous: the results of the product are vectors then."""
+    contiguous: the results of the product are vectors then. Returns whether there is such a product."""
+    found = False
     for block in _blocks(func):
         factor = _factor_to_transpose(block)
         if factor is not None:
@@ -436,6 +440,8 @@ def _transpose_factors(schedule: Schedule, func: FuncOp) -> None:
             product = schedule.get_block(block.block_name.data, func.sym_name.data)
             schedule.cache_read(product, source, "global")
             schedule.transform_layout(product, ("read", source), lambda *dims: tuple(dims[n] for n in order))
+            found = True
+    return found
 
 
 def _factor_to_transpose(block: BlockOp) -> tuple[int, list[int]] | None:
