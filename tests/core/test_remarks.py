@@ -145,7 +145,7 @@ def test_graphs_report_the_schedules_of_their_kernels() -> None:
     assert ("applied", tile) in scheduled
     assert (
         "missed",
-        "block T_relu stays as it is: no axis of 16 or more elements is contiguous in the store",
+        "block T_relu stays as it is: no axis of 4 or more elements is contiguous in the store",
     ) in scheduled
 
 

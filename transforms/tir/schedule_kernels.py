@@ -118,7 +118,8 @@ def _report(func: FuncOp, plans: dict[str, _Plan | str], rows: int) -> None:
             _remarks.missed(block, lambda: f"{name} stays as it is: {plan}")
         else:
             shared = f"; {rows} loops shared with other blocks" if rows else ""
-            _remarks.applied(block, lambda: f"{name}: {plan.text}{shared}")
+            text = f"{name}: {plan.text}{shared}"
+            _remarks.applied(block, lambda: text)
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,12 @@ class _Outliner:
                 return False
             for operand in inner.operands:
                 alloc = root.owner if (root := _root(operand)) else None
-                if alloc in self._registers and alloc.parent is not block and not op.is_ancestor(alloc):
+                if (
+                    isinstance(alloc, memref.AllocaOp)
+                    and alloc in self._registers
+                    and alloc.parent is not block
+                    and not op.is_ancestor(alloc)
+                ):
                     return False
         return True
 
