@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
 from ...core.remarks import PassRemarks
 from ...dialects.text import expression_text
-from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp
+from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp, YieldOp
 from ...dialects.tir.base import split_mixed
 from ...dialects.tir.tree import depends_on
 from .allocations import sink_allocation
@@ -107,7 +108,7 @@ class _Partition:
             return [loop]
         _remarks.applied(loop, lambda: _division(loop, bounds, conditions))
         self.room -= added
-        pieces = [_copy(loop, start, end) for start, end in pairwise(bounds)]
+        pieces = [self._copy(loop, start, end) for start, end in pairwise(bounds)]
         loop.detach()
         loop.erase()
         return pieces
@@ -142,10 +143,50 @@ class _Partition:
 
     def _decide(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> bool | None:
         """Whether a condition holds for all values of a variable from `low` to before `high`; None if that differs."""
+        with self._values(variable, low, high):
+            return self.analyzer.decide(condition)
+
+    @contextmanager
+    def _values(self, variable: SSAValue, low: int, high: int) -> Generator[None]:
+        """Assumes that the values of a loop variable are from `low` to before `high`, in the body."""
         with self.analyzer.assumptions():
             self.analyzer.assume_not_negative(Lin.of(variable) - low)
             self.analyzer.assume_not_negative(Lin(high - 1) - Lin.of(variable))
-            return self.analyzer.decide(condition)
+            yield
+
+    def _copy(self, loop: ForOp, start: int, end: int) -> ForOp:
+        """A copy of a loop, before it, with the iterations from `start` to before `end`, and without the branches that
+        these never take."""
+        copy = loop.clone_without_regions()
+        copy.static_bounds, _ = split_mixed([start, end - start, 1])
+        assert loop.parent is not None
+        loop.parent.insert_op_before(copy, loop)
+        with self._values(loop.variable, start, end):
+            self._copy_regions(loop, copy, {})
+        return copy
+
+    def _copy_regions(self, op: Operation, copy: Operation, values: dict[SSAValue, SSAValue]) -> None:
+        for source, target in zip(op.regions, copy.regions, strict=True):
+            for block in source.blocks:
+                target.add_block(new := Block(arg_types=block.arg_types))
+                for old, argument in zip(block.args, new.args, strict=True):
+                    values[old] = argument
+                    argument.name_hint = old.name_hint
+                for inner in block.ops:
+                    self._copy_op(inner, new, values)
+
+    def _copy_op(self, op: Operation, target: Block, values: dict[SSAValue, SSAValue]) -> None:
+        known = self.analyzer.decide(op.condition) if isinstance(op, IfOp | IfThenElseOp) else None
+        if known is None:
+            target.add_op(copy := op.clone_without_regions(values))
+            self._copy_regions(op, copy, values)
+            return
+        assert isinstance(op, IfOp | IfThenElseOp)
+        for inner in (op.then if known else op.orelse).block.ops:
+            if isinstance(inner, YieldOp):
+                values[op.results[0]] = values.get(inner.value, inner.value)
+            else:
+                self._copy_op(inner, target, values)
 
 
 def _whole(loop: ForOp, conditions: Sequence[SSAValue]) -> str:
@@ -202,13 +243,3 @@ def _comparisons(loop: ForOp) -> Iterator[SSAValue]:
                     todo.append(owner.args[0])
                 elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
                     yield value
-
-
-def _copy(loop: ForOp, start: int, end: int) -> ForOp:
-    """A copy of a loop, before it, with the iterations from `start` to before `end`."""
-    copy = loop.clone()
-    copy.static_bounds, _ = split_mixed([start, end - start, 1])
-    block = loop.parent
-    assert block is not None
-    block.insert_op_before(copy, loop)
-    return copy

@@ -35,7 +35,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.operands import redirect_access
-from ...dialects.tir.tree import erase_if_dead, has_effect
+from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op
 
 _remarks = PassRemarks("tir-promote-elements")
 
@@ -225,17 +225,19 @@ class _Promotion:
         return _Place(lins, tuple(index.type for index in indices), lanes)
 
     def _promote(self, loop: ForOp, elements: _Elements) -> None:
-        """Replaces the elements of a buffer by copies."""
+        """Replaces the elements of a buffer by copies. Stores directly before the loop become stores of the copies."""
+        first = self._include_stores_before(loop, elements)
         before = TirBuilder(InsertPoint.before(loop), loop.location)
         after = TirBuilder(InsertPoint.after(loop), loop.location)
         places: dict[int | None, list[_Place]] = {}
         for place in elements.accesses:
             places.setdefault(place.lanes, []).append(place)
         for lanes, group in places.items():
-            copy = before.insert(_local_buffer(elements.buffer, len(group), lanes)).buffer
+            alloc = _local_buffer(elements.buffer, len(group), lanes)
+            copy = TirBuilder(InsertPoint.before(first), loop.location).insert(alloc).buffer
             for number, place in enumerate(group):
                 accesses = elements.accesses[place]
-                if not (isinstance(accesses[0], StoreOp) and _is_certain(accesses[0], loop)):
+                if not _begins_with_store(accesses[0], loop):
                     value = before.load(elements.buffer, place.emit(self._analyzer, before))
                     before.insert(StoreOp(value, copy, _copied(before, number, lanes)))
                 if any(isinstance(access, StoreOp) for access in accesses):
@@ -248,6 +250,32 @@ class _Promotion:
                     for index in indices:
                         erase_if_dead(index)
 
+    def _include_stores_before(self, loop: ForOp, elements: _Elements) -> Operation:
+        """Adds the stores directly before a loop that concern its elements to the accesses of their places. Returns the
+        first op of these stores, or the loop."""
+        first, op = loop, loop.prev_op
+        while op is not None:
+            if isinstance(op, StoreOp) and op.buffer is elements.buffer:
+                place = self._place(loop, op)
+                if place not in elements.accesses:
+                    break
+                elements.accesses[place].insert(0, op)
+            elif not is_expression_op(op) or has_effect(op) or not self._reads_other_memory(op, elements.buffer):
+                break
+            first, op = op, op.prev_op
+        while first is not loop and is_expression_op(first):  # operands of a statement that is not included
+            following = first.next_op
+            assert following is not None
+            first = following
+        while first is not loop and (op := first.prev_op) is not None and is_expression_op(op):
+            first = op
+        return first
+
+    def _reads_other_memory(self, op: Operation, buffer: SSAValue) -> bool:
+        """Whether no load of an expression may concern the memory of a buffer."""
+        loads = (inner for inner in op.walk() if isinstance(inner, LoadOp))
+        return all(self._are_apart(memory_of(load.buffer), memory_of(buffer)) for load in loads)
+
 
 def _with_lanes(builder: TirBuilder, indices: list[SSAValue], lanes: int | None) -> list[SSAValue]:
     """Indices of which the last is that of the first of some lanes."""
@@ -256,14 +284,13 @@ def _with_lanes(builder: TirBuilder, indices: list[SSAValue], lanes: int | None)
 
 def _copied(builder: TirBuilder, number: int, lanes: int | None) -> list[SSAValue]:
     """The indices of a copy in the local buffer."""
-    indices = [builder.const(number, "int32"), *([] if lanes is None else [builder.const(0, "int32")])]
-    return _with_lanes(builder, indices, lanes)
+    return _with_lanes(builder, [builder.const(number * (lanes or 1), "int32")], lanes)
 
 
 def _local_buffer(buffer: SSAValue, count: int, lanes: int | None) -> AllocBufferOp:
     """A buffer for copies of elements."""
     assert isinstance(buffer.type, MemRefType)
-    shape = [count] if lanes is None else [count, lanes]
+    shape = [count * (lanes or 1)]
     return AllocBufferOp(buffer.name_hint or "element", buffer.type.element_type, shape, space=StringAttr(LOCAL))
 
 
@@ -273,8 +300,14 @@ def _element_size(buffer: SSAValue) -> int:
 
 
 def _has_iterations(loop: ForOp) -> bool:
+    """Whether the bounds of a loop are static, and it has iterations."""
     extent = loop.mixed_bounds[1]
-    return isinstance(extent, int) and extent > 0
+    return all(isinstance(bound, int) for bound in loop.mixed_bounds) and isinstance(extent, int) and extent > 0
+
+
+def _begins_with_store(access: Access, loop: ForOp) -> bool:
+    """Whether the first access of an element, in a loop or before it, is a store that is executed."""
+    return isinstance(access, StoreOp) and (not loop.is_ancestor(access) or _is_certain(access, loop))
 
 
 def _is_certain(access: Operation, loop: ForOp) -> bool:

@@ -16,15 +16,38 @@ tir.func @sum("A" %A: memref<4x8x8xf32>, "x" %x: f32) {
   }
 }
 // CHECK:       tir.func @sum(
-// CHECK:           tir.store %x, %T[%i]
-// CHECK-NEXT:      %[[copy:.+]] = tir.alloc_buffer "T" : memref<1xf32, "local">
-// CHECK:           tir.load %T[%i]
-// CHECK:           tir.store %{{.*}}, %[[copy]][%{{.*}}] : memref<1xf32, "local">
+// CHECK:           %[[copy:.+]] = tir.alloc_buffer "T" : memref<1xf32, "local">
+// CHECK:           tir.store %x, %[[copy]][%{{.*}}] : memref<1xf32, "local">
 // CHECK-NEXT:      tir.for serial "k"
 // CHECK-NEXT:        tir.for serial "l"
 // CHECK:               tir.load %[[copy]]
 // CHECK:               tir.store %{{.*}}, %[[copy]]
 // CHECK:           tir.store %{{.*}}, %T[%i] : memref<4xf32>
+
+// The store before the loop has the next element as its value, and is a store of the copy; the one before it concerns no
+// element of the loop.
+tir.func @before("A" %A: memref<8xf32>, "x" %x: f32) attrs {tir.noalias = true} {
+  %c1 = arith.constant 1 : i32
+  tir.store %x, %A[%c1] : memref<8xf32>
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %y = tir.load %A[%c2] : memref<8xf32>
+  tir.store %y, %A[%c0] : memref<8xf32>
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    %d0 = arith.constant 0 : i32
+    %t = tir.load %A[%d0] : memref<8xf32>
+    %s = arith.addf %t, %x : f32
+    %e0 = arith.constant 0 : i32
+    tir.store %s, %A[%e0] : memref<8xf32>
+  }
+}
+// CHECK:       tir.func @before(
+// CHECK:         tir.store %x, %A[%c1] : memref<8xf32>
+// CHECK-NEXT:    %[[copy:.+]] = tir.alloc_buffer "A" : memref<1xf32, "local">
+// CHECK:         %y = tir.load %A[%c2] : memref<8xf32>
+// CHECK:         tir.store %y, %[[copy]]
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK:         tir.store %{{.*}}, %A[%{{.*}}] : memref<8xf32>
 
 // Two parameters may be the same memory, unless the function has tir.noalias.
 tir.func @aliases("A" %A: memref<8xf32>, "B" %B: memref<4xf32>) {
