@@ -88,6 +88,10 @@ class Lane:
         """A float rounded to the result type."""
         return round_text(exact, self.dtype)
 
+    def with_sign(self, exact: PythonExpr) -> PythonExpr:
+        """A float that has the absolute value of a number of the result type, and perhaps a sign that it lacks."""
+        return exact if self.dtype.format.has_negative_zero else self.round(exact)
+
 
 Rule: TypeAlias = Callable[[Lane], PythonExpr]
 
@@ -178,8 +182,8 @@ def _float_infix(operator: str, binding: int) -> Rule:
 
 
 def _float_exact(function: str) -> Rule:
-    """A function whose result requires no rounding."""
-    return lambda lane: call_text(function, *lane.args)
+    """A function whose absolute value requires no rounding."""
+    return lambda lane: lane.with_sign(call_text(function, *lane.args))
 
 
 def _float_function(function: str) -> Rule:
@@ -400,7 +404,7 @@ RULES: dict[type[Operation], Rule] = {
     arith.SubfOp: _float_infix("-", SUM),
     arith.MulfOp: _float_infix("*", PRODUCT),
     arith.DivfOp: lambda lane: lane.round(call_text("divide", *lane.args)),
-    arith.NegfOp: lambda lane: PythonExpr(f"-{lane.args[0].parenthesized(UNARY)}", UNARY),
+    arith.NegfOp: lambda lane: lane.with_sign(PythonExpr(f"-{lane.args[0].parenthesized(UNARY)}", UNARY)),
     MinOp: _choice("<"),
     MaxOp: _choice(">"),
     arith.MinimumfOp: _float_exact("minimum"),

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from stepwell.backends.oracle import compile_oracle
 from stepwell.backends.oracle.expressions import RULES
 from stepwell.backends.oracle.numerics import BF16, F16, bf16_bits, f16_bits
-from stepwell.core.dtypes import DType, int_range, mlir_type, numpy_dtype, parse_dtype, wrap_int
+from stepwell.core.dtypes import FLOAT_FORMATS, DType, int_range, mlir_type, numpy_dtype, parse_dtype, wrap_int
 from stepwell.dialects.tir import COMPARISONS, FLOAT_UNARY, FuncOp, IntrinsicOp, ReturnOp, ShuffleOp, TirBuilder
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -441,3 +441,26 @@ def test_float16_tables_hold_every_number() -> None:
             if table[i] == table[i]:
                 assert bits(table[i]) == i
                 assert np.uint16(i).view(dtype) == table[i]
+
+
+SIGNED = {"negative": np.negative, "trunc": np.trunc, "ceil": np.ceil, "round": np.rint}
+WITHOUT_NEGATIVE_ZERO = [name for name, format in FLOAT_FORMATS.items() if not format.has_negative_zero]
+
+
+@pytest.mark.parametrize("dtype", WITHOUT_NEGATIVE_ZERO)
+@pytest.mark.parametrize("name", [*SIGNED, "copysign"])
+def test_results_have_no_sign_that_their_type_lacks(name: str, dtype: str) -> None:
+    ops = {"negative": arith.NegfOp, "trunc": xmath.TruncOp, "ceil": xmath.CeilOp, "round": xmath.RoundEvenOp}
+    if name == "copysign":
+        compute = function((dtype, dtype), lambda b, x, y: b.insert(xmath.CopySignOp(x, y)).result)
+        arity, expected = 2, np.copysign
+    else:
+        compute = function((dtype,), lambda b, x: b.insert(ops[name](x)).results[0])
+        arity, expected = 1, SIGNED[name]
+    small = numpy_dtype(parse_dtype(dtype))
+    values = [float(x) for x in np.arange(256, dtype=np.uint8).view(small)]
+    with np.errstate(invalid="ignore"):
+        for x in values:
+            args = [x, -1.0][:arity] if parse_dtype(dtype).format.semantics.has_sign else [x, x][:arity]
+            result = float(expected(*map(np.float32, args)).astype(small))
+            assert same(compute(*args), result), args
