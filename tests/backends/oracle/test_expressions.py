@@ -443,24 +443,23 @@ def test_float16_tables_hold_every_number() -> None:
                 assert np.uint16(i).view(dtype) == table[i]
 
 
-SIGNED = {"negative": np.negative, "trunc": np.trunc, "ceil": np.ceil, "round": np.rint}
-WITHOUT_NEGATIVE_ZERO = [name for name, format in FLOAT_FORMATS.items() if not format.has_negative_zero]
+SIGNED: dict[str, tuple[Any, Callable[..., Any]]] = {
+    "negative": (arith.NegfOp, np.negative),
+    "trunc": (xmath.TruncOp, np.trunc),
+    "ceil": (xmath.CeilOp, np.ceil),
+    "round": (xmath.RoundEvenOp, np.rint),
+    "copysign": (xmath.CopySignOp, np.copysign),
+}
 
 
-@pytest.mark.parametrize("dtype", WITHOUT_NEGATIVE_ZERO)
-@pytest.mark.parametrize("name", [*SIGNED, "copysign"])
+@pytest.mark.parametrize("dtype", [name for name, format in FLOAT_FORMATS.items() if not format.has_negative_zero])
+@pytest.mark.parametrize("name", SIGNED)
 def test_results_have_no_sign_that_their_type_lacks(name: str, dtype: str) -> None:
-    ops = {"negative": arith.NegfOp, "trunc": xmath.TruncOp, "ceil": xmath.CeilOp, "round": xmath.RoundEvenOp}
-    if name == "copysign":
-        compute = function((dtype, dtype), lambda b, x, y: b.insert(xmath.CopySignOp(x, y)).result)
-        arity, expected = 2, np.copysign
-    else:
-        compute = function((dtype,), lambda b, x: b.insert(ops[name](x)).results[0])
-        arity, expected = 1, SIGNED[name]
-    small = numpy_dtype(parse_dtype(dtype))
-    values = [float(x) for x in np.arange(256, dtype=np.uint8).view(small)]
+    op, expected = SIGNED[name]
+    known, small = parse_dtype(dtype), numpy_dtype(parse_dtype(dtype))
+    arity = 2 if name == "copysign" else 1
+    compute = function((dtype,) * arity, lambda b, *operands: b.insert(op(*operands)).results[0])
     with np.errstate(invalid="ignore"):
-        for x in values:
-            args = [x, -1.0][:arity] if parse_dtype(dtype).format.semantics.has_sign else [x, x][:arity]
-            result = float(expected(*map(np.float32, args)).astype(small))
-            assert same(compute(*args), result), args
+        for x in map(float, np.arange(256, dtype=np.uint8).view(small)):
+            args = [x, -1.0 if known.format.semantics.has_sign else x][:arity]
+            assert same(compute(*args), float(expected(*map(np.float32, args)).astype(small))), args
