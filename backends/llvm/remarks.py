@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.dialects import memref
 
 from ...core.remarks import PassRemarks
+from ...transforms.upstream.allocations import description_of
 
 _remarks = PassRemarks("llvm")
 
@@ -34,7 +35,7 @@ def report_stack_buffers(buffers: Sequence[memref.AllocaOp], optimized: str) -> 
         return
     remaining = _remaining(optimized)
     for number, op in enumerate(buffers):
-        name = " ".join(filter(None, ["buffer", op.memref.name_hint, str(op.memref.type)]))
+        name = description_of(op)
         if number in remaining:
             reasons = "; ".join(dict.fromkeys(remaining[number])) or "LLVM does not divide it into values"
             _remarks.missed(op, lambda: f"{name} stays in memory: {reasons}")

@@ -92,8 +92,7 @@ class OutlineLoopsPass(ModulePass):
         for function in list(op.body.block.ops):
             if isinstance(function, func.FuncOp) and len(function.body.blocks) == 1:
                 _Outliner(self.loops, function, names).block(function.body.block)
-                count = _loop_count(function)
-                if count > self.loops:
+                if _remarks.are_collected and (count := _loop_count(function)) > self.loops:
                     _remarks.missed(function, lambda count=count: f"{count} loops stay: {_REASON}")
 
 
@@ -182,20 +181,21 @@ class _Outliner:
     def _outline(self, part: list[Operation]) -> None:
         """Replaces ops by the call of a new function. Stack buffers that later ops use stay before the call; so do ops
         without effects that later ops use, which are copied."""
-        call = func.CallOp("", [], [])
-        Rewriter.insert_op(call, InsertPoint.before(part[0]))
         used = _used_later(part)
         if not all(isinstance(op, memref.AllocaOp) or _is_copyable(op) for op in used):
-            Rewriter.erase_op(call)
             return
         copies = [op for op in used if not isinstance(op, memref.AllocaOp)]
-        for op in used:
-            op.detach()
-            Rewriter.insert_op(op, InsertPoint.before(call))
         staying = set(used)
         moved = [op for op in part if op not in staying]
         captured = _captured([*copies, *moved])
         parameters = [value for value in captured if not _is_constant(value)]
+        call = func.CallOp(self._name(), parameters, [])
+        call.location = part[0].location
+        _remarks.applied(part[0], lambda: f"{sum(map(_loop_count, moved))} loops become {call.callee.string_value()}")
+        Rewriter.insert_op(call, InsertPoint.before(part[0]))
+        for op in used:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(call))
         entry = Block(arg_types=[value.type for value in parameters])
         values: dict[SSAValue, SSAValue] = dict(zip(parameters, entry.args, strict=True))
         for value, argument in values.items():
@@ -212,13 +212,7 @@ class _Outliner:
                 if operand in values:
                     op.operands[n] = values[operand]
         Rewriter.insert_op(func.ReturnOp(), place)
-        replacement = func.CallOp(self._name(), parameters, [])
-        replacement.location = part[0].location
-        _remarks.applied(
-            part[0], lambda: f"{sum(map(_loop_count, moved))} loops become {replacement.callee.string_value()}"
-        )
-        Rewriter.replace_op(call, replacement)
-        self._insert_function(replacement, entry)
+        self._insert_function(call, entry)
 
     def _insert_function(self, call: func.CallOp, entry: Block) -> None:
         """Inserts a function after the functions that were inserted before."""
