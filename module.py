@@ -32,6 +32,11 @@ def constants_of(op: ModuleOp) -> dict[str, np.ndarray[Any, Any]]:
     return _CONSTANTS.setdefault(op, {})
 
 
+def has_graphs(module: ModuleOp) -> bool:
+    """Whether a module contains graphs."""
+    return any(op.name == "relay.func" for op in module.body.block.ops)
+
+
 class Module:
     """A program: an xDSL module, and constant arrays by name.
 

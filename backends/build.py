@@ -10,8 +10,7 @@ from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, UnsupportedError
 from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
-from ..module import Module
-from ..transforms.pipelines import has_graphs, lower_to_tir
+from ..module import Module, has_graphs
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -19,9 +18,18 @@ if TYPE_CHECKING:
 
 def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Program:
     # lazy: LLVM is needed for this target only
-    from .llvm.build import build_llvm
+    from .caching import compile_once, program_kind
+    from .llvm.engine import Processor
 
-    return build_llvm(module, target, symbols=_symbols(module, target), sanitize=sanitize)
+    symbols = _symbols(module, target)
+
+    def make(module: Module) -> Program:
+        # lazy: a program in the cache needs no passes
+        from .llvm.build import build_llvm
+
+        return build_llvm(module, target, None, symbols, sanitize)
+
+    return compile_once(program_kind(symbols), module, (target, Processor.of(target), sanitize), make)
 
 
 def _symbols(module: Module, target: Target) -> dict[str, int]:
@@ -36,6 +44,7 @@ def _symbols(module: Module, target: Target) -> dict[str, int]:
 
 def _build_python(module: Module) -> Any:
     # lazy: the oracle is needed for this target only
+    from ..transforms.pipelines import lower_to_tir
     from .oracle import compile_oracle
 
     return compile_oracle(lower_to_tir(module).op)

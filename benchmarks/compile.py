@@ -5,7 +5,8 @@
 
 growth: microseconds for each operation of the program as read, by stage, for a function of many loops, a loop of many
 statements, and a module of many functions. LLVM is measured up to 10,000 operations.  start: from the text of a matrix
-product to a callable function, in a process that has compiled before, and in a new one.  models: from an ONNX file to
+product to a callable function, in a process that has compiled before, and in a new one, without a cache, with the tables
+of the parser in the cache, and with the program in the cache.  models: from an ONNX file to
 an executor, in new processes, for the files `FOLDER/*/model.onnx` that `benchmarks/models.py --keep FOLDER` writes.
 corpus: the stages for each program of the corpus, with TVM's parsing and compilation in turn, in a process of `--peer
 PYTHON`, a Python that can import `tvm` (`make peer-test` installs one at .venv-peer/bin/python). Figures are medians.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -22,13 +24,15 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from measuring import describe_package, machine
 
 from stepwell import parse_tvmscript
-from stepwell.backends.llvm import Processor, emit_module
-from stepwell.backends.llvm.engine import ObjectCode
+from stepwell.backends.llvm.emitter import emit_module
+from stepwell.backends.llvm.engine import ObjectCode, Processor
+from stepwell.core.cache import VARIABLE, Cache
 from stepwell.tools.testing.corpus import script_programs
 from stepwell.transforms.pipelines import lower
 
@@ -155,10 +159,10 @@ print(imported - start, time.perf_counter() - imported)
 def start(options: argparse.Namespace) -> None:
     """Prints the milliseconds from the text of a matrix product to a callable function."""
     warm = sum(_median_stages(_PRODUCT, 10 * options.runs))
-    rows = [_in_new_process(_BUILD, _PRODUCT) for _ in range(options.runs)]
-    imports, first = (statistics.median(column) * 1e3 for column in zip(*rows, strict=True))
-    print(f"matrix product, text to callable: {warm:.0f} ms; in a new process {imports + first:.0f} ms")
-    print(f"  ({imports:.0f} ms of the new process to import stepwell, {first:.0f} ms for the first program)")
+    print(f"matrix product, text to callable: {warm:.0f} ms; a new process:")
+    print(f"{'cache':36}{'import stepwell ms':>20}{'first program ms':>18}")
+    for name, kinds in _CACHES.items():
+        _print_columns(name, 36, (20, 18), _BUILD, _PRODUCT, kinds, options.runs, 1e3, 0)
 
 
 _MODEL = """
@@ -179,17 +183,55 @@ def models(options: argparse.Namespace) -> None:
     if not files:
         print("# models are omitted: no --models FOLDER with FOLDER/*/model.onnx")
         return
-    print(f"{'model':24}{'imports s':>10}{'executor s':>12}")
+    print(f"{'model':12}{'cache':36}{'imports s':>10}{'executor s':>12}")
     for file in files:
-        rows = [_in_new_process(_MODEL, str(file)) for _ in range(options.runs)]
-        imports, executor = (statistics.median(column) for column in zip(*rows, strict=True))
-        print(f"{file.parent.name:24}{imports:10.2f}{executor:12.2f}", flush=True)
+        for name, kinds in _CACHES.items():
+            label = f"{file.parent.name:12}{name}"
+            _print_columns(label, 48, (10, 12), _MODEL, str(file), kinds, options.runs, 1, 2)
 
 
-def _in_new_process(program: str, argument: str) -> list[float]:
-    """The numbers that a program prints."""
+_CACHES: dict[str, tuple[str, ...] | None] = {
+    "off": None,
+    "with the parser": ("parser",),
+    "with the parser and the program": ("parser", "program", "graph"),
+}
+"""The kinds of entries in the cache of a new process; None for no cache."""
+
+
+def _print_columns(
+    label: str,
+    width: int,
+    columns: tuple[int, int],
+    program: str,
+    argument: str,
+    kinds: tuple[str, ...] | None,
+    runs: int,
+    scale: float,
+    digits: int,
+) -> None:
+    """Prints the medians of the numbers that a program prints in new processes."""
+    with TemporaryDirectory() as folder:
+        cache = Cache(Path(folder))
+        if kinds is not None:
+            _in_new_process(program, argument, folder)
+        rows: list[list[float]] = []
+        for _ in range(runs):
+            for entry in cache.entries():
+                if kinds is not None and entry.kind not in kinds:
+                    entry.path.unlink()
+            rows.append(_in_new_process(program, argument, "off" if kinds is None else folder))
+    medians = (statistics.median(column) * scale for column in zip(*rows, strict=True))
+    text = "".join(f"{value:{size}.{digits}f}" for value, size in zip(medians, columns, strict=True))
+    print(f"{label:{width}}{text}", flush=True)
+
+
+def _in_new_process(program: str, argument: str, cache: str) -> list[float]:
+    """The numbers that a program prints. cache: the value of `STEPWELL_CACHE`."""
     command = [sys.executable, "-c", program, argument]
-    return [float(word) for word in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
+    variables = {**os.environ, VARIABLE: cache}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env=variables).stdout
+    return [float(word) for word in output.split()]
 
 
 _PEER = """

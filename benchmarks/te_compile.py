@@ -19,7 +19,8 @@ from itertools import pairwise
 from typing import Any
 
 from stepwell import te
-from stepwell.backends.llvm import compile_module, emit_module
+from stepwell.backends.llvm.compile import compile_module
+from stepwell.backends.llvm.emitter import emit_module
 from stepwell.tools.testing.te import CASES
 from stepwell.transforms.pipelines import lower, run_pipeline
 from stepwell.transforms.te.to_tir import ConvertTeToTirPass

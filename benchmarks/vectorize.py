@@ -23,7 +23,7 @@ import numpy as np
 from measuring import machine, times_in_turn
 
 from stepwell import Module, te
-from stepwell.backends.llvm import compile_module
+from stepwell.backends.llvm.compile import compile_module
 from stepwell.transforms.pipelines import run_pipeline
 from stepwell.transforms.pipelines.landings import BLOCKS, LEGAL, LOOPS, UPSTREAM
 from stepwell.transforms.pipelines.lowering import passes_of

@@ -121,6 +121,11 @@ def report_remarks(receive: RemarkReceiver | None) -> Generator[None]:
             receive(remark)
 
 
+def is_collecting() -> bool:
+    """Whether somebody collects remarks."""
+    return _collection.get() is not None
+
+
 class PassRemarks:
     """The reports of a pass, by its module.
 
@@ -133,7 +138,7 @@ class PassRemarks:
     @property
     def are_collected(self) -> bool:
         """Whether somebody collects remarks: a condition of work that only remarks need."""
-        return _collection.get() is not None
+        return is_collecting()
 
     def applied(self, at: Operation | Place, message: Callable[[], str]) -> None:
         """Reports a transformation. at: the operation, or its place if the operation has been replaced."""

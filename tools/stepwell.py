@@ -1,6 +1,6 @@
 """`stepwell run FILE`: lowers a program, runs it, and checks it against the oracle; or runs a compiled graph.
 
-`stepwell compile MODEL -o OUT` compiles a graph (`compiling.py`).
+`stepwell compile MODEL -o OUT` compiles a graph (`compiling.py`); `stepwell cache` shows the cache (`caching.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from ..dialects.tir import FuncOp
 from ..frontends.mlir import parse_mlir
 from ..frontends.tvmscript import parse_tvmscript
 from ..module import FunctionNotFoundError, Module
-from . import compiling
+from . import caching, compiling
+from .caching import cache_command
 from .compiling import compile_command
 from .inputs import InputGenerator, strided_copy
 from .remarks import add_remarks_option, complete_remarks_option, remark_printer
@@ -77,6 +78,9 @@ def _parser() -> argparse.ArgumentParser:
         add("--profile", action="store_true", help="show how long each kernel takes"),
     ]
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
+    cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
+    cache.set_defaults(command=cache_command)
+    caching.add_options(cache)
     _add_fuzz(commands)
     return parser
 

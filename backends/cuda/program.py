@@ -19,7 +19,7 @@ from ..devices.device import Device, cuda_emulated
 from ..devices.driver import DeviceCode, LoadedCode
 from ..devices.nd import DeviceArray, HostArray, NDArray, empty_device_array, from_dlpack
 from ..devices.timing import Clock, device_clock
-from ..llvm.compile import link_code
+from ..llvm.linking import link_code
 from ..runtime.arguments import describe_argument
 from ..runtime.code import NativeCode
 from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol

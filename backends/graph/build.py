@@ -16,7 +16,9 @@ from ...module import FunctionNotFoundError, Module
 from ...operators.relay import FuncOp
 from ...transforms.pipelines import AfterPass, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
+from ..caching import CachedKind, compile_once
 from ..llvm.build import build_llvm
+from ..llvm.engine import Processor
 from ..runtime.program import Program
 from .description import GraphDescription
 from .executable import Executable
@@ -54,9 +56,19 @@ def build_graph(
     if sanitize:
         target.require_processor("sanitize")
     libraries = tuple(library.name for library in libraries_of(target))
-    with report_remarks(remarks):
-        graph = lower_graph(mod, opt_level, libraries, after)
+
+    def compile_module(module: Module) -> Executable:
+        graph = lower_graph(module, opt_level, libraries, after)
         return describe(graph, _compile(graph, target, after, sanitize), entry)
+
+    with report_remarks(remarks):
+        if target.kind != "llvm" or after is not None:
+            return compile_module(mod)
+        options = (target, Processor.of(target), entry, opt_level, sanitize)
+        return compile_once(_KIND, mod, options, compile_module)
+
+
+_KIND = CachedKind[Executable]("graph", Executable.load, Executable.save, lambda executable: executable.program)
 
 
 def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:

@@ -16,12 +16,10 @@ from ...core.identifiers import is_c_identifier, symbol_of
 from ...dialects.attributes import NOALIAS, NOINLINE, PACKED
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
+from .linking import CALL_PACKED, entry_name
 from .memref import first_element_pointer, load_value, store_value, to_memory
 from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
-
-CALL_PACKED = "stepwell_call_packed"
-"""The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
 
 SLOT = 8  # bytes
 
@@ -29,11 +27,6 @@ SLOT = 8  # bytes
 def function_name(name: str) -> str:
     """The name of a module's function in LLVM IR, distinct from every C symbol."""
     return symbol_of("fn", name)
-
-
-def entry_name(name: str) -> str:
-    """The name of the entry point of a public function."""
-    return symbol_of("entry", name)
 
 
 def emit_function(module: LlvmModule, function: func.FuncOp) -> str:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..runtime import CompiledFunction, Program
+from ..runtime import Program
 from ..runtime.code import NativeCode
-from ..runtime.packed import PackedCalls
-from ..saving.native import native_contents
-from .calls import CALL_PACKED, entry_name
 from .emitter import NO_KERNELS, DeviceRequirements, emit_module
-from .engine import NativeModule, ObjectCode, Processor, host_triple
+from .engine import ObjectCode, Processor, host_triple
+from .linking import link_code
 from .remarks import report_stack_buffers
-from .workspace import DISCARD_WORKSPACE
 
 
 def compile_module(
@@ -55,33 +51,3 @@ def compile_native(
         "llvm-optimized": lambda: "\n".join(compiled.optimized),
         "asm": compiled.assembly,
     }
-
-
-def link_code(
-    code: NativeCode,
-    *,
-    symbols: Mapping[str, int] | None = None,
-    sources: Mapping[str, Callable[[], str]] | None = None,
-    function: type[CompiledFunction] = CompiledFunction,
-    keep_alive: object = None,
-) -> Program:
-    """Links native code that this machine can run.
-
-    `symbols`: as of `compile_module`. `sources`: the function that produces each text of the program. `function`: the
-    class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
-    """
-    packed = PackedCalls(code.packed)
-    native = NativeModule(
-        code.images,
-        [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
-        code.externals,
-        {**(symbols or {}), CALL_PACKED: packed.address},
-    )
-    native.call_at_end(DISCARD_WORKSPACE)
-    functions = {
-        signature.name: function(
-            signature, native.address(entry_name(signature.name)), code.failures, packed, (native, keep_alive)
-        )
-        for signature in code.functions
-    }
-    return Program(functions, sources or {}, partial(native_contents, code))

@@ -17,6 +17,7 @@ from . import arith, calls, control, math, vector
 from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
+from .linking import CALL_PACKED
 from .remarks import name_of_stack_buffer
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
@@ -129,7 +130,7 @@ class _ModuleEmitter:
 
     def _externals(self) -> tuple[str, ...]:
         """The C symbols that the module requires."""
-        functions = [name for name in self._declared if not name.startswith("llvm.") and name != calls.CALL_PACKED]
+        functions = [name for name in self._declared if not name.startswith("llvm.") and name != CALL_PACKED]
         return (*functions, *self._external)
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:

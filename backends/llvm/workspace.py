@@ -9,9 +9,7 @@ maps nor clears pages that an earlier call had. The two words before a block are
 from __future__ import annotations
 
 from .function import FREE, LlvmFunctionEmitter, LlvmModule
-
-DISCARD_WORKSPACE = "stepwell.discard"
-"""The function of every module that frees the kept block. It runs once, when no other function runs any more."""
+from .linking import DISCARD_WORKSPACE
 
 ALLOCATE = ("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
 """The declaration of `aligned_alloc`."""

@@ -214,5 +214,9 @@ class Program:
             raise ArgumentError(f"no source called {kind!r}, there is {known}{did_you_mean(kind, self._sources)}")
         return self._sources[kind]()
 
+    def add_sources(self, sources: Mapping[str, Callable[[], str]]) -> None:
+        """Adds texts for `source`: the function that produces each."""
+        self._sources.update(sources)
+
     def __repr__(self) -> str:
         return f"<library of {', '.join(self.functions)}>"

@@ -10,10 +10,9 @@ from ...core.errors import LoadError
 from ..cuda.nvrtc import KernelUsage
 from ..devices.driver import DeviceCode, KernelCode
 from ..runtime.code import NativeCode
-from .format import Archive, Chunks, Contents
+from .format import DEVICE_LIBRARY, Archive, Chunks, Contents
 from .native import native_contents, read_native
 
-KIND = "library for devices"
 _DEVICES = ("cuda", "cuda_emulated")
 
 
@@ -42,7 +41,7 @@ def device_contents(parts: DeviceParts) -> Contents:
         "kernels": [_describe(each) for each in parts.code],
         "usage": {name: vars(used) for name, used in parts.usage.items()},
     }
-    return Contents(KIND, content, files)
+    return Contents(DEVICE_LIBRARY, content, files)
 
 
 def _describe(code: DeviceCode) -> dict[str, Any]:

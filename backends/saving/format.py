@@ -22,6 +22,11 @@ FORMAT = 3
 read.
 """
 
+NATIVE_LIBRARY = "library"
+"""The kind of archive of native code."""
+DEVICE_LIBRARY = "library for devices"
+"""The kind of archive of native code that launches kernels of a GPU."""
+
 Chunks: TypeAlias = Iterable[bytes | memoryview]
 
 

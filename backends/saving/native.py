@@ -15,9 +15,7 @@ from ..runtime.signature import (
     RuntimeParameter,
     ScalarParameter,
 )
-from .format import Archive, Contents
-
-KIND = "library"
+from .format import NATIVE_LIBRARY, Archive, Contents
 
 
 def image_name(number: int) -> str:
@@ -28,7 +26,7 @@ def image_name(number: int) -> str:
 def native_contents(code: NativeCode) -> Contents:
     """The contents of an archive of native code."""
     files = {image_name(n): [image] for n, image in enumerate(code.images)}
-    return Contents(KIND, {"code": _describe(code)}, files)
+    return Contents(NATIVE_LIBRARY, {"code": _describe(code)}, files)
 
 
 _PARAMETERS = {"scalar": ScalarParameter, "handle": HandleParameter, "buffer": BufferParameter}

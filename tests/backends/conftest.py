@@ -13,7 +13,8 @@ from xdsl.parser import Parser
 
 from stepwell.backends.build import build
 from stepwell.backends.interpreter import interpret
-from stepwell.backends.llvm import Processor, compile_module
+from stepwell.backends.llvm.compile import compile_module
+from stepwell.backends.llvm.engine import Processor
 from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import Program
 from stepwell.backends.saving.format import checksum

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stepwell.backends import build as build_module
+from stepwell.core.cache import VARIABLE, Cache
 from stepwell.core.target import Target
 from stepwell.tools.stepwell import main
 
@@ -189,3 +190,28 @@ def test_generated_inputs_depend_on_the_seed_alone() -> None:
     first, again, other = (InputGenerator(func, seed).arguments()["A"] for seed in (1, 1, 2))  # pyright: ignore[reportArgumentType]
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def cache_command(capsys: pytest.CaptureFixture[str], *args: str) -> list[str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["cache", *args])
+    assert stop.value.code == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_cache_is_shown_and_cleared(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for kind, key in (("program", "a"), ("graph", "b"), ("program", "c")):
+        Cache(tmp_path).add(kind, key, lambda path: path.write_bytes(bytes(2**20)))
+    head, *lines = cache_command(capsys)
+    assert head == f"{tmp_path}, at most 1024.0 MiB"
+    assert [line.split() for line in lines] == [
+        ["graph", "1", "entries", "1.0", "MiB"],
+        ["program", "2", "entries", "2.0", "MiB"],
+    ]
+    assert cache_command(capsys, "--clear")[1:] == ["removed 3.0 MiB"]
+    assert cache_command(capsys) == [head]
+    monkeypatch.setenv(VARIABLE, "off")
+    assert cache_command(capsys) == ["no cache"]

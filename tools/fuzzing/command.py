@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...core.cache import VARIABLE
 from ...core.errors import OptionError
 from .campaign import Campaign
 from .case import Finding, load_finding
@@ -40,6 +42,7 @@ def fuzz_command(options: argparse.Namespace) -> int:
         return _replay_one(load_finding(options.replay))
     if options.minutes <= 0 or options.jobs < 1:
         raise OptionError(f"--minutes {options.minutes:g}, --jobs {options.jobs}: expected numbers above 0")
+    os.environ[VARIABLE] = "off"  # each case is compiled, and its program is not kept
     # A shell starts background processes with this signal ignored, and so would all tests.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed

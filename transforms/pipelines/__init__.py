@@ -6,7 +6,7 @@ reads a pipeline from text, `lowering` goes down a list of landings.
 
 from __future__ import annotations
 
-from .landings import Landing, Options, has_graphs
+from .landings import Landing, Options
 from .lowering import lower, lower_graph, lower_launches, lower_to_tir
 from .run import AfterPass, run_pipeline
 from .spec import apply_passes, parse_passes
@@ -16,7 +16,6 @@ __all__ = [
     "Landing",
     "Options",
     "apply_passes",
-    "has_graphs",
     "lower",
     "lower_graph",
     "lower_launches",

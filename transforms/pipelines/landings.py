@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ...dialects.attributes import GRAPH_KERNEL
+from ...module import has_graphs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.compact_buffers import TirCompactBuffersPass
@@ -71,11 +72,6 @@ class Landing:
     passes: Callable[[Options], list[ModulePass]]
     leaves: Check
     needed: Callable[[ModuleOp], bool] = lambda _: True
-
-
-def has_graphs(module: ModuleOp) -> bool:
-    """Whether a module contains graphs."""
-    return any(op.name == "relay.func" for op in module.body.block.ops)
 
 
 def has_kernels(module: ModuleOp) -> bool:

@@ -15,7 +15,7 @@ import pytest
 import stepwell
 from stepwell import LoadError, OptionError
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
-from stepwell.backends.llvm import Processor
+from stepwell.backends.llvm.engine import Processor
 from stepwell.backends.runtime import Program
 from stepwell.backends.saving import writing
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stepwell.backends.llvm import emit_module
+from stepwell.backends.llvm.emitter import emit_module
 from stepwell.backends.runtime import BufferParameter, FunctionSignature, HandleParameter, ScalarParameter
 from stepwell.core.errors import UnsupportedError
 

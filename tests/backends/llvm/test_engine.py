@@ -9,8 +9,7 @@ import pytest
 from llvmlite.binding import ffi
 
 from stepwell.backends.graph import build_graph
-from stepwell.backends.llvm import Processor
-from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule, ObjectCode
+from stepwell.backends.llvm.engine import InvalidCodeError, NativeModule, ObjectCode, Processor
 from stepwell.backends.runtime import register_func
 from stepwell.core.errors import ArgumentError, LinkError
 from stepwell.frontends.mlir import parse_mlir

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from stepwell import LoadError
-from stepwell.backends.llvm import Processor
-from stepwell.backends.llvm.engine import host_triple
+from stepwell.backends.llvm.engine import Processor, host_triple
 from stepwell.backends.llvm.host import check_host
 from stepwell.backends.runtime.code import NativeCode
 

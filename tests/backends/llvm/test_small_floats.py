@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
-from stepwell.backends.llvm import compile_module
+from stepwell.backends.llvm.compile import compile_module
 from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import UnsupportedError
 

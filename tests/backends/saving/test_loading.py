@@ -9,7 +9,7 @@ import pytest
 import stepwell
 from stepwell import LinkError, UnsupportedError
 from stepwell.backends.cuda.build import build_emulated
-from stepwell.backends.llvm import compile_module
+from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.runtime import Program
 from stepwell.core.target import Target
 from stepwell.transforms.pipelines import lower

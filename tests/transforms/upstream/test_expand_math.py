@@ -11,7 +11,8 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects import scf
 
-from stepwell.backends.llvm import Processor, compile_module
+from stepwell.backends.llvm.compile import compile_module
+from stepwell.backends.llvm.engine import Processor
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.tools import minimax
 from stepwell.transforms.upstream.expand_math import ExpandMathPass, coefficients

@@ -1,0 +1,125 @@
+"""Compiled programs and graphs in the cache of the user: each is compiled once, until the compiler changes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+
+from ..core.arrays import plain_array
+from ..core.cache import digest, user_cache, warn_of_cache
+from ..core.errors import LoadError
+from ..core.remarks import is_collecting
+from ..dialects import mlir_context
+from ..module import Module, has_graphs
+from .runtime.program import Program
+
+_PACKAGE = __name__.partition(".")[0]
+_LIBRARIES = ("xdsl", "llvmlite", "islpy", "numpy", "ml_dtypes")
+"""The packages that determine code, besides ours."""
+_FOLDERS = ("analysis", "backends", "core", "dialects", "expressions", "operators", "schedule", "transforms")
+_SUFFIXES = (".py", ".h")
+_SOURCES = ("llvm", "llvm-optimized", "asm")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CachedKind(Generic[T]):
+    """A kind of compiled object. load, save: from and to a file.  program_of: the program of an object."""
+
+    name: str
+    load: Callable[[Path], T]
+    save: Callable[[T, Path], None]
+    program_of: Callable[[T], Program]
+
+
+def program_kind(symbols: Mapping[str, int]) -> CachedKind[Program]:
+    """Programs. symbols: the addresses of C symbols to link."""
+    load = partial(Program.load, symbols=symbols)
+    return CachedKind("program", load, Program.export, lambda program: program)
+
+
+def compile_once(kind: CachedKind[T], module: Module, options: Sequence[object], make: Callable[[Module], T]) -> T:
+    """The object that `make` compiles from a module, loaded from the cache if it has been compiled before.
+
+    options: the arguments of the compilation. Compiles without the cache where the module has operations or operators
+    of other packages, whose lowering may change without notice, and where passes are observed: by remarks, or by the
+    verifier after each pass (`STEPWELL_VERIFY`). Raises the errors of `make`.
+    """
+    store = user_cache()
+    if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1" or not _is_ours(module):
+        return make(module)
+    text = _text(module)
+    key = f"{digest(_compiler(), text, *map(str, options), *_constants(module))}.tar"
+    path = store.find(kind.name, key)
+    if path is not None:
+        try:
+            compiled = kind.load(path)
+        except (LoadError, OSError) as error:
+            warn_of_cache(f"a {kind.name} is compiled again: {error}")
+        else:
+            again = cache(lambda: kind.program_of(make(_parse(text, module))))
+            kind.program_of(compiled).add_sources({each: partial(_source, again, each) for each in _SOURCES})
+            return compiled
+    made = make(module)
+    store.add(kind.name, key, partial(kind.save, made))
+    return made
+
+
+def _source(program: Callable[[], Program], kind: str) -> str:
+    return program().source(kind)
+
+
+def _text(module: Module) -> str:
+    """The module as text, with the source locations, which error messages contain."""
+    text = StringIO()
+    Printer(text, print_generic_format=True, print_debuginfo=True).print_op(module.op)
+    return text.getvalue()
+
+
+def _parse(text: str, module: Module) -> Module:
+    """The module of a text, with the constants of `module`, which may have changed since."""
+    return Module(Parser(mlir_context(), text).parse_module(), module.constants)
+
+
+def _constants(module: Module) -> Iterator[str]:
+    for name, value in sorted(module.constants.items()):
+        array = np.ascontiguousarray(plain_array(value))
+        yield digest(name, array.dtype.name, str(array.shape), array.tobytes())
+
+
+def _is_ours(module: Module) -> bool:
+    """Whether the operations and operators of a module are ours or xDSL's."""
+    packages = {type(op).__module__.partition(".")[0] for op in module.op.walk()}
+    if not packages <= {_PACKAGE, "xdsl"}:
+        return False
+    return not has_graphs(module.op) or _are_operators_ours()
+
+
+def _are_operators_ours() -> bool:
+    # lazy: the operators are needed for graphs only
+    from ..operators import OPERATORS
+
+    return all(operator.formula.__module__.partition(".")[0] == _PACKAGE for operator in OPERATORS.values())
+
+
+@cache
+def _compiler() -> str:
+    """The digest of the version of the compiler: of the paths, sizes and times of its files and of the packages that it
+    uses, since the files of an editable installation change without a version."""
+    root = Path(__file__).parents[1]
+    folders = [root, *(Path(folder) for name in _FOLDERS for folder, _, _ in os.walk(root / name))]
+    files = [Path(entry) for folder in folders for entry in os.scandir(folder) if entry.name.endswith(_SUFFIXES)]
+    files += [Path(spec.origin) for spec in map(find_spec, _LIBRARIES) if spec is not None and spec.origin]
+    return digest(sys.version, *sorted(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files))

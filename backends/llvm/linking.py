@@ -1,0 +1,53 @@
+"""Linking native code: object files to functions that Python can call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from ...core.identifiers import symbol_of
+from ..runtime import CompiledFunction, Program
+from ..runtime.code import NativeCode
+from ..runtime.packed import PackedCalls
+from ..saving.native import native_contents
+from .engine import NativeModule
+
+CALL_PACKED = "stepwell_call_packed"
+"""The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
+DISCARD_WORKSPACE = "stepwell.discard"
+"""The function of every module that frees the kept block. It runs once, when no other function runs any more."""
+
+
+def entry_name(name: str) -> str:
+    """The name of the entry point of a public function."""
+    return symbol_of("entry", name)
+
+
+def link_code(
+    code: NativeCode,
+    *,
+    symbols: Mapping[str, int] | None = None,
+    sources: Mapping[str, Callable[[], str]] | None = None,
+    function: type[CompiledFunction] = CompiledFunction,
+    keep_alive: object = None,
+) -> Program:
+    """Links native code that this machine can run.
+
+    `symbols`: as of `compile_module`. `sources`: the function that produces each text of the program. `function`: the
+    class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
+    """
+    packed = PackedCalls(code.packed)
+    native = NativeModule(
+        code.images,
+        [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
+        code.externals,
+        {**(symbols or {}), CALL_PACKED: packed.address},
+    )
+    native.call_at_end(DISCARD_WORKSPACE)
+    functions = {
+        signature.name: function(
+            signature, native.address(entry_name(signature.name)), code.failures, packed, (native, keep_alive)
+        )
+        for signature in code.functions
+    }
+    return Program(functions, sources or {}, partial(native_contents, code))

@@ -1,0 +1,212 @@
+"""Compiled programs and graphs in the cache: compiled once, and never taken for another."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import stepwell
+from stepwell.backends import caching
+from stepwell.backends.build import build
+from stepwell.backends.graph import Executable, GraphExecutor, build_graph
+from stepwell.backends.llvm import compile as llvm_compile
+from stepwell.core.cache import VARIABLE, Cache, CacheEntry
+from stepwell.module import Module
+from stepwell.operators import OPERATORS
+from stepwell.operators.definition import Operator
+from stepwell.tools.testing.comparison import assert_same
+from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.execution import oracle_results, results
+from stepwell.tools.testing.strategies import programs
+
+TEXT = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        B[i] = A[i] * T.float32(2)
+"""
+NET = """
+relay.func @main("x" %x: tensor<2xf32>) {
+  %w = relay.constant "w" : tensor<2xf32>
+  %0 = relay.add(%x, %w) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = relay.exp(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  relay.return %1 : tensor<2xf32>
+}
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    """The cache of the test."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    return Cache(tmp_path / "cache")
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A list that grows with each module that is compiled to native code."""
+    modules: list[Any] = []
+    compile_native = llvm_compile.compile_native
+
+    def record(module: Any, **options: Any) -> Any:
+        modules.append(module)
+        return compile_native(module, **options)
+
+    monkeypatch.setattr(llvm_compile, "compile_native", record)
+    return modules
+
+
+def kept(cache: Cache) -> list[CacheEntry]:
+    """The compiled programs and graphs of the cache; the tables of the parser are added by the first text."""
+    return [entry for entry in cache.entries() if entry.kind != "parser"]
+
+
+def doubled(program: Any) -> list[float]:
+    result = np.zeros(4, "float32")
+    program(np.arange(4, dtype="float32"), result)
+    return result.tolist()
+
+
+def net(weights: tuple[float, float] = (1, 2)) -> Module:
+    module = stepwell.parse_mlir(NET)
+    module.constants["w"] = np.array(weights, "float32")
+    return module
+
+
+def outputs(executable: Executable) -> list[float]:
+    executor = GraphExecutor(executable)
+    executor.run(x=np.zeros(2, "float32"))
+    return executor.get_output(0).copy().tolist()
+
+
+def test_a_program_is_compiled_once(cache: Cache, compiled: list[Any]) -> None:
+    first, second = (build(stepwell.parse_tvmscript(TEXT)) for _ in range(2))
+    assert doubled(first) == doubled(second) == [0, 2, 4, 6]
+    assert len(compiled) == 1
+    assert [entry.kind for entry in kept(cache)] == ["program"]
+
+
+def test_a_program_of_the_cache_has_the_texts_of_the_compiled_one(cache: Cache, compiled: list[Any]) -> None:
+    module = stepwell.parse_tvmscript(TEXT)
+    first, second = build(module), build(module)
+    module.functions["main"].detach()  # the program was compiled from the module as it was
+    for kind in ("llvm", "llvm-optimized", "asm"):
+        assert second.source(kind) == first.source(kind)
+    assert len(compiled) == 2, "compiled once more for all texts"
+
+
+def test_another_place_in_the_source_is_another_program(cache: Cache) -> None:
+    for lines in ("", "\n\n"):  # messages of failed assertions contain places
+        build(stepwell.parse_tvmscript(lines + TEXT))
+    assert len(kept(cache)) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: build(stepwell.parse_tvmscript(TEXT.replace("(2)", "(3)"))),
+        lambda: build(stepwell.parse_tvmscript(TEXT), "llvm -fast-math-contract=1"),
+        lambda: build(stepwell.parse_tvmscript(TEXT), "llvm -mcpu=x86-64"),
+        lambda: build(stepwell.parse_tvmscript(TEXT), sanitize=True),
+    ],
+)
+def test_another_program_or_target_is_another_entry(change: Callable[[], Any], cache: Cache) -> None:
+    build(stepwell.parse_tvmscript(TEXT))
+    change()
+    assert len(kept(cache)) == 2
+
+
+def test_a_changed_compiler_compiles_again(cache: Cache, compiled: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    build(stepwell.parse_tvmscript(TEXT))
+    monkeypatch.setattr(caching, "_compiler", lambda: "another")
+    build(stepwell.parse_tvmscript(TEXT))
+    assert len(compiled) == 2
+
+
+def test_the_version_of_the_compiler_changes_with_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    version: Any = caching._compiler.__wrapped__  # pyright: ignore[reportPrivateUsage]
+    (tmp_path / "backends").mkdir()
+    monkeypatch.setattr(caching, "__file__", str(tmp_path / "backends" / "caching.py"))
+    versions = [version()]
+    (tmp_path / "core" / "inner").mkdir(parents=True)
+    for name in ("core/inner/a.py", "module.py", "backends/b.h"):
+        (tmp_path / name).write_text("text")
+        versions.append(version())
+    (tmp_path / "module.py").write_text("other text")
+    versions.append(version())
+    (tmp_path / "core" / "compiled.pyc").write_text("text")
+    assert len({*versions}) == 5
+    assert version() == versions[-1]
+
+
+def test_a_broken_entry_is_compiled_again(cache: Cache, compiled: list[Any]) -> None:
+    build(stepwell.parse_tvmscript(TEXT))
+    (entry,) = kept(cache)
+    content = entry.path.read_bytes()
+    entry.path.write_bytes(content[:-2000].replace(b"main", b"niam"))
+    with pytest.warns(RuntimeWarning, match="cache: a program is compiled again: "):
+        assert doubled(build(stepwell.parse_tvmscript(TEXT))) == [0, 2, 4, 6]
+    assert doubled(build(stepwell.parse_tvmscript(TEXT))) == [0, 2, 4, 6]
+    assert len(compiled) == 2
+
+
+def test_observed_passes_run(cache: Cache, compiled: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    remarks: list[Any] = []
+    for _ in range(2):
+        build(stepwell.parse_tvmscript(TEXT.replace("range", "T.vectorized")), remarks=remarks.append)
+    assert len([each for each in remarks if each.pass_name == "tir-vectorize-loops"]) == 2
+    monkeypatch.setenv("STEPWELL_VERIFY", "1")
+    build(stepwell.parse_tvmscript(TEXT))
+    build_graph(net(), after=lambda name, left: None)
+    assert len(compiled) == 4
+    assert kept(cache) == []
+
+
+def test_a_graph_is_compiled_once(cache: Cache, compiled: list[Any]) -> None:
+    first, second = build_graph(net()), build_graph(net())
+    assert outputs(first) == outputs(second) == pytest.approx(np.exp([1, 2]), rel=1e-6)
+    assert str(first.graph) == str(second.graph)
+    assert first.program.source("llvm") == second.program.source("llvm")
+    assert [entry.kind for entry in kept(cache)] == ["graph"]
+
+
+def test_another_constant_or_option_is_another_graph(cache: Cache, compiled: list[Any]) -> None:
+    assert outputs(build_graph(net())) != outputs(build_graph(net((1, 3))))
+    build_graph(net(), opt_level=0)
+    build_graph(net(), sanitize=True)
+    assert len(compiled) == len(kept(cache)) == 4
+
+
+def test_graphs_with_operators_of_other_packages_are_not_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    exp = OPERATORS["exp"]
+    formula = lambda x: exp.formula(x)  # noqa: E731
+    other = Operator("exp", exp.pattern, formula, exp.reference, exp.operands, exp.variadic, exp.attributes)
+    monkeypatch.setitem(OPERATORS, "exp", other)
+    build_graph(net())
+    assert kept(cache) == []
+
+
+def test_a_program_of_an_earlier_process_needs_no_passes(cache: Cache) -> None:
+    program = (
+        "import sys, stepwell\n"
+        f"stepwell.build(stepwell.parse_tvmscript({TEXT!r}))\n"
+        "print('stepwell.transforms.tir.simplify' in sys.modules)\n"
+    )
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True) for _ in range(2)]
+    assert [run.stdout for run in runs] == ["True\n", "False\n"]
+    assert sorted(entry.kind for entry in cache.entries()) == ["parser", "program"]
+
+
+@given(program=programs(Features()))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_programs_of_the_cache_compute_exactly_what_the_oracle_computes(
+    cache: Cache, program: tuple[Module, dict[str, Any]]
+) -> None:
+    module, arguments = program
+    build(module)
+    assert_same(results(build(module)["main"], arguments), oracle_results(module, arguments))
