@@ -5,11 +5,12 @@
 
 growth: microseconds for each operation of the program as read, by stage, for a function of many loops, a loop of many
 statements, and a module of many functions. LLVM is measured up to 10,000 operations.  start: from the text of a matrix
-product to a callable function, in a process that has compiled before, and in a new one, without a cache, with the tables
-of the parser in the cache, and with the program in the cache.  models: from an ONNX file to
-an executor, in new processes, for the files `FOLDER/*/model.onnx` that `benchmarks/models.py --keep FOLDER` writes.
-corpus: the stages for each program of the corpus, with TVM's parsing and compilation in turn, in a process of `--peer
-PYTHON`, a Python that can import `tvm` (`make peer-test` installs one at .venv-peer/bin/python). Figures are medians.
+product to a callable function, in a process that has compiled before, and in a new one, without a cache, with the
+tables of the parser in the cache, and with the program in the cache.  models: from an ONNX file to an executor, in new
+processes, without and with a cache, for the files `FOLDER/*/model.onnx` that `benchmarks/models.py --keep FOLDER`
+writes.  corpus: the stages for each program of the corpus, with TVM's parsing and compilation in turn, in a process of
+`--peer PYTHON`, a Python that can import `tvm` (`make peer-test` installs one at .venv-peer/bin/python). Figures are
+medians.
 """
 
 from __future__ import annotations
@@ -185,8 +186,8 @@ def models(options: argparse.Namespace) -> None:
         return
     print(f"{'model':12}{'cache':36}{'imports s':>10}{'executor s':>12}")
     for file in files:
-        for name, kinds in _CACHES.items():
-            label = f"{file.parent.name:12}{name}"
+        for name in ("off", "with the parser and the program"):
+            label, kinds = f"{file.parent.name:12}{name}", _CACHES[name]
             _print_columns(label, 48, (10, 12), _MODEL, str(file), kinds, options.runs, 1, 2)
 
 

@@ -68,7 +68,7 @@ def build_graph(
         return compile_once(_KIND, mod, options, compile_module)
 
 
-_KIND = CachedKind[Executable]("graph", Executable.load, Executable.save, lambda executable: executable.program)
+_KIND = CachedKind[Executable]("graph", Executable.load_cached, Executable.save, lambda executable: executable.program)
 
 
 def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:
@@ -89,4 +89,4 @@ def describe(graph: Module, program: Program, entry: str) -> Executable:
     constants = {
         spec.name: np.ascontiguousarray(plain_array(graph.constants[spec.name])) for spec in description.constants
     }
-    return Executable(constants=constants, program=program, graph=graph, **description.fields())
+    return Executable(constants=constants, program=program, read_graph=lambda: graph, **description.fields())

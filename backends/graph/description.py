@@ -20,7 +20,8 @@ from ...core.errors import LoadError
 from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import Module
-from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, free_sizes, shape_of
+from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, free_sizes, shape_of
+from ...transforms.relay.libraries import libraries_in
 from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from ...transforms.relay.to_tir import arrays_of
 from ..runtime.program import Program
@@ -34,7 +35,8 @@ CONSTANTS = "constants.bin"
 @dataclass(frozen=True)
 class GraphDescription:
     """All facts about a compiled graph except its code: the fields of `Executable` with the same names. constants: the
-    types of the arrays, in the order of the arguments.
+    types of the arrays, in the order of the arguments.  libraries: the names of the libraries with C functions that it
+    calls.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -46,6 +48,8 @@ class GraphDescription:
     tensors: tuple[tuple[TensorSpec, int | None], ...]
     steps: Steps
     returned: tuple[int, ...]
+    size_limits: tuple[SizeLimit, ...]
+    libraries: tuple[str, ...]
 
     @staticmethod
     def of(graph: Module, entry: str) -> GraphDescription:
@@ -68,11 +72,30 @@ class GraphDescription:
             tuple(zip(table.specs, table.offsets, strict=True)),
             steps,
             tuple(table.numbers[value] for value in func.return_values),
+            tuple(func.size_limits),
+            libraries_in(graph),
+        )
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> GraphDescription:
+        """The description that `as_json` describes."""
+        return GraphDescription(
+            inputs=_read_specs(values["inputs"]),
+            outputs=_read_specs(values["outputs"]),
+            constants=_read_specs(values["constants"]),
+            entry=values["entry"],
+            workspace=values["workspace"],
+            unshared=values["unshared"],
+            tensors=tuple((_read_spec(each), each["offset"]) for each in values["tensors"]),
+            steps=_read_steps(values["steps"]),
+            returned=tuple(values["returned"]),
+            size_limits=tuple(SizeLimit(**each) for each in values["size_limits"]),
+            libraries=tuple(values["libraries"]),
         )
 
     def fields(self) -> dict[str, Any]:
         """The fields of an `Executable`, except constants, program and graph."""
-        return {name: value for name, value in vars(self).items() if name != "constants"}
+        return {name: value for name, value in vars(self).items() if name not in ("constants", "libraries")}
 
     def as_json(self) -> dict[str, Any]:
         """The description as JSON values."""
@@ -102,6 +125,24 @@ class GraphDescription:
                 raise LoadError(
                     f"{path}: tensor {spec.name} is at byte {offset} of a workspace of {self.workspace} bytes"
                 )
+
+
+def _read_spec(values: Mapping[str, Any]) -> TensorSpec:
+    return TensorSpec(values["name"], tuple(values["shape"]), values["dtype"])
+
+
+def _read_specs(values: Sequence[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
+    return tuple(map(_read_spec, values))
+
+
+def _read_steps(values: Sequence[Mapping[str, Any]]) -> Steps:
+    return tuple(map(_read_step, values))
+
+
+def _read_step(values: Mapping[str, Any]) -> Step | Branch:
+    if "condition" in values:
+        return Branch(values["condition"], _read_steps(values["then"]), _read_steps(values["orelse"]))
+    return Step(values["kernel"], tuple(values["sizes"]), tuple(values["inputs"]), tuple(values["outputs"]))
 
 
 def _spec(name: str, value: SSAValue) -> TensorSpec:

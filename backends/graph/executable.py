@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from xdsl.parser import Parser
 
@@ -16,8 +18,8 @@ from ...core.errors import ArgumentError, LoadError
 from ...core.target import Target
 from ...dialects import mlir_context
 from ...module import Module
-from ...operators.relay import FuncOp, SizeLimit
-from ...transforms.relay.libraries import library_symbols
+from ...operators.relay import SizeLimit
+from ...transforms.relay.libraries import symbols_of_libraries
 from ...transforms.relay.plan_memory import ALIGNMENT
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_device_array
@@ -46,7 +48,7 @@ class Executable:
     whose `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the program's kind.
     workspace, unshared: the bytes of the memory that its tensors share, and the bytes without sharing.  tensors: all
     tensors, each with its offset in the workspace; steps: the kernels in order.  returned: the indices of the outputs
-    among `tensors`.  graph: the program, with a call of each kernel.
+    among `tensors`.  size_limits: the bounds that sizes must satisfy.  read_graph: returns `graph`.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -59,8 +61,14 @@ class Executable:
     tensors: tuple[tuple[TensorSpec, int | None], ...]
     steps: Steps
     returned: tuple[int, ...]
-    graph: Module
+    size_limits: tuple[SizeLimit, ...]
+    read_graph: Callable[[], Module] = field(repr=False, compare=False)
     _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def graph(self) -> Module:
+        """The program, with a call of each kernel. LoadError if it is the one of a file that is broken."""
+        return self.read_graph()
 
     def device(self, device: Device | None = None) -> Device:
         """The device on which the graph runs: `device`, by default the first device of the graph's kind. Raises
@@ -88,13 +96,6 @@ class Executable:
         """The kernel calls of all branches; a run executes a subset of them."""
         return list(calls(self.steps))
 
-    @property
-    def size_limits(self) -> list[SizeLimit]:
-        """The bounds that sizes must satisfy."""
-        func = self.graph.functions[self.entry]
-        assert isinstance(func, FuncOp)
-        return func.size_limits
-
     def input(self, key: str | int) -> TensorSpec:
         """The input with a name or index. Raises ArgumentError for an unknown key."""
         return self.inputs[_index("input", self.inputs, key)]
@@ -121,30 +122,60 @@ class Executable:
         Raises LoadError if the files are broken or for another machine; LinkError for an undefined C symbol; the errors
         of `library_symbols`.
         """
-        with reading(Path(path)):
-            archive = Archive(Path(path), (KIND,), mapped=(CONSTANTS,))
-            link = load_part(archive)
-            graph, description = _read_graph(archive)
-            target = Target(_TARGETS[archive.content.get("device", "cpu")])
-        program = link({**library_symbols(graph, target), **(symbols or {})})
-        description.check(archive.path, program)
-        return Executable(constants=dict(graph.constants), program=program, graph=graph, **description.fields())
+        return _load(Path(path), symbols or {}, _checked_graph)
+
+    @staticmethod
+    def load_cached(path: Path) -> Executable:
+        """Loads a graph that `save` saved and nothing has edited: as `load`, but parses the graph on first use, and
+        does not compare its description with it.
+        """
+        return _load(path, {}, _described_graph)
 
 
-def _read_graph(archive: Archive) -> tuple[Module, GraphDescription]:
-    """The graph of an archive, with its constants. Raises LoadError."""
+_Graph: TypeAlias = tuple[Callable[[], Module], GraphDescription]
+
+
+def _load(path: Path, symbols: Mapping[str, int], read: Callable[[Archive], _Graph]) -> Executable:
+    """Loads a graph. read: reads the graph, without constants, and its description."""
+    with reading(path):
+        archive = Archive(path, (KIND,), mapped=(CONSTANTS,))
+        link = load_part(archive)
+        read_graph, description = read(archive)
+        target = Target(_TARGETS[archive.content.get("device", "cpu")])
+    program = link({**symbols_of_libraries(description.libraries, target), **symbols})
+    description.check(archive.path, program)
+    constants = read_constants(archive, description.constants)
+
+    def graph() -> Module:
+        module = read_graph()
+        module.constants.update(constants)
+        return module
+
+    return Executable(constants=constants, program=program, read_graph=graph, **description.fields())
+
+
+def _parse(text: str) -> Module:
+    return Module(Parser(mlir_context(), text, GRAPH).parse_module())
+
+
+def _described_graph(archive: Archive) -> _Graph:
+    text = archive.read(GRAPH).decode()
+    return lambda: _parse(text), GraphDescription.from_json(archive.content["graph"])
+
+
+def _checked_graph(archive: Archive) -> _Graph:
+    """The graph of an archive. Raises LoadError if its description is another."""
     saved: dict[str, object] = archive.content["graph"]
     entry = str(saved["entry"])
     with reading(archive.path, GRAPH):
-        graph = Module(Parser(mlir_context(), archive.read(GRAPH).decode(), GRAPH).parse_module())
+        graph = _parse(archive.read(GRAPH).decode())
         graph.functions[entry].verify()
         description = GraphDescription.of(graph, entry)
     expected = description.as_json()
     for name in {**expected, **saved}:
         if saved.get(name) != expected.get(name):
             raise LoadError(f"{archive.path}: the {name} of the graph in {MANIFEST} are not those of {GRAPH}")
-    graph.constants.update(read_constants(archive, description.constants))
-    return graph, description
+    return lambda: graph, description
 
 
 def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:

@@ -11,6 +11,7 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation, SSAValue
 
 from stepwell import Module, build
+from stepwell.backends.graph.description import GraphDescription
 from stepwell.backends.interpreter import register_implementations
 from stepwell.backends.interpreter.regions import scope
 from stepwell.core.dtypes import numpy_dtype
@@ -20,7 +21,7 @@ from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.execution import interpret_graph
 from stepwell.tools.testing.graphs import RandomGraph, graphs
-from stepwell.transforms.pipelines import parse_passes, run_pipeline
+from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
 from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from stepwell.transforms.relay.to_tir import arrays_of
 
@@ -170,3 +171,9 @@ def test_tensors_that_share_memory_are_not_read_at_the_same_time(graph: RandomGr
     planned = apply(graph.module, "relay-fuse-operators{level=0},relay-plan-memory")
     expected = interpret_graph(graph.module, graph.inputs)
     assert_near(Memory(planned, graph.inputs).run(), expected, 0)
+
+
+@given(graph=graphs())
+def test_the_description_of_a_graph_is_read_from_its_json(graph: RandomGraph) -> None:
+    description = GraphDescription.of(lower_graph(graph.module, 2), "main")
+    assert GraphDescription.from_json(description.as_json()) == description

@@ -1,7 +1,16 @@
 """External libraries of functions: the operators that they compute, and their calls."""
 
 from ..kernels import kernel_of
-from .library import Library, LibraryPattern, libraries_of, library_of, library_symbols, lower_function
+from .library import (
+    Library,
+    LibraryPattern,
+    libraries_in,
+    libraries_of,
+    library_of,
+    library_symbols,
+    lower_function,
+    symbols_of_libraries,
+)
 from .matching import Match, find_matches
 from .patterns import GraphPattern, is_constant, is_op, is_var, wildcard
 
@@ -15,9 +24,11 @@ __all__ = [
     "is_op",
     "is_var",
     "kernel_of",
+    "libraries_in",
     "libraries_of",
     "library_of",
     "library_symbols",
     "lower_function",
+    "symbols_of_libraries",
     "wildcard",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -96,13 +96,24 @@ def lower_function(func: FuncOp) -> te.FuncOp | tir.FuncOp:
 
 
 def library_symbols(mod: Module, target: Target) -> dict[str, int]:
-    """The addresses of the C functions of the libraries that functions of a module for a target use.
+    """The addresses of the C functions of the libraries that functions of a module for a target use. Raises the errors
+    of `symbols_of_libraries`.
+    """
+    return symbols_of_libraries(libraries_in(mod), target)
+
+
+def libraries_in(mod: Module) -> tuple[str, ...]:
+    """The names of the libraries that functions of a module use."""
+    funcs = (func for func in mod.functions.values() if isinstance(func, FuncOp))
+    return tuple(dict.fromkeys(func.compiler.data for func in funcs if func.compiler is not None))
+
+
+def symbols_of_libraries(names: Iterable[str], target: Target) -> dict[str, int]:
+    """The addresses of the C functions of libraries.
 
     Raises OptionError and PluginError as `library_of`, also for libraries that compute on other targets or are not
     installed.
     """
-    funcs = (func for func in mod.functions.values() if isinstance(func, FuncOp))
-    names = dict.fromkeys(func.compiler.data for func in funcs if func.compiler is not None)
     symbols: dict[str, int] = {}
     for library in map(library_of, names):
         _check_kind(library, target)
