@@ -55,10 +55,13 @@ def compile_once(kind: CachedKind[T], module: Module, options: Sequence[object],
 
     options: the arguments of the compilation. Compiles without the cache where the module has operations or operators
     of other packages, whose lowering may change without notice, and where passes are observed: by remarks, or by the
-    verifier after each pass (`STEPWELL_VERIFY`). Raises the errors of `make`.
+    verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit of the cache would displace
+    all other entries. Raises the errors of `make`.
     """
     store = user_cache()
     if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1" or not _is_ours(module):
+        return make(module)
+    if sum(plain_array(value).nbytes for value in module.constants.values()) > store.limit // 2:
         return make(module)
     text = _text(module)
     key = f"{digest(_compiler(), text, *map(str, options), *_constants(module))}.tar"

@@ -191,6 +191,12 @@ def test_graphs_with_operators_of_other_packages_are_not_kept(cache: Cache, monk
     assert kept(cache) == []
 
 
+def test_graphs_with_large_constants_are_not_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caching, "user_cache", lambda: Cache(cache.folder, limit=15))
+    build_graph(net())
+    assert kept(cache) == []
+
+
 def test_a_program_of_an_earlier_process_needs_no_passes(cache: Cache) -> None:
     program = (
         "import sys, stepwell\n"
