@@ -105,9 +105,9 @@ def _quotient(function: Function, taylor: Sequence[Any], power: int) -> Function
     return value
 
 
-def _in_squares(function: Function, odd: bool) -> Function:
-    """The function of u = x**2 that is `function(x)`, divided by x if the function is odd."""
-    return lambda u: function(mp.sqrt(u)) / mp.sqrt(u) if odd else function(mp.sqrt(u))
+def _in_squares(function: Function) -> Function:
+    """The function of u = x**2 that is `function(x) / x`, for an odd function."""
+    return lambda u: function(mp.sqrt(u)) / mp.sqrt(u)
 
 
 def _problems() -> dict[str, Fit]:
@@ -115,8 +115,6 @@ def _problems() -> dict[str, Fit]:
     exp = [1 / mp.factorial(k) for k in range(8)]
     exp2 = [mp.log(2) ** k / mp.factorial(k) for k in range(5)]
     log = [mp.mpf(0), *((-1) ** (k + 1) / mp.mpf(k) for k in range(1, 8))]
-    sine = [(-1) ** k / mp.factorial(2 * k + 1) for k in range(6)]
-    cosine = [(-1) ** k / mp.factorial(2 * k) for k in range(6)]
     half = mp.log(2) / 2 * mp.mpf("1.002")
     mantissas = ((mp.sqrt(0.5) - 1) * mp.mpf("1.001"), (mp.sqrt(2) - 1) * mp.mpf("1.001"))
     atanh_squares = (0, ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.002"))
@@ -137,26 +135,30 @@ def _problems() -> dict[str, Fit]:
             lambda x: abs(x) ** power / abs(mp.expm1(x)),
         )
 
-    def hyperbolic_sines(bits: int, terms: int) -> Fit:
-        function = _in_squares(mp.sinh, odd=True)
-        taylor = [1 / mp.factorial(2 * k + 1) for k in range(6)]
-        return Fit(_quotient(function, taylor, 1), (0, mp.mpf("1.001")), range(terms), bits, lambda u: u / function(u))
-
     def binary(bits: int, terms: int) -> Fit:
         ends = (-mp.mpf("0.501"), mp.mpf("0.501"))
         return Fit(
             _quotient(lambda x: mp.mpf(2) ** x, exp2, 1), ends, range(terms), bits, lambda x: abs(x) * mp.mpf(2) ** -x
         )
 
-    def sines(bits: int, terms: int, interval: tuple[Any, Any]) -> Fit:
-        function = _in_squares(mp.sin, odd=True)
-        return Fit(_quotient(function, sine, 1), interval, range(terms), bits, lambda u: u / function(u))
+    inverse_tanh = _in_squares(lambda s: mp.log((1 + s) / (1 - s)))
+    error = _in_squares(mp.erf)
 
-    cosines = _in_squares(mp.cos, odd=False)
-    inverse_tanh = _in_squares(lambda s: mp.log((1 + s) / (1 - s)), odd=True)
-    error = _in_squares(mp.erf, odd=True)
-    tangent = _in_squares(mp.atan, odd=True)
-    arcsine = _in_squares(mp.asin, odd=True)
+    def less_first(function: Function, bits: int, terms: int, interval: tuple[Any, Any], first: int = 1) -> Fit:
+        """An odd function divided by x, without the first terms of its Taylor series."""
+        squares = _in_squares(function)
+        taylor = mp.taylor(function, 0, 2 * first + 9)[1::2]
+        return Fit(
+            _quotient(squares, taylor, first), interval, range(terms), bits, lambda u: abs(u**first / squares(u))
+        )
+
+    def errors(bits: int, terms: int, center: float, interval: tuple[Any, Any]) -> Fit:
+        """-log2(erfc(x)) by powers of x - center."""
+        low, high = (mp.mpf(end) - center for end in interval)
+        return Fit(
+            lambda t: -mp.log(mp.erfc(t + center), 2), (low, high), range(terms), bits, lambda t: mp.erfc(t + center)
+        )
+
     return {
         "EXP_32": exponential(24, 2, 5),
         "EXP_64": exponential(53, 3, 9),
@@ -164,20 +166,26 @@ def _problems() -> dict[str, Fit]:
         "EXPM1_64": less_one(53, 3, 10, -half),
         "TANH_32": less_one(24, 2, 7, -mp.mpf("0.6")),
         "TANH_64": less_one(53, 3, 11, -mp.mpf("0.6")),
-        "SINH_32": hyperbolic_sines(24, 4),
-        "SINH_64": hyperbolic_sines(53, 8),
+        "SINH_32": less_first(mp.sinh, 24, 4, (0, mp.mpf("1.001"))),
+        "SINH_64": less_first(mp.sinh, 53, 8, (0, mp.mpf("1.001"))),
         "EXP2_32": binary(24, 6),
         "EXP2_64": binary(53, 11),
         "LOG_32": Fit(_quotient(mp.log1p, log, 3), mantissas, range(7), 24, lambda f: abs(f**3 / mp.log1p(f))),
         "LOG_64": Fit(lambda w: inverse_tanh(w) - 2, atanh_squares, range(1, 8), 53, lambda w: 1 / inverse_tanh(w)),
-        "SIN_32": sines(24, 5, half_turn),
-        "SIN_64": sines(53, 8, half_turn),
-        "SIN_QUARTER_32": sines(53, 4, quarter),
-        "COS_QUARTER_32": Fit(_quotient(cosines, cosine, 2), quarter, range(4), 53, lambda u: u**2 / cosines(u)),
+        "SIN_32": less_first(mp.sin, 24, 5, half_turn),
+        "SIN_64": less_first(mp.sin, 53, 8, half_turn),
+        "TAN_32": less_first(mp.tan, 53, 7, quarter),
+        "TAN_64": less_first(mp.tan, 53, 14, quarter),
         "ERF_SMALL_32": Fit(lambda u: error(u) - 1, (0, mp.mpf("0.78")), range(7), 24, lambda u: 1 / error(u)),
-        "ERF_LARGE_32": Fit(lambda x: -mp.log(mp.erfc(x), 2), (mp.mpf("0.87"), mp.mpf("3.94")), range(8), 24, mp.erfc),
-        "ATAN_32": Fit(tangent, (0, mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.001")), range(9), 53, lambda u: 1 / tangent(u)),
-        "ASIN_32": Fit(arcsine, (0, mp.mpf("0.2501")), range(10), 53, lambda u: 1 / arcsine(u)),
+        "ERF_SMALL_64": Fit(lambda u: error(u) - 1, (0, 1), range(13), 53, lambda u: 1 / error(u)),
+        "ERF_LARGE_32": errors(24, 8, 0, ("0.87", "3.94")),
+        "ERF_LARGE_64": errors(53, 19, 1, ("0.99", "5.95")),
+        "ATAN_32": less_first(mp.atan, 53, 11, (0, 1)),
+        "ATAN_64": less_first(mp.atan, 53, 21, (0, 1)),
+        "ASIN_32": less_first(mp.asin, 53, 7, (0, mp.mpf("0.2501"))),
+        "ASIN_64": less_first(mp.asin, 53, 12, (0, mp.mpf("0.2501"))),
+        "LOG2_64": less_first(lambda s: 2 * mp.atanh(s) / mp.log(2), 53, 7, atanh_squares, 2),
+        "CBRT_64": Fit(mp.cbrt, (mp.sqrt(0.5), mp.sqrt(2)), range(6), 53, lambda x: 1 / mp.cbrt(x)),
     }
 
 
@@ -216,7 +224,9 @@ def main() -> None:
     print(f"PI_32 = {_parts(mp.pi, 24, 24, 24)!r}")
     for name, value in (("PI", mp.pi), ("HALF_PI", mp.pi / 2)):
         print(f"{name}_64 = {_parts(value, 53, 53, 53)!r}")
-        print(f"{name}_SHORT = {_parts(value, 33, 33, 53)!r}")
+        print(f"{name}_SHORT = {_parts(value, 33, 33, 33, 53)!r}")
+    for name, value in (("LOG2_FIRST", 2 / mp.log(2)), ("LOG2_SECOND", 2 / (3 * mp.log(2)))):
+        print(f"{name}_64 = {_parts(value, 53, 53)!r}")
 
 
 if __name__ == "__main__":

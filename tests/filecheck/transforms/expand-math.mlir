@@ -5,8 +5,8 @@ func.func @functions(%x: f32, %v: vector<4xf64>, %h: f16) -> (f32, vector<4xf64>
   %a = math.exp2 %x : f32
   %b = math.sin %v : vector<4xf64>
   %c = arith.constant 1.0 : f64
-  // Functions whose formulas are for f32 alone, and of types that are legalized before.
   %d = math.atan %c : f64
+  // Types that are legalized before.
   %e = math.exp %h : f16
   func.return %a, %b, %d, %e : f32, vector<4xf64>, f64, f16
 }
@@ -18,9 +18,27 @@ func.func @functions(%x: f32, %v: vector<4xf64>, %h: f16) -> (f32, vector<4xf64>
 // CHECK-NEXT:      %{{.*}} = math.sin %v : vector<4xf64>
 // CHECK:         } else {
 // CHECK-NOT:       math.sin
-// CHECK:         %d = math.atan %c : f64
+// CHECK-NOT:     math.atan
+// CHECK:         %d = math.copysign %{{.*}}, %c : f64
 // CHECK-NEXT:    %e = math.exp %h : f16
 
 // SPLIT:       func.func @functions(
+// SPLIT-NOT:     math.fma
+// SPLIT:         func.return
+
+// The format of the formula is f64 for both formats; the coefficients are of the result.
+func.func @wide(%x: f32, %y: f64) -> (f32, f64) {
+  %a = math.cbrt %x : f32
+  %b = math.powf %y, %y : f64
+  func.return %a, %b : f32, f64
+}
+// CHECK-LABEL: func.func @wide(
+// CHECK:         arith.extf %x : f32 to f64
+// CHECK-NOT:     math.cbrt
+// CHECK:         %a = arith.truncf %{{.*}} : f64 to f32
+// CHECK-NOT:     math.powf
+// CHECK:         func.return
+
+// SPLIT-LABEL: func.func @wide(
 // SPLIT-NOT:     math.fma
 // SPLIT:         func.return

@@ -17,7 +17,7 @@ from ....core.dtypes import element_type_of
 from ....core.remarks import PassRemarks
 from ....dialects.attributes import UNLIKELY
 from . import error_function, exponentials, logarithms, powers, trigonometry
-from .numbers import F32, F64, FORMATS, Format, Number, Writer
+from .numbers import F64, FORMATS, Format, Number, Writer
 
 _remarks = PassRemarks("expand-math")
 
@@ -36,8 +36,9 @@ _FORMULAS: dict[type[Operation], Formula] = {
     math.Log1pOp: logarithms.log1p,
     math.SinOp: trigonometry.sin,
     math.CosOp: trigonometry.cos,
+    math.ErfOp: error_function.erf,
 }
-"""Formulas for both formats."""
+"""Formulas in the format of the result."""
 
 _IN_F64: dict[type[Operation], Formula] = {
     math.TanOp: trigonometry.tan,
@@ -51,12 +52,9 @@ _IN_F64: dict[type[Operation], Formula] = {
     math.CbrtOp: powers.cbrt,
     math.PowFOp: powers.power,
 }
-"""Formulas in f64 for operands in f32."""
+"""Formulas in f64 for both formats."""
 
-_OF_F32: dict[type[Operation], Formula] = {math.ErfOp: error_function.erf}
-"""Formulas for f32."""
-
-_ALL = _FORMULAS | _IN_F64 | _OF_F32
+_ALL = _FORMULAS | _IN_F64
 
 _LIMITED = (math.SinOp, math.CosOp, math.TanOp)
 """Functions whose formulas have a limit."""
@@ -85,8 +83,8 @@ class ExpandMathPass(ModulePass):
 
     Must hold before: nothing.
 
-    Gone after: exp, exp2, expm1, tanh, sinh, cosh, log, log2, log10, log1p of f32 and f64; atan, atan2, asin, acos,
-    asinh, acosh, atanh, cbrt, powf and erf of f32.
+    Gone after: exp, exp2, expm1, tanh, sinh, cosh, log, log2, log10, log1p, atan, atan2, asin, acos, asinh, acosh,
+    atanh, cbrt, powf and erf of f32 and f64.
     """
 
     name = "expand-math"
@@ -114,12 +112,9 @@ def _reason(op: Operation) -> str:
 
 
 def _is_expanded(op: Operation) -> bool:
-    format = FORMATS.get(element_type_of(op.results[0].type)) if op.results else None
-    if format is None:
+    if type(op) not in _ALL or element_type_of(op.results[0].type) not in FORMATS:
         return False
-    if isinstance(op, _LIMITED) and not isinstance(op.results[0].type, VectorType):
-        return False
-    return type(op) in _FORMULAS or (format is F32 and (type(op) in _IN_F64 or type(op) in _OF_F32))
+    return not isinstance(op, _LIMITED) or isinstance(op.results[0].type, VectorType)
 
 
 def _expand(op: Operation, fma: bool) -> None:

@@ -25,15 +25,21 @@ def exp2(x: Number) -> Number:
     """2**x."""
     low, high = _exponents(x.format)
     x = x.at_most(high).at_least(low)
-    n, bits = x.nearest()
-    return _scaled((x - n).polynomial(_EXP2[x.format]), bits)
+    return exp2_of_sum(x)
+
+
+def exp2_of_sum(high: Number, low: Number | None = None) -> Number:
+    """2**(high + low), where `low` is small. `high` is between the exponents of `_exponents`, or NaN."""
+    n, bits = high.nearest()
+    fraction = high - n if low is None else high - n + low
+    return _scaled(fraction.polynomial(_EXP2[high.format]), bits)
 
 
 def expm1(x: Number) -> Number:
     """e**x - 1."""
     limit = (x.format.bias + 1.3) * math.log(2)  # n is at most bias + 1, and the result infinite
     r, n = _reduced(x.at_most(limit).at_least(-(x.format.fraction + 3) * math.log(2)))
-    half = _power(n, -1)  # 2**n may be infinite
+    half = power_of_two(n, -1)  # 2**n may be infinite
     return (_expm1_of_reduced(r, _EXPM1).times_plus(half, half - 0.5) * 2.0).copysign(x)
 
 
@@ -44,7 +50,7 @@ def tanh(x: Number) -> Number:
     is_small = double < 0.6
     double = double.at_most((x.format.fraction + 5) * math.log(2))
     r, n = _reduced(is_small.select(-double, double), is_small.select(0.0, double))
-    power = _power(n)
+    power = power_of_two(n)
     e = _expm1_of_reduced(r, _TANH).times_plus(power, power - 1.0)
     return (e / (e + 2.0)).copysign(x)
 
@@ -84,7 +90,7 @@ def _reduced(x: Number, counted: Number | None = None) -> tuple[Number, Bits]:
     return n.times_plus(-low, n.times_plus(-high, x)), bits
 
 
-def _power(n: Bits, offset: int = 0) -> Number:
+def power_of_two(n: Bits, offset: int = 0) -> Number:
     """2**(n + offset), which is a normal number; n as of `Number.nearest`."""
     fraction, bias = n.format.fraction, n.format.bias
     return ((n << fraction) + ((bias + offset) << fraction)).number

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from . import coefficients as c
 from .numbers import F32, F64, Bits, Number
+from .pairs import Pair, exact_product, exact_sum, ordered_sum
 
 _LN2 = {F32: c.LN2_32, F64: c.LN2_64}
 _LOG2_E = {F32: c.LOG2_E_32, F64: c.LOG2_E_64}
@@ -75,13 +76,19 @@ def _normalized(bits: Bits) -> tuple[Bits, Number]:
     return shifted >> fraction, ((shifted & ((1 << fraction) - 1)) + root).number
 
 
-def _parts(x: Number) -> _Parts:
-    """The parts of the logarithm of a positive finite number."""
+def normal_parts(x: Number) -> tuple[Number, Number]:
+    """The exponent and the mantissa of a positive finite number, as of `_normalized`."""
     fraction = x.format.fraction
     is_normal = x.compare("oge", 2.0 ** (1 - x.format.bias))
     bits = is_normal.select(x, x * 2.0**fraction).bits
     exponent, mantissa = _normalized(is_normal.select_bits(bits, bits - (fraction << fraction)))
-    return _parts_of(exponent.converted, mantissa - 1.0)
+    return exponent.converted, mantissa
+
+
+def _parts(x: Number) -> _Parts:
+    """The parts of the logarithm of a positive finite number."""
+    exponent, mantissa = normal_parts(x)
+    return _parts_of(exponent, mantissa - 1.0)
 
 
 def _parts_of(exponent: Number, f: Number) -> _Parts:
@@ -121,21 +128,73 @@ def _checked(x: Number, result: Number) -> Number:
     return x.compare("oeq", 0.0).select(-math.inf, result)
 
 
+def log2_pair(x: Number) -> Pair:
+    """The logarithm to the base 2 of a number of f64 of at least 0, with a relative error of 2**-65: the exponent, and
+    s * (F + s**2 * (S + s**2 * p(s**2))) for the mantissa (1 + s) / (1 - s), where F and S are constants."""
+    exponent, mantissa = normal_parts(x)
+    s = Pair(mantissa - 1.0, x.writer.number(0.0, x.format)) / ordered_sum(1.0, mantissa)
+    square = s * s
+    first, first_low = c.LOG2_FIRST_64
+    second, second_low = c.LOG2_SECOND_64
+    series = ordered_sum(second, square.high * square.high.polynomial(c.LOG2_64)).plus(second_low)
+    product = square * series
+    series = ordered_sum(first, product.high).plus(first_low).plus(product.low)
+    product = s * series
+    result = ordered_sum(exponent, product.high).plus(product.low)
+    high = x.compare("uge", math.inf).select(x, result.high)
+    return Pair(x.compare("oeq", 0.0).select(-math.inf, high), result.low)
+
+
 def asinh(x: Number) -> Number:
-    """The inverse hyperbolic sine of a number that was f32, in f64: its square is finite."""
+    """The inverse hyperbolic sine, in f64."""
     a = abs(x)
-    square = a * a
-    result = _log1p(a + square / ((square + 1.0).sqrt() + 1.0))
-    return (a < math.inf).select(result, a).copysign(x)
+    return (a < _SMALL).select(a, _log_with_root(a, 1.0)).copysign(x)
 
 
 def acosh(x: Number) -> Number:
-    """The inverse hyperbolic cosine of a number that was f32, in f64."""
-    t = x - 1.0
-    return x.compare("oge", 1.0).select(_log1p(t + (t * (t + 2.0)).sqrt()), math.nan)
+    """The inverse hyperbolic cosine, in f64."""
+    if x.writer.result is F32:
+        t = x - 1.0
+        return x.compare("oge", 1.0).select(_log1p(t + (t * (t + 2.0)).sqrt()), math.nan)
+    return x.compare("oge", 1.0).select(_log_with_root(x, -1.0), math.nan)
 
 
 def atanh(x: Number) -> Number:
-    """The inverse hyperbolic tangent of a number that was f32, in f64."""
+    """The inverse hyperbolic tangent, in f64: log((1 + x) / (1 - x)) / 2."""
     a = abs(x)
-    return (_log1p(a * 2.0 / (1.0 - a)) * 0.5).copysign(x)
+    if x.writer.result is F32:
+        return (_log1p(a * 2.0 / (1.0 - a)) * 0.5).copysign(x)
+    quotient = ordered_sum(1.0, a) / ordered_sum(1.0, -a)
+    result = _checked(quotient.high, _log_of_pair(quotient)) * 0.5
+    return (a < _SMALL).select(a, result).copysign(x)
+
+
+_SMALL = 2.0**-28
+"""Below, inverse hyperbolic functions of f64 are their argument."""
+
+_LARGE = 2.0**28
+"""Above, the square of a number of f64 plus or minus 1 is the square."""
+
+
+def _log_with_root(a: Number, sign: float) -> Number:
+    """log(a + sqrt(a**2 + sign)) for an `a` of at least 0; infinity and NaN remain."""
+    square = exact_product(a, a)
+    root = exact_sum(square.high, sign).plus(square.low).sqrt()
+    total = exact_sum(root.high, a).plus(root.low)
+    # The logarithm of 2 * a for a large number, which is computed as that of 2**101 * (a / 2**100).
+    is_large = a > _LARGE
+    zero = a.writer.number(0.0, a.format)
+    total = Pair(is_large.select(a * 2.0**-100, total.high), is_large.select(zero, total.low))
+    return a.compare("uge", math.inf).select(a, _log_of_pair(total, is_large.select(101.0, zero)))
+
+
+def _log_of_pair(x: Pair, doublings: Number | None = None) -> Number:
+    """log(x * 2**doublings), where x is a positive number of f64 below 2**1000."""
+    fraction, bias = x.high.format.fraction, x.high.format.bias
+    exponent, mantissa = _normalized(x.high.bits)
+    scale = ((bias - exponent) << fraction).number
+    f = ordered_sum(mantissa - 1.0, x.low * scale)
+    count = exponent.converted if doublings is None else exponent.converted + doublings
+    parts = _parts_of(count, f.high)
+    derivative = 1.0 - f.high + parts.square  # 1 / (1 + f) of f's rounding error, in which few bits count
+    return _log(parts._replace(tail=f.low.times_plus(derivative, parts.tail)))

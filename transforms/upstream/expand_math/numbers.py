@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....core.dtypes import with_element_type
+from ....core.dtypes import element_type_of, with_element_type
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ class Writer:
             attr = DenseIntOrFPElementsAttr.from_list(shaped, [value]) if isinstance(shaped, VectorType) else scalar
             found = self._constants[key] = self.insert(arith.ConstantOp(attr))
         return found
+
+    @property
+    def result(self) -> Format:
+        """The format of the result of `op`, which formulas may compute in another format."""
+        return FORMATS[element_type_of(self.op.results[0].type)]
 
     def number(self, value: float, format: Format) -> Number:
         """A constant."""

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 from . import coefficients as c
 from .numbers import F32, F64, Bits, Condition, Format, Number
+from .pairs import Pair, exact_sum, ordered_sum, product_plus
 
 _SIN = {F32: c.SIN_32, F64: c.SIN_64}
+
+# By the format of the result; the formulas are in f64.
+_TAN = {F32: c.TAN_32, F64: c.TAN_64}
+_ATAN = {F32: c.ATAN_32, F64: c.ATAN_64}
+_ASIN = {F32: c.ASIN_32, F64: c.ASIN_64}
 
 
 def limit(format: Format, fma: bool) -> float:
@@ -45,57 +51,96 @@ def _less_multiple(x: Number, n: Number, parts: Sequence[float]) -> Number:
     return x
 
 
+def _rest(x: Number, n: Number, parts: Sequence[float]) -> Pair:
+    """x - n * pi / 2, with the rounding error."""
+    first, second, third, *others = parts
+    product = n * second
+    product_low = n.times_plus(second, -product)  # 0 without fused operations: the product is then exact
+    rest = exact_sum(n.times_plus(-first, x), -product)
+    rest = exact_sum(rest.high, n.times_plus(-third, rest.low - product_low))
+    return Pair(rest.high, _less_multiple(rest.low, n, others))
+
+
 def tan(x: Number) -> Number:
-    """The tangent of a number that was f32, in f64, up to the limit in magnitude."""
+    """The tangent of a number up to the limit in magnitude, in f64: of the rest r of x, tan(r) or -1 / tan(r)."""
     n, bits = (x * (2 / math.pi)).nearest()
-    r = _less_multiple(x, n, c.HALF_PI_64 if x.writer.fma else c.HALF_PI_SHORT)
-    u = r * r
-    sine = (r * u).times_plus(u.polynomial(c.SIN_QUARTER_32), r)
-    cosine = (u * u).times_plus(u.polynomial(c.COS_QUARTER_32), u.times_plus(-0.5, 1.0))
-    is_even = (bits & 1).equals(0)
-    result = is_even.select(sine, -cosine) / is_even.select(cosine, sine)
+    parts = c.HALF_PI_64 if x.writer.fma else c.HALF_PI_SHORT
+    if x.writer.result is F32:
+        r = _less_multiple(x, n, parts)
+        tangent = r + _cubic(r)
+        cotangent = -1.0 / tangent
+    else:
+        rest = _rest(x, n, parts)
+        # The derivative of the tangent is about u + 1; few bits of it count.
+        sum = ordered_sum(rest.high, _cubic(rest.high) + rest.low * (rest.high * rest.high + 1.0))
+        tangent, cotangent = sum.high, _negative_inverse(sum)
+    result = (bits & 1).equals(0).select(tangent, cotangent)
     return x.compare("oeq", 0.0).select(x, result)
 
 
+def _cubic(r: Number) -> Number:
+    """tan(r) - r."""
+    u = r * r
+    return r * u * u.polynomial(_TAN[r.writer.result])
+
+
+def _negative_inverse(x: Pair) -> Number:
+    inverse = -1.0 / x.high
+    rest = product_plus(inverse, x.high, 1.0) + inverse * x.low
+    return inverse.times_plus(rest, inverse)
+
+
 def atan(x: Number) -> Number:
-    """The inverse tangent of a number that was f32, in f64."""
+    """The inverse tangent, in f64."""
     a = abs(x)
-    is_large, is_middle = a > math.tan(3 * math.pi / 8), a > math.tan(math.pi / 8)
-    zero, one, eighth = (x.writer.number(value, x.format) for value in (0.0, 1.0, math.pi / 4))
-    top = is_large.select(-1.0, is_middle.select(a - 1.0, a))
-    bottom = is_large.select(a, is_middle.select(a + 1.0, one))
-    start = is_large.select(math.pi / 2, is_middle.select(eighth, zero))
-    t = top / bottom
-    return (t.times_plus((t * t).polynomial(c.ATAN_32), start)).copysign(x)
+    return _angle(a, x.writer.number(1.0, x.format)).copysign(x)
 
 
 def atan2(y: Number, x: Number) -> Number:
-    """The angle of the point (x, y), of numbers that were f32, in f64: their quotient is a normal number."""
-    both_infinite = (abs(x).compare("oeq", math.inf)) & (abs(y).compare("oeq", math.inf))
-    quotient = abs(y) / abs(x)
-    quotient = y.compare("oeq", 0.0).select(0.0, both_infinite.select(1.0, quotient))
-    angle = atan(quotient)
+    """The angle of the point (x, y), in f64."""
+    angle = _angle(abs(y), abs(x))
+    angle = (abs(x).compare("oeq", math.inf) & abs(y).compare("oeq", math.inf)).select(math.pi / 4, angle)
+    angle = (abs(x).compare("oeq", 0.0) & abs(y).compare("oeq", 0.0)).select(0.0, angle)
     is_left = x.writer.number(1.0, x.format).copysign(x) < 0.0
-    angle = is_left.select(math.pi - angle, angle).copysign(y)
+    pi, pi_low, *_ = c.PI_64
+    angle = is_left.select(pi - (angle - pi_low), angle).copysign(y)
     return x.compare("uno", y).select(x + y, angle)
 
 
+def _angle(a: Number, b: Number) -> Number:
+    """The inverse tangent of a / b, of numbers of at least 0 that are neither both 0 nor both infinite."""
+    is_steep = a > b
+    t = is_steep.select(b, a) / is_steep.select(a, b)
+    u = t * t
+    angle = (t * u).times_plus(u.polynomial(_ATAN[a.writer.result]), t)
+    half_pi, half_pi_low, *_ = c.HALF_PI_64
+    return is_steep.select(half_pi - (angle - half_pi_low), angle)
+
+
 def asin(x: Number) -> Number:
-    """The inverse sine of a number that was f32, in f64."""
-    is_small, inside = _arcsine(abs(x))
-    return is_small.select(inside, math.pi / 2 - inside * 2.0).copysign(x)
+    """The inverse sine, in f64."""
+    is_small, t, tail = _arcsine(abs(x))
+    half_pi, half_pi_low, *_ = c.HALF_PI_64
+    difference = ordered_sum(half_pi, t * -2.0)
+    large = difference.high - (tail * 2.0 - (difference.low + half_pi_low))
+    return is_small.select(t + tail, large).copysign(x)
 
 
 def acos(x: Number) -> Number:
-    """The inverse cosine of a number that was f32, in f64."""
-    is_small, inside = _arcsine(abs(x))
-    small = math.pi / 2 - inside.copysign(x)
+    """The inverse cosine, in f64."""
+    is_small, t, tail = _arcsine(abs(x))
+    inside = t + tail
+    pi, pi_low, *_ = c.PI_64
+    half_pi, half_pi_low, *_ = c.HALF_PI_64
     double = inside * 2.0
-    return is_small.select(small, (x < 0.0).select(math.pi - double, double))
+    small = half_pi - (inside.copysign(x) - half_pi_low)
+    return is_small.select(small, (x < 0.0).select(pi - (double - pi_low), double))
 
 
-def _arcsine(a: Number) -> tuple[Condition, Number]:
-    """Whether `a` is at most 1/2, and its inverse sine; else half of its inverse cosine."""
+def _arcsine(a: Number) -> tuple[Condition, Number, Number]:
+    """Whether `a` is at most 1/2, and two summands of its inverse sine; else of half of its inverse cosine. The second
+    is small."""
     is_small = a.compare("ole", 0.5)
-    t = is_small.select(a, ((1.0 - a) * 0.5).sqrt())
-    return is_small, t * (t * t).polynomial(c.ASIN_32)
+    u = is_small.select(a * a, (1.0 - a) * 0.5)
+    t = is_small.select(a, u.sqrt())
+    return is_small, t, t * u * u.polynomial(_ASIN[a.writer.result])
