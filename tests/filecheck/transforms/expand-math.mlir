@@ -41,4 +41,5 @@ func.func @wide(%x: f32, %y: f64) -> (f32, f64) {
 
 // SPLIT-LABEL: func.func @wide(
 // SPLIT-NOT:     math.fma
-// SPLIT:         func.return
+// SPLIT-NOT:     math.cbrt
+// SPLIT:         %b = math.powf %y, %y : f64
