@@ -126,10 +126,10 @@ def _problems() -> dict[str, Fit]:
             _quotient(mp.exp, exp, power), (-half, half), range(terms), bits, lambda x: abs(x) ** power * mp.exp(-x)
         )
 
-    def less_one(bits: int, power: int, terms: int, low: Any) -> Fit:
+    def less_one(bits: int, power: int, terms: int) -> Fit:
         return Fit(
             _quotient(mp.exp, exp, power),
-            (low, half),
+            (-half, half),
             range(terms),
             bits,
             lambda x: abs(x) ** power / abs(mp.expm1(x)),
@@ -162,10 +162,8 @@ def _problems() -> dict[str, Fit]:
     return {
         "EXP_32": exponential(24, 2, 5),
         "EXP_64": exponential(53, 3, 9),
-        "EXPM1_32": less_one(24, 2, 6, -half),
-        "EXPM1_64": less_one(53, 3, 10, -half),
-        "TANH_32": less_one(24, 2, 7, -mp.mpf("0.6")),
-        "TANH_64": less_one(53, 3, 11, -mp.mpf("0.6")),
+        "EXPM1_32": less_one(24, 2, 6),
+        "EXPM1_64": less_one(53, 3, 10),
         "SINH_32": less_first(mp.sinh, 24, 4, (0, mp.mpf("1.001"))),
         "SINH_64": less_first(mp.sinh, 53, 8, (0, mp.mpf("1.001"))),
         "EXP2_32": binary(24, 6),
@@ -221,6 +219,7 @@ def main() -> None:
     for name, (value, bits) in _SPLITS.items():
         for suffix, count, precision in zip(("32", "64"), bits, (24, 53), strict=True):
             print(f"{name}_{suffix} = {_parts(value(), count, precision)!r}")
+    print(f"LN2_OF_32 = {_parts(mp.log(2), 24)[0]!r}")
     print(f"PI_32 = {_parts(mp.pi, 24, 24, 24)!r}")
     for name, value in (("PI", mp.pi), ("HALF_PI", mp.pi / 2)):
         print(f"{name}_64 = {_parts(value, 53, 53, 53)!r}")

@@ -12,7 +12,10 @@ _LN2 = {F32: c.LN2_32, F64: c.LN2_64}  # the product of the first part and an ex
 _EXP = {F32: (1.0, 1.0, *c.EXP_32), F64: (1.0, 1.0, 0.5, *c.EXP_64)}
 _EXP2 = {F32: (1.0, *c.EXP2_32), F64: (1.0, *c.EXP2_64)}
 _EXPM1 = {F32: c.EXPM1_32, F64: (0.5, *c.EXPM1_64)}
-_TANH = {F32: c.TANH_32, F64: (0.5, *c.TANH_64)}
+_EXPM1_OF_DOUBLE = {  # (expm1(2 * h) / 2 - h) / h**2
+    format: [value * 2.0 ** (k + 1) for k, value in enumerate(values)] for format, values in _EXPM1.items()
+}
+_HALF_LN2 = {F32: (c.LN2_OF_32 / 2,), F64: tuple(part / 2 for part in c.LN2_64)}
 _SINH = {F32: c.SINH_32, F64: c.SINH_64}
 
 
@@ -44,15 +47,23 @@ def expm1(x: Number) -> Number:
 
 
 def tanh(x: Number) -> Number:
-    """The hyperbolic tangent: e / (e + 2), where e = expm1(2 * x). For a small x, it is negated: e + 2 is then below 2,
-    where its rounding error is less, and the argument of expm1 is not reduced, which would add an error."""
-    double = abs(x) * 2.0
-    is_small = double < 0.6
-    double = double.at_most((x.format.fraction + 5) * math.log(2))
-    r, n = _reduced(is_small.select(-double, double), is_small.select(0.0, double))
-    power = power_of_two(n)
-    e = _expm1_of_reduced(r, _TANH).times_plus(power, power - 1.0)
-    return (e / (e + 2.0)).copysign(x)
+    """The hyperbolic tangent: (e - 1) / (e + 1), negated for a positive x, where e = exp(-2 * abs(x)). The numerator and
+    the denominator are rounded once; e is 2**n * (1 + expm1(2 * h))."""
+    magnitude = abs(x).at_most((x.format.fraction + 5) / 2 * math.log(2))
+    n, bits = magnitude.nearest(-2 / math.log(2))
+    h = (-magnitude).less_multiple(n, _HALF_LN2[x.format])
+    half = (h * h).times_plus(h.polynomial(_EXPM1_OF_DOUBLE[x.format]), h)
+    power, double = power_of_two(bits), power_of_two(bits, 1)
+    below, above = power - 1.0, power + 1.0
+    numerator, denominator = half.times_plus(double, below), half.times_plus(double, above)
+    quotient = numerator / denominator
+    if x.format is F64:
+        # The rounding errors of both. The inverse of the denominator is (1 - quotient) / 2.
+        numerator_low = half.times_plus(double, below - numerator)
+        denominator_low = half.times_plus(double, above - denominator)
+        rest = quotient.times_plus(-denominator_low, numerator_low)
+        quotient = rest.times_plus(0.5 - quotient * 0.5, quotient)
+    return quotient.copysign(x)
 
 
 def sinh(x: Number) -> Number:
@@ -82,12 +93,10 @@ def _exp(x: Number, offset: int) -> Number:
     return _scaled(r.polynomial(_EXP[x.format]), n, offset)
 
 
-def _reduced(x: Number, counted: Number | None = None) -> tuple[Number, Bits]:
-    """r and the bits of n (`Number.nearest`), where x = n * log(2) + r and r is at most log(2) / 2 in magnitude;
-    counted: the number that determines n, by default x."""
-    n, bits = ((x if counted is None else counted) * (1 / math.log(2))).nearest()
-    high, low = _LN2[x.format]
-    return n.times_plus(-low, n.times_plus(-high, x)), bits
+def _reduced(x: Number) -> tuple[Number, Bits]:
+    """r and the bits of n (`Number.nearest`), where x = n * log(2) + r and r is at most log(2) / 2 in magnitude."""
+    n, bits = x.nearest(1 / math.log(2))
+    return x.less_multiple(n, _LN2[x.format]), bits
 
 
 def power_of_two(n: Bits, offset: int = 0) -> Number:

@@ -257,10 +257,19 @@ class Number:
         """The number, or `bound` where the number is less; NaN remains."""
         return (self < bound).select(bound, self)
 
-    def nearest(self) -> tuple[Number, Bits]:
-        """The nearest integer, as a number, and as bits of which those of `format.magic` are a multiple of a power of
-        two that exceeds the width of the exponent. The number is below 2**(fraction - 1) in magnitude."""
-        shifted = self + self.format.magic
+    def less_multiple(self, n: Number, parts: Sequence[float]) -> Number:
+        """The number less `n` times the sum of `parts`."""
+        result = self
+        for part in parts:
+            result = n.times_plus(-part, result)
+        return result
+
+    def nearest(self, factor: float = 1.0) -> tuple[Number, Bits]:
+        """The integer next to the product with `factor`, as a number, and as bits of which those of `format.magic` are
+        a multiple of a power of two that exceeds the width of the exponent. The product is below 2**(fraction - 1) in
+        magnitude."""
+        magic = self.format.magic
+        shifted = self + magic if factor == 1 else self.times_plus(factor, magic)
         return shifted - self.format.magic, shifted.bits
 
     @property

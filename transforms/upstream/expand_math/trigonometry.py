@@ -26,7 +26,7 @@ def limit(format: Format, fma: bool) -> float:
 
 def sin(x: Number) -> Number:
     """The sine of a number up to the limit in magnitude."""
-    n, bits = (x * (1 / math.pi)).nearest()
+    n, bits = x.nearest(1 / math.pi)
     return x.compare("oeq", 0.0).select(x, _half_turns(x, n, bits))
 
 
@@ -37,36 +37,34 @@ def cos(x: Number) -> Number:
     return is_one.select(1.0, _half_turns(x, n - 0.5, bits))
 
 
-def _half_turns(x: Number, n: Number, bits: Bits) -> Number:
-    """The sine of x - n * pi, negated if `bits` is odd. f32 needs fused operations."""
-    r = _less_multiple(x, n, c.PI_SHORT if not x.writer.fma else c.PI_32 if x.format is F32 else c.PI_64)
-    u = r * r
-    sine = (r * u).times_plus(u.polynomial(_SIN[x.format]), r)
-    return (sine.bits ^ (bits << (x.format.bits.width.data - 1))).number
-
-
-def _less_multiple(x: Number, n: Number, parts: Sequence[float]) -> Number:
-    for part in parts:
-        x = n.times_plus(-part, x)
-    return x
-
-
 def _rest(x: Number, n: Number, parts: Sequence[float]) -> Pair:
-    """x - n * pi / 2, with the rounding error."""
+    """x less n times the sum of at least three parts, with the rounding error."""
     first, second, third, *others = parts
     product = n * second
     product_low = n.times_plus(second, -product)  # 0 without fused operations: the product is then exact
     rest = exact_sum(n.times_plus(-first, x), -product)
     rest = exact_sum(rest.high, n.times_plus(-third, rest.low - product_low))
-    return Pair(rest.high, _less_multiple(rest.low, n, others))
+    return Pair(rest.high, rest.low.less_multiple(n, others))
+
+
+def _half_turns(x: Number, n: Number, bits: Bits) -> Number:
+    """The sine of x - n * pi, negated if `bits` is odd. f32 needs fused operations."""
+    if x.writer.fma:
+        r = x.less_multiple(n, c.PI_32 if x.format is F32 else c.PI_64)
+    else:
+        rest = _rest(x, n, c.PI_SHORT)
+        r = rest.high + rest.low
+    u = r * r
+    sine = (r * u).times_plus(u.polynomial(_SIN[x.format]), r)
+    return (sine.bits ^ (bits << (x.format.bits.width.data - 1))).number
 
 
 def tan(x: Number) -> Number:
     """The tangent of a number up to the limit in magnitude, in f64: of the rest r of x, tan(r) or -1 / tan(r)."""
-    n, bits = (x * (2 / math.pi)).nearest()
+    n, bits = x.nearest(2 / math.pi)
     parts = c.HALF_PI_64 if x.writer.fma else c.HALF_PI_SHORT
     if x.writer.result is F32:
-        r = _less_multiple(x, n, parts)
+        r = x.less_multiple(n, parts)
         tangent = r + _cubic(r)
         cotangent = -1.0 / tangent
     else:
