@@ -43,3 +43,23 @@ func.func @wide(%x: f32, %y: f64) -> (f32, f64) {
 // SPLIT-NOT:     math.fma
 // SPLIT-NOT:     math.cbrt
 // SPLIT:         %b = math.powf %y, %y : f64
+
+// A vector of positive normal numbers has a shorter formula; a scalar has the general formula.
+func.func @logarithms(%v: vector<4xf32>, %x: f32) -> (vector<4xf32>, f32) {
+  %a = math.log %v : vector<4xf32>
+  %b = math.log %x : f32
+  func.return %a, %b : vector<4xf32>, f32
+}
+// CHECK-LABEL: func.func @logarithms(
+// CHECK:         %[[BITS:.+]] = arith.bitcast %v : vector<4xf32> to vector<4xi32>
+// CHECK:         %[[REST:.+]] = arith.subi %[[BITS]],
+// CHECK:         %[[OTHER:.+]] = arith.cmpi ugt, %[[REST]],
+// CHECK-NEXT:    %[[ANY:.+]] = vector.reduction <or>, %[[OTHER]] : vector<4xi1> into i1
+// CHECK-NEXT:    %a = scf.if %[[ANY]] -> (vector<4xf32>) {
+// CHECK:           arith.select
+// CHECK:         } else {
+// CHECK-NOT:       arith.select
+// CHECK:         }
+// CHECK-NOT:     scf.if
+// CHECK:         arith.select
+// CHECK:         func.return

@@ -215,6 +215,16 @@ def test_special_pairs_have_the_values_of_the_c_library(name: str, kind: str, fm
     assert not wrong.size, [(x[n], y[n], got[n], expected[n]) for n in wrong[:5]]
 
 
+@pytest.mark.parametrize("name", ["log", "log2", "log10"])
+@pytest.mark.parametrize("kind", DTYPES)
+def test_a_vector_of_normal_numbers_has_the_results_of_other_vectors(name: str, kind: str) -> None:
+    x = arguments(kind)
+    positive = np.sort(np.abs(x))  # zeros and denormal numbers are in the first vectors
+    mixed = np.insert(positive, range(0, len(positive), LANES - 1), -1.0).astype(x.dtype)
+    with_negative = results(name, kind, True, mixed)[mixed != -1.0]
+    np.testing.assert_array_equal(results(name, kind, True, positive), with_negative)
+
+
 def test_great_arguments_of_sine_and_cosine_are_left_to_the_c_library() -> None:
     x = np.array([1e5, -1e22, 1e38, 0.5, math.inf, math.nan], np.float32)
     for name in ("sin", "cos", "tan"):

@@ -17,7 +17,7 @@ from ....core.dtypes import element_type_of
 from ....core.remarks import PassRemarks
 from ....dialects.attributes import UNLIKELY
 from . import error_function, exponentials, logarithms, powers, trigonometry
-from .numbers import F64, FORMATS, Format, Number, Writer
+from .numbers import F64, FORMATS, Condition, Number, Writer
 
 _remarks = PassRemarks("expand-math")
 
@@ -55,6 +55,13 @@ _IN_F64: dict[type[Operation], Formula] = {
 """Formulas in f64 for both formats."""
 
 _ALL = _FORMULAS | _IN_F64
+
+_OF_NORMAL: dict[type[Operation], Formula] = {
+    math.LogOp: partial(logarithms.log, is_normal=True),
+    math.Log2Op: partial(logarithms.log2, is_normal=True),
+    math.Log10Op: partial(logarithms.log10, is_normal=True),
+}
+"""Shorter formulas for vectors whose elements are all positive normal numbers."""
 
 _LIMITED = (math.SinOp, math.CosOp, math.TanOp)
 """Functions whose formulas have a limit."""
@@ -126,28 +133,31 @@ def _obstacle(op: Operation, fma: bool) -> str | None:
 
 
 def _expand(op: Operation, fma: bool) -> None:
-    if not isinstance(op, _LIMITED):
-        _compute(op, fma)
-        return
-    branch = _branch_on_limit(op, fma)
-    expanded = branch.false_region.block.first_op
-    assert expanded is not None
-    _compute(expanded, fma)
+    formula = _ALL[type(op)]
+    if isinstance(op, _LIMITED):
+        _, op = _branch(op, fma, _is_above_limit)
+    elif type(op) in _OF_NORMAL and isinstance(op.results[0].type, VectorType):
+        general, op = _branch(op, fma, logarithms.is_not_normal)
+        _compute(general, formula, fma)
+        formula = _OF_NORMAL[type(op)]
+    _compute(op, formula, fma)
 
 
-def _branch_on_limit(op: Operation, fma: bool) -> scf.IfOp:
-    """Moves a function into both regions of a branch, of which the first is for arguments above the limit."""
+def _is_above_limit(x: Number) -> Condition:
+    return abs(x) > trigonometry.limit(x.format, x.writer.fma)
+
+
+def _branch(op: Operation, fma: bool, condition: Callable[[Number], Condition]) -> tuple[Operation, Operation]:
+    """Moves a function of vectors into both regions of a branch, the first for vectors with an element for which the
+    condition holds; returns both functions."""
     writer = Writer(op, fma)
-    argument = op.operands[0]
-    is_above = (abs(Number(writer, argument, _format_of(op))) > trigonometry.limit(_format_of(op), fma)).value
-    if isinstance(is_above.type, VectorType):
-        is_above = writer.insert(_reduction(is_above))
-    regions = [_region_of(op.clone()) for _ in range(2)]
-    branch = scf.IfOp(is_above, [op.results[0].type], *regions, attr_dict={UNLIKELY: UnitAttr()})
+    is_any = writer.insert(_reduction(condition(Number(writer, op.operands[0], writer.result)).value))
+    functions = op.clone(), op.clone()
+    branch = scf.IfOp(is_any, [op.results[0].type], *map(_region_of, functions), attr_dict={UNLIKELY: UnitAttr()})
     branch.location = op.location
     branch.results[0].name_hint = op.results[0].name_hint
     Rewriter.replace_op(op, branch)
-    return branch
+    return functions
 
 
 def _reduction(condition: SSAValue) -> Operation:
@@ -159,17 +169,13 @@ def _region_of(op: Operation) -> Region:
     return Region(Block([op, scf.YieldOp(op.results[0])]))
 
 
-def _compute(op: Operation, fma: bool) -> None:
-    """Replaces a function by its formula."""
-    writer, format = Writer(op, fma), _format_of(op)
-    operands = [Number(writer, operand, format) for operand in op.operands]
+def _compute(op: Operation, formula: Formula, fma: bool) -> None:
+    """Replaces a function by a formula."""
+    writer = Writer(op, fma)
+    operands = [Number(writer, operand, writer.result) for operand in op.operands]
     if type(op) in _IN_F64 or (isinstance(op, _SENSITIVE) and not fma):
         operands = [operand.to(F64) for operand in operands]
-    result = _ALL[type(op)](*operands).to(format)
+    result = formula(*operands).to(writer.result)
     result.value.name_hint = op.results[0].name_hint
     op.results[0].replace_all_uses_with(result.value)
     Rewriter.erase_op(op)
-
-
-def _format_of(op: Operation) -> Format:
-    return FORMATS[element_type_of(op.results[0].type)]

@@ -47,8 +47,8 @@ def expm1(x: Number) -> Number:
 
 
 def tanh(x: Number) -> Number:
-    """The hyperbolic tangent: (e - 1) / (e + 1), negated for a positive x, where e = exp(-2 * abs(x)). The numerator and
-    the denominator are rounded once; e is 2**n * (1 + expm1(2 * h))."""
+    """The hyperbolic tangent: (e - 1) / (e + 1), negated for a positive x, where e = exp(-2 * abs(x)) is
+    2**n * (1 + expm1(2 * h)). The numerator and the denominator are rounded once."""
     magnitude = abs(x).at_most((x.format.fraction + 5) / 2 * math.log(2))
     n, bits = magnitude.nearest(-2 / math.log(2))
     h = (-magnitude).less_multiple(n, _HALF_LN2[x.format])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from typing import NamedTuple
 
 from . import coefficients as c
-from .numbers import F32, F64, Bits, Number
+from .numbers import F32, F64, Bits, Condition, Number
 from .pairs import Pair, exact_product, exact_sum, ordered_sum
 
 _LN2 = {F32: c.LN2_32, F64: c.LN2_64}
@@ -25,22 +26,25 @@ _LOW_BITS = {F32: 12, F64: 32}
 """So many bits of a number are 0 in the first part of a sum, so that products with it are exact."""
 
 
-def log(x: Number) -> Number:
-    """The natural logarithm."""
-    return _checked(x, _log(_parts(x)))
+def log(x: Number, is_normal: bool = False) -> Number:
+    """The natural logarithm. is_normal: whether x is known to be a positive normal number."""
+    return _function(_log, x, is_normal)
 
 
-def log2(x: Number) -> Number:
-    """The logarithm to the base 2."""
-    parts = _parts(x)
-    return _checked(x, _other_base(parts, parts.exponent, None, _LOG2_E[x.format]))
+def log2(x: Number, is_normal: bool = False) -> Number:
+    """The logarithm to the base 2; arguments of `log`."""
+    return _function(_log2, x, is_normal)
 
 
-def log10(x: Number) -> Number:
-    """The logarithm to the base 10."""
-    parts = _parts(x)
-    high, low = _LOG10_2[x.format]
-    return _checked(x, _other_base(parts, parts.exponent * high, parts.exponent * low, _LOG10_E[x.format]))
+def log10(x: Number, is_normal: bool = False) -> Number:
+    """The logarithm to the base 10; arguments of `log`."""
+    return _function(_log10, x, is_normal)
+
+
+def is_not_normal(x: Number) -> Condition:
+    """Where a number is not positive and normal: 0, negative, denormal, infinite or NaN."""
+    fraction, bias = x.format.fraction, x.format.bias
+    return (x.bits - (1 << fraction)).is_above(((2 * bias) << fraction) - 1)
 
 
 def log1p(x: Number) -> Number:
@@ -85,10 +89,13 @@ def normal_parts(x: Number) -> tuple[Number, Number]:
     return exponent.converted, mantissa
 
 
-def _parts(x: Number) -> _Parts:
-    """The parts of the logarithm of a positive finite number."""
+def _function(combine: Callable[[_Parts], Number], x: Number, is_normal: bool) -> Number:
+    """A logarithm, which `combine` computes from the parts of a positive finite number."""
+    if is_normal:
+        exponent, mantissa = _normalized(x.bits)
+        return combine(_parts_of(exponent.converted, mantissa - 1.0))
     exponent, mantissa = normal_parts(x)
-    return _parts_of(exponent, mantissa - 1.0)
+    return _checked(x, combine(_parts_of(exponent, mantissa - 1.0)))
 
 
 def _parts_of(exponent: Number, f: Number) -> _Parts:
@@ -104,6 +111,15 @@ def _log(parts: _Parts) -> Number:
     high, low = _LN2[parts.f.format]
     correction = parts.square.times_plus(-0.5, parts.exponent.times_plus(low, parts.tail))
     return parts.exponent.times_plus(high, parts.f + correction)
+
+
+def _log2(parts: _Parts) -> Number:
+    return _other_base(parts, parts.exponent, None, _LOG2_E[parts.f.format])
+
+
+def _log10(parts: _Parts) -> Number:
+    high, low = _LOG10_2[parts.f.format]
+    return _other_base(parts, parts.exponent * high, parts.exponent * low, _LOG10_E[parts.f.format])
 
 
 def _other_base(parts: _Parts, whole: Number, rest: Number | None, factor: tuple[float, float]) -> Number:

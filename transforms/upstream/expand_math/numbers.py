@@ -130,6 +130,10 @@ class Bits:
     def __xor__(self, other: Bits | int) -> Bits:
         return self._apply(arith.XOrIOp, other)
 
+    def is_above(self, other: int) -> Condition:
+        """Where the integer, without a sign, is greater than `other`."""
+        return Condition(self.writer, self.writer.insert(arith.CmpiOp(self.value, self._operand(other), "ugt")))
+
     def equals(self, other: int) -> Condition:
         """Where the integer is `other`."""
         return Condition(self.writer, self.writer.insert(arith.CmpiOp(self.value, self._operand(other), "eq")))
