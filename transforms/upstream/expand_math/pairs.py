@@ -32,9 +32,10 @@ class Pair:
         return Pair(root, rest * 0.5 / root.at_least(2.0**-500))
 
     def __truediv__(self, other: Pair) -> Pair:
-        quotient = self.high / other.high
+        inverse = 1.0 / other.high
+        quotient = self.high * inverse
         rest = product_plus(-quotient, other.high, self.high) + (self.low - quotient * other.low)
-        return Pair(quotient, rest / other.high)
+        return Pair(quotient, rest * inverse)
 
 
 def ordered_sum(large: Number | float, small: Number) -> Pair:
