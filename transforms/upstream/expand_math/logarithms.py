@@ -25,6 +25,12 @@ _ROOT = {
 _LOW_BITS = {F32: 12, F64: 32}
 """So many bits of a number are 0 in the first part of a sum, so that products with it are exact."""
 
+_SMALL = 2.0**-28
+"""Below, inverse hyperbolic functions of f64 are their argument."""
+
+_LARGE = 2.0**28
+"""Above, the square of a number of f64 plus or minus 1 is the square."""
+
 
 def log(x: Number, is_normal: bool = False) -> Number:
     """The natural logarithm. is_normal: whether x is known to be a positive normal number."""
@@ -183,13 +189,6 @@ def atanh(x: Number) -> Number:
     quotient = ordered_sum(1.0, a) / ordered_sum(1.0, -a)
     result = _checked(quotient.high, _log_of_pair(quotient)) * 0.5
     return (a < _SMALL).select(a, result).copysign(x)
-
-
-_SMALL = 2.0**-28
-"""Below, inverse hyperbolic functions of f64 are their argument."""
-
-_LARGE = 2.0**28
-"""Above, the square of a number of f64 plus or minus 1 is the square."""
 
 
 def _log_with_root(a: Number, sign: float) -> Number:
