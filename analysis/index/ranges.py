@@ -106,8 +106,10 @@ class SumRanges:
                 self.scope.facts.setdefault(atom, []).append(lin)
         else:
             ((atom, k),) = lin.terms.items()
-            limit = (-(lin.const // k), _INT64[1]) if k > 0 else (_INT64[0], lin.const // -k)
-            self.scope.limits[atom] = _intersect(limit, self.scope.limits.get(atom, _INT64))
+            low, high = self.atom_bounds(atom)
+            limit = (-(lin.const // k), high) if k > 0 else (low, lin.const // -k)
+            if limit[0] <= limit[1]:  # else dead code, where any fact holds
+                self.scope.limits[atom] = limit
         self.scope.forget()
 
     def _implied(self, lin: Lin) -> Iterator[Lin]:
