@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     "tir-check-launches": "tir.check_launches",
     "tir-compact-buffers": "tir.compact_buffers",
     "tir-distribute-threads": "tir.distribute_threads",
+    "tir-hoist-conditions": "tir.hoist_conditions",
     "tir-insert-barriers": "tir.insert_barriers",
     "tir-interleave-vthreads": "tir.interleave_vthreads",
     "tir-launch-blocks": "tir.launch_blocks",

@@ -55,6 +55,38 @@ def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
         ],
     ),
     (
+        "tir-hoist-conditions",
+        """\
+@T.prim_func
+def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
+    for i, j in T.grid(10, 4):
+        if i < m:
+            A[i, j] = 1.0
+    for k in range(10):
+        A[k, 1] = 2.0
+        if m > 3:
+            A[k, 2] = 3.0
+""",
+        [
+            "3:5: applied: condition `i < m` leaves loop j",
+            "6:5: applied: condition `m > 3` leaves loop k, which is copied for both sides: 10 operations",
+        ],
+    ),
+    (
+        "tir-hoist-conditions{max-ops=8}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
+    for k in range(10):
+        A[k, 1] = 2.0
+        if m > 3:
+            A[k, 2] = 3.0
+""",
+        [
+            "3:5: missed: condition `m > 3` stays in loop k: the copy would add 10 operations, max-ops permits 0",
+        ],
+    ),
+    (
         "tir-partition-loops",
         """\
 @T.prim_func

@@ -19,6 +19,7 @@ from ...module import has_graphs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.compact_buffers import TirCompactBuffersPass
+from ..tir.hoist_conditions import TirHoistConditionsPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ..tir.partition_loops import TirPartitionLoopsPass
@@ -170,6 +171,7 @@ def _resolve(launches: bool) -> list[ModulePass]:
         TirCheckBoundsPass(),
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
+        *([] if launches else [TirHoistConditionsPass()]),
         TirVectorizeLoopsPass(),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),

@@ -10,16 +10,17 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
 from ...core.remarks import PassRemarks
 from ...dialects.text import expression_text
-from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp, YieldOp
+from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp
 from ...dialects.tir.base import split_mixed
 from ...dialects.tir.tree import depends_on
 from .allocations import sink_allocation
+from .known_branches import copy_known_branches
 
 _MOST = 4
 """The greatest number of ranges of a loop; of more, the longest one and the rest before and after it remain."""
@@ -162,31 +163,8 @@ class _Partition:
         assert loop.parent is not None
         loop.parent.insert_op_before(copy, loop)
         with self._values(loop.variable, start, end):
-            self._copy_regions(loop, copy, {})
+            copy_known_branches(loop, copy, self.analyzer, {})
         return copy
-
-    def _copy_regions(self, op: Operation, copy: Operation, values: dict[SSAValue, SSAValue]) -> None:
-        for source, target in zip(op.regions, copy.regions, strict=True):
-            for block in source.blocks:
-                target.add_block(new := Block(arg_types=block.arg_types))
-                for old, argument in zip(block.args, new.args, strict=True):
-                    values[old] = argument
-                    argument.name_hint = old.name_hint
-                for inner in block.ops:
-                    self._copy_op(inner, new, values)
-
-    def _copy_op(self, op: Operation, target: Block, values: dict[SSAValue, SSAValue]) -> None:
-        known = self.analyzer.decide(op.condition) if isinstance(op, IfOp | IfThenElseOp) else None
-        if known is None:
-            target.add_op(copy := op.clone_without_regions(values))
-            self._copy_regions(op, copy, values)
-            return
-        assert isinstance(op, IfOp | IfThenElseOp)
-        for inner in (op.then if known else op.orelse).block.ops:
-            if isinstance(inner, YieldOp):
-                values[op.results[0]] = values.get(inner.value, inner.value)
-            else:
-                self._copy_op(inner, target, values)
 
 
 def _whole(loop: ForOp, conditions: Sequence[SSAValue]) -> str:
