@@ -25,6 +25,7 @@ from ...dialects.tir import (
     LetOp,
     LoadOp,
     StoreOp,
+    WhileOp,
     YieldOp,
     is_speculatable,
 )
@@ -56,10 +57,11 @@ class TirHoistConditionsPass(ModulePass):
     copied for both sides if it is innermost: there the branch is evaluated as often as the statements, while copies of
     a whole loop nest would save few evaluations for many operations. At most two conditions divide such a loop.
 
-    The evaluation before the loop is unobservable: the condition contains no division by zero, call or load, unless the
-    loop certainly evaluates it, as a branch of its own body in at least one iteration. A load requires besides that no
-    statement of the loop writes its memory. Functions with threads stay unchanged: a branch that differs between
-    threads must not contain barriers. Lazy choices (`tir.if_then_else`) stay as well; LLVM hoists their conditions.
+    The evaluation before the loop is unobservable: the condition contains no call and no division by a value that may
+    be 0. A condition that loads elements leaves a loop only if the loop certainly evaluates it, as the condition of a
+    branch of its own body in at least one iteration, and writes no memory that the condition reads. Functions with
+    threads stay unchanged: a branch that differs between threads must not contain barriers. Lazy choices
+    (`tir.if_then_else`) stay as well; LLVM hoists their conditions.
 
     max-ops: the maximum number of operations of a function after a loop is copied.
 
@@ -185,7 +187,7 @@ def _is_pure(op: Operation) -> bool:
 
 
 def _contains_loops(loop: ForOp) -> bool:
-    return any(isinstance(op, ForOp) and op is not loop for op in loop.walk())
+    return any(isinstance(op, ForOp | WhileOp) and op is not loop for op in loop.walk())
 
 
 def _runs(loop: ForOp) -> bool:

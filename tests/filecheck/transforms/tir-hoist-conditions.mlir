@@ -1,5 +1,6 @@
 // RUN: stepwell-opt %s -p tir-hoist-conditions | filecheck %s
 // RUN: stepwell-opt %s -p "tir-hoist-conditions{max-ops=8}" | filecheck %s --check-prefix=LIMIT
+// RUN: stepwell-opt %s -p tir-hoist-conditions,tir-vectorize-loops | filecheck %s --check-prefix=VECTOR
 
 // A condition leaves both loops that do not change it, and stays in the loop that does.
 tir.func @nest("A" %A: memref<64xf32>, "n" %n: i32) {
@@ -27,6 +28,11 @@ tir.func @nest("A" %A: memref<64xf32>, "n" %n: i32) {
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
+// VECTOR-LABEL: tir.func @nest(
+// VECTOR:          tir.if
+// VECTOR-NEXT:       tir.for serial "k"
+// VECTOR-NOT:          tir.if
+// VECTOR:              tir.store %{{.*}}, %A[%{{.*}} : vector<8xi32>] : memref<64xf32>
 
 // An innermost loop with another statement is copied for both sides, unless the copy exceeds the limit.
 tir.func @copied("A" %A: memref<8xf32>, "B" %B: memref<8xf32>, "c" %c: i1) {
@@ -106,18 +112,48 @@ tir.func @loads("A" %A: memref<8xf32>, "M" %M: memref<8xi32>, "n" %n: i32) attrs
 // CHECK:           arith.floordivsi
 // CHECK:           tir.if
 
-// Loads stay in a loop that may have no iterations, that writes the memory, or that may write it under another name.
-tir.func @unsafe("A" %A: memref<8xi32>, "M" %M: memref<8xi32>, "n" %n: i32) {
-  tir.for serial "empty" %j : i32 in [0 +: %n] {
+// A load stays in a loop that may have no iterations, that writes the memory, or whose branch is not always reached.
+tir.func @stay("A" %A: memref<8xi32>, "M" %M: memref<8xi32>, "n" %n: i32) attrs {tir.noalias = true} {
+  tir.for serial "empty" %e : i32 in [0 +: %n] {
     %t = tir.load %M[%n] : memref<8xi32>
     %c0 = arith.constant 0 : i32
     %0 = arith.cmpi sgt, %t, %c0 : i32
     tir.if %0 {
-      %l = tir.alloc_buffer "L" : memref<8xi32>
-      tir.store %j, %l[%j] : memref<8xi32>
+      tir.store %e, %A[%e] : memref<8xi32>
     }
   }
-  tir.for serial "alias" %j : i32 in [0 +: 8] {
+  tir.for serial "written" %w : i32 in [0 +: 8] {
+    %t = tir.load %M[%n] : memref<8xi32>
+    %c0 = arith.constant 0 : i32
+    %0 = arith.cmpi sgt, %t, %c0 : i32
+    tir.if %0 {
+      tir.store %w, %M[%w] : memref<8xi32>
+    }
+  }
+  tir.for serial "inner" %i : i32 in [0 +: 8] {
+    %c2 = arith.constant 2 : i32
+    %1 = arith.cmpi sgt, %i, %c2 : i32
+    tir.if %1 {
+      %t = tir.load %M[%n] : memref<8xi32>
+      %0 = arith.cmpi sgt, %t, %c2 : i32
+      tir.if %0 {
+        tir.store %i, %A[%i] : memref<8xi32>
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @stay(
+// CHECK-NEXT:    tir.for serial "empty"
+// CHECK-NEXT:      tir.load %M
+// CHECK:         tir.for serial "written"
+// CHECK-NEXT:      tir.load %M
+// CHECK:         tir.for serial "inner"
+// CHECK:           tir.if
+// CHECK-NEXT:        tir.load %M
+
+// Without `tir.noalias`, two parameters may be one memory.
+tir.func @alias("A" %A: memref<8xi32>, "M" %M: memref<8xi32>, "n" %n: i32) {
+  tir.for serial "j" %j : i32 in [0 +: 8] {
     %t = tir.load %M[%n] : memref<8xi32>
     %c0 = arith.constant 0 : i32
     %0 = arith.cmpi sgt, %t, %c0 : i32
@@ -126,10 +162,8 @@ tir.func @unsafe("A" %A: memref<8xi32>, "M" %M: memref<8xi32>, "n" %n: i32) {
     }
   }
 }
-// CHECK-LABEL: tir.func @unsafe(
-// CHECK-NEXT:    tir.for serial "empty"
-// CHECK-NEXT:      tir.load %M
-// CHECK:         tir.for serial "alias"
+// CHECK-LABEL: tir.func @alias(
+// CHECK-NEXT:    tir.for serial "j"
 // CHECK-NEXT:      tir.load %M
 
 // A function with threads stays unchanged.
