@@ -80,7 +80,9 @@ def _fills(
     inside = around[: around.index(loop)]
     loops = [op for op in reversed(inside) if isinstance(op, ForOp | LaunchThreadOp)]
     written = _region(analyzer, [touched_box(analyzer, store, loop)], is_fixed, shape)
-    if store.predicate is not None or written is None or len(loops) < sum(not isinstance(op, AttrOp) for op in inside):
+    if store.predicate is not None or len(store.vector_indices) > 1:  # of several indices, the lanes go together
+        return False
+    if written is None or len(loops) < sum(not isinstance(op, AttrOp) for op in inside):
         return False
     if any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True)):
         return False

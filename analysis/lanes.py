@@ -36,6 +36,7 @@ from ..dialects.tir import (
     constant_value,
 )
 from ..dialects.tir.tree import is_pure_expression
+from .threads.memories import is_local
 
 _ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
 
@@ -94,7 +95,7 @@ class LaneBuilder:
         """The scalar that equals `value` in all lanes. NotVectorizable if the lanes differ."""
         scalar = self.scalar(value)
         if scalar is None:
-            raise NotVectorizable("an index before the last, or a bound of an inner loop, differs between the lanes")
+            raise NotVectorizable("a pointer, or a bound of an inner loop, differs between the lanes")
         return scalar
 
     def value(self, value: SSAValue) -> SSAValue:
@@ -317,37 +318,50 @@ class LaneBuilder:
         if same and self.mask is None:
             self.clone_uniform(op)
             return
-        indices = self._indices(op.indices)
-        if op.predicate is not None or indices is None or isinstance(op.result.type, VectorType):
+        if op.predicate is not None or not op.indices or isinstance(op.result.type, VectorType):
             raise NotVectorizable("it loads with a predicate, without indices, or a vector")
-        load = LoadOp(self.uniform(op.buffer), indices, self.mask)
+        self._refuse_transpose(op)
+        load = LoadOp(self.uniform(op.buffer), self._indices(op.indices), self.mask)
         self._known[op.result] = _Vector(self.builder.insert(load).result)
 
     def store(self, op: StoreOp) -> None:
-        """Emits a store of one element in each lane, each at a different index."""
+        """Emits a store of one element in each lane. Lanes may store to one element: they do so in their order."""
         if op.predicate is not None or isinstance(op.value.type, VectorType) or not op.indices:
             raise NotVectorizable("it stores with a predicate, without indices, or a vector")
-        last = self._get(op.indices[-1])
-        if isinstance(last, SSAValue) or (isinstance(last, _Ramp) and last.stride == 0):
+        if all(self._is_uniform(index) for index in op.indices):
             raise NotVectorizable("all iterations store to one element")
+        self._refuse_transpose(op)
         value = self.vector(op.value)
         self.builder.location = op.location
-        indices = self._indices(op.indices)
-        assert indices is not None
-        stored = self.builder.insert(StoreOp(value, self.uniform(op.buffer), indices, self.mask))
+        stored = self.builder.insert(StoreOp(value, self.uniform(op.buffer), self._indices(op.indices), self.mask))
         stored.attributes.update(op.attributes)
 
-    def _indices(self, indices: Sequence[SSAValue]) -> list[SSAValue] | None:
-        """The indices of an access, the last of them a vector; None for an access without indices."""
-        if not indices:
-            return None
-        *outer, last = indices
-        known = self._get(last)
-        if isinstance(known, _Ramp) and not self._keeps_range(known, last.type):
-            vector = self._wrapping_index(known, last.type)
-        else:
-            vector = self._as_vector(known, last.type)
-        return [*(self.uniform(i) for i in outer), vector]
+    def _indices(self, indices: Sequence[SSAValue]) -> list[SSAValue]:
+        """The indices of an access of vectors: an index that differs between the lanes is a vector, as is the last if
+        none does."""
+        values = [self._index(index) for index in indices]
+        if not any(isinstance(value.type, VectorType) for value in values):
+            values[-1] = self.vector(indices[-1])
+        return values
+
+    def _index(self, index: SSAValue) -> SSAValue:
+        known = self._get(index)
+        if isinstance(known, SSAValue):
+            return known
+        if isinstance(known, _Ramp) and not self._keeps_range(known, index.type):
+            return self._wrapping_index(known, index.type)
+        return self._as_vector(known, index.type)
+
+    def _refuse_transpose(self, op: LoadOp | StoreOp) -> None:
+        """Refuses columns of memory in registers. LLVM transposes these registers from scalar code, three times as fast
+        as it assembles each column."""
+        if is_local(op.buffer) and not all(self._is_uniform(index) for index in op.indices[:-1]):
+            raise NotVectorizable("it concerns a column of a buffer in registers")
+
+    def _is_uniform(self, value: SSAValue) -> bool:
+        """Whether `value` is known to be the same in all lanes."""
+        known = self._get(value)
+        return isinstance(known, SSAValue) or (isinstance(known, _Ramp) and known.stride == 0)
 
     def _wrapping_index(self, ramp: _Ramp, type: Attribute) -> SSAValue:
         """A ramp as a sum: with a ramp itself as the index, the addresses would be computed without wrapping."""

@@ -197,7 +197,8 @@ class _Collector:
     # Accesses
 
     def _access(self, op: LoadOp | StoreOp, context: _Context) -> None:
-        context = context if op.predicate is None else context.under(None)
+        if op.predicate is not None or len(op.vector_indices) > 1:  # of several indices, the lanes go together
+            context = context.under(None)
         functions: list[isl.PwAff | None] = []
         for index in op.indices:
             if isinstance(ramp := index.owner, RampOp):

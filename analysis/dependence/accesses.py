@@ -239,7 +239,7 @@ class AccessCollector:
         self._add_access(op, context, is_write=True)
 
     def _add_access(self, op: LoadOp | StoreOp, context: AccessContext, *, is_write: bool) -> None:
-        if op.predicate is not None:
+        if op.predicate is not None or len(op.vector_indices) > 1:  # of several indices, the lanes go together
             context = context.under(None)
         base = _source(op.buffer)
         memory = self._memory(op.buffer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -183,6 +184,13 @@ def _pointer(buffer: InterpreterBuffer, element: int) -> Pointer:
 
 def _lanes(interpreter: Interpreter, op: LoadOp | StoreOp) -> list[tuple[tuple[int, ...], bool]]:
     """The index of each lane of an access, and whether the lane is active."""
-    *outer, last = interpreter.get_values(op.indices)
-    on = [True] * len(last) if op.predicate is None else interpreter.get_values([op.predicate])[0]
-    return [((*outer, lane), each) for lane, each in zip(last, on, strict=True)]
+    values = interpreter.get_values(op.indices)
+    (count,) = {len(value) for index, value in zip(op.indices, values, strict=True) if _is_vector(index)}
+    pairs = zip(op.indices, values, strict=True)
+    sides = [value if _is_vector(index) else repeat(value, count) for index, value in pairs]
+    on = repeat(True, count) if op.predicate is None else interpreter.get_values([op.predicate])[0]
+    return list(zip(zip(*sides, strict=True), on, strict=True))
+
+
+def _is_vector(value: SSAValue) -> bool:
+    return isinstance(value.type, VectorType)

@@ -137,12 +137,12 @@ class AccessWriter:
         result = w.fresh_name(hint)
         w.line(f"{result} = []")
         zero = "0.0" if buffer.dtype.is_float else "False" if buffer.dtype.is_bool else "0"
-        with self._lanes(op) as (lane, _):
+        with self._lanes(op) as (index, _):
             if op.predicate is not None:
                 with w.block("if not on:"):
                     w.line(f"{result}.append({zero})")
                     w.line("continue")
-            w.line(f"{result}.append({self._element(buffer, self._lane_index(op, lane)).text})")
+            w.line(f"{result}.append({self._element(buffer, index).text})")
         w.set(op.result, PythonExpr(result))
 
     def store(self, op: StoreOp, buffer: PythonBuffer) -> None:
@@ -151,32 +151,34 @@ class AccessWriter:
             index = [self._index(i) for i in op.indices]
             self._assign(buffer, index, w.value(op.value))
             return
-        with self._lanes(op, w.value(op.value)) as (lane, element):
+        with self._lanes(op, w.value(op.value)) as (index, element):
             if op.predicate is not None:
                 with w.block("if not on:"):
                     w.line("continue")
-            self._assign(buffer, self._lane_index(op, lane), PythonExpr(element))
+            self._assign(buffer, index, PythonExpr(element))
 
     @contextmanager
-    def _lanes(self, op: LoadOp | StoreOp, values: PythonExpr | None = None) -> Generator[tuple[str, str]]:
-        """Emits a loop over the lanes of a vector access; yields the names of the lane's last index and value."""
+    def _lanes(self, op: LoadOp | StoreOp, values: PythonExpr | None = None) -> Generator[tuple[list[_Index], str]]:
+        """Emits a loop over the lanes of a vector access; yields the index of the lane and the name of its value."""
         w = self.writer
-        lane, element = w.fresh_name("lane"), w.fresh_name("element")
-        columns = {lane: w.value(op.indices[-1]).text}
+        element = w.fresh_name("element")
+        index, columns = list[_Index](), dict[str, str]()
+        for value in op.indices:
+            index.append(self._index(value))
+            if isinstance(value.type, VectorType):
+                lane = w.fresh_name("lane")
+                columns[lane] = index[-1].expr.text
+                index[-1] = replace(index[-1], expr=PythonExpr(lane))
         if values is not None:
             columns[element] = values.text
         if op.predicate is not None:
             columns["on"] = w.value(op.predicate).text
         rows = ", ".join(columns.values())
         with w.loop(f"for {', '.join(columns)} in {rows if len(columns) == 1 else f'zip({rows})'}:"):
-            yield lane, element
+            yield index, element
 
     def _index(self, value: SSAValue) -> _Index:
         return _Index(self.writer.value(value), self.ranges.interval_of(value), self.ranges.upper_bound(value))
-
-    def _lane_index(self, op: LoadOp | StoreOp, lane: str) -> list[_Index]:
-        *outer, last = op.indices
-        return [*(self._index(i) for i in outer), replace(self._index(last), expr=PythonExpr(lane))]
 
     def _element(self, buffer: PythonBuffer, index: list[_Index]) -> PythonExpr:
         """The value of an element; its checks are emitted before."""

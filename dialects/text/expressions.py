@@ -261,7 +261,8 @@ class ExpressionPrinter:
 
     def element(self, buffer: SSAValue, indices: Sequence[SSAValue], slices: bool = True) -> PrintedExpression:
         """The expression of an element, `A[i, 0:4]`; without slices `A[i, T.Ramp(0, 1, 4)]`."""
-        parts = [self._index(index) if slices else self[index] for index in indices]
+        last = len(indices) - 1
+        parts = [self._index(index) if slices and n == last else self[index] for n, index in enumerate(indices)]
         return compose_expression(f"{self[buffer].text}[{', '.join(p.text for p in parts) or '()'}]", ATOM, parts)
 
     def _index(self, index: SSAValue) -> PrintedExpression:

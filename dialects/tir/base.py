@@ -388,12 +388,11 @@ def string_array(values: Iterable[str]) -> ArrayAttr[StringAttr]:
 
 def indexed_type(buffer: Attribute, indices: Sequence[Attribute]) -> Attribute:
     """The type of an access to a buffer of type `buffer` at indices of types `indices`: the element type, or a vector
-    of elements if the last index is a vector."""
+    of elements if an index is a vector."""
     if not isinstance(buffer, MemRefType):
         raise VerifyException(f"expected a buffer, got {buffer}")
-    if indices and isinstance(vector := indices[-1], VectorType):
-        return VectorType(buffer.element_type, vector.get_shape())
-    return buffer.element_type
+    vector = next((index for index in indices if isinstance(index, VectorType)), None)
+    return buffer.element_type if vector is None else VectorType(buffer.element_type, vector.get_shape())
 
 
 def require(condition: bool, message: str) -> None:

@@ -450,7 +450,7 @@ class TirBuilder:
         """Store `value`, converted to the element type."""
         indices = [self.value(i) for i in indices]
         element = dtype_of(buffer.type.element_type)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
-        lanes = dtype_of(indices[-1].type).lanes if indices else 1
+        lanes = max((dtype_of(index.type).lanes for index in indices), default=1)
         return self.insert(StoreOp(self.cast(value, element.with_lanes(lanes)), buffer, indices, predicate))
 
 

@@ -86,7 +86,7 @@ class ElementType(_InferredType):
 
 @irdl_custom_directive
 class AccessType(_InferredType):
-    """The type of an access to a buffer at indices: the element type, or a vector if the last index is a vector."""
+    """The type of an access to a buffer at indices: the element type, or a vector if an index is a vector."""
 
     type: TypeDirective
     buffer: TypeDirective

@@ -29,7 +29,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import MemoryAllocEffect, MemoryReadEffect, MemoryWriteEffect, Pure
 
-from ...core.dtypes import element_type_of
+from ...core.dtypes import dtype_of, element_type_of
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     HandleType,
@@ -307,6 +307,11 @@ class _AccessOp(TirOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     custom_directives = (AccessType, Indices)
 
+    @property
+    def vector_indices(self) -> list[SSAValue]:
+        """The indices that differ between the lanes of the access; none for an access of one element."""
+        return [index for index in self.indices if isinstance(index.type, VectorType)]
+
     def _verify_indices(self) -> None:
         rank = memref_type(self.buffer).get_num_dims()
         require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
@@ -315,8 +320,8 @@ class _AccessOp(TirOp):
                 isinstance(element_type_of(index.type), IntegerType),
                 f"(C2) index of type {index.type}, expected an integer",
             )
-        for index in self.indices[:-1]:
-            require(not isinstance(index.type, VectorType), "(C2) only the last index may be a vector")
+        lengths = {dtype_of(index.type).lanes for index in self.vector_indices}
+        require(len(lengths) <= 1, "(C2) vectors of indices have different numbers of lanes")
         if self.predicate is not None:
             lanes = indexed_type(self.buffer.type, self.indices.types)
             require(
@@ -329,15 +334,16 @@ class _AccessOp(TirOp):
 
 @irdl_op_definition
 class LoadOp(_AccessOp):
-    """Read an element of a buffer, or a vector of elements if the last index is a vector.
+    """Read an element of a buffer, or a vector of elements if an index is a vector.
 
+    A lane of the access has the lane of each index that is a vector; other indices are the same in all lanes.
     predicate: lanes with a false predicate are not read and yield 0.
 
     Constraints
         (C1) one index for each dimension.
-        (C2) indices are integers; only the last may be a vector.
-        (C3) a predicate has the lanes of the last index.
-        (C4) the result has the buffer's element type, with the lanes of the last index.
+        (C2) indices are integers, or vectors of integers with the same number of lanes.
+        (C3) a predicate has the lanes of the indices.
+        (C4) the result has the buffer's element type, with the lanes of the indices.
 
     Example
         %x = tir.load %A[%i, %j] : memref<8x8xf32>
@@ -365,15 +371,16 @@ class LoadOp(_AccessOp):
 
 @irdl_op_definition
 class StoreOp(_AccessOp):
-    """Write an element of a buffer, or a vector of elements if the last index is a vector.
+    """Write an element of a buffer, or a vector of elements if an index is a vector.
 
+    A lane of the access has the lane of each index that is a vector; other indices are the same in all lanes.
     predicate: lanes with a false predicate are not written.
 
     Constraints
         (C1) one index for each dimension.
-        (C2) indices are integers; only the last may be a vector.
-        (C3) a predicate has the lanes of the last index.
-        (C4) the value has the buffer's element type, with the lanes of the last index.
+        (C2) indices are integers, or vectors of integers with the same number of lanes.
+        (C3) a predicate has the lanes of the indices.
+        (C4) the value has the buffer's element type, with the lanes of the indices.
 
     Example
         tir.store %x, %A[%i, %j] : memref<8x8xf32>

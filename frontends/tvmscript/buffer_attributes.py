@@ -85,7 +85,9 @@ def _address_of(context: ElaborationContext, span: Span, buffer_load: Value) -> 
     if not isinstance(buffer_load, Element):
         raise span.error(f"expected an element of a buffer, got {describe_value(buffer_load)}")
     indices = context.vector_indices(buffer_load)
-    if any(dtype_of(index.type).lanes != 1 for index in indices):
+    if any(dtype_of(index.type).lanes != 1 for index in indices[:-1]):
+        raise span.error("only the last index can be a vector")
+    if indices and dtype_of(indices[-1].type).lanes != 1:
         indices = [*indices[:-1], cast(Operation, indices[-1].owner).operands[0]]  # the base of a ramp
     return context.locate(span).insert(AddressOfOp(buffer_load.buffer.value, indices)).pointer
 

@@ -490,7 +490,7 @@ class ElaborationContext:
             raise span.error(str(error)) from None
 
     def vector_indices(self, element: Element) -> list[SSAValue]:
-        """The indices of a load or store; a slice, which only the last dimension may have, becomes a ramp."""
+        """The indices of a load or store, some of them vectors; a slice, of the last dimension only, is a ramp."""
         self.check_rank(element)
         last = len(element.indices) - 1
         result: list[SSAValue] = []
@@ -498,9 +498,9 @@ class ElaborationContext:
             if isinstance(index, SliceIndex):
                 index = self._ramp(index, element.span) if i == last else self._only_element(index, element.span)
             value = self.expr(index, element.span)
-            if dtype_of(value.type).lanes != 1 and i != last:
-                raise element.span.error("only the last index can be a vector")
             result.append(value)
+        if len({lanes for value in result if (lanes := dtype_of(value.type).lanes) != 1}) > 1:
+            raise element.span.error("vectors of indices have different numbers of lanes")
         return result
 
     def check_rank(self, element: Element) -> None:

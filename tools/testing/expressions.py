@@ -218,13 +218,18 @@ class Expressions:
         return self.value(env, _INT32, 1)
 
     def indices(self, env: Environment, slot: Slot, lanes: int = 1) -> list[SSAValue]:
-        """Indices of an element; for several lanes, a ramp in the last dimension, whose extent must suffice."""
+        """Indices of an element; for several lanes, a ramp in the last dimension, whose extent must suffice, and random
+        vectors in some others.
+        """
         indices: list[SSAValue] = []
         for d, extent in enumerate(slot.shape):
             fixed = slot.fixed_index(d)
             if lanes != 1 and d == len(slot.shape) - 1:
                 assert isinstance(extent, int)
                 indices.append(self._ramp(env, extent, lanes))
+            elif lanes != 1 and fixed is None and isinstance(extent, int) and flag(self.choices, 4):
+                numbers = self.value(env, _INT32.with_lanes(lanes), 1)
+                indices.append(self.builder.binary("floormod", numbers, extent))
             else:
                 indices.append(self.index(env, extent) if fixed is None else fixed)
         return indices

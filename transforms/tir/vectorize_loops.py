@@ -38,12 +38,14 @@ _remarks = PassRemarks("tir-vectorize-loops")
 class TirVectorizeLoopsPass(ModulePass):
     """Vectorizes each `vectorized` loop: its iterations become the lanes of vectors.
 
-    The loop variable becomes a ramp, and values that depend on it become vectors. The last indices of loads and stores
-    become vectors; a branch or a lazy choice on lanes becomes predicates of the accesses in it. Inner loops that are
-    uniform over the lanes stay around the vectors. Statements that cannot be vectorized become a serial loop, which
-    contains only these statements:
+    The loop variable becomes a ramp, and values that depend on it become vectors, as do the indices of loads and
+    stores: elements that are contiguous in memory are accessed as a vector, others one by one, as columns, diagonals
+    and elements at loaded indices. Lanes that store to one element do so in their order. A branch or a lazy choice on
+    lanes becomes predicates of the accesses in it: inactive lanes access no memory. Inner loops that are uniform over
+    the lanes stay around the vectors. Statements that cannot be vectorized become a serial loop, which contains only
+    these statements:
 
-    - accesses with the variable in an index other than the last, and stores of all lanes to one element;
+    - stores of all lanes to one element, and columns of buffers of scope `local`, which are in registers;
     - calls, assertions, `while`, threads, inner loops with different bounds for each lane;
     - operators on vectors that depend on the variable;
     - branches and lazy choices on lanes that contain such statements, or expressions that must not be computed for

@@ -43,7 +43,7 @@ class Buffer:
 
 
 class BufferLoad(PrimExpr):
-    """An element of a buffer, or a vector of elements if the last index is a vector."""
+    """An element of a buffer, or a vector of elements if an index is a vector."""
 
     __slots__ = ("buffer", "indices")
 
@@ -52,7 +52,7 @@ class BufferLoad(PrimExpr):
         self.indices = tuple(as_expr(index) for index in indices)
         if len(self.indices) != len(buffer.shape):
             raise TeError(f"{len(self.indices)} indices into buffer {buffer.name} of {len(buffer.shape)} dimensions")
-        lanes = self.indices[-1].data_type.lanes if self.indices else 1
+        lanes = max((index.data_type.lanes for index in self.indices), default=1)
         self.data_type = parse_dtype(buffer.dtype).with_lanes(lanes)
 
     @property

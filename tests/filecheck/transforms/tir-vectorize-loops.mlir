@@ -39,17 +39,23 @@ tir.func @tail("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
 // CHECK:           tir.store %{{.*}}, %A[%{{.*}} : vector<8xi32>] if %[[c]] : vector<8xi1> : memref<8xf32>
 // CHECK-NEXT:    }
 
-// The variable in another index than the last one, and neighbours that can be lanes.
-tir.func @column("A" %A: memref<8x8xf32>, "B" %B: memref<8xf32>, "x" %x: f32, "j" %j: i32) {
+// A column: the lanes are in the first index. A statement that stores a vector already stays in a serial loop.
+tir.func @column("A" %A: memref<8x8xf32>, "C" %C: memref<8x8xf32>, "B" %B: memref<8xf32>, "x" %x: f32, "j" %j: i32) {
   tir.for vectorized "i" %i : i32 in [0 +: 8] annotations {a = 1 : i32} {
     tir.store %x, %B[%i] : memref<8xf32>
     tir.store %x, %A[%i, %j] : memref<8x8xf32>
+    %v = vector.broadcast %x : f32 to vector<8xf32>
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %r = tir.ramp %zero, %one : vector<8xi32>
+    tir.store %v, %C[%i, %r : vector<8xi32>] : memref<8x8xf32>
   }
 }
 // CHECK-NEXT:    tir.func @column(
 // CHECK:           tir.store %{{.*}}, %B[%{{.*}} : vector<8xi32>] : memref<8xf32>
-// CHECK-NEXT:      tir.for serial "i" %[[i:.*]] : i32 in [0 +: 8] annotations {a = 1 : i32} {
-// CHECK-NEXT:        tir.store %x, %A[%[[i]], %j] : memref<8x8xf32>
+// CHECK:           tir.store %{{.*}}, %A[%{{.*}} : vector<8xi32>, %j] : memref<8x8xf32>
+// CHECK:           tir.for serial "i" %[[i:.*]] : i32 in [0 +: 8] annotations {a = 1 : i32} {
+// CHECK:             tir.store %{{.*}}, %C[%[[i]], %{{.*}} : vector<8xi32>] : memref<8x8xf32>
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import VectorType
 
 from stepwell.backends.build import build
 from stepwell.backends.oracle import run_oracle
@@ -57,7 +56,7 @@ def _body(module: Module) -> list[str]:
 
 
 def _is_vector(op: LoadOp | StoreOp) -> bool:
-    return isinstance(op.indices[-1].type, VectorType)
+    return bool(op.vector_indices)
 
 
 def _stores(module: Module) -> list[bool]:
@@ -186,11 +185,18 @@ for j in T.vectorized(8):
     C[j] = T.float32(1)
     if C[j] < T.Cast("float32", n):
         C[j] = T.float32(9)
-        A[j, 0] = C[j]
+        A[j, 0:8] = T.Broadcast(C[j], 8)
     C[j] = C[j] + A[j, 0]
 """
     after = _vectorized(parameters, body, F32.reshape(8, 8), F32[:8], 3)
-    assert _stores(after) == [True, False, False, False]
+    assert _body(after) == [
+        "C[0:8] = T.Broadcast(T.float32(1.0), 8)",
+        "for j in range(8):",
+        '    if C[j] < T.Cast("float32", n):',
+        "        C[j] = T.float32(9.0)",
+        "        A[j, 0:8] = T.Broadcast(C[j], 8)",
+        "C[0:8] = C[0:8] + A[T.Ramp(0, 1, 8), 0]",
+    ]
 
 
 def test_divisions_that_a_condition_guards_stay_one_by_one() -> None:
@@ -208,14 +214,14 @@ def test_only_the_statements_that_cannot_be_lanes_become_a_loop() -> None:
     body = """
 for j in T.vectorized(8):
     C[j] = A[0, j] + T.float32(1)
-    B[j, 2] = C[j]
+    B[j, 0:2] = T.Broadcast(C[j], 2)
     C[j] = C[j] * T.float32(2)
 """
     after = _vectorized(parameters, body, F32.reshape(8, 8), F32.reshape(8, 8), np.zeros(8, "float32"))
     assert _body(after) == [
         "C[0:8] = A[0, 0:8] + T.Broadcast(T.float32(1.0), 8)",
         "for j in range(8):",
-        "    B[j, 2] = C[j]",
+        "    B[j, 0:2] = T.Broadcast(C[j], 2)",
         "C[0:8] = C[0:8] * T.Broadcast(T.float32(2.0), 8)",
     ]
 
@@ -227,10 +233,10 @@ for j in T.vectorized(8):
     k = j * 3 + n
     r = (k + 1) % 8
     C[j] = T.Cast("float32", k)
-    B[r, 2] = A[j, r]
+    B[r, 2:4] = T.Broadcast(A[j, r], 2)
 """
     after = _vectorized(f"{parameters}, n: T.int32", body, F32.reshape(8, 8), F32.reshape(8, 8), F32[:8], 5)
-    assert _stores(after) == [True, False]
+    assert _stores(after) == [True, True]
     assert _loops(after) == ["serial j"]
 
 
@@ -240,11 +246,67 @@ def test_what_was_read_before_is_not_read_again() -> None:
 for j in T.vectorized(8):
     x = C[j]
     C[j] = x + T.float32(1)
-    A[j, 2] = x
+    A[j, 2:4] = T.Broadcast(x, 2)
     C[j] = C[j] * T.float32(2)
 """
     after = _vectorized(parameters, body, F32.reshape(8, 8), F32[:8])
-    assert _stores(after) == [False, False, True]
+    assert _body(after) == [
+        "for j in range(8):",
+        "    x: T.float32 = C[j]",
+        "    C[j] = x + T.float32(1.0)",
+        "    A[j, 2:4] = T.Broadcast(x, 2)",
+        "C[0:8] = C[0:8] * T.Broadcast(T.float32(2.0), 8)",
+    ]
+
+
+M8 = 'A: T.Buffer((8, 8), "float32")'
+I8 = 'P: T.Buffer((8,), "int32")'
+PERMUTATION = np.array([3, 1, 7, 0, 2, 6, 5, 4], "int32")
+
+
+@pytest.mark.parametrize(
+    ("statement", "vectors"),
+    [
+        ("B[j] = A[j, 3]", "B[0:8] = A[T.Ramp(0, 1, 8), 3]"),
+        ("B[j] = A[j, j]", "B[0:8] = A[T.Ramp(0, 1, 8), 0:8]"),
+        ("B[j] = A[7 - j, j]", "B[0:8] = A[T.Ramp(7, -1, 8), 0:8]"),
+        ("B[j] = A[P[j], 2]", "B[0:8] = A[P[0:8], 2]"),
+        ("B[j] = A[P[j], P[7 - j]]", "B[0:8] = A[P[0:8], P[T.Ramp(7, -1, 8)]]"),
+        ("A[j, 3] = B[j]", "A[T.Ramp(0, 1, 8), 3] = B[0:8]"),
+        ("A[P[j], j] = B[j]", "A[P[0:8], 0:8] = B[0:8]"),
+        ("B[P[j]] = A[3, j]", "B[P[0:8]] = A[3, 0:8]"),
+    ],
+)
+def test_lanes_may_be_elements_anywhere_in_a_buffer(statement: str, vectors: str) -> None:
+    parameters = f'{M8}, B: T.Buffer((8,), "float32"), {I8}'
+    body = f"for j in T.vectorized(8):\n    {statement}"
+    after = _vectorized(parameters, body, F32.reshape(8, 8), F32[:8] + 100, PERMUTATION)
+    assert _body(after) == [vectors]
+
+
+def test_lanes_that_a_condition_keeps_out_compute_no_element() -> None:
+    body = """
+for j in T.vectorized(8):
+    if P[j] < 8:
+        A[P[j], j] = A[P[j], 7 - j] + T.float32(1)
+"""
+    indices = np.array([3, 1 << 30, 7, 0, 8, 6, 5, 1 << 20], "int32")
+    after = _vectorized(f"{M8}, {I8}", body, F32.reshape(8, 8), indices)
+    assert _stores(after) == [True]
+
+
+def test_columns_of_registers_stay_scalar() -> None:
+    body = """
+S = T.alloc_buffer((8, 8), scope="local")
+for i in T.unroll(8):
+    for j in T.vectorized(8):
+        S[i, j] = A[i, j]
+for i in T.unroll(8):
+    for j in T.vectorized(8):
+        A[i, j] = S[j, i]
+"""
+    after = _vectorized(M8, body, F32.reshape(8, 8))
+    assert _loops(after) == ["unrolled i", "unrolled i", "serial j"]
 
 
 def test_loops_that_all_lanes_run_alike_stay_around() -> None:

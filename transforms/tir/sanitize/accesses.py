@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import VectorType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -68,13 +68,13 @@ class Accesses:
 
     def _lanes(self, op: LoadOp | StoreOp, builder: TirBuilder) -> Generator[tuple[TirBuilder, list[SSAValue]]]:
         """The indices of each lane that is accessed, with the builder at a point where the lane is accessed."""
-        if not op.indices or not isinstance(op.indices[-1].type, VectorType):
+        vectors = op.vector_indices
+        if not vectors:
             yield builder, list(op.indices)
             return
-        *outer, last = op.indices
-        for n in range(dtype_of(last.type).lanes):
+        for n in range(dtype_of(vectors[0].type).lanes):
             with self._guard(builder, op.predicate, n):
-                yield builder, [*outer, _lane_index(builder, last, n)]
+                yield builder, [_lane_index(builder, i, n) if i in vectors else i for i in op.indices]
 
     @contextmanager
     def _guard(self, builder: TirBuilder, predicate: SSAValue | None, lane: int) -> Generator[None]:

@@ -294,44 +294,48 @@ def _store(w: UpstreamWriter, op: StoreOp) -> None:
     w.make(memref.StoreOp, [value, buffer, *indices], [], {})
 
 
-def _first_lane(buffer: SSAValue, last: SSAValue) -> SSAValue | None:
-    """The index of the first lane of a vector access if its lanes are contiguous in memory; else None."""
-    if not isinstance(ramp := last.owner, RampOp) or constant_value(ramp.stride) != 1:
+def _contiguous(w: UpstreamWriter, op: LoadOp | StoreOp, buffer: SSAValue) -> list[SSAValue] | None:
+    """The indices of the first lane of a vector access if its lanes are contiguous in memory; else None."""
+    *outer, last = op.indices
+    if op.vector_indices != [last] or not isinstance(ramp := last.owner, RampOp) or constant_value(ramp.stride) != 1:
         return None
     type = buffer.type
     assert isinstance(type, MemRefType)
     if isinstance(layout := type.layout, StridedLayoutAttr) and layout.strides.data[-1] != IntAttr(1):
         return None
-    return ramp.base
+    return [w.index(w.index_of(i)) for i in (*outer, ramp.base)]
 
 
-def _lane_indices(w: UpstreamWriter, last: SSAValue) -> list[Index]:
-    """The last index of each lane of a vector access."""
-    assert isinstance(last.type, VectorType)
-    count, element = last.type.get_shape()[0], last.type.element_type
-    ramp = last.owner
-    if isinstance(ramp, RampOp):
+def _lane_indices(w: UpstreamWriter, indices: Sequence[SSAValue], lanes: int) -> list[list[SSAValue]]:
+    """The indices of each lane of a vector access."""
+    sides = [_index_of_lanes(w, index, lanes) for index in indices]
+    return [[w.index(side[n]) for side in sides] for n in range(lanes)]
+
+
+def _index_of_lanes(w: UpstreamWriter, index: SSAValue, lanes: int) -> list[Index]:
+    """One index of an access in each lane."""
+    if not isinstance(type := index.type, VectorType):
+        return [w.index_of(index)] * lanes
+    if isinstance(ramp := index.owner, RampOp):
         base, stride = w.index_of(ramp.base), w.index_of(ramp.stride)
-        return [w.add(base, w.mul(stride, n)) for n in range(count)]
-    vector_value = w.value(last)
-    return [w.to_index(lane(w, vector_value, n), element) for n in range(count)]
+        return [w.add(base, w.mul(stride, n)) for n in range(lanes)]
+    value = w.value(index)
+    return [w.to_index(lane(w, value, n), type.element_type) for n in range(lanes)]
 
 
 def _load_vector(w: UpstreamWriter, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
-    *outer, last = op.indices
-    indices = [w.index(w.index_of(i)) for i in outer]
-    start = _first_lane(buffer, last)
+    """Loads contiguous lanes as a vector, others one by one: no faster instruction is known on processors of today."""
+    indices = _contiguous(w, op, buffer)
     zero = 0.0 if dtype_of(type).is_float else 0
-    if start is not None:
-        indices.append(w.index(w.index_of(start)))
+    if indices is not None:
         if op.predicate is None:
             return w.make(vector.LoadOp, [buffer, *indices], [type], {}).result
         mask, rest = w.value(op.predicate), w.constant(zero, type)
         return w.insert(vector.MaskedLoadOp(buffer, indices, mask, rest)).result
     result = w.constant(zero, type)
-    for n, index in enumerate(_lane_indices(w, last)):
-        value = _guard(w, op.predicate, n, type.element_type, lambda i=index: w.make(
-            memref.LoadOp, [buffer, *indices, w.index(i)], [type.element_type], {}).res)  # fmt: skip
+    for n, element in enumerate(_lane_indices(w, op.indices, dtype_of(type).lanes)):
+        value = _guard(w, op.predicate, n, type.element_type, lambda i=element: w.make(
+            memref.LoadOp, [buffer, *i], [type.element_type], {}).res)  # fmt: skip
         result = w.insert(vector.InsertOp(value, result, [n])).result
     return result
 
@@ -352,19 +356,15 @@ def _guard(
 
 
 def _store_vector(w: UpstreamWriter, op: StoreOp, value: SSAValue, buffer: SSAValue) -> None:
-    *outer, last = op.indices
-    indices = [w.index(w.index_of(i)) for i in outer]
-    start = _first_lane(buffer, last)
-    if start is not None:
-        indices.append(w.index(w.index_of(start)))
+    indices = _contiguous(w, op, buffer)
+    if indices is not None:
         if op.predicate is None:
             w.make(vector.StoreOp, [value, buffer, *indices], [], {})
         else:
             w.insert(vector.MaskedStoreOp(buffer, indices, w.value(op.predicate), value))
         return
-    for n, index in enumerate(_lane_indices(w, last)):
-        element = lane(w, value, n)
-        operands = [element, buffer, *indices, w.index(index)]
+    for n, element in enumerate(_lane_indices(w, op.indices, dtype_of(value.type).lanes)):
+        operands = [lane(w, value, n), buffer, *element]
         if op.predicate is None:
             w.make(memref.StoreOp, operands, [], {})
             continue

@@ -371,11 +371,11 @@ tir.func @f("A" %A: memref<8xf32>, "x" %x: f32) {
 
 // -----
 
-// (C2) tir.load: only the last index may be a vector.
-tir.func @f("A" %A: memref<8x8xf32>, "v" %v: vector<4xi32>) {
-  %y = tir.load %A[%v : vector<4xi32>, %v : vector<4xi32>] : memref<8x8xf32>
+// (C2) tir.load: vectors of indices have the same number of lanes.
+tir.func @f("A" %A: memref<8x8xf32>, "v" %v: vector<4xi32>, "w" %w: vector<8xi32>) {
+  %y = tir.load %A[%v : vector<4xi32>, %w : vector<8xi32>] : memref<8x8xf32>
 }
-// CHECK: (C2) only the last index may be a vector
+// CHECK: (C2) vectors of indices have different numbers of lanes
 
 // -----
 

@@ -238,6 +238,8 @@ tir.func @elements("A" %A: memref<8x8xf32>, "i" %i: i32, "j" %j: i64) {
   %v = tir.load %A[%i, %r : vector<4xi32>] : memref<8x8xf32>
   %u = tir.load %A[%i, %r : vector<4xi32>] if %m : vector<4xi1> : memref<8x8xf32>
   tir.store %v, %A[%i, %r : vector<4xi32>] if %m : vector<4xi1> : memref<8x8xf32>
+  tir.store %u, %A[%r : vector<4xi32>, %i] if %m : vector<4xi1> : memref<8x8xf32>
+  %w = tir.load %A[%r : vector<4xi32>, %r : vector<4xi32>] : memref<8x8xf32>
   %s = tir.shuffle %v, %u [0, 4, 1, 5] : vector<4xf32>, vector<4xf32> -> vector<4xf32>
   %t = tir.shuffle %s [2] : vector<4xf32> -> f32
   tir.evaluate %t : f32
@@ -251,6 +253,8 @@ tir.func @elements("A" %A: memref<8x8xf32>, "i" %i: i32, "j" %j: i64) {
 // CHECK-NEXT:    %v = tir.load %A[%i, %r : vector<4xi32>] : memref<8x8xf32>
 // CHECK-NEXT:    %u = tir.load %A[%i, %r : vector<4xi32>] if %m : vector<4xi1> : memref<8x8xf32>
 // CHECK-NEXT:    tir.store %v, %A[%i, %r : vector<4xi32>] if %m : vector<4xi1> : memref<8x8xf32>
+// CHECK-NEXT:    tir.store %u, %A[%r : vector<4xi32>, %i] if %m : vector<4xi1> : memref<8x8xf32>
+// CHECK-NEXT:    %w = tir.load %A[%r : vector<4xi32>, %r : vector<4xi32>] : memref<8x8xf32>
 // CHECK-NEXT:    %s = tir.shuffle %v, %u [0, 4, 1, 5] : vector<4xf32>, vector<4xf32> -> vector<4xf32>
 // CHECK-NEXT:    %t = tir.shuffle %s [2] : vector<4xf32> -> f32
 // CHECK-NEXT:    tir.evaluate %t : f32
