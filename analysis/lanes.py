@@ -15,7 +15,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ..core.dtypes import dtype_of, int_fits, mlir_type, wrap_int
+from ..core.dtypes import dtype_of, int_fits, mlir_type, parse_dtype, wrap_int
 from ..dialects.tir import (
     DIVISIONS,
     SHIFTS,
@@ -60,6 +60,16 @@ class _Vector:
     value: SSAValue
 
 
+@dataclass(frozen=True)
+class PartialResults:
+    """The partial results of a reduction. buffer: one for each lane.  reached: whether a lane has contributed, None if
+    all lanes have.
+    """
+
+    buffer: SSAValue
+    reached: SSAValue | None = None
+
+
 _Known = SSAValue | _Ramp | _Vector
 """The values of all lanes for one value of an iteration; an SSA value is the same in each lane."""
 
@@ -68,12 +78,13 @@ class LaneBuilder:
     """Emits the computation of `count` iterations of a loop at once, at the insertion point of `builder`.
 
     mask: the active lanes, a vector of bools; None for all. Inactive lanes neither read nor write memory and do nothing
-    excluded.
+    excluded.  partial: for accesses of an element into which all lanes accumulate, the partial results to access.
     """
 
     def __init__(self, builder: TirBuilder, loop: ForOp, count: int, step: int):
         self.builder, self.loop, self.count = builder, loop, count
         self.mask: SSAValue | None = None
+        self.partial: dict[Operation, PartialResults] = {}
         self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_fold_constant(loop.mixed_bounds[0]), step)}
 
     # Values
@@ -314,6 +325,9 @@ class LaneBuilder:
         self.clone_uniform(op)
 
     def _load(self, op: LoadOp) -> None:
+        if op in self.partial:
+            self._known[op.result] = _Vector(self._load_all(self.partial[op].buffer))
+            return
         same = all(self.scalar(v) is not None for v in op.operands)
         if same and self.mask is None:
             self.clone_uniform(op)
@@ -326,6 +340,9 @@ class LaneBuilder:
 
     def store(self, op: StoreOp) -> None:
         """Emits a store of one element in each lane. Lanes may store to one element: they do so in their order."""
+        if op in self.partial:
+            self._store_partial(op.value, self.partial[op])
+            return
         if op.predicate is not None or isinstance(op.value.type, VectorType) or not op.indices:
             raise NotVectorizable("it stores with a predicate, without indices, or a vector")
         if all(self._is_uniform(index) for index in op.indices):
@@ -351,6 +368,23 @@ class LaneBuilder:
         if isinstance(known, _Ramp) and not self._keeps_range(known, index.type):
             return self._wrapping_index(known, index.type)
         return self._as_vector(known, index.type)
+
+    def _store_partial(self, value: SSAValue, partial: PartialResults) -> None:
+        """Emits the store of new partial results; inactive lanes keep theirs."""
+        values = [(partial.buffer, self.vector(value))]
+        if partial.reached is not None:
+            values.append((partial.reached, self.builder.const(True, parse_dtype("bool").with_lanes(self.count))))
+        for buffer, new in values:
+            if self.mask is not None:
+                new = self.builder.select(self.mask, new, self._load_all(buffer))
+            self.builder.store(new, buffer, [self._all()])
+
+    def _load_all(self, buffer: SSAValue) -> SSAValue:
+        return self.builder.load(buffer, [self._all()])
+
+    def _all(self) -> SSAValue:
+        """The indices of an element for each lane."""
+        return self.builder.ramp(self.builder.const(0, "int32"), 1, self.count)
 
     def _refuse_transpose(self, op: LoadOp | StoreOp) -> None:
         """Refuses columns of memory in registers. LLVM transposes these registers from scalar code, three times as fast

@@ -66,118 +66,16 @@ def match_reducer(block: BlockOp, analyzer: Analyzer | None = None) -> Reducer |
         return f"the body of block {block.block_name.data} is not a reduction that is known: {reason}"
 
 
-class _Matcher:
-    def __init__(self, block: BlockOp, analyzer: Analyzer):
-        self.block = block
+class _Updates:
+    """The stores that accumulate into elements, each with the loads of its element.
+
+    stores, loads: the stores, and for each of them the loads of its element that precede it.
+    """
+
+    def __init__(self, analyzer: Analyzer):
         self.analyzer = analyzer
         self.stores: list[StoreOp] = []
         self.loads: list[list[LoadOp]] = []
-
-    def match(self) -> Reducer:
-        """The reducer of the block. _NoReducer if it has none."""
-        self._collect_stores(self.block.body.block)
-        if not self.stores:
-            raise _NoReducer("it stores nothing")
-        buffers = [root_buffer(s.buffer) for s in self.stores]
-        if len(set(buffers)) != len(buffers):
-            raise _NoReducer("it stores to one buffer more than once")
-        self.loads = [self._accumulator_loads(s) for s in self.stores]
-        self._check_control()
-        if self._are_interdependent():
-            return self._choice()
-        return Reducer(tuple(self._accumulator(n, self._kind(n)) for n in range(len(self.stores))))
-
-    def _check_control(self) -> None:
-        """Rejects accumulators in conditions and in indices of stores."""
-        for op in self._update():
-            deciding = op.indices if isinstance(op, StoreOp) else () if is_expression_op(op) else op.operands
-            for value in () if isinstance(op, LetOp | YieldOp) else deciding:
-                if not self._is_free(value):
-                    raise _NoReducer(f"{expression_text(value)} is accumulated and decides what a {op.name} does")
-
-    def _are_interdependent(self) -> bool:
-        """Whether a store is computed from the accumulator of another store."""
-        stores = list(enumerate(self.stores))
-        return any(n != m and self._reads(store.value, m) for n, store in stores for m, _ in stores)
-
-    def accumulates(self) -> bool:
-        """Whether each store to a buffer from outside, at any depth, accumulates, and no other op reads the buffer."""
-        operators: dict[SSAValue, set[str]] = {}
-        try:
-            self._collect_nested_stores()
-            self._check_control()
-            for n, store in enumerate(self.stores):
-                operators.setdefault(root_buffer(store.buffer), set()).add(self._kind(n))
-        except _NoReducer:
-            return False
-        accumulated = {load for loads in self.loads for load in loads}
-        others = [op for op in self._update() if isinstance(op, LoadOp) and op not in accumulated]
-        return all(len(kinds) == 1 for kinds in operators.values()) and not any(
-            root_buffer(op.buffer) in operators for op in others
-        )
-
-    def _update(self) -> Iterator[Operation]:
-        """The ops in the block outside of its init."""
-        init = self.block.init
-        return (op for op in self.block.walk() if init is None or (op is not init and not init.is_ancestor(op)))
-
-    def _collect_nested_stores(self) -> None:
-        """Collects the stores to buffers from outside, each with the loads of the stored element in its value."""
-        for op in self._update():
-            match op:
-                case StoreOp() if is_private(self.block, op.buffer):
-                    pass
-                case StoreOp():
-                    self.stores.append(op)
-                    loads = [x for x in computing_ops(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
-                    self.loads.append(
-                        [x for x in loads if has_same_indices(self.analyzer, x, op) and runs_before(x, op)]
-                    )
-                case InitOp() | WhileOp() | ReturnOp():
-                    raise _NoReducer(f"it has a {op.name} inside")
-                case BufferDataOp() | AddressOfOp():
-                    raise _NoReducer("it uses a pointer")
-                case _ if has_effect(op) or isinstance(op, EvaluateOp | CallPackedOp | AssertOp):
-                    raise _NoReducer(f"it has a {op.name} inside")
-                case _:
-                    pass
-
-    def _accumulator(self, n: int, kind: str) -> Accumulator:
-        store = self.stores[n]
-        return Accumulator(kind, store.buffer, tuple(store.indices), tuple(self.loads[n]), store)
-
-    def _collect_stores(self, body: Block) -> None:
-        for op in statements(body):
-            match op:
-                case StoreOp() if op.predicate is None and not isinstance(op.value.type, VectorType):
-                    self.stores.append(op)
-                case IfOp() if not op.orelse.block.ops and not self.stores:
-                    self._collect_stores(op.then.block)
-                case LetOp():
-                    pass
-                case _ if op is self.block.init:
-                    pass
-                case _:
-                    raise _NoReducer(f"expected stores only, got {op.name}")
-
-    def _accumulator_loads(self, store: StoreOp) -> list[LoadOp]:
-        """The loads of the element that a store accumulates into: all loads of its buffer in the body."""
-        loads: list[LoadOp] = []
-        init = self.block.init
-        for op in self.block.walk():
-            if not isinstance(op, LoadOp) or root_buffer(op.buffer) is not root_buffer(store.buffer):
-                continue
-            if init is not None and init.is_ancestor(op):
-                continue
-            if op.buffer is not store.buffer or not has_same_indices(self.analyzer, op, store):
-                text = expression_text(op.result)
-                raise _NoReducer(
-                    f"it reads {text}, expected only the element of {stored_buffer_name(store)} that it writes"
-                )
-            if not runs_before(op, store):
-                raise _NoReducer(f"it reads {expression_text(op.result)} behind the store to it")
-            loads.append(op)
-        return loads
 
     def _reads(self, value: SSAValue, n: int) -> bool:
         """Whether a value is computed from accumulator `n`."""
@@ -187,9 +85,14 @@ class _Matcher:
         """Whether a value is computed from no accumulator."""
         return not any(self._reads(value, n) for n in range(len(self.stores)))
 
+    def _accumulator(self, n: int, kind: str) -> Accumulator:
+        store = self.stores[n]
+        return Accumulator(kind, store.buffer, tuple(store.indices), tuple(self.loads[n]), store)
+
     # Independent accumulators
 
-    def _kind(self, n: int) -> str:
+    def kind(self, n: int) -> str:
+        """The operator of a store. _NoReducer if it has none."""
         store = self.stores[n]
         if not self._reads(store.value, n):
             raise _NoReducer(f"{stored_buffer_name(store)} is not computed from its old value")
@@ -353,6 +256,116 @@ class _Matcher:
         return None
 
 
+class _Matcher(_Updates):
+    """The matching of the update of a block."""
+
+    def __init__(self, block: BlockOp, analyzer: Analyzer):
+        super().__init__(analyzer)
+        self.block = block
+
+    def match(self) -> Reducer:
+        """The reducer of the block. _NoReducer if it has none."""
+        self._collect_stores(self.block.body.block)
+        if not self.stores:
+            raise _NoReducer("it stores nothing")
+        buffers = [root_buffer(s.buffer) for s in self.stores]
+        if len(set(buffers)) != len(buffers):
+            raise _NoReducer("it stores to one buffer more than once")
+        self.loads = [self._accumulator_loads(s) for s in self.stores]
+        self._check_control()
+        if self._are_interdependent():
+            return self._choice()
+        return Reducer(tuple(self._accumulator(n, self.kind(n)) for n in range(len(self.stores))))
+
+    def _check_control(self) -> None:
+        """Rejects accumulators in conditions and in indices of stores."""
+        for op in self._update():
+            deciding = op.indices if isinstance(op, StoreOp) else () if is_expression_op(op) else op.operands
+            for value in () if isinstance(op, LetOp | YieldOp) else deciding:
+                if not self._is_free(value):
+                    raise _NoReducer(f"{expression_text(value)} is accumulated and decides what a {op.name} does")
+
+    def _are_interdependent(self) -> bool:
+        """Whether a store is computed from the accumulator of another store."""
+        stores = list(enumerate(self.stores))
+        return any(n != m and self._reads(store.value, m) for n, store in stores for m, _ in stores)
+
+    def accumulates(self) -> bool:
+        """Whether each store to a buffer from outside, at any depth, accumulates, and no other op reads the buffer."""
+        operators: dict[SSAValue, set[str]] = {}
+        try:
+            self._collect_nested_stores()
+            self._check_control()
+            for n, store in enumerate(self.stores):
+                operators.setdefault(root_buffer(store.buffer), set()).add(self.kind(n))
+        except _NoReducer:
+            return False
+        accumulated = {load for loads in self.loads for load in loads}
+        others = [op for op in self._update() if isinstance(op, LoadOp) and op not in accumulated]
+        return all(len(kinds) == 1 for kinds in operators.values()) and not any(
+            root_buffer(op.buffer) in operators for op in others
+        )
+
+    def _update(self) -> Iterator[Operation]:
+        """The ops in the block outside of its init."""
+        init = self.block.init
+        return (op for op in self.block.walk() if init is None or (op is not init and not init.is_ancestor(op)))
+
+    def _collect_nested_stores(self) -> None:
+        """Collects the stores to buffers from outside, each with the loads of the stored element in its value."""
+        for op in self._update():
+            match op:
+                case StoreOp() if is_private(self.block, op.buffer):
+                    pass
+                case StoreOp():
+                    self.stores.append(op)
+                    loads = [x for x in computing_ops(op.value) if isinstance(x, LoadOp) and x.buffer is op.buffer]
+                    self.loads.append(
+                        [x for x in loads if has_same_indices(self.analyzer, x, op) and runs_before(x, op)]
+                    )
+                case InitOp() | WhileOp() | ReturnOp():
+                    raise _NoReducer(f"it has a {op.name} inside")
+                case BufferDataOp() | AddressOfOp():
+                    raise _NoReducer("it uses a pointer")
+                case _ if has_effect(op) or isinstance(op, EvaluateOp | CallPackedOp | AssertOp):
+                    raise _NoReducer(f"it has a {op.name} inside")
+                case _:
+                    pass
+
+    def _collect_stores(self, body: Block) -> None:
+        for op in statements(body):
+            match op:
+                case StoreOp() if op.predicate is None and not isinstance(op.value.type, VectorType):
+                    self.stores.append(op)
+                case IfOp() if not op.orelse.block.ops and not self.stores:
+                    self._collect_stores(op.then.block)
+                case LetOp():
+                    pass
+                case _ if op is self.block.init:
+                    pass
+                case _:
+                    raise _NoReducer(f"expected stores only, got {op.name}")
+
+    def _accumulator_loads(self, store: StoreOp) -> list[LoadOp]:
+        """The loads of the element that a store accumulates into: all loads of its buffer in the body."""
+        loads: list[LoadOp] = []
+        init = self.block.init
+        for op in self.block.walk():
+            if not isinstance(op, LoadOp) or root_buffer(op.buffer) is not root_buffer(store.buffer):
+                continue
+            if init is not None and init.is_ancestor(op):
+                continue
+            if op.buffer is not store.buffer or not has_same_indices(self.analyzer, op, store):
+                text = expression_text(op.result)
+                raise _NoReducer(
+                    f"it reads {text}, expected only the element of {stored_buffer_name(store)} that it writes"
+                )
+            if not runs_before(op, store):
+                raise _NoReducer(f"it reads {expression_text(op.result)} behind the store to it")
+            loads.append(op)
+        return loads
+
+
 def is_commutative_update(block: BlockOp, analyzer: Analyzer | None = None) -> bool:
     """Whether the instances of the update of `block` that differ in reduce axes may run in any order, up to rounding
     (and, for argmax and argmin, up to the choice between equal keys).
@@ -362,6 +375,17 @@ def is_commutative_update(block: BlockOp, analyzer: Analyzer | None = None) -> b
     """
     analyzer = analyzer or Analyzer()
     return isinstance(match_reducer(block, analyzer), Reducer) or _Matcher(block, analyzer).accumulates()
+
+
+def match_update(store: StoreOp, loads: Sequence[LoadOp], analyzer: Analyzer) -> str | None:
+    """The operator by which a store accumulates into the element that `loads` read, as in `Accumulator`; None if it
+    has none."""
+    updates = _Updates(analyzer)
+    updates.stores, updates.loads = [store], [list(loads)]
+    try:
+        return updates.kind(0)
+    except _NoReducer:
+        return None
 
 
 def stored_buffer_name(store: StoreOp) -> str:

@@ -40,6 +40,11 @@ class Accumulator:
         """The data type of the element."""
         return dtype_of(self.store.value.type)
 
+    @property
+    def identity(self) -> Number:
+        """The identity element; infinite for the min and max of floats that have infinities. Not for `arg`."""
+        return _IDENTITY[self.kind](self.dtype)
+
 
 @dataclass(frozen=True)
 class ArgChoice:
@@ -107,7 +112,7 @@ class Reducer:
         Infinite for the min and max of floats that have infinities. The values of an argmax other than its key are 0.
         """
         if self.choice is None:
-            return [_IDENTITY[a.kind](a.dtype) for a in self.accumulators]
+            return [a.identity for a in self.accumulators]
         extreme = _IDENTITY[self.kind.removeprefix("arg")]
         return [extreme(a.dtype) if n == self.choice.key else 0 for n, a in enumerate(self.accumulators)]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation, Region, SSAValue
 
+from ...analysis.reducers import reductions_of_loop
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -70,7 +71,7 @@ def _loop(
     f: FunctionCompiler, op: Operation, name: str, variable: SSAValue, values: str, thread: str | None
 ) -> Generator[None]:
     """Emits a loop; each iteration of a concurrent loop is a strand of its own."""
-    w, outer, team = f.writer, f.accesses.strand, f.accesses.team
+    w, outer, team, joint = f.writer, f.accesses.strand, f.accesses.team, f.accesses.joint
     tracked = f.context.check and is_concurrent(op)
     run = w.fresh_name("run_of_loop") if tracked else ""
     if tracked:
@@ -86,6 +87,8 @@ def _loop(
             f.accesses.team = (team or outer or "0") if is_of_block else None
             if is_of_block:
                 f.accesses.threads.append(f.loops[op])
+            else:
+                f.accesses.joint = _joint_memories(f, op, outer or "0")
         if thread is not None:
             f.threads[thread] = PythonExpr(python)
         yield
@@ -93,7 +96,16 @@ def _loop(
             del f.threads[thread]
     if tracked and thread is not None and thread.startswith("threadIdx"):
         f.accesses.threads.pop()
-    f.accesses.strand, f.accesses.team = outer, team
+    f.accesses.strand, f.accesses.team, f.accesses.joint = outer, team, joint
+
+
+def _joint_memories(f: FunctionCompiler, op: Operation, outer: str) -> dict[str, str]:
+    """The memories that the iterations of a vectorized loop reduce to jointly, each with the strand that contains the
+    loop. outer: the strand around the loop."""
+    if not isinstance(op, ForOp) or op.kind.data != "vectorized":
+        return {}
+    memories = [f.buffers[a.buffer].memory for a in reductions_of_loop(op) if a.buffer in f.buffers]
+    return {memory: f.accesses.joint.get(memory, outer) for memory in memories}
 
 
 def _is_same_thread(

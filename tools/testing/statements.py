@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from math import prod
 
@@ -92,6 +92,7 @@ class Statements:
             self._if,
             self._let,
             self._nest,
+            self._lane_reduction,
             self._while,
             self._allocate,
             self._remark,
@@ -213,6 +214,30 @@ class Statements:
         self.builder.insert(op)
         with self._in(op.body.block):
             self.body(self._inside_loop(env, op.variable, extent, True))
+
+    def _lane_reduction(self, env: Environment) -> None:
+        """A vectorized loop whose iterations accumulate into one element: integers, so that their order has no
+        effect."""
+        slots = [s for s in env.reachable(writable=True) if not s.dtype.is_float and not s.dtype.is_bool]
+        if not slots:
+            self._store(env)
+            return
+        slot = pick(self.choices, slots)
+        indices = self.expressions.indices(env, slot)
+        others = replace(env, slots=tuple(s for s in env.slots if _root(s.buffer) is not _root(slot.buffer)))
+        kind = pick(self.choices, ("add", "min", "max", "mul", "xor", "and", "or", "sub"))
+        with ExitStack() as nest:
+            if flag(self.choices):
+                others = nest.enter_context(self._for(others, self.choices.integer(0, 3)))
+            inner = nest.enter_context(self._for(others, pick(self.choices, (4, 2, 5, 8)), "vectorized"))
+            if flag(self.choices, 4):
+                branch = self.builder.insert(IfOp(self.expressions.value(inner, _BOOL, 1)))
+                nest.enter_context(self._in(branch.then.block))
+            # An update by a constant may become a store of all iterations to one element, which is a race.
+            lane = self.builder.cast(inner.numbers[-1].value, slot.dtype)
+            value = self.builder.add(self.expressions.value(inner, slot.dtype, 2), lane)
+            total = self.builder.binary(kind, self.builder.load(slot.buffer, indices), value)
+            self.builder.store(total, slot.buffer, indices)
 
     @contextmanager
     def _for(self, env: Environment, extent: Mixed, kind: str = "serial") -> Generator[Environment]:

@@ -172,7 +172,7 @@ def _resolve(launches: bool) -> list[ModulePass]:
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirHoistConditionsPass()]),
-        TirVectorizeLoopsPass(),
+        TirVectorizeLoopsPass(reductions=not launches),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirPromoteElementsPass(), TirCompactBuffersPass()]),

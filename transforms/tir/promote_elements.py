@@ -8,24 +8,28 @@ from itertools import pairwise
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, VectorType
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export
+from ...analysis.loop_accesses import (
+    are_apart,
+    has_iterations,
+    is_allocation,
+    is_certain,
+    is_parameter,
+    uses_address,
+)
 from ...analysis.threads.memories import LOCAL, memory_of
 from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
 from ...dialects.attributes import TIR_NOALIAS, is_true
 from ...dialects.tir import (
-    AllocateConstOp,
-    AllocateOp,
     AllocBufferOp,
     AssertOp,
-    AttrOp,
     ForOp,
     FuncOp,
-    HandleType,
     LaunchThreadOp,
     LoadOp,
     RampOp,
@@ -153,7 +157,7 @@ class _Promotion:
                 self.block(region.block)
 
     def _loop(self, loop: ForOp) -> None:
-        if not _has_iterations(loop) or any(isinstance(op, ForOp) and op.kind.data != "serial" for op in loop.walk()):
+        if not has_iterations(loop) or any(isinstance(op, ForOp) and op.kind.data != "serial" for op in loop.walk()):
             return
         for elements in self._candidates(loop):
             count = sum(place.count for place in elements.accesses)
@@ -174,22 +178,18 @@ class _Promotion:
         for op in loop.body.walk():
             if isinstance(op, LoadOp | StoreOp):
                 accesses.setdefault(op.buffer, []).append(op)
-            elif isinstance(op, AssertOp | ReturnOp) or has_effect(op) or _uses_address(op):
+            elif isinstance(op, AssertOp | ReturnOp) or has_effect(op) or uses_address(op):
                 return []
         memories = {buffer: memory_of(buffer) for buffer in accesses}
         stored = [buffer for buffer, ops in accesses.items() if any(isinstance(op, StoreOp) for op in ops)]
         return [
             elements
             for buffer in stored
-            if all(self._are_apart(memories[buffer], memories[other]) for other in accesses if other is not buffer)
+            if all(
+                are_apart(memories[buffer], memories[other], self._noalias) for other in accesses if other is not buffer
+            )
             and (elements := self._elements(loop, buffer, memories[buffer], accesses[buffer])) is not None
         ]
-
-    def _are_apart(self, a: SSAValue | None, b: SSAValue | None) -> bool:
-        """Whether two memories have no element in common."""
-        if a is None or b is None or a is b:
-            return False
-        return any(map(_is_allocation, (a, b))) or (self._noalias and all(map(_is_parameter, (a, b))))
 
     def _elements(
         self, loop: ForOp, buffer: SSAValue, memory: SSAValue | None, accesses: Sequence[Access]
@@ -202,13 +202,13 @@ class _Promotion:
             if place is None:
                 return None
             known = elements.accesses.setdefault(place, [])
-            is_certain = _is_certain(access, loop)
-            if not known and not is_certain and not _is_parameter(memory):
+            executed = is_certain(access, loop)
+            if not known and not executed and not is_parameter(memory):
                 return None  # the element may have no value yet
             known.append(access)
-            if is_certain:
+            if executed:
                 certain.add(place)
-        if _is_allocation(memory) and not any(lin.terms for place in certain for lin in place.indices):
+        if is_allocation(memory) and not any(lin.terms for place in certain for lin in place.indices):
             return None  # a tile in registers
         return elements if len(certain) == len(elements.accesses) and elements.are_separate() else None
 
@@ -274,7 +274,7 @@ class _Promotion:
     def _reads_other_memory(self, op: Operation, buffer: SSAValue) -> bool:
         """Whether no load of an expression may concern the memory of a buffer."""
         loads = (inner for inner in op.walk() if isinstance(inner, LoadOp))
-        return all(self._are_apart(memory_of(load.buffer), memory_of(buffer)) for load in loads)
+        return all(are_apart(memory_of(load.buffer), memory_of(buffer), self._noalias) for load in loads)
 
 
 def _with_lanes(builder: TirBuilder, indices: list[SSAValue], lanes: int | None) -> list[SSAValue]:
@@ -299,35 +299,6 @@ def _element_size(buffer: SSAValue) -> int:
     return element_byte_size(buffer.type.element_type)
 
 
-def _has_iterations(loop: ForOp) -> bool:
-    """Whether the bounds of a loop are static, and it has iterations."""
-    extent = loop.mixed_bounds[1]
-    return all(isinstance(bound, int) for bound in loop.mixed_bounds) and isinstance(extent, int) and extent > 0
-
-
 def _begins_with_store(access: Access, loop: ForOp) -> bool:
     """Whether the first access of an element, in a loop or before it, is a store that is executed."""
-    return isinstance(access, StoreOp) and (not loop.is_ancestor(access) or _is_certain(access, loop))
-
-
-def _is_certain(access: Operation, loop: ForOp) -> bool:
-    """Whether each execution of a loop executes an access in it."""
-    op = access.parent_op()
-    while op is not None and op is not loop:
-        if not isinstance(op, AttrOp) and not (isinstance(op, ForOp) and _has_iterations(op)):
-            return False
-        op = op.parent_op()
-    return True
-
-
-def _uses_address(op: Operation) -> bool:
-    """Whether an op uses the address of a buffer."""
-    return any(isinstance(value.type, MemRefType | HandleType) for value in (*op.operands, *op.results))
-
-
-def _is_parameter(memory: SSAValue | None) -> bool:
-    return isinstance(memory, BlockArgument) and isinstance(memory.owner.parent_op(), FuncOp)
-
-
-def _is_allocation(memory: SSAValue | None) -> bool:
-    return memory is not None and isinstance(memory.owner, AllocBufferOp | AllocateOp | AllocateConstOp)
+    return isinstance(access, StoreOp) and (not loop.is_ancestor(access) or is_certain(access, loop))

@@ -30,6 +30,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression, treeify
+from .lane_reductions import LaneReduction, lane_reductions
 
 _remarks = PassRemarks("tir-vectorize-loops")
 
@@ -45,17 +46,27 @@ class TirVectorizeLoopsPass(ModulePass):
     the lanes stay around the vectors. Statements that cannot be vectorized become a serial loop, which contains only
     these statements:
 
-    - stores of all lanes to one element, and columns of buffers of scope `local`, which are in registers;
+    - stores of all lanes to one element that are no reduction, and columns of buffers of scope `local`, which are in
+      registers;
     - calls, assertions, `while`, threads, inner loops with different bounds for each lane;
     - operators on vectors that depend on the variable;
     - branches and lazy choices on lanes that contain such statements, or expressions that must not be computed for
       inactive lanes: divisions and shifts by unknown amounts;
     - memory that is private to an iteration, unless each iteration uses only its own elements.
 
+    A reduction, `C[f] = op(C[f], g)` with the same element in all lanes, has a partial result in each lane, which
+    starts with the identity of the operator; the mark `vectorized` is the permission to reorder its updates. The lanes
+    are combined by halves and with the element, once: after the loop, or after the outermost serial loop around it that
+    accesses the memory of the element in no other way. Each execution of an inner loop combines its lanes where a loop
+    around it uses the element, or may use it by another buffer (without `tir.noalias`). Where an execution of the loop
+    need not reach the update, the lanes also record whether they have reached it, because the element is accessed only
+    then. Floats of less than 16 bits are reduced in order, as are elements that a loop inside selects, and reductions
+    in another vectorized loop.
+
     The whole loop becomes serial where the trip count is unknown or more than `max-lanes`, or where the body contains a
     `return`. Inner loops are vectorized first.
 
-    max-lanes: the maximum number of lanes of a vector.
+    max-lanes: the maximum number of lanes of a vector.  reductions: whether lanes reduce.
 
     Before
         tir.for vectorized "i" %i : i32 in [0 +: 8] {
@@ -82,6 +93,7 @@ class TirVectorizeLoopsPass(ModulePass):
     name = "tir-vectorize-loops"
 
     max_lanes: int = 256
+    reductions: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in reversed(list(op.walk())):  # inner ones first
@@ -102,7 +114,7 @@ class TirVectorizeLoopsPass(ModulePass):
             return
         if lanes > 1:
             treeify(loop)
-            _Vectorizer(loop, lanes, step).run()
+            _Vectorizer(loop, lanes, step, lane_reductions(loop, lanes) if self.reductions else []).run()
         elif lanes == 1:
             _inline(loop, TirBuilder(InsertPoint.before(loop), loop.location), low)
         loop.detach()
@@ -155,10 +167,12 @@ def _statements(block: Block) -> list[_Statement]:
 class _Vectorizer:
     """The vectorization of one loop. The vectors precede the loop."""
 
-    def __init__(self, loop: ForOp, lanes: int, step: int):
-        self.loop = loop
+    def __init__(self, loop: ForOp, lanes: int, step: int, reductions: Sequence[LaneReduction]):
+        self.loop, self.reductions = loop, reductions
         self.builder = TirBuilder(InsertPoint.before(loop), loop.location)
         self.lanes = LaneBuilder(self.builder, loop, lanes, step)
+        for reduction in reductions:
+            self.lanes.partial.update(dict.fromkeys(reduction.accesses, reduction.results))
 
     def run(self) -> None:
         """Emits the vectorized statements."""
@@ -174,8 +188,17 @@ class _Vectorizer:
                 self._keep(statement, reason)
         self._sequence(statements, [span for span, _ in spans])
         _drop_unused(start, self.loop)
+        self._combine(start)
         if _remarks.are_collected:
             self._report(start)
+
+    def _combine(self, start: Operation | None) -> None:
+        """Combines the partial results of reductions after the vectors. start: the op before the vectors."""
+        block = self.loop.parent
+        assert block is not None
+        for reduction in self.reductions:
+            if reduction.finish(block.first_op if start is None else start.next_op):
+                _remarks.applied(self.loop, lambda reduction=reduction: str(reduction))
 
     def _report(self, start: Operation | None) -> None:
         """Reports whether one of the ops between `start` and the loop stores vectors."""

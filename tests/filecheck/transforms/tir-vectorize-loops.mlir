@@ -59,6 +59,41 @@ tir.func @column("A" %A: memref<8x8xf32>, "C" %C: memref<8x8xf32>, "B" %B: memre
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 
+// A reduction: each lane has a partial result during both loops, and the lanes are combined by halves.
+tir.func @sum("A" %A: memref<32xf32>, "s" %s: memref<1xf32>) attrs {tir.noalias = true} {
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    tir.for vectorized "i" %i : i32 in [0 +: 4] {
+      %four = arith.constant 4 : i32
+      %zero = arith.constant 0 : i32
+      %row = arith.muli %k, %four : i32
+      %j = arith.addi %row, %i : i32
+      %a = tir.load %A[%j] : memref<32xf32>
+      %old = tir.load %s[%zero] : memref<1xf32>
+      %new = arith.addf %old, %a : f32
+      tir.store %new, %s[%zero] : memref<1xf32>
+    }
+  }
+}
+// CHECK-NEXT:    tir.func @sum(
+// CHECK-NEXT:      %[[p:.*]] = tir.alloc_buffer "s" : memref<4xf32, "local">
+// CHECK-NEXT:      %[[zero:.*]] = arith.constant -0.000000e+00 : f32
+// CHECK-NEXT:      %[[start:.*]] = vector.broadcast %[[zero]] : f32 to vector<4xf32>
+// CHECK:           tir.store %[[start]], %[[p]][%{{.*}} : vector<4xi32>] : memref<4xf32, "local">
+// CHECK-NEXT:      tir.for serial "k"
+// CHECK:             %[[a:.*]] = tir.load %A[%{{.*}} : vector<4xi32>] : memref<32xf32>
+// CHECK:             %[[old:.*]] = tir.load %[[p]][%{{.*}} : vector<4xi32>] : memref<4xf32, "local">
+// CHECK-NEXT:        %[[new:.*]] = arith.addf %[[old]], %[[a]] : vector<4xf32>
+// CHECK:             tir.store %[[new]], %[[p]][%{{.*}} : vector<4xi32>] : memref<4xf32, "local">
+// CHECK-NEXT:      }
+// CHECK:           %[[all:.*]] = tir.let "s" %{{.*}} : vector<4xf32>
+// CHECK-NEXT:      %[[low:.*]] = tir.shuffle %[[all]] [0, 1]
+// CHECK-NEXT:      %[[high:.*]] = tir.shuffle %[[all]] [2, 3]
+// CHECK-NEXT:      arith.addf %[[low]], %[[high]] : vector<2xf32>
+// CHECK:           %[[s:.*]] = tir.load %s[%{{.*}}] : memref<1xf32>
+// CHECK-NEXT:      %[[sum:.*]] = arith.addf %[[s]], %{{.*}} : f32
+// CHECK:           tir.store %[[sum]], %s[%{{.*}}] : memref<1xf32>
+// CHECK-NEXT:    }
+
 // One iteration is its statements, none is nothing; of an unknown number a serial loop is left, other kinds stay.
 tir.func @others("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
   tir.for vectorized "i" %i : i32 in [%n +: 1] {

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.analysis.scopes import ancestors
 from stepwell.backends.build import build
 from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import register_func
@@ -509,3 +510,98 @@ for j in T.vectorized(4):
     assert _stores(after) == [True, True]
     _run(after, [F32, ZEROS], native=True)
     assert seen == [0, 1, 2, 3]
+
+
+# Reductions
+
+SUM = 'A: T.Buffer((64,), "float32"), S: T.Buffer((4,), "float32"), n: T.int32'
+FOUR = np.array([1, 2, 3, 4], "float32")
+
+
+def _reduced(body: str, *arguments: Any, noalias: bool = True) -> Module:
+    attributes = 'T.func_attr({"tir.noalias": True})\n' if noalias else ""
+    return _vectorized(SUM, attributes + body, *arguments)
+
+
+def _combined_in(module: Module) -> list[str]:
+    """The loop around each store of an element of S, "" outside of loops."""
+    stores = [op for op in module.op.walk() if isinstance(op, StoreOp) and not op.vector_indices]
+    loops = [next((p for p in ancestors(op) if isinstance(p, ForOp)), None) for op in stores]
+    return ["" if loop is None else loop.loop_var.data for loop in loops]
+
+
+def test_lanes_are_combined_after_the_serial_loops_around() -> None:
+    body = """
+for i in range(2):
+    for k in range(4):
+        for j in T.vectorized(8):
+            S[i] = S[i] + A[k * 8 + j]
+"""
+    assert _combined_in(_reduced(body, F32, FOUR, 0)) == ["i"]
+    assert _combined_in(_reduced(body, F32, FOUR, 0, noalias=False)) == ["k"]
+
+
+def test_lanes_are_combined_before_another_use_of_the_element() -> None:
+    body = """
+for k in range(4):
+    for j in T.vectorized(8):
+        S[0] = T.max(S[0], A[k * 8 + j])
+    S[1] = S[0]
+"""
+    assert _combined_in(_reduced(body, F32, FOUR, 0)) == ["k", "k"]
+
+
+@pytest.mark.parametrize("n", [-1, 0, 3, 8])
+def test_an_element_that_no_lane_reaches_is_not_accessed(n: int) -> None:
+    body = """
+for k in range(n):
+    for j in T.vectorized(8):
+        if j < n:
+            S[n - 1 + k - k] = S[n - 1 + k - k] + A[j]
+for j in T.vectorized(8):
+    if j + 4 < n:
+        S[n] = S[n] * A[j]
+"""
+    if n < 4:
+        _reduced(body.split("for j in T.vectorized(8):\n    if j + 4")[0], F32, FOUR, n)
+    _reduced("for j in T.vectorized(8):\n    if j + 20 < n:\n        S[n] = S[n] * A[j]", F32, FOUR, n)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "S[j % 2] = S[j % 2] + A[j]",
+        "S[0] = A[j] - S[0]",
+        "S[0] = S[0] + S[1] * A[j]",
+        "S[0] = S[0] + A[j]\n    S[1] = S[1] + A[j]",
+        "S[0] = S[0] + A[j]\n    if A[j] < 0:\n        S[0] = A[j]",
+    ],
+)
+def test_other_updates_of_one_element_are_races(update: str) -> None:
+    module = _module(SUM, f"for j in T.vectorized(8):\n    {update}")
+    with pytest.raises(UndefinedBehaviorError, match="race"):
+        run_oracle(module, "main", [F32.copy(), FOUR.copy(), 0])
+
+
+def test_concurrent_loops_in_a_reduction_are_races() -> None:
+    for around, inside in (("T.parallel", "T.vectorized"), ("T.vectorized", "T.parallel")):
+        body = f"for i in {around}(2):\n    for j in {inside}(4):\n        S[0] = S[0] + A[i * 4 + j]"
+        with pytest.raises(UndefinedBehaviorError, match="race"):
+            run_oracle(_module(SUM, body), "main", [F32.copy(), FOUR.copy(), 0])
+
+
+def test_a_reduction_in_a_vectorized_loop_has_results_as_lanes() -> None:
+    body = "for i in T.vectorized(4):\n    for j in T.vectorized(8):\n        S[i] = S[i] + A[i * 8 + j]"
+    assert _body(_reduced(body, F32, FOUR, 0))[1:] == [
+        "for j in range(8):",
+        "    S[0:4] = S[0:4] + A[j:j + 32:8]",
+    ]
+
+
+def test_elements_that_a_loop_inside_selects_are_reduced_in_order() -> None:
+    body = """
+for j in T.vectorized(8):
+    for i in range(4):
+        S[i] = S[i] + A[i * 8 + j]
+"""
+    assert _loops(_reduced(body, F32, FOUR, 0)) == ["serial i", "serial j"]
