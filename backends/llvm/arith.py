@@ -12,11 +12,11 @@ Semantics where LLVM's are undefined (programs written for other compilers must 
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Operation
 
 from ...core.comparisons import predicate_of
-from ...core.dtypes import dtype_of, is_small_float
+from ...core.dtypes import dtype_of, element_type_of, is_small_float
 from . import small_floats
 from .function import LlvmFunctionEmitter, Lowerings, lowering_unsupported
 from .types import (
@@ -25,8 +25,10 @@ from .types import (
     constant_literal,
     constant_value_of_operand,
     is_bool,
+    llvm_float_literal,
     llvm_int_literal,
     register_type,
+    splat,
     splat_int,
 )
 
@@ -173,10 +175,33 @@ def _index_cast(f: LlvmFunctionEmitter, op: arith.IndexCastOp) -> None:
 
 def _saturating_cast(f: LlvmFunctionEmitter, op: arith.FPToSIOp) -> None:
     refuse_small_float(op)
+    if isinstance(op.result.type, VectorType):
+        _saturating_cast_of_vectors(f, op)
+        return
     kinds = register_type(op.result.type), register_type(op.input.type)
     f.define(
         op.result, f.intrinsic(_SATURATING[type(op)], kinds[0], [(kinds[1], f.operand(op.input))], overloads=kinds)
     )
+
+
+def _saturating_cast_of_vectors(f: LlvmFunctionEmitter, op: arith.FPToSIOp) -> None:
+    """The plain conversion, replaced in the lanes that are out of range; LLVM converts the lanes of `fptosi.sat` one by
+    one. Powers of two are exact bounds in each type."""
+    is_signed, bits = type(op) is arith.FPToSIOp, bit_width(op.result.type)
+    lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
+    kind, source, value = register_type(op.result.type), register_type(op.input.type), f.operand(op.input)
+    scalar = element_type_of(op.input.type)
+    result = f.emit_value(f"{'fptosi' if is_signed else 'fptoui'} {source} {value} to {kind}")
+    for comparison, bound, replacement in (
+        ("oge", highest + 1, highest),
+        ("olt", lowest, lowest),
+        ("uno", 0, 0),
+    ):
+        limit = splat(llvm_float_literal(float(bound), scalar), op.input.type)
+        lanes = f.emit_value(f"fcmp {comparison} {source} {value}, {limit}")
+        chosen = splat_int(replacement, kind)
+        result = f.emit_value(f"select {condition_type(kind)} {lanes}, {kind} {chosen}, {kind} {result}")
+    f.bind(op.result, result)
 
 
 def _extf(f: LlvmFunctionEmitter, op: arith.ExtFOp) -> None:

@@ -6,7 +6,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from stepwell.backends.build import build
+from stepwell.backends.oracle import run_oracle
 from stepwell.core.errors import UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.upstream import masked_copy
 
 
@@ -170,3 +173,23 @@ def test_comparisons_and_selection_by_lane(compile_text) -> None:
 def test_what_cannot_be_compiled_is_refused(compile_text, body: str, message: str) -> None:
     with pytest.raises(UnsupportedError, match=message):
         compile_text(f"func.func @main(%a: memref<8xf32, strided<[2]>>, %i: index) {{ {body}\n func.return }}")
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_lanes_out_of_range_become_the_nearest_integer(source: str, target: str) -> None:
+    limits = [s * 2.0**n + d for n in (7, 8, 15, 16, 31, 32, 63, 64) for s in (1, -1) for d in (-1, -0.5, 0, 1)]
+    with np.errstate(over="ignore"):
+        values = np.array([0.0, -0.5, 1.9, -1.9, 1e30, -1e30, np.inf, -np.inf, np.nan, *limits], source)
+    module = parse_tvmscript(f"""
+@T.prim_func
+def main(A: T.Buffer(({len(values)},), "{source}"), C: T.Buffer(({len(values)},), "{target}")):
+    for i in T.vectorized({len(values)}):
+        C[i] = T.Cast("{target}", A[i])
+""")
+    got, expected = np.zeros(len(values), target), np.zeros(len(values), target)
+    lib = build(module)
+    lib["main"](values, got)
+    run_oracle(module, "main", [values, expected])
+    np.testing.assert_array_equal(got, expected)
+    assert "sat" not in lib.source("llvm")
