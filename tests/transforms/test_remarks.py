@@ -36,7 +36,7 @@ def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
         A[0, i] = 1.0
     for i in T.vectorized(8):
         A[1, i] = 1.0
-        A[i, 2] = 2.0
+        A[2, 2] = 2.0
     for j in T.vectorized(n):
         A[0, j] = 3.0
     for k in T.vectorized(64):

@@ -92,11 +92,12 @@ class Statements:
             self._if,
             self._let,
             self._nest,
-            self._lane_reduction,
             self._while,
             self._allocate,
             self._remark,
         ]
+        if not self.features.threads:  # after the passes of launches, the oracle takes some of them for races
+            makers += [self._lane_reduction]
         if self.features.blocks:
             makers += [self._block, self._block, self._split_block]
         if self.features.vectors:
