@@ -5,7 +5,7 @@ differs when the order changes, and a NaN may win or lose. Several buffers may b
 or as the pair of an argmax or argmin.
 """
 
-from .loops import is_invariant, reductions_of_loop, uses_in
+from .loops import is_invariant, jointly_updated_buffers, reductions_of_loop, uses_in
 from .matching import is_commutative_update, match_reducer
 from .reducer import Accumulator, ArgChoice, Number, Reducer, init_is_identity, why_not_identity_init
 
@@ -17,6 +17,7 @@ __all__ = [
     "init_is_identity",
     "is_commutative_update",
     "is_invariant",
+    "jointly_updated_buffers",
     "match_reducer",
     "reductions_of_loop",
     "uses_in",

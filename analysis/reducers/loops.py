@@ -22,11 +22,36 @@ def reductions_of_loop(loop: ForOp) -> list[Accumulator]:
     nest of loops and branches; `f` is computed from values outside of the loop and from variables of loops inside.
     """
     analyzer = Analyzer()
-    found = (_reduction(loop, op, analyzer) for op in loop.body.walk() if isinstance(op, StoreOp))
-    return [accumulator for accumulator in found if accumulator is not None]
+    stores = [op for op in loop.body.walk() if isinstance(op, StoreOp)]
+    return [a for store in stores if (a := _reduction(loop, store, analyzer)) is not None]
+
+
+def jointly_updated_buffers(loop: ForOp) -> list[SSAValue]:
+    """The buffers with elements that all iterations of a loop may update, in any order: those of its reductions, and
+    those of the stores that simplifications leave of reductions, of the element itself or of a value that the loop does
+    not change."""
+    analyzer = Analyzer()
+    stores = [op for op in loop.body.walk() if isinstance(op, StoreOp)]
+    return [store.buffer for store in stores if _is_joint(loop, store, analyzer)]
+
+
+def _is_joint(loop: ForOp, store: StoreOp, analyzer: Analyzer) -> bool:
+    loads = _operands(loop, store, analyzer)
+    if loads is None:
+        return False
+    is_trivial = any(store.value is load.result for load in loads) or (not loads and is_invariant(loop, store.value))
+    return is_trivial or match_update(store, loads, analyzer) is not None
 
 
 def _reduction(loop: ForOp, store: StoreOp, analyzer: Analyzer) -> Accumulator | None:
+    loads = _operands(loop, store, analyzer)
+    kind = match_update(store, loads, analyzer) if loads else None
+    return None if kind is None else Accumulator(kind, store.buffer, tuple(store.indices), tuple(loads or ()), store)
+
+
+def _operands(loop: ForOp, store: StoreOp, analyzer: Analyzer) -> list[LoadOp] | None:
+    """The loads of the element that a store writes, for its value alone; None if a loop accesses the memory of the
+    element in any other way, or changes the indices."""
     memory = memory_of(store.buffer)
     if (
         memory is None
@@ -42,8 +67,7 @@ def _reduction(loop: ForOp, store: StoreOp, analyzer: Analyzer) -> Accumulator |
             loads.append(op)
         elif op is not store:
             return None
-    kind = match_update(store, loads, analyzer) if loads else None
-    return None if kind is None else Accumulator(kind, store.buffer, tuple(store.indices), tuple(loads), store)
+    return loads
 
 
 def uses_in(loop: ForOp, memory: SSAValue) -> list[Operation]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Operation, Region, SSAValue
 
-from ...analysis.reducers import reductions_of_loop
+from ...analysis.reducers import jointly_updated_buffers
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -104,7 +104,7 @@ def _joint_memories(f: FunctionCompiler, op: Operation, outer: str) -> dict[str,
     loop. outer: the strand around the loop."""
     if not isinstance(op, ForOp) or op.kind.data != "vectorized":
         return {}
-    memories = [f.buffers[a.buffer].memory for a in reductions_of_loop(op) if a.buffer in f.buffers]
+    memories = [f.buffers[buffer].memory for buffer in jointly_updated_buffers(op) if buffer in f.buffers]
     return {memory: f.accesses.joint.get(memory, outer) for memory in memories}
 
 

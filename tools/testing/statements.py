@@ -92,12 +92,11 @@ class Statements:
             self._if,
             self._let,
             self._nest,
+            self._lane_reduction,
             self._while,
             self._allocate,
             self._remark,
         ]
-        if not self.features.threads:  # after the passes of launches, the oracle takes some of them for races
-            makers += [self._lane_reduction]
         if self.features.blocks:
             makers += [self._block, self._block, self._split_block]
         if self.features.vectors:
@@ -234,9 +233,7 @@ class Statements:
             if flag(self.choices, 4):
                 branch = self.builder.insert(IfOp(self.expressions.value(inner, _BOOL, 1)))
                 nest.enter_context(self._in(branch.then.block))
-            # An update by a constant may become a store of all iterations to one element, which is a race.
-            lane = self.builder.cast(inner.numbers[-1].value, slot.dtype)
-            value = self.builder.add(self.expressions.value(inner, slot.dtype, 2), lane)
+            value = self.expressions.value(inner, slot.dtype, 2)
             total = self.builder.binary(kind, self.builder.load(slot.buffer, indices), value)
             self.builder.store(total, slot.buffer, indices)
 
