@@ -397,7 +397,7 @@ class StatementPrinter:
 
     @_prints(SymbolOp)
     def _symbol(self, op: SymbolOp) -> None:
-        if not _is_implied(op.result):
+        if op.result.first_use is not None and not _is_implied(op.result):  # the parser creates no symbol without uses
             self.emit(f"{self.expressions.define(op.result)} = {type_text(op.result.type, self.style)}()", op)
 
     @_prints(MatchBufferOp)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.core.errors import UnsupportedError
+from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 PROGRAMS = {path.stem: path for path in sorted((Path(__file__).parents[2] / "data" / "printed").glob("*.py"))}
@@ -72,4 +73,18 @@ def main(A: T.Buffer((8, 8), "float32"), n: T.int32):
 """
     script = parse_tvmscript(text).script()
     assert 'vi, vj = T.axis.remap("SS", [i, j])' in script
+    assert parse_tvmscript(script).script() == script
+
+
+def test_a_symbol_without_uses_is_not_printed():
+    """Passes remove the last use of a symbol; the parser creates none without a use."""
+    text = """
+tir.func @main("A" %A: memref<4xi32>) {
+  %n = tir.symbol "n" : i32
+  %zero = arith.constant 0 : i32
+  tir.store %zero, %A[%zero] : memref<4xi32>
+}
+"""
+    script = parse_mlir(text).script()
+    assert "T.int32()" not in script
     assert parse_tvmscript(script).script() == script
