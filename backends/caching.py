@@ -10,7 +10,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from xdsl.parser import Parser
@@ -61,10 +61,11 @@ def compile_once(kind: CachedKind[T], module: Module, options: Sequence[object],
     store = user_cache()
     if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1" or not _is_ours(module):
         return make(module)
-    if sum(plain_array(value).nbytes for value in module.constants.values()) > store.limit // 2:
+    constants = {name: np.ascontiguousarray(plain_array(value)) for name, value in sorted(module.constants.items())}
+    if sum(array.nbytes for array in constants.values()) > store.limit // 2:
         return make(module)
     text = _text(module)
-    key = f"{digest(_compiler(), text, *map(str, options), *_constants(module))}.tar"
+    key = f"{digest(_compiler(), text, *map(str, options), *_contents(constants))}.tar"
     path = store.find(kind.name, key)
     if path is not None:
         try:
@@ -96,10 +97,9 @@ def _parse(text: str, module: Module) -> Module:
     return Module(Parser(mlir_context(), text).parse_module(), module.constants)
 
 
-def _constants(module: Module) -> Iterator[str]:
-    for name, value in sorted(module.constants.items()):
-        array = np.ascontiguousarray(plain_array(value))
-        yield digest(name, array.dtype.name, str(array.shape), array.tobytes())
+def _contents(constants: Mapping[str, np.ndarray[Any, Any]]) -> Iterator[str | memoryview]:
+    for name, array in constants.items():
+        yield from (name, array.dtype.name, str(array.shape), array.reshape(-1).view(np.uint8).data)
 
 
 def _is_ours(module: Module) -> bool:
@@ -125,4 +125,9 @@ def _compiler() -> str:
     folders = [root, *(Path(folder) for name in _FOLDERS for folder, _, _ in os.walk(root / name))]
     files = [Path(entry) for folder in folders for entry in os.scandir(folder) if entry.name.endswith(_SUFFIXES)]
     files += [Path(spec.origin) for spec in map(find_spec, _LIBRARIES) if spec is not None and spec.origin]
-    return digest(sys.version, *sorted(f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files))
+    return digest(sys.version, *sorted(map(_stamp, files)))
+
+
+def _stamp(file: Path) -> str:
+    status = file.stat()
+    return f"{file} {status.st_size} {status.st_mtime_ns}"

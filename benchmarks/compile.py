@@ -163,7 +163,8 @@ def start(options: argparse.Namespace) -> None:
     print(f"matrix product, text to callable: {warm:.0f} ms; a new process:")
     print(f"{'cache':36}{'import stepwell ms':>20}{'first program ms':>18}")
     for name, kinds in _CACHES.items():
-        _print_columns(name, 36, (20, 18), _BUILD, _PRODUCT, kinds, options.runs, 1e3, 0)
+        imports, first = _medians(_BUILD, _PRODUCT, kinds, options.runs)
+        print(f"{name:36}{imports * 1e3:20.0f}{first * 1e3:18.0f}", flush=True)
 
 
 _MODEL = """
@@ -187,8 +188,8 @@ def models(options: argparse.Namespace) -> None:
     print(f"{'model':12}{'cache':36}{'imports s':>10}{'executor s':>12}")
     for file in files:
         for name in ("off", "with the parser and the program"):
-            label, kinds = f"{file.parent.name:12}{name}", _CACHES[name]
-            _print_columns(label, 48, (10, 12), _MODEL, str(file), kinds, options.runs, 1, 2)
+            imports, executor = _medians(_MODEL, str(file), _CACHES[name], options.runs)
+            print(f"{file.parent.name:12}{name:36}{imports:10.2f}{executor:12.2f}", flush=True)
 
 
 _CACHES: dict[str, tuple[str, ...] | None] = {
@@ -199,18 +200,8 @@ _CACHES: dict[str, tuple[str, ...] | None] = {
 """The kinds of entries in the cache of a new process; None for no cache."""
 
 
-def _print_columns(
-    label: str,
-    width: int,
-    columns: tuple[int, int],
-    program: str,
-    argument: str,
-    kinds: tuple[str, ...] | None,
-    runs: int,
-    scale: float,
-    digits: int,
-) -> None:
-    """Prints the medians of the numbers that a program prints in new processes."""
+def _medians(program: str, argument: str, kinds: tuple[str, ...] | None, runs: int) -> list[float]:
+    """The medians of the numbers that a program prints in new processes. kinds: of entries in the cache."""
     with TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
         if kinds is not None:
@@ -221,9 +212,7 @@ def _print_columns(
                 if kinds is not None and entry.kind not in kinds:
                     entry.path.unlink()
             rows.append(_in_new_process(program, argument, "off" if kinds is None else folder))
-    medians = (statistics.median(column) * scale for column in zip(*rows, strict=True))
-    text = "".join(f"{value:{size}.{digits}f}" for value, size in zip(medians, columns, strict=True))
-    print(f"{label:{width}}{text}", flush=True)
+    return [statistics.median(column) for column in zip(*rows, strict=True)]
 
 
 def _in_new_process(program: str, argument: str, cache: str) -> list[float]:

@@ -18,9 +18,10 @@ import numpy as np
 from measuring import describe_package, machine, times_in_turn
 from xdsl.context import Context
 
-from stepwell.backends.llvm import Processor, compile_module
+from stepwell.backends.llvm.compile import compile_module
+from stepwell.backends.llvm.engine import Processor
 from stepwell.backends.runtime.program import CompiledFunction
-from stepwell.frontends.mlir import parse_mlir
+from stepwell.tools.testing.functions import elementwise_program
 from stepwell.transforms.upstream.expand_math import ExpandMathPass
 
 FUNCTIONS: dict[str, tuple[float, float, Callable[..., Any] | None]] = {
@@ -36,28 +37,10 @@ FUNCTIONS: dict[str, tuple[float, float, Callable[..., Any] | None]] = {
 
 OF_TWO = ("atan2", "powf")
 SIZE = 1 << 20
-TEXT = """
-func.func @main({parameters}, %out: memref<?x{kind}>) {{
-  %c0 = arith.constant 0 : index
-  %step = arith.constant {lanes} : index
-  %n = memref.dim %out, %c0 : memref<?x{kind}>
-  scf.for %i = %c0 to %n step %step {{
-    {loads}
-    %r = math.{name} {operands} : {type}
-    vector.store %r, %out[%i] : memref<?x{kind}>, {type}
-  }}
-  func.return
-}}"""
 
 
 def program(name: str, kind: str, lanes: int, processor: Processor, expand: bool) -> CompiledFunction:
-    count, type = 2 if name in OF_TWO else 1, f"vector<{lanes}x{kind}>"
-    text = TEXT.format(
-        name=name, kind=kind, lanes=lanes, type=type, operands=", ".join(f"%x{n}" for n in range(count)),
-        parameters=", ".join(f"%m{n}: memref<?x{kind}>" for n in range(count)),
-        loads="\n".join(f"%x{n} = vector.load %m{n}[%i] : memref<?x{kind}>, {type}" for n in range(count)),
-    )  # fmt: skip
-    module = parse_mlir(text)
+    module = elementwise_program(name, kind, lanes, 2 if name in OF_TWO else 1)
     if expand:
         ExpandMathPass(fma=processor.has_fma).apply(Context(), module.op)
     return compile_module(module.op, target=processor)["main"]

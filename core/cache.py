@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import shutil
 import stat
 import tempfile
 import time
@@ -96,7 +97,7 @@ class Cache:
             if not stat.S_ISDIR(status.st_mode):
                 yield CacheEntry(path, path.parent.name, status.st_size, status.st_mtime)
             elif path.name.startswith(_PARTIAL) and status.st_mtime < time.time() - _ABANDONED_AFTER:
-                _remove_folder(path)
+                shutil.rmtree(path, ignore_errors=True)
 
     def _remove_oldest(self) -> None:
         self._size = 0
@@ -107,12 +108,6 @@ class Cache:
                 return
             entry.path.unlink(missing_ok=True)
             excess -= entry.size
-
-
-def _remove_folder(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink(missing_ok=True)
-    folder.rmdir()
 
 
 def user_cache() -> Cache | None:
@@ -167,10 +162,11 @@ def _distrust(folder: Path) -> str:
     return ""
 
 
-def digest(*parts: str | bytes) -> str:
-    """The key of an entry: the SHA-256 of the parts, each with its length."""
+def digest(*parts: str | memoryview) -> str:
+    """The key of an entry: the SHA-256 of the parts, each with its length. A `memoryview` is contiguous."""
     state = hashlib.sha256()
     for part in parts:
-        content = part.encode() if isinstance(part, str) else part
-        state.update(len(content).to_bytes(8, "little") + content)
+        content = memoryview(part.encode()) if isinstance(part, str) else part
+        state.update(content.nbytes.to_bytes(8, "little"))
+        state.update(content)
     return state.hexdigest()

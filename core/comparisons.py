@@ -1,8 +1,17 @@
-"""The predicates of the comparison ops of arith, by their names in xDSL."""
+"""Comparisons: by name, and the predicates of the comparison ops of arith by their names in xDSL."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
 from xdsl.dialects import arith
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+"""The comparison of two numbers by its name."""
 
 SIGNED_PREDICATES = frozenset(("slt", "sle", "sgt", "sge"))
 """The predicates that compare integers as signed numbers."""

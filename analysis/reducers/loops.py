@@ -22,8 +22,7 @@ def reductions_of_loop(loop: ForOp) -> list[Accumulator]:
     nest of loops and branches; `f` is computed from values outside of the loop and from variables of loops inside.
     """
     analyzer = Analyzer()
-    stores = [op for op in loop.body.walk() if isinstance(op, StoreOp)]
-    return [a for store in stores if (a := _reduction(loop, store, analyzer)) is not None]
+    return [a for store in _stores(loop) if (a := _reduction(loop, store, analyzer)) is not None]
 
 
 def jointly_updated_buffers(loop: ForOp) -> list[SSAValue]:
@@ -31,8 +30,11 @@ def jointly_updated_buffers(loop: ForOp) -> list[SSAValue]:
     those of the stores that simplifications leave of reductions, of the element itself or of a value that the loop does
     not change."""
     analyzer = Analyzer()
-    stores = [op for op in loop.body.walk() if isinstance(op, StoreOp)]
-    return [store.buffer for store in stores if _is_joint(loop, store, analyzer)]
+    return [store.buffer for store in _stores(loop) if _is_joint(loop, store, analyzer)]
+
+
+def _stores(loop: ForOp) -> list[StoreOp]:
+    return [op for op in loop.body.walk() if isinstance(op, StoreOp)]
 
 
 def _is_joint(loop: ForOp, store: StoreOp, analyzer: Analyzer) -> bool:

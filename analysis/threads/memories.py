@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.tir import (
     AccessPtrOp,
@@ -27,6 +27,11 @@ SHARED = "shared"
 """The scope of memory shared by the threads of a thread block, and the prefix of other such scopes."""
 OF_WARP = "warp"
 """The scope of memory shared by the threads that differ in `threadIdx.x` alone."""
+
+
+def local_buffer(name: str, type: Attribute, extent: int) -> AllocBufferOp:
+    """Allocates a buffer of one dimension in memory private to each thread. type: of an element."""
+    return AllocBufferOp(name, type, [extent], space=StringAttr(LOCAL))
 
 
 def memory_of(value: SSAValue) -> SSAValue | None:

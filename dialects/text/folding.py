@@ -4,14 +4,13 @@ program reproduces its text."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import MemRefType, f64
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
+from ...core.comparisons import COMPARE, SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import DType, dtype_of, mlir_type, wrap_int
 from ...core.errors import UnsupportedError
 from ..tir import (
@@ -33,15 +32,6 @@ Number = int | float | None
 
 _SIGNED = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp, arith.MinSIOp, arith.MaxSIOp, arith.ShRSIOp)
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
-
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 
 
 def tvmscript_unsupported_error(op: Any) -> UnsupportedError:
@@ -133,12 +123,12 @@ class ConstantValues:
 
     def _binary(self, op: Operation) -> int | None:
         name = comparison_name(op) if isinstance(op, arith.CmpiOp) else BINARY_NAMES.get(type(op))
-        if name is None or (name not in INT_BINARY and name not in _COMPARE) or len(op.operands) != 2:
+        if name is None or (name not in INT_BINARY and name not in COMPARE) or len(op.operands) != 2:
             return None
         a, b = (self[v] for v in op.operands)
         if not isinstance(a, int) or not isinstance(b, int) or operand_dtype(op) is not None:
             return None
         dtype = dtype_of(op.results[0].type)
-        if name in _COMPARE:
-            return int(_COMPARE[name](a, b)) if dtype.lanes == 1 else None
+        if name in COMPARE:
+            return int(COMPARE[name](a, b)) if dtype.lanes == 1 else None
         return fold_integers(name, a, b, dtype)

@@ -32,6 +32,20 @@ def copy_expression(
     return copy.results[value.index]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
 
 
+def copy_out(value: SSAValue, loop: Operation, builder: TirBuilder, known: dict[SSAValue, SSAValue]) -> SSAValue:
+    """A copy of a value that a loop computes, emitted by `builder` outside the loop; another value as it is.
+
+    known: the copies of values, to which the new copies are added.
+    """
+    if value in known or not loop.is_ancestor(value.owner):
+        return known.get(value, value)
+    assert isinstance(value.owner, Operation)
+    for operand in captured_operands(value.owner):
+        known[operand] = copy_out(operand, loop, builder, known)
+    builder.insert(value.owner.clone(known))
+    return known[value]
+
+
 def copy_bound(
     value: Mixed, builder: TirBuilder, known: dict[SSAValue, SSAValue], inside: Operation | None = None
 ) -> Mixed:

@@ -11,19 +11,11 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...core.comparisons import UNSIGNED_PREDICATES, predicate_of
+from ...core.comparisons import COMPARE, UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import DType, dtype_of, int_range, nearest_float, wrap_int
 from . import BINARY_NAMES, INT_BINARY, CastOp, HandleType, MaxOp, MinOp, TirBuilder, comparison_name, constant_value
 from .builder import fold_integers
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 _FLOAT: dict[type[Operation], Callable[[float, float], float]] = {
     arith.AddfOp: lambda a, b: a + b,
     arith.SubfOp: lambda a, b: a - b,
@@ -78,7 +70,7 @@ def _fold_comparison(op: arith.CmpiOp | arith.CmpfOp, a: float, b: float) -> boo
         return None
     if isinstance(op, arith.CmpiOp) and min(a, b) < 0 and predicate_of(op) in UNSIGNED_PREDICATES:
         return None  # compares the bits of signed numbers as unsigned ones
-    return _COMPARE[name](a, b)
+    return COMPARE[name](a, b)
 
 
 def _fold_cast(op: CastOp, number: float) -> float | bool | None:

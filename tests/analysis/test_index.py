@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import IntegerType, f32, i1, i8, i32, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from stepwell.analysis.index import Analyzer, Lin, MaxAtom, cost, export, isl_text, tree_cost
+from stepwell.core.comparisons import COMPARE
 from stepwell.core.dtypes import dtype_of, int_range, mlir_type, wrap_int
 from stepwell.dialects.tir import (
     BINARY_NAMES,
@@ -34,14 +35,6 @@ from stepwell.dialects.tir import (
     constant_value,
 )
 
-COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 BINARY: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

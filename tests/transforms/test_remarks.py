@@ -8,6 +8,17 @@ from stepwell import apply_passes, parse_mlir, parse_tvmscript
 from stepwell.core.remarks import PassRemarks, collect_remarks
 from stepwell.transforms import PASSES
 
+CONDITIONS = """\
+@T.prim_func
+def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
+    for i, j in T.grid(10, 4):
+        if i < m:
+            A[i, j] = 1.0
+    for k in range(10):
+        A[k, 1] = 2.0
+        if m > 3:
+            A[k, 2] = 3.0
+"""
 CASES = [
     (
         "tir-unroll-loops{max-extent=8}",
@@ -56,17 +67,7 @@ def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
     ),
     (
         "tir-hoist-conditions",
-        """\
-@T.prim_func
-def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
-    for i, j in T.grid(10, 4):
-        if i < m:
-            A[i, j] = 1.0
-    for k in range(10):
-        A[k, 1] = 2.0
-        if m > 3:
-            A[k, 2] = 3.0
-""",
+        CONDITIONS,
         [
             "3:5: applied: condition `i < m` leaves loop j",
             "6:5: applied: condition `m > 3` leaves loop k, which is copied for both sides: 10 operations",
@@ -74,16 +75,10 @@ def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
     ),
     (
         "tir-hoist-conditions{max-ops=8}",
-        """\
-@T.prim_func
-def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
-    for k in range(10):
-        A[k, 1] = 2.0
-        if m > 3:
-            A[k, 2] = 3.0
-""",
+        CONDITIONS,
         [
-            "3:5: missed: condition `m > 3` stays in loop k: the copy would add 10 operations, max-ops permits 0",
+            "3:5: applied: condition `i < m` leaves loop j",
+            "6:5: missed: condition `m > 3` stays in loop k: the copy would add 10 operations, max-ops permits 0",
         ],
     ),
     (

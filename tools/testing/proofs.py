@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, SSAValue
 
 from ...analysis.index import Atom, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom
 from ...core import intervals
-from ...core.comparisons import SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
+from ...core.comparisons import COMPARE, SIGNED_PREDICATES, UNSIGNED_PREDICATES, predicate_of
 from ...core.dtypes import DType, dtype_of, int_range, wrap_int
 from ...core.intervals import Interval
 from ...dialects.tir import (
@@ -119,14 +119,6 @@ _BITWISE: dict[str, Callable[[Any, Any], Any]] = {
     "shr": lambda a, b: a >> b,
 }
 _LOGICAL: dict[str, Callable[[Any, Any], Any]] = {"and": z3.And, "or": z3.Or, "xor": z3.Xor}
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 _UNSIGNED = (arith.DivUIOp, arith.RemUIOp, arith.MinUIOp, arith.MaxUIOp, arith.ShRUIOp)
 
 
@@ -286,7 +278,7 @@ class Terms:
         a, b = self.value(op.lhs), self.value(op.rhs)
         if predicate in SIGNED_PREDICATES | UNSIGNED_PREDICATES:
             a, b = (self._interpret(o, signed=predicate in SIGNED_PREDICATES) for o in op.operands)
-        return _number(_COMPARE[name](a, b))
+        return _number(COMPARE[name](a, b))
 
     def _cast(self, op: CastOp) -> Any:
         if not isinstance(op.value.type, IntegerType | IndexType):

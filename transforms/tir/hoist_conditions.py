@@ -7,30 +7,31 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer
+from ...analysis.loop_accesses import are_apart
+from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import memory_of
 from ...core.remarks import PassRemarks
 from ...dialects.attributes import TIR_NOALIAS, is_true
 from ...dialects.text import expression_text
 from ...dialects.tir import (
-    AllocateOp,
-    AllocBufferOp,
     ForOp,
     FuncOp,
     IfOp,
-    LaunchThreadOp,
     LetOp,
     LoadOp,
     StoreOp,
+    TirBuilder,
     WhileOp,
     YieldOp,
     is_speculatable,
 )
+from ...dialects.tir.copying import copy_out
 from ...dialects.tir.tree import (
-    captured_operands,
     computing_ops,
     erase_if_dead,
     erase_statement,
@@ -92,12 +93,8 @@ class TirHoistConditionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
-            if isinstance(function, FuncOp) and not any(map(_is_of_threads, function.walk())):
+            if isinstance(function, FuncOp) and all(thread_axis_of(inner) is None for inner in function.walk()):
                 _Hoisting(function, self.max_ops).block(function.body.block)
-
-
-def _is_of_threads(op: Operation) -> bool:
-    return isinstance(op, LaunchThreadOp) or (isinstance(op, ForOp) and op.kind.data == "thread_binding")
 
 
 class _Hoisting:
@@ -105,7 +102,7 @@ class _Hoisting:
 
     def __init__(self, function: FuncOp, max_ops: int):
         self.no_alias = is_true(function.attr(TIR_NOALIAS))
-        self.room = max_ops - sum(1 for _ in function.walk())
+        self.room = max(0, max_ops - sum(1 for _ in function.walk()))
 
     def block(self, block: Block) -> None:
         """Hoists conditions out of the loops in a block, the innermost first."""
@@ -126,7 +123,7 @@ class _Hoisting:
         added = 0 if alone else sum(1 for _ in loop.walk())
         text = f"`{expression_text(branch.condition)}`"
         if added > self.room:
-            limit = f"the copy would add {added} operations, max-ops permits {max(self.room, 0)}"
+            limit = f"the copy would add {added} operations, max-ops permits {self.room}"
             _remarks.missed(loop, lambda: f"condition {text} stays in loop {loop.loop_var.data}: {limit}")
             return
         self.room -= added
@@ -155,17 +152,11 @@ class _Hoisting:
         source = memory_of(load.buffer)
         for op in loop.walk():
             if isinstance(op, StoreOp):
-                target = memory_of(op.buffer)
-                if source is None or target is None or source is target or not self._are_disjoint(source, target):
+                if not are_apart(source, memory_of(op.buffer), self.no_alias):
                     return False
             elif has_effect(op) or not (is_expression_op(op) or isinstance(op, ForOp | IfOp | LetOp | YieldOp)):
                 return False
         return True
-
-    def _are_disjoint(self, a: SSAValue, b: SSAValue) -> bool:
-        if any(isinstance(memory.owner, AllocBufferOp | AllocateOp) for memory in (a, b)):
-            return True
-        return self.no_alias and all(isinstance(memory, BlockArgument) for memory in (a, b))
 
 
 def _branches(block: Block) -> Iterator[IfOp]:
@@ -199,10 +190,8 @@ def _runs(loop: ForOp) -> bool:
 
 def _divide(loop: ForOp, branch: IfOp) -> list[ForOp]:
     """Replaces a loop by a branch with a loop on each side that has statements; returns these loops."""
-    assert loop.parent is not None
-    outer = IfOp(_copy_value(branch.condition, loop, {}))
-    outer.location = branch.location
-    loop.parent.insert_op_before(outer, loop)
+    builder = TirBuilder(InsertPoint.before(loop), branch.location)
+    outer = builder.insert(IfOp(copy_out(branch.condition, loop, builder, {})))
     loops: list[ForOp] = []
     for truth, region in ((True, outer.then), (False, outer.orelse)):
         region.block.add_op(copy := loop.clone_without_regions())
@@ -218,15 +207,3 @@ def _divide(loop: ForOp, branch: IfOp) -> list[ForOp]:
             loops.append(copy)
     erase_statement(loop)
     return loops
-
-
-def _copy_value(value: SSAValue, loop: ForOp, values: dict[SSAValue, SSAValue]) -> SSAValue:
-    """A value that is computed in a loop, computed before the loop."""
-    if value in values or not loop.is_ancestor(value.owner):
-        return values.get(value, value)
-    assert isinstance(value.owner, Operation)
-    assert loop.parent is not None
-    for operand in captured_operands(value.owner):
-        values[operand] = _copy_value(operand, loop, values)
-    loop.parent.insert_op_before(value.owner.clone(values), loop)
-    return values[value]

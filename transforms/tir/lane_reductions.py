@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -10,7 +9,7 @@ from ...analysis.lanes import PartialResults
 from ...analysis.loop_accesses import are_apart, has_iterations, is_certain, uses_address
 from ...analysis.reducers import Accumulator, is_invariant, reductions_of_loop, uses_in
 from ...analysis.scopes import ancestors
-from ...analysis.threads.memories import LOCAL, memory_of
+from ...analysis.threads.memories import local_buffer, memory_of
 from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...dialects.attributes import TIR_NOALIAS, is_true
 from ...dialects.tir import (
@@ -26,6 +25,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.base import memref_type
+from ...dialects.tir.copying import copy_out
 from ...dialects.tir.tree import has_effect
 
 _BOOL = parse_dtype("bool")
@@ -43,9 +43,9 @@ class LaneReduction:
         self._loop, self._accumulator, self._lanes = loop, accumulator, lanes
         self.around = _loop_to_combine_after(loop, accumulator)
         name, dtype = accumulator.buffer.name_hint or "partial", accumulator.dtype
-        self._starts = [(_local_buffer(name, dtype, lanes), _start_value(accumulator))]
+        self._starts = [(local_buffer(name, mlir_type(dtype), lanes), _start_value(accumulator))]
         if not _runs_always(accumulator.store, self.around):
-            self._starts.append((_local_buffer(f"{name}_reached", _BOOL, lanes), False))
+            self._starts.append((local_buffer(f"{name}_reached", mlir_type(_BOOL), lanes), False))
         self.results = PartialResults(*(alloc.buffer for alloc, _ in self._starts))
 
     @property
@@ -90,7 +90,7 @@ class LaneReduction:
     def _update(self, builder: TirBuilder) -> None:
         a = self._accumulator
         result = self._all_lanes(a.kind, self.results.buffer, builder)
-        indices = [_copy(self.around, index, builder) for index in a.indices]
+        indices = [copy_out(index, self.around, builder, {}) for index in a.indices]
         builder.store(builder.binary(a.kind, builder.load(a.buffer, indices), result), a.buffer, indices)
 
     def _all_lanes(self, kind: str, buffer: SSAValue, builder: TirBuilder) -> SSAValue:
@@ -131,10 +131,6 @@ def _start_value(accumulator: Accumulator) -> int | float:
     return -0.0 if accumulator.dtype.is_float and accumulator.kind == "add" else accumulator.identity
 
 
-def _local_buffer(name: str, dtype: DType, lanes: int) -> AllocBufferOp:
-    return AllocBufferOp(name, mlir_type(dtype), [lanes], space=StringAttr(LOCAL))
-
-
 def _vector_of(alloc: AllocBufferOp, lanes: int) -> DType:
     """The data type of a vector of all elements of a local buffer."""
     return dtype_of(memref_type(alloc.buffer).element_type).with_lanes(lanes)
@@ -143,16 +139,6 @@ def _vector_of(alloc: AllocBufferOp, lanes: int) -> DType:
 def _all(builder: TirBuilder, lanes: int) -> list[SSAValue]:
     """The indices of all lanes."""
     return [builder.ramp(builder.const(0, "int32"), 1, lanes)]
-
-
-def _copy(loop: ForOp, value: SSAValue, builder: TirBuilder) -> SSAValue:
-    """A value that is invariant in a loop, computed again if the loop computes it."""
-    owner = value.owner
-    if not loop.is_ancestor(owner):
-        return value
-    assert isinstance(owner, Operation)
-    copy = owner.clone({operand: _copy(loop, operand, builder) for operand in owner.operands})
-    return builder.insert(copy).results[0]
 
 
 def _loop_to_combine_after(loop: ForOp, accumulator: Accumulator) -> ForOp:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr, VectorType
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -21,16 +21,15 @@ from ...analysis.loop_accesses import (
     is_parameter,
     uses_address,
 )
-from ...analysis.threads.memories import LOCAL, memory_of
+from ...analysis.threads.axes import thread_axis_of
+from ...analysis.threads.memories import local_buffer, memory_of
 from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
 from ...dialects.attributes import TIR_NOALIAS, is_true
 from ...dialects.tir import (
-    AllocBufferOp,
     AssertOp,
     ForOp,
     FuncOp,
-    LaunchThreadOp,
     LoadOp,
     RampOp,
     ReturnOp,
@@ -38,6 +37,7 @@ from ...dialects.tir import (
     TirBuilder,
     constant_value,
 )
+from ...dialects.tir.base import memref_type
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op
 
@@ -149,7 +149,7 @@ class _Promotion:
     def block(self, block: Block) -> None:
         """Promotes elements in the loops of a block, the outermost first. Threads may exchange values by elements."""
         for op in list(block.ops):
-            if isinstance(op, LaunchThreadOp) or (isinstance(op, ForOp) and op.kind.data == "thread_binding"):
+            if thread_axis_of(op) is not None:
                 continue
             if isinstance(op, ForOp):
                 self._loop(op)
@@ -233,7 +233,8 @@ class _Promotion:
         for place in elements.accesses:
             places.setdefault(place.lanes, []).append(place)
         for lanes, group in places.items():
-            alloc = _local_buffer(elements.buffer, len(group), lanes)
+            name, type = elements.buffer.name_hint or "element", memref_type(elements.buffer).element_type
+            alloc = local_buffer(name, type, len(group) * (lanes or 1))
             copy = TirBuilder(InsertPoint.before(first), loop.location).insert(alloc).buffer
             for number, place in enumerate(group):
                 accesses = elements.accesses[place]
@@ -287,16 +288,8 @@ def _copied(builder: TirBuilder, number: int, lanes: int | None) -> list[SSAValu
     return _with_lanes(builder, [builder.const(number * (lanes or 1), "int32")], lanes)
 
 
-def _local_buffer(buffer: SSAValue, count: int, lanes: int | None) -> AllocBufferOp:
-    """A buffer for copies of elements."""
-    assert isinstance(buffer.type, MemRefType)
-    shape = [count * (lanes or 1)]
-    return AllocBufferOp(buffer.name_hint or "element", buffer.type.element_type, shape, space=StringAttr(LOCAL))
-
-
 def _element_size(buffer: SSAValue) -> int:
-    assert isinstance(buffer.type, MemRefType)
-    return element_byte_size(buffer.type.element_type)
+    return element_byte_size(memref_type(buffer).element_type)
 
 
 def _begins_with_store(access: Access, loop: ForOp) -> bool:

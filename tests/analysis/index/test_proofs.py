@@ -38,6 +38,7 @@ from stepwell.analysis.index import (
 )
 from stepwell.analysis.index.rules import Rules
 from stepwell.core import intervals
+from stepwell.core.comparisons import COMPARE
 from stepwell.core.dtypes import dtype_of, int_range
 from stepwell.core.intervals import signed_range
 from stepwell.dialects.tir import (
@@ -325,12 +326,8 @@ def ranges_by_facts() -> Iterator[World]:
         for name in COMPARISONS:
             decided = r.compare(name, left, right + 1)
             if decided is not None:
-                w.claim(_compare(name, w.terms.sum(left), w.terms.sum(right) + 1) == decided)
+                w.claim(COMPARE[name](w.terms.sum(left), w.terms.sum(right) + 1) == decided)
     yield w
-
-
-def _compare(name: str, a: Any, b: Any) -> Any:
-    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[name]
 
 
 @proof
@@ -357,7 +354,7 @@ def comparisons_by_divisors() -> Iterator[World]:
     for lin, name in product((Lin(1, {x: 4, y: 6}), Lin(3, {x: 6, y: -9}), Lin(2, {x: 4}), Lin.of(x)), COMPARISONS):
         decided = w.analyzer.compare(name, lin, 0)
         if decided is not None:
-            w.claim(_compare(name, w.terms.sum(lin), 0) == decided)
+            w.claim(COMPARE[name](w.terms.sum(lin), 0) == decided)
     w.claim(z3.BoolVal(w.analyzer.compare("eq", Lin(1, {x: 4, y: 6}), 0) is False))
     yield w
 

@@ -13,8 +13,8 @@ from xdsl.dialects import scf
 
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.llvm.engine import Processor
-from stepwell.frontends.mlir import parse_mlir
 from stepwell.tools import minimax
+from stepwell.tools.testing.functions import elementwise_program
 from stepwell.transforms.upstream.expand_math import ExpandMathPass, coefficients
 
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
@@ -56,19 +56,6 @@ OF_C_OF_TWO: dict[str, Callable[..., Any]] = {"powf": np.power, "atan2": np.arct
 CASES = [(name, kind) for name in EXACT for kind in DTYPES]
 CASES_OF_TWO = [(name, kind) for name in EXACT_OF_TWO for kind in DTYPES]
 SLOW_WITHOUT_FMA = {("acosh", "f64"), ("powf", "f64")}
-
-TEXT = """
-func.func @main({arguments}) {{
-  %c0 = arith.constant 0 : index
-  %step = arith.constant {lanes} : index
-  %n = memref.dim %m0, %c0 : memref<?x{kind}>
-  scf.for %i = %c0 to %n step %step {{
-    {loads}
-    %r = math.{name} {operands} : {type}
-    vector.store %r, %out[%i] : memref<?x{kind}>, {type}
-  }}
-  func.return
-}}"""
 LANES = 8
 
 
@@ -77,19 +64,10 @@ def replaced(cases: list[tuple[str, str]]) -> list[tuple[str, str, bool]]:
     return [(*case, fma) for case in cases for fma in (True, False) if fma or case not in SLOW_WITHOUT_FMA]
 
 
-def text(name: str, kind: str, count: int = 1) -> str:
-    type = f"vector<{LANES}x{kind}>"
-    return TEXT.format(
-        name=name, kind=kind, type=type, lanes=LANES, operands=", ".join(f"%x{n}" for n in range(count)),
-        arguments=", ".join([f"%{m}: memref<?x{kind}>" for m in (*(f"m{n}" for n in range(count)), "out")]),
-        loads="\n".join(f"%x{n} = vector.load %m{n}[%i] : memref<?x{kind}>, {type}" for n in range(count)),
-    )  # fmt: skip
-
-
 @cache
 def function(name: str, kind: str, fma: bool, count: int = 1) -> Callable[..., None]:
     """The function on arrays whose length is a multiple of `LANES`."""
-    module = parse_mlir(text(name, kind, count))
+    module = elementwise_program(name, kind, LANES, count)
     ExpandMathPass(fma=fma).apply(Context(), module.op)
     module.verify()
     return compile_module(module.op)["main"]
@@ -235,7 +213,7 @@ def test_great_arguments_of_sine_and_cosine_are_left_to_the_c_library() -> None:
 
 def test_functions_are_gone_but_for_a_branch_that_is_not_taken() -> None:
     for name, kind in (*CASES, *CASES_OF_TWO):
-        module = parse_mlir(text(name, kind, 2 if name in EXACT_OF_TWO else 1))
+        module = elementwise_program(name, kind, LANES, 2 if name in EXACT_OF_TWO else 1)
         ExpandMathPass().apply(Context(), module.op)
         left = [op for op in module.op.walk() if op.name == f"math.{name}"]
         assert [isinstance(op.parent_op(), scf.IfOp) for op in left] == [True] * (name in ("sin", "cos", "tan"))
@@ -243,14 +221,14 @@ def test_functions_are_gone_but_for_a_branch_that_is_not_taken() -> None:
 
 def test_functions_that_are_faster_in_c_stay_without_fused_operations() -> None:
     for name, kind in SLOW_WITHOUT_FMA:
-        module = parse_mlir(text(name, kind, 2 if name in EXACT_OF_TWO else 1))
+        module = elementwise_program(name, kind, LANES, 2 if name in EXACT_OF_TWO else 1)
         before = str(module)
         ExpandMathPass(fma=False).apply(Context(), module.op)
         assert str(module) == before
 
 
 def test_a_processor_without_fused_operations_runs_no_call_of_fma() -> None:
-    module = parse_mlir(text("exp", "f64"))
+    module = elementwise_program("exp", "f64", LANES)
     ExpandMathPass(fma=False).apply(Context(), module.op)
     assert "math.fma" not in str(module)
     assert not Processor("x86-64").has_fma
