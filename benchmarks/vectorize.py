@@ -1,9 +1,11 @@
-"""Measures the gain of `tir-vectorize-loops` over serial loops vectorized by LLVM.
+"""Measures the gain of `tir-vectorize-loops` over serial loops vectorized by LLVM, and of masks for odd widths.
 
 Each kernel is compiled by the lowering with the pass and without it; both run in turn, and the table shows medians; for
-scale, numpy on one thread for the operations it has.
+scale, numpy on one thread for the operations it has. With `--widths`, kernels on rows of a number of elements are
+compiled with masks and without (`split-vectors`); the table shows medians of the ratios of paired runs, above 1 where
+masks are faster.
 
-    python benchmarks/vectorize.py [--runs N]
+    python benchmarks/vectorize.py [--runs N] [--widths]
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
-from measuring import machine, times_in_turn
+from measuring import machine, median_ratio, times_in_turn
 
-from stepwell import Module, te
+from stepwell import Module, parse_tvmscript, te
 from stepwell.backends.llvm.compile import compile_module
-from stepwell.transforms.pipelines import run_pipeline
-from stepwell.transforms.pipelines.landings import BLOCKS, LEGAL, LOOPS, UPSTREAM
+from stepwell.backends.llvm.engine import Processor
+from stepwell.transforms.pipelines import lower, run_pipeline
+from stepwell.transforms.pipelines.landings import BLOCKS, LEGAL, LOOPS, UPSTREAM, Options
 from stepwell.transforms.pipelines.lowering import passes_of
 from stepwell.transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 
@@ -95,17 +98,76 @@ KERNELS = (multiply_add, stencil, padding, exponential, transpose, matmul)
 
 
 def _compile(mod: Module, vectors: bool) -> Callable[..., Any]:
-    passes = passes_of((BLOCKS, LOOPS, UPSTREAM, LEGAL))
+    passes = passes_of((BLOCKS, LOOPS, UPSTREAM, LEGAL), Options(masks=Processor.host().has_masks))
     kept = [each for each in passes if vectors or not isinstance(each, TirVectorizeLoopsPass)]
     return compile_module(run_pipeline(mod, kept).op)["main"]
+
+
+WIDTHS = (3, 5, 6, 7, *range(9, 16), 30, 31)
+DTYPES = ("float32", "float64", "float16", "int32", "int8")
+ROWS, REPETITIONS = 64, 400
+
+
+def rows(width: int, dtype: str) -> Kernel:
+    """A product and a sum on rows that are in the cache."""
+    buffer = f'T.Buffer(({ROWS}, {width}), "{dtype}")'
+    mod = parse_tvmscript(f"""
+@T.prim_func
+def main(A: {buffer}, B: {buffer}, C: {buffer}):
+    for repetition, i in T.grid({REPETITIONS}, {ROWS}):
+        for j in T.vectorized({width}):
+            C[i, j] = A[i, j] * B[i, j] + A[i, j]
+""")
+    return mod, [(_random(ROWS, width) * 4).astype(dtype) for _ in range(3)], None
+
+
+def product(width: int, dtype: str) -> Kernel:
+    """The product of a matrix and a matrix of a number of columns, by tiles of 4 rows."""
+    mod = parse_tvmscript(f"""
+@T.prim_func
+def main(A: T.Buffer(({ROWS}, {REPETITIONS}), "{dtype}"), B: T.Buffer(({REPETITIONS}, {width}), "{dtype}"),
+         C: T.Buffer(({ROWS}, {width}), "{dtype}")):
+    for i in range({ROWS // 4}):
+        tile = T.alloc_buffer((4, {width}), "{dtype}", scope="local")
+        for row in T.unroll(4):
+            for j in T.vectorized({width}):
+                tile[row, j] = T.Cast("{dtype}", 0)
+        for k in range({REPETITIONS}):
+            for row in T.unroll(4):
+                for j in T.vectorized({width}):
+                    tile[row, j] = tile[row, j] + A[i * 4 + row, k] * B[k, j]
+        for row in T.unroll(4):
+            for j in T.vectorized({width}):
+                C[i * 4 + row, j] = tile[row, j]
+""")
+    shapes = (ROWS, REPETITIONS), (REPETITIONS, width), (ROWS, width)
+    return mod, [(_random(*shape) * 4).astype(dtype) for shape in shapes], None
+
+
+def _gain_of_masks(kernel: Kernel, runs: int) -> float:
+    mod, arrays, _ = kernel
+    calls = [partial(compile_module(lower(mod, masks=masks).op)["main"], *arrays) for masks in (True, False)]
+    return median_ratio(*times_in_turn(calls, runs))
+
+
+def _print_widths(runs: int) -> None:
+    print(f"{'gain of masks':18}" + "".join(f"{width:6}" for width in WIDTHS))
+    for make in (rows, product):
+        for dtype in DTYPES:
+            gains = (_gain_of_masks(make(width, dtype), runs) for width in WIDTHS)
+            print(f"{make.__name__ + ' ' + dtype:18}" + "".join(f"{gain:6.2f}" for gain in gains), flush=True)
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--runs", type=int, default=60, help="how often to run each kernel")
+    arguments.add_argument("--widths", action="store_true", help="measure odd widths with and without masks")
     options = arguments.parse_args()
     print(f"# {machine()}")
     print(f"# stepwell {version('stepwell')}, numpy {np.__version__}; {' '.join(sys.argv)}")
+    if options.widths:
+        _print_widths(options.runs)
+        return
     print(f"{'kernel':16}{'vectors us':>12}{'serial us':>12}{'gain':>8}{'numpy us':>12}")
     for make in KERNELS:
         mod, arrays, reference = make()

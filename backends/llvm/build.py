@@ -26,5 +26,12 @@ def build_llvm(
     Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     processor = Processor.of(target)
-    lowered = lower(module, after, contract=target.contract, sanitize=sanitize, fma=processor.has_fma)
+    lowered = lower(
+        module,
+        after,
+        contract=target.contract,
+        sanitize=sanitize,
+        fma=processor.has_fma,
+        masks=processor.has_masks,
+    )
     return compile_module(lowered.op, target=processor, symbols=symbols)

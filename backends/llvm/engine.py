@@ -78,6 +78,13 @@ class Processor:
         not count."""
         return self._has("fma")
 
+    @property
+    def has_masks(self) -> bool:
+        """Whether instructions load and store the lanes of a mask, for all elements and widths of vectors: those of
+        AVX-512, since those of AVX2 are slower than several stores. Features that only the CPU's name implies do not
+        count."""
+        return {"+avx512bw", "+avx512vl"} <= set(self.features.split(","))
+
     def _has(self, feature: str) -> bool:
         """Whether the processor has a feature of x86-64 whose instructions every 64-bit Arm processor has."""
         return platform.machine() == "aarch64" or f"+{feature}" in self.features.split(",")

@@ -239,6 +239,33 @@ func.func @main(%x: vector<48xf32>) -> vector<48xf32> {
         ],
     ),
     (
+        "split-vectors{masks=true}",
+        """\
+func.func @main(%a: memref<99xi32>, %b: memref<99xi32>, %c: memref<99xi32>, %i: index) {
+  %x = vector.load %a[%i] : memref<99xi32>, vector<7xi32> loc("p":2:3)
+  %y = arith.divsi %x, %x : vector<7xi32> loc("p":3:3)
+  vector.store %y, %b[%i] : memref<99xi32>, vector<7xi32> loc("p":4:3)
+  %u = vector.load %a[%i] : memref<99xi32>, vector<9xi32> loc("p":5:3)
+  %v = vector.load %c[%i] {alignment = 4 : i64} : memref<99xi32>, vector<11xi32> loc("p":6:3)
+  func.return
+}
+func.func @update(%a: memref<99xi32>, %i: index) {
+  %x = vector.load %a[%i] : memref<99xi32>, vector<7xi32> loc("p":10:3)
+  vector.store %x, %a[%i] : memref<99xi32>, vector<7xi32> loc("p":11:3)
+  func.return
+}
+""",
+        [
+            "5:3: missed: vector.load is not masked: accesses of powers of two of 9 lanes are as fast",
+            "6:3: missed: vector.load is not masked: it has a mask, an alignment or a cache hint",
+            "2:3: applied: vector.load on 7 lanes: 7 of 8",
+            "3:3: missed: arith.divsi may fail on dead lanes or call functions for them, 7 lanes: 7 of 8",
+            "4:3: applied: vector.store on 7 lanes: 7 of 8",
+            "10:3: missed: vector.load is not masked: the same loop loads and stores the buffer",
+            "11:3: missed: vector.store is not masked: the same loop loads and stores the buffer",
+        ],
+    ),
+    (
         "tir-promote-elements{max-bytes=8}",
         """\
 @T.prim_func

@@ -47,7 +47,8 @@ class Options:
     """The options of a lowering.
 
     arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
-    fma: whether the processor has an instruction for it.
+    fma: whether the processor has an instruction for it.  masks: whether the processor loads and stores the lanes
+    of a mask by an instruction.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
     libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
     behaviour (`tir-sanitize`); for LLVM only.
@@ -56,6 +57,7 @@ class Options:
     arch: str = "sm_90"
     contract: bool = False
     fma: bool = True
+    masks: bool = False
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
     sanitize: bool = False
@@ -268,7 +270,7 @@ LEGAL = Landing(
     lambda options: [
         MergeAllocationsPass(),
         HoistAllocationsPass(),
-        SplitVectorsPass(),
+        SplitVectorsPass(masks=options.masks),
         LegalizeSmallFloatsPass(),
         *_contract(options),
         ExpandMathPass(fma=options.fma),

@@ -18,13 +18,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import ConstantLike, IsTerminator, is_side_effect_free
+from xdsl.traits import IsTerminator, is_side_effect_free
 
-from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
-from ...core.sizes import byte_count
 from ...dialects.attributes import DISJOINT, NOALIAS, NOINLINE
-from .allocations import VIEWS
+from .allocations import is_constant, is_in_registers, root_of, users_of
 
 _remarks = PassRemarks("outline-loops")
 
@@ -33,8 +31,6 @@ _REASON = "they share buffers in registers, values that cannot be computed again
 
 _CASTS = (llvm.IntToPtrOp, llvm.PtrToIntOp, memref.ExtractAlignedPointerAsIndexOp, UnrealizedConversionCastOp)
 """Ops that turn addresses into numbers, and numbers into addresses."""
-_REGISTERS = 2048
-"""The size in bytes of a stack buffer that may be in registers: 32 of the widest."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ class _Outliner:
         self._function = function
         self._names = names
         self._last: Operation = function
-        self._registers = {op for op in function.walk() if isinstance(op, memref.AllocaOp) and _is_in_registers(op)}
+        self._registers = {op for op in function.walk() if isinstance(op, memref.AllocaOp) and is_in_registers(op)}
 
     def block(self, block: Block) -> None:
         """Outlines statements of a block and of the blocks in it, while it has too many loops."""
@@ -150,7 +146,7 @@ class _Outliner:
             if n > end:
                 groups.append([])
             groups[-1].append(op)
-            uses = _all_uses(op) if self._stays_with_uses(op) else ()
+            uses = _all_users(op) if self._stays_with_uses(op) else ()
             end = max([end, n, *(position[use] for use in uses if use in position)])
         return groups
 
@@ -188,7 +184,7 @@ class _Outliner:
         staying = set(used)
         moved = [op for op in part if op not in staying]
         captured = _captured([*copies, *moved])
-        parameters = [value for value in captured if not _is_constant(value)]
+        parameters = [value for value in captured if not is_constant(value)]
         call = func.CallOp(self._name(), parameters, [])
         call.location = part[0].location
         _remarks.applied(part[0], lambda: f"{sum(map(_loop_count, moved))} loops become {call.callee.string_value()}")
@@ -200,7 +196,7 @@ class _Outliner:
         values: dict[SSAValue, SSAValue] = dict(zip(parameters, entry.args, strict=True))
         for value, argument in values.items():
             argument.name_hint = value.name_hint
-        constants = [_operation(value) for value in captured if _is_constant(value)]
+        constants = [_operation(value) for value in captured if is_constant(value)]
         place = InsertPoint.at_end(entry)
         for op in [*constants, *copies]:
             Rewriter.insert_op(op.clone(values), place)
@@ -243,10 +239,6 @@ def _operation(value: SSAValue) -> Operation:
     return value.owner
 
 
-def _is_constant(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.has_trait(ConstantLike)
-
-
 def _is_copyable(op: Operation) -> bool:
     """Whether an op may be executed again, at the start of a function, for the same result."""
     return is_side_effect_free(op) and not isinstance(op, memref.AllocOp | memref.AllocaOp) and not op.regions
@@ -274,22 +266,9 @@ def _defining_op(value: SSAValue) -> Operation | None:
     return value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
 
 
-def _all_uses(op: Operation) -> Iterator[Operation]:
-    """The ops that use the results of an op or views of it."""
-    for result in op.results:
-        for use in result.uses:
-            yield use.operation
-            if isinstance(use.operation, VIEWS):
-                yield from _all_uses(use.operation)
-
-
-def _is_in_registers(alloc: memref.AllocaOp) -> bool:
-    """Whether a small stack buffer is accessed at constant indices."""
-    type = alloc.memref.type
-    if alloc.dynamic_sizes or byte_count(type.get_shape(), element_byte_size(type.element_type)) > _REGISTERS:
-        return False
-    accesses = [op for op in _all_uses(alloc) if not isinstance(op, VIEWS)]
-    return any(all(map(_is_constant, getattr(op, "indices", ()))) for op in accesses)
+def _all_users(op: Operation) -> Iterator[Operation]:
+    """The ops that use the results of an op or views of them."""
+    return (user for result in op.results for user in users_of(result))
 
 
 # Buffers that do not overlap
@@ -313,9 +292,7 @@ def _root(value: SSAValue) -> SSAValue | None:
         return value
     if not isinstance(value.type, MemRefType):
         return None
-    while isinstance(value.owner, VIEWS) and DISJOINT not in value.owner.attributes:
-        value = value.owner.operands[0]
-    return value
+    return root_of(value)
 
 
 def _is_separate(root: SSAValue) -> bool:

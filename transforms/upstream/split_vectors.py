@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith, math, memref, scf, vector
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
     ModuleOp,
     VectorType,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...core.dtypes import element_byte_size, element_type_of
 from ...core.remarks import PassRemarks
+from .allocations import is_in_registers, root_of, users_of
 
 _remarks = PassRemarks("split-vectors")
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,21 @@ class SplitVectorsPass(ModulePass):
     into the registers no longer do. Loads, stores, operators on lanes, masks, reductions and accesses of single lanes
     are split; the operands of other ops are joined again.
 
+    With `masks`, the last part is the next power of two of lanes, where masks save accesses: 7 lanes become 8, 30 lanes
+    16 and 16. Loads and stores of the part have a mask that excludes its dead lanes, whose memory they do not access;
+    reductions, divisions of integers by variables, functions that calls or branches compute, and all ops that are not
+    split get the lanes without the dead ones. All vectors of a function with a number of lanes are treated alike. Their
+    accesses are not masked if one of them
+
+    - is to a buffer that the same outermost loop loads and stores: a load waits for masked stores to adjacent elements;
+    - has a mask, an alignment or a cache hint;
+    - is as fast in parts of powers of two of lanes: in two parts of more than 32 bytes together, or in any of more than
+      64 bytes.
+
+    Buffers in registers have no masked accesses in either case.
+
     whole: the greatest number of lanes of a vector that is not split; the floats of the widest register.
+    masks: whether the processor loads and stores the lanes of a mask by an instruction.
 
     Before
         %x = vector.load %A[%i] : memref<48xf32>, vector<48xf32>
@@ -58,37 +78,150 @@ class SplitVectorsPass(ModulePass):
 
     whole: int = 16
 
+    masks: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        splitter = _Splitter(self.whole)
-        for inner in list(op.walk()):
-            if any(splitter.layout(value.type) for value in (*inner.operands, *inner.results)):
-                splitter.visit(inner)
-        splitter.finish()
+        for function in op.body.block.ops:
+            masked = _masked_lanes(function, self.whole) if self.masks else frozenset[int]()
+            splitter = _Splitter(self.whole, masked)
+            for inner in list(function.walk()):
+                if any(splitter.layout(value.type) for value in (*inner.operands, *inner.results)):
+                    splitter.visit(inner)
+            splitter.finish()
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A part of a vector: its first lane, and its number of lanes."""
+    """A part of a vector: its first lane, its number of lanes, and the lanes of the vector that contains them, of which
+    the last ones are dead."""
 
     start: int
     lanes: int
+    width: int
+
+    @property
+    def dead(self) -> int:
+        """The number of dead lanes."""
+        return self.width - self.lanes
+
+    def __str__(self) -> str:
+        return f"{self.lanes} of {self.width}" if self.dead else str(self.lanes)
 
 
 @cache
-def _layout(type: Attribute, whole: int) -> tuple[_Part, ...]:
-    """The parts of a vector type, none for a type that is not split."""
-    if not isinstance(type, VectorType) or type.get_num_dims() != 1 or type.get_num_scalable_dims():
-        return ()
-    (count,) = type.get_shape()
-    if count <= whole or count & (count - 1) == 0:
+def _layout(count: int, whole: int, is_masked: bool) -> tuple[_Part, ...]:
+    """The parts of a vector with a number of lanes, none for a vector that is not split. is_masked: whether the last
+    part may be wider than its lanes."""
+    if count.bit_count() == 1 or (count <= whole and not is_masked):
         return ()
     parts: list[_Part] = []
     start = 0
     while start < count:
-        lanes = 1 << ((count - start).bit_length() - 1)
-        parts.append(_Part(start, lanes))
-        start += lanes
+        rest = count - start
+        width = 1 << (rest.bit_length() - 1)
+        if is_masked and rest < whole and rest != width:
+            width *= 2
+        parts.append(_Part(start, min(rest, width), width))
+        start += width
     return tuple(parts)
+
+
+def _count(type: Attribute) -> int:
+    """The lanes of a vector type with one dimension of a static size, else 1."""
+    if not isinstance(type, VectorType) or type.get_num_dims() != 1 or type.get_num_scalable_dims():
+        return 1
+    return type.get_shape()[0]
+
+
+# Accesses by masks
+
+
+_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
+_STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
+_LOOPS = (scf.ForOp, scf.WhileOp, scf.ParallelOp)
+_REGISTER = 64
+"""The bytes of the widest register of a processor with masks."""
+
+
+def _masked_lanes(function: Operation, whole: int) -> frozenset[int]:
+    """The numbers of lanes of vectors whose last part is loaded and stored by masks throughout a function."""
+    reasons: dict[int, list[tuple[Operation, str | None]]] = {}
+    updated: dict[SSAValue, bool] = {}
+    for op in function.walk():
+        if isinstance(op, (*_LOADS, *_STORES)) and (parts := _layout(_count(_accessed_type(op)), whole, True)):
+            if parts[-1].dead and not (_is_plain(op) and _is_register(op.base)):
+                count = parts[-1].start + parts[-1].lanes
+                reasons.setdefault(count, []).append((op, _obstacle(op, parts[-1], updated)))
+    for accesses in reasons.values():
+        for op, reason in accesses:
+            if reason is not None:
+                _remarks.missed(op, lambda op=op, reason=reason: f"{op.name} is not masked: {reason}")
+    return frozenset(count for count, accesses in reasons.items() if all(reason is None for _, reason in accesses))
+
+
+def _obstacle(op: Operation, part: _Part, updated: dict[SSAValue, bool]) -> str | None:
+    """The reason against a masked access of the last part of a vector; None without one."""
+    if not _is_plain(op):
+        return "it has a mask, an alignment or a cache hint"
+    root = root_of(op.base)
+    if root not in updated:
+        updated[root] = _is_updated(root)
+    if updated[root]:
+        return "the same loop loads and stores the buffer"
+    if not _saves_accesses(part.lanes, element_byte_size(element_type_of(_accessed_type(op)))):
+        return f"accesses of powers of two of {part.lanes} lanes are as fast"
+    return None
+
+
+def _is_updated(buffer: SSAValue) -> bool:
+    """Whether a load of a buffer may follow a store too closely: both are in the same outermost loop, or in none."""
+    loads, stores = (
+        {_outermost_loop(user) for user in users_of(buffer) if isinstance(user, accesses)}
+        for accesses in (_LOADS, _STORES)
+    )
+    return bool(loads and stores and (loads & stores or None in loads | stores))
+
+
+def _outermost_loop(op: Operation) -> Operation | None:
+    """The outermost loop around an op in its function."""
+    loop = None
+    while (parent := op.parent_op()) is not None:
+        if isinstance(parent, _LOOPS):
+            loop = parent
+        op = parent
+    return loop
+
+
+def _accessed_type(op: Operation) -> Attribute:
+    """The type of the value that an access loads or stores."""
+    if op.results:
+        return op.results[0].type
+    return (op.value_to_store if isinstance(op, vector.MaskedStoreOp) else op.operands[0]).type
+
+
+def _is_plain(op: Operation) -> TypeGuard[vector.LoadOp | vector.StoreOp]:
+    """Whether an op accesses consecutive elements, without a mask, an alignment or a cache hint."""
+    hint = op.properties.get("nontemporal")
+    return (
+        isinstance(op, vector.LoadOp | vector.StoreOp)
+        and "alignment" not in op.attributes
+        and (hint is None or not bool(cast(Any, hint)))
+    )
+
+
+def _is_register(buffer: SSAValue) -> bool:
+    """Whether LLVM keeps a buffer in registers, which masked accesses would prevent."""
+    alloc = root_of(buffer).owner
+    return isinstance(alloc, memref.AllocaOp) and is_in_registers(alloc)
+
+
+def _saves_accesses(lanes: int, size: int) -> bool:
+    """Whether an access by a mask is faster than accesses of powers of two of lanes. size: the bytes of an element.
+
+    Measured on an AMD EPYC 9004: accesses of the widest registers cost more, as most of them touch two cache lines, and
+    a part of two registers saves no access.
+    """
+    return lanes * size <= (_REGISTER // 2 if lanes.bit_count() == 2 else _REGISTER)
 
 
 def _narrow(type: Attribute, lanes: int) -> Attribute:
@@ -97,10 +230,14 @@ def _narrow(type: Attribute, lanes: int) -> Attribute:
 
 
 class _Splitter:
-    """The parts of the vectors of a module. The ops are visited in the order of the text: operands precede uses."""
+    """The parts of the vectors of a function. The ops are visited in the order of the text: operands precede uses.
 
-    def __init__(self, whole: int) -> None:
+    masked: the numbers of lanes whose last part may be wider than its lanes.
+    """
+
+    def __init__(self, whole: int, masked: Collection[int]) -> None:
         self._whole = whole
+        self._masked = masked
         self._values: dict[SSAValue, list[SSAValue]] = {}
         self._joined: dict[SSAValue, SSAValue] = {}
         self._replaced: list[Operation] = []
@@ -109,7 +246,8 @@ class _Splitter:
 
     def layout(self, type: Attribute) -> tuple[_Part, ...]:
         """The parts of a vector type, none for a type that is not split."""
-        return _layout(type, self._whole)
+        count = _count(type)
+        return _layout(count, self._whole, count in self._masked)
 
     def visit(self, op: Operation) -> None:
         """Inserts ops on parts before `op`, or joins its operands."""
@@ -119,7 +257,8 @@ class _Splitter:
             self._replaced.append(op)
             _remarks.applied(op, lambda: f"{op.name} on {self._lengths(op)}")
             return
-        _remarks.missed(op, lambda: f"{op.name} needs whole vectors, {self._lengths(op)}")
+        need = "may fail on dead lanes or call functions for them" if _is_elementwise(op) else "needs whole vectors"
+        _remarks.missed(op, lambda: f"{op.name} {need}, {self._lengths(op)}")
         for n, operand in enumerate(op.operands):
             if operand in self._values and operand.owner in self._replaced:
                 op.operands[n] = self._join(operand)
@@ -127,9 +266,7 @@ class _Splitter:
     def _lengths(self, op: Operation) -> str:
         """The lanes of the vectors of an op, and of their parts."""
         types = dict.fromkeys(value.type for value in (*op.operands, *op.results) if self.layout(value.type))
-        return ", ".join(
-            f"{_lanes(type)} lanes: {' + '.join(str(part.lanes) for part in self.layout(type))}" for type in types
-        )
+        return ", ".join(f"{_lanes(type)} lanes: {' + '.join(map(str, self.layout(type)))}" for type in types)
 
     def finish(self) -> None:
         """Erases the replaced ops."""
@@ -145,12 +282,27 @@ class _Splitter:
         """Inserts a constant."""
         return self.value(arith.ConstantOp(IntegerAttr(number, IndexType())))
 
-    def insert(self, op: Operation) -> None:
-        """Inserts an op at its place."""
+    def constant(self, element: Attribute, lanes: Sequence[int]) -> SSAValue:
+        """Inserts a constant vector."""
+        values = [float(lane) if isinstance(element, AnyFloat) else lane for lane in lanes]
+        type = cast(Any, VectorType(element, [len(lanes)]))
+        return self.value(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, cast(Any, values))))
+
+    def narrow(self, value: SSAValue, part: _Part) -> SSAValue:
+        """The lanes of a part without dead ones."""
+        return self.value(_shuffle(value, value, range(part.lanes))) if part.dead else value
+
+    def widen(self, value: SSAValue, part: _Part) -> SSAValue:
+        """The lanes of a part, then dead ones, whose values are undefined."""
+        return self.value(_shuffle(value, value, [*range(part.lanes), *[-1] * part.dead]))
+
+    def insert(self, op: OpT) -> OpT:
+        """Inserts an op at its place. Returns the op."""
         assert self._op is not None
         assert self._point is not None
         op.location = self._op.location
         Rewriter.insert_op(op, self._point)
+        return op
 
     def parts(self, value: SSAValue) -> list[SSAValue]:
         """The parts of a vector; the value itself, for each part, if it is no vector."""
@@ -167,7 +319,7 @@ class _Splitter:
         owner, here = value.owner, self._point
         self._point = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
         parts = [
-            self.value(_shuffle(value, value, range(part.start, part.start + part.lanes)))
+            self.value(_shuffle(value, value, [*range(part.start, part.start + part.lanes), *[-1] * part.dead]))
             for part in self.layout(value.type)
         ]
         self._point = here
@@ -179,11 +331,12 @@ class _Splitter:
         if value not in self._joined:
             assert isinstance(value.owner, Operation)
             here, self._point = self._point, InsertPoint.before(value.owner)
+            parts = self.layout(value.type)
             whole, *rest = self._values[value]
-            lanes = _lanes(whole.type)
-            for part in rest:
-                lanes += _lanes(part.type)
-                whole = self.value(_shuffle(whole, part, range(lanes)))
+            if parts[0].dead:
+                whole = self.value(_shuffle(whole, whole, range(parts[0].lanes)))
+            for layout, part in zip(parts[1:], rest, strict=True):
+                whole = self.value(_shuffle(whole, part, range(layout.start + layout.lanes)))
             self._point = here
             self._joined[value] = whole
         return self._joined[value]
@@ -212,12 +365,57 @@ def _is_elementwise(op: Operation) -> bool:
     return len(shapes) == 1 and bool(op.operands)
 
 
+_INTEGER_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.CeilDivSIOp,
+    arith.CeilDivUIOp,
+    arith.FloorDivSIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+)
+
+_ONE_INSTRUCTION = (
+    math.AbsFOp,
+    math.AbsIOp,
+    math.CeilOp,
+    math.CopySignOp,
+    math.FloorOp,
+    math.FmaOp,
+    math.RoundEvenOp,
+    math.SqrtOp,
+    math.TruncOp,
+)
+"""Functions that no branch on the lanes computes, and no call for each lane."""
+
+
+def _ignores_dead_lanes(op: Operation) -> bool:
+    """Whether an op on lanes neither fails nor takes longer for undefined lanes."""
+    if isinstance(op, _INTEGER_DIVISIONS):
+        return _is_safe_divisor(op.operands[1])
+    return op.dialect_name() != "math" or isinstance(op, _ONE_INSTRUCTION)
+
+
+def _is_safe_divisor(value: SSAValue) -> bool:
+    """Whether a divisor is a constant with which no division overflows."""
+    owner = value.owner
+    if isinstance(owner, vector.BroadcastOp):
+        return _is_safe_divisor(owner.source)
+    if not isinstance(owner, arith.ConstantOp):
+        return False
+    if isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data not in (0, -1)
+    return isinstance(owner.value, DenseIntOrFPElementsAttr) and not {0, -1} & set(owner.value.get_values())
+
+
 def _elementwise(s: _Splitter, op: Operation) -> bool:
     parts = s.layout(op.results[0].type)
+    if any(part.dead for part in parts) and not _ignores_dead_lanes(op):
+        return False
     operands = [s.parts(v) if isinstance(v.type, VectorType) else [v] * len(parts) for v in op.operands]
     s.define(
         op.results[0],
-        [s.value(_copy(op, [values[n] for values in operands], part.lanes)) for n, part in enumerate(parts)],
+        [s.value(_copy(op, [values[n] for values in operands], part.width)) for n, part in enumerate(parts)],
     )
     return True
 
@@ -236,15 +434,12 @@ def _constant(s: _Splitter, op: arith.ConstantOp) -> bool:
     values = op.value
     if not isinstance(values, DenseIntOrFPElementsAttr):
         return False
-    lanes = values.get_values()
-    parts = [
-        arith.ConstantOp(
-            DenseIntOrFPElementsAttr.from_list(
-                cast(Any, _narrow(op.result.type, part.lanes)), lanes[part.start : part.start + part.lanes]
-            )
-        )
-        for part in s.layout(op.result.type)
-    ]
+    lanes: list[Any] = list(values.get_values())
+    parts: list[Operation] = []
+    for part in s.layout(op.result.type):
+        kept = lanes[part.start : part.start + part.lanes] + [lanes[part.start]] * part.dead
+        type = cast(Any, _narrow(op.result.type, part.width))
+        parts.append(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, kept)))
     s.define(op.result, [s.value(part) for part in parts])
     return True
 
@@ -252,24 +447,42 @@ def _constant(s: _Splitter, op: arith.ConstantOp) -> bool:
 def _broadcast(s: _Splitter, op: vector.BroadcastOp) -> bool:
     if isinstance(op.source.type, VectorType):
         return False
-    s.define(op.vector, [s.value(_copy(op, [op.source], part.lanes)) for part in s.layout(op.vector.type)])
+    s.define(op.vector, [s.value(_copy(op, [op.source], part.width)) for part in s.layout(op.vector.type)])
     return True
 
 
 def _access(s: _Splitter, op: vector.LoadOp | vector.StoreOp | vector.MaskedLoadOp | vector.MaskedStoreOp) -> bool:
     """Loads or stores the lanes of each part, from its first lane on."""
-    type = next(value.type for value in (*op.results, *op.operands) if isinstance(value.type, VectorType))
-    copies: list[Operation] = []
+    type = _accessed_type(op)
+    last = list(op.operands).index(op.base) + len(op.indices)
+    results: list[SSAValue] = []
     for n, part in enumerate(s.layout(type)):
         operands = [s.parts(value)[n] if isinstance(value.type, VectorType) else value for value in op.operands]
-        last = list(op.operands).index(op.base) + len(op.indices)
         if part.start:
             operands[last] = s.value(arith.AddiOp(operands[last], s.index(part.start)))
-        copies.append(_copy(op, operands, part.lanes))
-        s.insert(copies[-1])
+        results.extend(_access_part(s, op, operands, part))
     if op.results:
-        s.define(op.results[0], [copy.results[0] for copy in copies])
+        s.define(op.results[0], results)
     return True
+
+
+def _access_part(s: _Splitter, op: Operation, operands: Sequence[SSAValue], part: _Part) -> Sequence[SSAValue]:
+    """Loads or stores a part. The memory of dead lanes is not accessed."""
+    if part.dead and _is_register(cast(Any, op).base):
+        lanes = [s.narrow(value, part) if isinstance(value.type, VectorType) else value for value in operands]
+        access = s.insert(_copy(op, lanes, part.lanes))
+        return [s.widen(result, part) for result in access.results]
+    return s.insert(_masked(s, op, operands, part) if part.dead else _copy(op, operands, part.width)).results
+
+
+def _masked(s: _Splitter, op: Operation, operands: Sequence[SSAValue], part: _Part) -> Operation:
+    """The access of a part by a mask."""
+    mask = s.constant(i1, [1] * part.lanes + [0] * part.dead)
+    if isinstance(op, vector.LoadOp):
+        base, *indices = operands
+        return vector.MaskedLoadOp(base, indices, mask, s.constant(element_type_of(op.result.type), [0] * part.width))
+    value, base, *indices = operands
+    return vector.MaskedStoreOp(base, indices, mask, value)
 
 
 def _mask(s: _Splitter, op: vector.CreateMaskOp) -> bool:
@@ -278,7 +491,7 @@ def _mask(s: _Splitter, op: vector.CreateMaskOp) -> bool:
     parts: list[SSAValue] = []
     for part in s.layout(op.mask_vector.type):
         rest = s.value(arith.SubiOp(count, s.index(part.start))) if part.start else count
-        parts.append(s.value(_copy(op, [rest], part.lanes)))
+        parts.append(s.value(_copy(op, [rest], part.width)))
     s.define(op.mask_vector, parts)
     return True
 
@@ -286,8 +499,9 @@ def _mask(s: _Splitter, op: vector.CreateMaskOp) -> bool:
 def _reduction(s: _Splitter, op: vector.ReductionOp) -> bool:
     """Reduces the parts in order; the result of one is the start of the next."""
     result = op.acc
-    for part in s.parts(op.vector):
-        result = s.value(_copy(op, [part] if result is None else [part, result], 0))
+    for layout, part in zip(s.layout(op.vector.type), s.parts(op.vector), strict=True):
+        lanes = s.narrow(part, layout)
+        result = s.value(_copy(op, [lanes] if result is None else [lanes, result], 0))
     assert result is not None
     op.dest.replace_all_uses_with(result)
     return True

@@ -1,5 +1,6 @@
 // RUN: stepwell-opt %s -p split-vectors | filecheck %s
 // RUN: stepwell-opt %s -p "split-vectors{whole=4}" | filecheck %s --check-prefix=NARROW
+// RUN: stepwell-opt %s -p "split-vectors{masks=true}" | filecheck %s --check-prefix=MASKS
 
 // Each part is loaded and stored at its first lane; the lanes of a mask are counted from there.
 func.func @tile(%a: memref<100xf32>, %i: index, %x: f32, %n: index) {
@@ -63,3 +64,47 @@ func.func @whole(%a: memref<100xf32>, %i: index) {
 // NARROW:        vector<4xf32>
 // NARROW:        vector<2xf32>
 // NARROW:        vector<1xf32>
+
+// With masks, a part is wider than its lanes. Its accesses exclude the dead lanes; a reduction gets the lanes alone.
+func.func @masks(%a: memref<100xf32>, %b: memref<100xf32>, %i: index) -> f32 {
+  %v = vector.load %a[%i] : memref<100xf32>, vector<7xf32>
+  %w = math.sqrt %v : vector<7xf32>
+  vector.store %w, %b[%i] : memref<100xf32>, vector<7xf32>
+  %e = math.log %w : vector<7xf32>
+  %r = vector.reduction <add>, %e : vector<7xf32> into f32
+  func.return %r : f32
+}
+// MASKS:       func.func @masks(
+// MASKS-NEXT:    %[[M:.+]] = arith.constant dense<[true, true, true, true, true, true, true, false]> : vector<8xi1>
+// MASKS-NEXT:    %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : vector<8xf32>
+// MASKS-NEXT:    %v = vector.maskedload %a[%i], %[[M]], %[[ZERO]] : {{.*}} into vector<8xf32>
+// MASKS-NEXT:    %w = math.sqrt %v : vector<8xf32>
+// MASKS-NEXT:    %[[LANES:.+]] = vector.shuffle %w, %w [0, 1, 2, 3, 4, 5, 6] : vector<8xf32>, vector<8xf32>
+// MASKS:         vector.maskedstore %b[%i], %{{.+}}, %w : memref<100xf32>, vector<8xi1>, vector<8xf32>
+// MASKS-NEXT:    %e = math.log %[[LANES]] : vector<7xf32>
+// MASKS:         %r = vector.reduction <add>, %{{.+}} : vector<7xf32> into f32
+
+// A buffer that is loaded and stored has no masked accesses: 30 lanes are parts of powers of two.
+func.func @update(%a: memref<100xf32>, %i: index) {
+  %v = vector.load %a[%i] : memref<100xf32>, vector<30xf32>
+  vector.store %v, %a[%i] : memref<100xf32>, vector<30xf32>
+  func.return
+}
+// MASKS:       func.func @update(
+// MASKS-NOT:     masked
+// MASKS:         vector.store %{{.+}}, %a[%{{.+}}] : memref<100xf32>, vector<2xf32>
+
+// An accumulator in registers is stored without dead lanes.
+func.func @registers(%a: memref<100xf32>, %i: index, %z: vector<7xf32>) -> vector<7xf32> {
+  %c0 = arith.constant 0 : index
+  %acc = memref.alloca() : memref<7xf32>
+  %v = vector.load %a[%i] : memref<100xf32>, vector<7xf32>
+  vector.store %v, %acc[%c0] : memref<7xf32>, vector<7xf32>
+  %w = vector.load %acc[%c0] : memref<7xf32>, vector<7xf32>
+  func.return %w : vector<7xf32>
+}
+// MASKS:       func.func @registers(
+// MASKS:         %v = vector.maskedload %a[%i]
+// MASKS-NEXT:    %[[LANES:.+]] = vector.shuffle %v, %v [0, 1, 2, 3, 4, 5, 6]
+// MASKS-NEXT:    vector.store %[[LANES]], %acc[%c0] : memref<7xf32>, vector<7xf32>
+// MASKS-NEXT:    %{{.+}} = vector.load %acc[%c0] : memref<7xf32>, vector<7xf32>
