@@ -28,7 +28,7 @@ _PACKAGE = __name__.partition(".")[0]
 _LIBRARIES = ("xdsl", "llvmlite", "islpy", "numpy", "ml_dtypes")
 """The packages that determine code, besides ours."""
 _FOLDERS = ("analysis", "backends", "core", "dialects", "expressions", "operators", "schedule", "transforms")
-_SUFFIXES = (".py", ".h")
+_SUFFIXES = (".py", ".h", ".ll")
 _SOURCES = ("llvm", "llvm-optimized", "asm")
 
 T = TypeVar("T")

@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "relay-simplify": "relay.simplify",
     "relay-simplify-inference": "relay.simplify_inference",
     "outline-loops": "upstream.outline_loops",
+    "outline-parallel-loops": "upstream.outline_parallel_loops",
     "split-vectors": "upstream.split_vectors",
     "te-inline": "te.inline",
     "tir-check-bounds": "tir.check_bounds",

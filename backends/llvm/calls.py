@@ -6,6 +6,8 @@ result through a last pointer argument. `entry.NAME` unpacks an array of 8-byte 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
@@ -13,10 +15,10 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...core.identifiers import is_c_identifier, symbol_of
-from ...dialects.attributes import NOALIAS, NOINLINE, PACKED
+from ...dialects.attributes import NOALIAS, NOINLINE, PACKED, PARALLEL
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
-from .linking import CALL_PACKED, entry_name
+from .linking import CALL_PACKED, RUN_PARALLEL, entry_name
 from .memref import first_element_pointer, load_value, store_value, to_memory
 from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
@@ -112,6 +114,9 @@ def _call_internal(f: LlvmFunctionEmitter, op: func.CallOp) -> None:
     arguments = [
         pair for value in op.arguments for pair in zip(f.component_types(value.type), f.components(value), strict=True)
     ]
+    if PARALLEL in op.attributes:
+        _call_parallel(f, op, arguments)
+        return
     results = [(result, f.emit_in_entry(f"alloca {llvm_memory_type(result.type)}")) for result in op.res]
     arguments += [("ptr", slot) for _, slot in results]
     f.check_status(
@@ -119,6 +124,43 @@ def _call_internal(f: LlvmFunctionEmitter, op: func.CallOp) -> None:
     )
     for result, slot in results:
         f.bind(result, load_value(f, result.type, slot, f", align {byte_size(result.type)}", result.name_hint))
+
+
+# Threads
+
+
+def _call_parallel(f: LlvmFunctionEmitter, op: func.CallOp, arguments: Sequence[tuple[str, str]]) -> None:
+    """Calls a function with parts of a range in the threads of the worker pool. The context has the arguments after the
+    range."""
+    (_, first), (_, last), *captured = arguments
+    kinds = [kind for kind, _ in captured]
+    struct = f"{{ {', '.join(kinds)} }}" if kinds else "{ i64 }"
+    context = f.emit_in_entry(f"alloca {struct}")
+    for number, (kind, operand) in enumerate(captured):
+        f.emit(f"store {kind} {operand}, ptr {_field(f, struct, context, number)}")
+    name = op.callee.string_value()
+    task = f.module.helper(symbol_of("task", name), lambda: _task(f.module, name, struct, kinds))
+    run = f.module.declare(RUN_PARALLEL, "i32", ("ptr", "ptr", "i64", "i64"))
+    parameters = [("ptr", task), ("ptr", context), ("i64", first), ("i64", last)]
+    f.check_status(f.emit_value(call_instruction(run, "i32", parameters)))
+
+
+def _task(module: LlvmModule, name: str, struct: str, kinds: Sequence[str]) -> str:
+    """The text of the function that calls the function `name` with a part of a range and the fields of a context."""
+    f = LlvmFunctionEmitter(module)
+    fields = [
+        (kind, f.emit_value(f"load {kind}, ptr {_field(f, struct, '%context', number)}"))
+        for number, kind in enumerate(kinds)
+    ]
+    arguments = [("i64", "%first"), ("i64", "%last"), *fields]
+    status = f.emit_value(call_instruction(global_symbol(function_name(name)), "i32", arguments))
+    f.emit(f"ret i32 {status}")
+    task = global_symbol(symbol_of("task", name))
+    return f.finish(f"define internal i32 {task}(i64 %first, i64 %last, ptr %context) nounwind")
+
+
+def _field(f: LlvmFunctionEmitter, struct: str, context: str, number: int) -> str:
+    return f.emit_value(f"getelementptr inbounds {struct}, ptr {context}, i64 0, i32 {number}")
 
 
 # Python
@@ -151,7 +193,7 @@ def _packed_fields(f: LlvmFunctionEmitter, value: SSAValue) -> list[tuple[str, s
 def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     """Calls a C function. A buffer is passed as the address of its first element."""
     name = callee.sym_name.data
-    if not is_c_identifier(name) or name == CALL_PACKED:
+    if not is_c_identifier(name) or name in (CALL_PACKED, RUN_PARALLEL):
         raise lowering_unsupported(op, f"the C function {name!r}: expected an identifier of C")
     kinds = [
         _c_type(type, argument_dtype(callee, index), name) for index, type in enumerate(callee.function_type.inputs)

@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from ...core.errors import LinkError, StepwellError
+from ...core.processors import available_processors
 from ...core.target import Target
 
 _lock = threading.RLock()
@@ -139,11 +140,6 @@ class ObjectCode:
         with _lock:
             machine = self.target.machine(_effort(optimized))
             return machine.emit_assembly(_parse(optimized, machine))
-
-
-def available_processors() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _compile(text: str, target: Processor) -> tuple[bytes, str]:

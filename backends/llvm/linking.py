@@ -14,6 +14,9 @@ from .engine import NativeModule
 
 CALL_PACKED = "stepwell_call_packed"
 """The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
+RUN_PARALLEL = "stepwell.run_parallel"
+"""The symbol of the function of the worker pool that executes a parallel loop: `i32 (ptr task, ptr context, i64 first,
+i64 last)`. The task, an `i32 (i64 first, i64 last, ptr context)`, executes a part of the range and returns a status."""
 DISCARD_WORKSPACE = "stepwell.discard"
 """The function of every module that frees the kept block. It runs once, when no other function runs any more."""
 
@@ -37,11 +40,17 @@ def link_code(
     class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
     """
     packed = PackedCalls(code.packed)
+    imported = {**(symbols or {}), CALL_PACKED: packed.address}
+    if RUN_PARALLEL in code.externals:
+        # lazy: few programs have parallel loops
+        from .worker_pool import run_parallel_address
+
+        imported[RUN_PARALLEL] = run_parallel_address()
     native = NativeModule(
         code.images,
         [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
         code.externals,
-        {**(symbols or {}), CALL_PACKED: packed.address},
+        imported,
     )
     native.call_at_end(DISCARD_WORKSPACE)
     functions = {

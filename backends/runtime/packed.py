@@ -7,7 +7,7 @@ returns a number if its declaration has a result. Its exceptions propagate out o
 from __future__ import annotations
 
 import ctypes
-import threading
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -25,8 +25,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _registry: dict[str, Callable[..., Any]] = {}
 
-FAILED = -1
-"""The status of a call that raised an exception."""
+_MOST_PENDING = 1024
+"""The number of exceptions that are kept for the callers of native code. A parallel loop whose iterations raise several
+exceptions reports one."""
 
 
 @overload
@@ -81,28 +82,30 @@ class PackedCalls:
     """The callback through which the native code of a library calls Python: `address` is an `i32 (i32 number, ptr
     slots)`.
 
-    An exception does not cross native code. It is stored per thread, and the caller of the native code retrieves it by
-    `take_error`.
+    An exception does not cross native code. The call returns a negative status, by which the caller of the native code,
+    perhaps in another thread, retrieves the exception from `take_error`.
     """
 
     def __init__(self, signatures: Sequence[PackedSignature]) -> None:
         self._calls = [_Call(signature) for signature in signatures]
-        self._pending = threading.local()
+        self._numbers = itertools.count()
+        self._pending: dict[int, BaseException] = {}
         self._callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(self._dispatch)
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
-    def take_error(self) -> BaseException:
-        """Removes and returns the exception of the last failed call in this thread."""
-        error = self._pending.error
-        del self._pending.error
-        return error
+    def take_error(self, status: int) -> BaseException:
+        """Removes and returns the exception of the failed call with a status."""
+        return self._pending.pop(status)
 
     def _dispatch(self, number: int, slots: int) -> int:
         try:
             self._calls[number](slots)
         except BaseException as error:  # KeyboardInterrupt too must reach the user's code
-            self._pending.error = error
-            return FAILED
+            status = -1 - next(self._numbers) % 2**31
+            self._pending[status] = error
+            if len(self._pending) > _MOST_PENDING:
+                self._pending.pop(next(iter(self._pending)), None)
+            return status
         return 0
 
 

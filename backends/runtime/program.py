@@ -108,15 +108,15 @@ class CompiledFunction:
         return self._result(slots) if self._result is not None else None
 
     def _fail(self, status: int, arguments: Sequence[Any]) -> None:
-        failure = self._take_error() if status < 0 else self._failures[status - 1]
+        failure = self._take_error(status) if status < 0 else self._failures[status - 1]
         names = (parameter.name for parameter in self.signature.parameters)
         called = ", ".join(f"{name}: {describe_argument(value)}" for name, value in zip(names, arguments, strict=True))
         family = ArgumentError if failure.argument else ExecutionError
         raise family(f"{self.name}: {failure.message} (called with {called or 'no arguments'})")
 
-    def _take_error(self) -> Failure:
+    def _take_error(self, status: int) -> Failure:
         """The failed assertion that native code has reported. Raises the error itself if it is another one."""
-        error = self._packed.take_error()
+        error = self._packed.take_error(status)
         if not isinstance(error, FailedAssertion):
             raise error
         if error.kind == UNDEFINED_BEHAVIOR:

@@ -37,6 +37,7 @@ from ..upstream.legalize_small_floats import LegalizeSmallFloatsPass
 from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
 from ..upstream.merge_allocations import MergeAllocationsPass
 from ..upstream.outline_loops import OutlineLoopsPass
+from ..upstream.outline_parallel_loops import OutlineParallelLoopsPass
 from ..upstream.split_vectors import SplitVectorsPass
 from . import checks
 from .checks import Check, every
@@ -268,6 +269,7 @@ DEVICE = Landing("functions of the device", _outline, every(checks.only_device, 
 LEGAL = Landing(
     "legal upstream",
     lambda options: [
+        *([] if options.sanitize else [OutlineParallelLoopsPass()]),
         MergeAllocationsPass(),
         HoistAllocationsPass(),
         SplitVectorsPass(masks=options.masks),

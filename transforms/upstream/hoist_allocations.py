@@ -42,7 +42,7 @@ class HoistAllocationsPass(ModulePass):
         }
         memref.dealloc %A : memref<?xf32>
 
-    Must hold before: no iteration of `scf.parallel` runs beside another.
+    Must hold before: no iteration of `scf.parallel` runs beside another (`outline-parallel-loops`).
 
     Gone after: nothing.
     """

@@ -6,31 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func, llvm, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    MemRefType,
     ModuleOp,
     UnitAttr,
-    UnrealizedConversionCastOp,
 )
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ...core.remarks import PassRemarks
-from ...dialects.attributes import DISJOINT, NOALIAS, NOINLINE
-from .allocations import is_constant, is_in_registers, root_of, users_of
+from ...dialects.attributes import NOINLINE
+from .allocations import is_in_registers, root_of, users_of
+from .outlining import OutlinedBody, new_function_name
 
 _remarks = PassRemarks("outline-loops")
 
 _LOOPS = (scf.ForOp, scf.ParallelOp, scf.WhileOp)
 _REASON = "they share buffers in registers, values that cannot be computed again, or memory of their own"
-
-_CASTS = (llvm.IntToPtrOp, llvm.PtrToIntOp, memref.ExtractAlignedPointerAsIndexOp, UnrealizedConversionCastOp)
-"""Ops that turn addresses into numbers, and numbers into addresses."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +158,7 @@ class _Outliner:
             if isinstance(inner, memref.AllocOp | memref.DeallocOp | func.ReturnOp):
                 return False
             for operand in inner.operands:
-                alloc = root.owner if (root := _root(operand)) else None
+                alloc = root.owner if (root := root_of(operand)) else None
                 if (
                     isinstance(alloc, memref.AllocaOp)
                     and alloc in self._registers
@@ -183,60 +177,30 @@ class _Outliner:
         copies = [op for op in used if not isinstance(op, memref.AllocaOp)]
         staying = set(used)
         moved = [op for op in part if op not in staying]
-        captured = _captured([*copies, *moved])
-        parameters = [value for value in captured if not is_constant(value)]
-        call = func.CallOp(self._name(), parameters, [])
+        body = OutlinedBody([*copies, *moved])
+        call = func.CallOp(self._name(), body.arguments, [])
         call.location = part[0].location
         _remarks.applied(part[0], lambda: f"{sum(map(_loop_count, moved))} loops become {call.callee.string_value()}")
         Rewriter.insert_op(call, InsertPoint.before(part[0]))
         for op in used:
             op.detach()
             Rewriter.insert_op(op, InsertPoint.before(call))
-        entry = Block(arg_types=[value.type for value in parameters])
-        values: dict[SSAValue, SSAValue] = dict(zip(parameters, entry.args, strict=True))
-        for value, argument in values.items():
-            argument.name_hint = value.name_hint
-        constants = [_operation(value) for value in captured if is_constant(value)]
-        place = InsertPoint.at_end(entry)
-        for op in [*constants, *copies]:
-            Rewriter.insert_op(op.clone(values), place)
+        for op in copies:
+            body.add(op.clone(body.values))
         for op in moved:
             op.detach()
-            Rewriter.insert_op(op, place)
-        for op in entry.walk():
-            for n, operand in enumerate(op.operands):
-                if operand in values:
-                    op.operands[n] = values[operand]
-        Rewriter.insert_op(func.ReturnOp(), place)
-        self._insert_function(call, entry)
-
-    def _insert_function(self, call: func.CallOp, entry: Block) -> None:
-        """Inserts a function after the functions that were inserted before."""
-        alone = _separate_buffers(call.arguments, entry, self._function)
-        attributes = ArrayAttr([DictionaryAttr({NOALIAS: UnitAttr()} if each else {}) for each in alone])
-        name, types = call.callee.string_value(), [each.type for each in entry.args]
-        function = func.FuncOp(name, (types, []), Region(entry), visibility="private", arg_attrs=attributes)
+            body.add(op)
+        function = body.function(call, self._function)
         function.attributes[NOINLINE] = UnitAttr()
-        function.location = call.location
         Rewriter.insert_op(function, InsertPoint.after(self._last))
         self._last = function
 
     def _name(self) -> str:
-        """A new name of a function."""
-        number = 0
-        while (name := f"{self._function.sym_name.data}.loops{number or ''}") in self._names:
-            number += 1
-        self._names.add(name)
-        return name
+        return new_function_name(f"{self._function.sym_name.data}.loops", self._names)
 
 
 def _loop_count(op: Operation) -> int:
     return sum(isinstance(inner, _LOOPS) for inner in op.walk())
-
-
-def _operation(value: SSAValue) -> Operation:
-    assert isinstance(value.owner, Operation)
-    return value.owner
 
 
 def _is_copyable(op: Operation) -> bool:
@@ -254,50 +218,6 @@ def _used_later(part: Sequence[Operation]) -> list[Operation]:
     return [op for op in part if op in used]
 
 
-def _captured(ops: Sequence[Operation]) -> list[SSAValue]:
-    """The operands of ops and of the ops in them that other ops compute, once each."""
-    inside = {inner for op in ops for inner in op.walk()}
-    operands = (operand for op in ops for inner in op.walk() for operand in inner.operands)
-    return [value for value in dict.fromkeys(operands) if _defining_op(value) not in inside]
-
-
-def _defining_op(value: SSAValue) -> Operation | None:
-    """The op of a result, or the op with the block of an argument."""
-    return value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
-
-
 def _all_users(op: Operation) -> Iterator[Operation]:
     """The ops that use the results of an op or views of them."""
     return (user for result in op.results for user in users_of(result))
-
-
-# Buffers that do not overlap
-
-
-def _separate_buffers(operands: Sequence[SSAValue], body: Block, caller: func.FuncOp) -> list[bool]:
-    """For each operand of a function with `body`, whether it is a buffer that shares no memory with another operand."""
-    roots = [_root(value) for value in operands]
-    known = [each is None or _is_separate(each) or each in caller.args for each in roots]
-    if not all(known) or any(isinstance(op, _CASTS) for op in body.walk()):
-        return [False] * len(roots)
-    return [
-        each is not None and roots.count(each) == 1 and (_is_separate(each) or NOALIAS in caller.attributes)
-        for each in roots
-    ]
-
-
-def _root(value: SSAValue) -> SSAValue | None:
-    """The buffer that a view shows, or the disjoint part of it; None for a value without an address."""
-    if isinstance(value.type, llvm.LLVMPointerType):
-        return value
-    if not isinstance(value.type, MemRefType):
-        return None
-    return root_of(value)
-
-
-def _is_separate(root: SSAValue) -> bool:
-    """Whether a buffer is an allocation, a constant, or a disjoint part of one."""
-    op = root.owner
-    return isinstance(op, memref.AllocOp | memref.AllocaOp | memref.GetGlobalOp) or (
-        isinstance(op, Operation) and DISJOINT in op.attributes
-    )

@@ -1,0 +1,108 @@
+"""The worker pool of the process, linked on first use. `worker_pool.ll` is its text."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import signal
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+
+from ...core.cache import digest, user_cache, warn_of_cache
+from ...core.processors import MOST_THREADS, on_thread_count
+from .engine import NativeModule, ObjectCode, Processor
+from .linking import RUN_PARALLEL
+
+_SET_THREADS, _RESET = "stepwell.set_threads", "stepwell.reset"
+_CHUNKS_PER_THREAD = 8
+"""The number of chunks of a loop for each thread: iterations may take different times, and a thread may start late."""
+_POLLS = 2000
+"""The number of times that a thread without work looks for work before it sleeps or yields, some 50 us."""
+_PAUSES = {
+    "x86_64": ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"),
+    "aarch64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
+}
+"""The instruction of a thread that polls, and its declaration, by the name of the processor."""
+_CHECKSUM_LENGTH = 64
+"""The number of bytes of a checksum, which follows an object file."""
+_PTHREADS = (
+    "pthread_create", "pthread_detach", "pthread_sigmask", "pthread_mutex_init", "pthread_mutex_lock",
+    "pthread_mutex_unlock", "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+)  # fmt: skip
+_AFFINITY = ("sched_getcpu", "sched_getaffinity", "pthread_setaffinity_np")
+"""Functions of Linux."""
+
+
+_lock = threading.Lock()
+
+
+def run_parallel_address() -> int:
+    """The address of `RUN_PARALLEL` in the pool of this process. Raises LinkError if the process has no POSIX
+    threads."""
+    with _lock:
+        return _link()
+
+
+@cache
+def _link() -> int:
+    is_linux = sys.platform == "linux"
+    pool = NativeModule(
+        [_object_code(_text(is_linux))],
+        [RUN_PARALLEL, _SET_THREADS, _RESET],
+        (*_PTHREADS, *(_AFFINITY if is_linux else ())),
+        {},
+    )
+    # Workers are inside the code until the process ends.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
+    reset = ctypes.CFUNCTYPE(None)(pool.address(_RESET))
+    reset()
+    os.register_at_fork(after_in_child=reset)
+    on_thread_count(ctypes.CFUNCTYPE(None, ctypes.c_int32)(pool.address(_SET_THREADS)))
+    return pool.address(RUN_PARALLEL)
+
+
+def _text(is_linux: bool) -> str:
+    folder = Path(__file__).parent
+    texts = [(folder / "worker_pool.ll").read_text()]
+    if is_linux:
+        texts.append((folder / "worker_pool_linux.ll").read_text())
+    else:
+        texts.append("define internal void @stepwell.keep_workers_off_this_cpu() { ret void }\n")
+    pause, declaration = _PAUSES.get(platform.machine(), ("", ""))
+    texts.append(f"{declaration}\ndefine internal void @stepwell.pause() alwaysinline {{\n  {pause}\n  ret void\n}}\n")
+    text = "\n".join(texts)
+    for name, value in (
+        ("most_workers", MOST_THREADS),
+        ("chunks_per_thread", _CHUNKS_PER_THREAD),
+        ("polls", _POLLS),
+        ("block_signals", int(signal.SIG_BLOCK)),
+        ("set_signals", int(signal.SIG_SETMASK)),
+    ):
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
+
+
+def _object_code(text: str) -> bytes:
+    """The object file of the pool, which the cache of the user keeps."""
+    store, processor = user_cache(), Processor.host()
+    key = f"{digest(text, processor.cpu, processor.features, llvmlite.__version__)}.o"
+    path = None if store is None else store.find("runtime", key)
+    if path is not None:
+        kept = path.read_bytes()
+        image = kept[:-_CHECKSUM_LENGTH]
+        if kept[-_CHECKSUM_LENGTH:] == _checksum(image):
+            return image
+        warn_of_cache("the worker pool is compiled again: its file is damaged")
+    (image,) = ObjectCode.of([text], processor).images
+    if store is not None:
+        store.add("runtime", key, lambda file: file.write_bytes(image + _checksum(image)))
+    return image
+
+
+def _checksum(image: bytes) -> bytes:
+    return digest(memoryview(image)).encode()

@@ -1,0 +1,100 @@
+"""The processors that this process may use, and the number of threads of parallel loops."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from .errors import OptionError
+
+VARIABLE = "STEPWELL_NUM_THREADS"
+"""The environment variable with the number of threads at the start of the process."""
+MOST_THREADS = 512
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def available_processors() -> int:
+    """The number of processors that this process may use, by its affinity and by the quota of its control group."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(count, MOST_THREADS, _quota(_CGROUP)))
+
+
+def _quota(folder: Path) -> int:
+    """The number of processors whose time a control group may use, rounded up; a large number without a limit."""
+    for names in (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us")):
+        try:
+            quota, period = " ".join((folder / name).read_text() for name in names).split()
+            if quota not in ("max", "-1"):
+                return math.ceil(int(quota) / int(period))
+        except (OSError, ValueError, ZeroDivisionError):
+            continue
+    return MOST_THREADS
+
+
+class _Threads:
+    """The number of threads of parallel loops, and the functions that receive each new number."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.receivers: list[Callable[[int], object]] = []
+
+    def set(self, count: int) -> None:
+        self.count = count
+        for receive in self.receivers:
+            receive(count)
+
+
+@cache
+def _threads() -> _Threads:
+    value = os.environ.get(VARIABLE, "").strip()
+    if not value:
+        return _Threads(available_processors())
+    try:
+        count = int(value)
+    except ValueError:
+        raise OptionError(f"{VARIABLE} is {value!r}, expected a number of threads") from None
+    return _Threads(_checked(count, VARIABLE))
+
+
+def _checked(count: int, where: str) -> int:
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_THREADS:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"{where}: expected a number of threads, from 1 to {MOST_THREADS}, got {count!r}")
+    return count
+
+
+def get_num_threads() -> int:
+    """The number of threads that execute a parallel loop, the calling thread included.
+
+    At first `STEPWELL_NUM_THREADS`, by default the number of processors that the process may use. Raises OptionError if
+    the variable has another value.
+    """
+    return _threads().count
+
+
+def set_num_threads(count: int) -> None:
+    """Sets the number of threads that execute a parallel loop, in all threads of this process. Raises OptionError for a
+    number below 1 or above 512."""
+    _threads().set(_checked(count, "set_num_threads"))
+
+
+@contextmanager
+def threads(count: int) -> Generator[None]:
+    """Executes parallel loops by `count` threads in a `with` block, in all threads of this process. Raises OptionError
+    for a number below 1 or above 512."""
+    before, count = get_num_threads(), _checked(count, "threads")
+    set_num_threads(count)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
+
+
+def on_thread_count(receive: Callable[[int], object]) -> None:
+    """Calls a function with the number of threads, now and after each change."""
+    receive(get_num_threads())
+    _threads().receivers.append(receive)
