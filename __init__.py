@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VerifyError,
     )
+    from .core.processors import get_num_threads, set_num_threads, threads
     from .frontends import relay, te
     from .frontends.mlir import parse_mlir
     from .frontends.onnx import from_onnx
@@ -69,13 +70,16 @@ __all__ = [
     "device",
     "from_onnx",
     "get_global_func",
+    "get_num_threads",
     "nd",
     "parse_mlir",
     "parse_tvmscript",
     "register_func",
     "relay",
     "schedule_gpu",
+    "set_num_threads",
     "te",
+    "threads",
 ]
 
 _HOMES = {
@@ -93,10 +97,13 @@ _HOMES = {
     "device": ".backends.devices",
     "from_onnx": ".frontends.onnx",
     "get_global_func": ".backends.runtime",
+    "get_num_threads": ".core.processors",
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
     "schedule_gpu": ".schedule.gpu",
+    "set_num_threads": ".core.processors",
+    "threads": ".core.processors",
 }
 _MODULES = {"nd": ".backends.devices.nd", "relay": ".frontends.relay", "te": ".frontends.te"}
 

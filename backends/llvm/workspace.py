@@ -1,9 +1,10 @@
 """The workspaces of functions: memory that a module keeps between calls.
 
-A module keeps at most one block of memory. A function takes the kept block, or allocates one if none is kept or the
-kept one is too small, and hands it back at its end; a block that is handed back replaces the kept one. Taking and
-handing back are atomic exchanges, so that functions may run in several threads and call each other. A call thus neither
-maps nor clears pages that an earlier call had. The two words before a block are its size and the address to free.
+A module keeps one block of memory for each thread that executes its functions at the same time, up to a limit. A
+function takes a kept block, or allocates one if none is kept or the block is too small, and hands it back at its end; a
+block that finds no place is freed. Taking and handing back are atomic exchanges, so that functions may run in several
+threads and call each other. A call thus neither maps nor clears pages that an earlier call had. The two words before a
+block are its size and the address to free.
 """
 
 from __future__ import annotations
@@ -18,11 +19,22 @@ _TAKE, _HAND_BACK, _PART = "stepwell.take", "stepwell.hand_back", "stepwell.part
 _RELEASE = "stepwell.release"
 _WORKSPACE = "stepwell.workspace"
 
+_PLACES = 32
+"""The number of blocks that a module keeps."""
+
 _TAKE_TEXT = f"""\
 define internal noalias ptr @{_TAKE}(i64 %size, i64 %alignment) noinline nounwind {{
-  %kept = atomicrmw xchg ptr @{_WORKSPACE}, ptr null acq_rel
+  br label %look
+look:
+  %n = phi i64 [ 0, %0 ], [ %n.next, %next ]
+  %place = getelementptr ptr, ptr @{_WORKSPACE}, i64 %n
+  %kept = atomicrmw xchg ptr %place, ptr null acq_rel
   %none = icmp eq ptr %kept, null
-  br i1 %none, label %allocate, label %compare
+  br i1 %none, label %next, label %compare
+next:
+  %n.next = add i64 %n, 1
+  %more = icmp ult i64 %n.next, {_PLACES}
+  br i1 %more, label %look, label %allocate
 compare:
   %size.word = getelementptr i8, ptr %kept, i64 -16
   %capacity = load i64, ptr %size.word
@@ -70,10 +82,19 @@ end:
 _HAND_BACK_TEXT = f"""\
 define internal void @{_HAND_BACK}(ptr %block) noinline nounwind {{
   %none = icmp eq ptr %block, null
-  br i1 %none, label %end, label %exchange
-exchange:
-  %old = atomicrmw xchg ptr @{_WORKSPACE}, ptr %block acq_rel
-  call void @{_RELEASE}(ptr %old)
+  br i1 %none, label %end, label %look
+look:
+  %n = phi i64 [ 0, %0 ], [ %n.next, %next ]
+  %place = getelementptr ptr, ptr @{_WORKSPACE}, i64 %n
+  %pair = cmpxchg ptr %place, ptr null, ptr %block acq_rel monotonic
+  %kept = extractvalue {{ ptr, i1 }} %pair, 1
+  br i1 %kept, label %end, label %next
+next:
+  %n.next = add i64 %n, 1
+  %more = icmp ult i64 %n.next, {_PLACES}
+  br i1 %more, label %look, label %free
+free:
+  call void @{_RELEASE}(ptr %block)
   br label %end
 end:
   ret void
@@ -87,8 +108,16 @@ define internal noalias ptr @{_PART}(ptr %block, i64 %offset) noinline nounwind 
 
 
 _DISCARD = f"""\
-  %kept = atomicrmw xchg ptr @{_WORKSPACE}, ptr null acq_rel
+  br label %look
+look:
+  %n = phi i64 [ 0, %0 ], [ %n.next, %look ]
+  %place = getelementptr ptr, ptr @{_WORKSPACE}, i64 %n
+  %kept = atomicrmw xchg ptr %place, ptr null acq_rel
   call void @{_RELEASE}(ptr %kept)
+  %n.next = add i64 %n, 1
+  %more = icmp ult i64 %n.next, {_PLACES}
+  br i1 %more, label %look, label %end
+end:
 """
 
 
@@ -96,7 +125,7 @@ def take_workspace(f: LlvmFunctionEmitter, size: str, alignment: int, hint: str 
     """Emits the call that takes a block. Returns the pointer to it, which is null if there is no memory."""
     f.module.declare(*FREE)
     f.module.declare(*ALLOCATE)
-    f.module.variable(_WORKSPACE, "ptr", "null")
+    f.module.variable(_WORKSPACE, f"[{_PLACES} x ptr]", "zeroinitializer")
     f.module.helper(_RELEASE, lambda: _RELEASE_TEXT)
     callee = f.module.helper(_TAKE, lambda: _TAKE_TEXT)
     return f.emit_value(f"call noalias align {alignment} ptr {callee}(i64 {size}, i64 {alignment})", hint)
@@ -115,6 +144,6 @@ def part_of_workspace(f: LlvmFunctionEmitter, pointer: str, offset: str) -> str:
 
 
 def emit_discard(module: LlvmModule) -> str:
-    """The text of the function that frees the kept block of a module, which may have none."""
+    """The text of the function that frees the kept blocks of a module, which may have none."""
     keeps = module.has_variable(_WORKSPACE)
     return f"define void @{DISCARD_WORKSPACE}() nounwind {{\n{_DISCARD if keeps else ''}  ret void\n}}"

@@ -16,6 +16,7 @@ from stepwell.backends.llvm import units
 from stepwell.backends.oracle import compile_oracle, run_oracle
 from stepwell.core.dtypes import mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import UndefinedBehaviorError
+from stepwell.core.processors import threads
 from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
 from stepwell.dialects.tir import buffer_type as memref
 from stepwell.module import Module
@@ -34,6 +35,17 @@ COUNT = 64
 def test_native_code_computes_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
     assert_same(results(build(module)["main"], arguments), oracle_results(module, arguments))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@given(program=programs(Features()))
+def test_native_code_in_several_threads_computes_exactly_what_the_oracle_computes(
+    count: int, program: tuple[Module, dict[str, Any]]
+) -> None:
+    module, arguments = program
+    assume(any(isinstance(op, ForOp) and op.kind.data == "parallel" for op in module.op.walk()))
+    with threads(count):
+        assert_same(results(build(module)["main"], arguments), oracle_results(module, arguments))
 
 
 @given(program=programs(Features()))

@@ -20,8 +20,8 @@ class OutlinedBody:
     """The body of a function for ops of another function.
 
     The values that the ops capture become parameters after those of `leading` types; constants are copied.
-    bound: values that the body will define.  arguments: the captured values.  parameters: for the leading types.  values: the value in the body for each captured
-    value.
+    bound: values that the body will define.  arguments: the captured values.  parameters: for the leading types.
+    values: the value in the body for each captured value.
     """
 
     def __init__(self, ops: Sequence[Operation], leading: Sequence[Attribute] = (), bound: Sequence[SSAValue] = ()):
