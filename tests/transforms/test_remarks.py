@@ -304,6 +304,23 @@ def main(A: T.Buffer((8,), "float32"), n: T.int32):
         ],
     ),
     (
+        "convert-tir-to-scf,outline-parallel-loops",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32")):
+    for i in T.parallel(8):
+        for j in T.parallel(8):
+            A[i, j] = 1.0
+    for i in T.parallel(1):
+        A[i, 0] = 1.0
+""",
+        [
+            "6:5: missed: loop i has one iteration",
+            "4:9: missed: loop j is executed in order: it is in a parallel loop",
+            "3:5: applied: loop i is shared by threads, which call main.parallel",
+        ],
+    ),
+    (
         "outline-loops{loops=1}",
         """\
 func.func @main(%n: index, %x: f32) -> f32 {

@@ -59,7 +59,7 @@ class OutlinedBody:
 
 
 def new_function_name(name: str, names: set[str]) -> str:
-    """A name that is not in `names`, to which it is added: `name`, or with a number."""
+    """Returns `name`, with a number if `names` contains it; adds the result to `names`."""
     number = 0
     while (result := f"{name}{number or ''}") in names:
         number += 1
