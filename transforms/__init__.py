@@ -40,6 +40,7 @@ PASSES: dict[str, str] = {
     "outline-loops": "upstream.outline_loops",
     "outline-parallel-loops": "upstream.outline_parallel_loops",
     "split-vectors": "upstream.split_vectors",
+    "stream-stores": "upstream.stream_stores",
     "te-inline": "te.inline",
     "tir-check-bounds": "tir.check_bounds",
     "tir-check-launches": "tir.check_launches",

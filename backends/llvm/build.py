@@ -33,5 +33,6 @@ def build_llvm(
         sanitize=sanitize,
         fma=processor.has_fma,
         masks=processor.has_masks,
+        streaming=processor.has_streaming_stores,
     )
     return compile_module(lowered.op, target=processor, symbols=symbols)

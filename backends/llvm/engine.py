@@ -86,6 +86,12 @@ class Processor:
         count."""
         return {"+avx512bw", "+avx512vl"} <= set(self.features.split(","))
 
+    @property
+    def has_streaming_stores(self) -> bool:
+        """Whether stores of vectors that bypass the caches are faster than others for results larger than the caches:
+        on x86-64. Processors of Arm detect stores of whole lines by themselves."""
+        return platform.machine() in ("x86_64", "AMD64")
+
     def _has(self, feature: str) -> bool:
         """Whether the processor has a feature of x86-64 whose instructions every 64-bit Arm processor has."""
         return platform.machine() == "aarch64" or f"+{feature}" in self.features.split(",")

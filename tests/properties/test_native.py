@@ -76,6 +76,16 @@ def test_native_code_of_split_vectors_computes_exactly_what_the_oracle_computes(
 
 
 @given(program=programs(Features()))
+def test_native_code_with_streaming_stores_computes_exactly_what_the_oracle_computes(
+    program: tuple[Module, dict[str, Any]],
+) -> None:
+    module, arguments = program
+    vectors = lower(apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops"))
+    streams = apply_passes(vectors, "stream-stores{from-bytes=16}")
+    assert_same(results(build(streams)["main"], arguments), oracle_results(module, arguments))
+
+
+@given(program=programs(Features()))
 def test_native_code_of_outlined_loops_in_units_computes_exactly_what_the_oracle_computes(
     program: tuple[Module, dict[str, Any]],
 ) -> None:

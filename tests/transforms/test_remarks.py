@@ -266,6 +266,26 @@ func.func @update(%a: memref<99xi32>, %i: index) {
         ],
     ),
     (
+        "tir-vectorize-loops,convert-tir-to-scf,stream-stores{from-bytes=16384}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((16, 256), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((63, 64), "float32")):
+    for i in range(16):
+        for j in range(64):
+            for v in T.vectorized(4):
+                A[i, j * 4 + v] = 1.0
+    for i in range(64):
+        for j in range(64):
+            for v in T.vectorized(4):
+                B[j, i + v] = C[j % 63, i]
+""",
+        [
+            "10:17: missed: buffer B memref<64x64xf32> is stored through the caches: an iteration stores 16 bytes, "
+            "the next one begins 256 bytes later",
+            "4:9: applied: buffer A memref<16x256xf32> is stored past the caches where it is aligned to 16 bytes",
+        ],
+    ),
+    (
         "tir-promote-elements{max-bytes=8}",
         """\
 @T.prim_func

@@ -39,6 +39,7 @@ from ..upstream.merge_allocations import MergeAllocationsPass
 from ..upstream.outline_loops import OutlineLoopsPass
 from ..upstream.outline_parallel_loops import OutlineParallelLoopsPass
 from ..upstream.split_vectors import SplitVectorsPass
+from ..upstream.stream_stores import StreamStoresPass
 from . import checks
 from .checks import Check, every
 
@@ -49,7 +50,7 @@ class Options:
 
     arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
     fma: whether the processor has an instruction for it.  masks: whether the processor loads and stores the lanes
-    of a mask by an instruction.
+    of a mask by an instruction.  streaming: whether streaming stores are faster there.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
     libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
     behaviour (`tir-sanitize`); for LLVM only.
@@ -59,6 +60,7 @@ class Options:
     contract: bool = False
     fma: bool = True
     masks: bool = False
+    streaming: bool = True
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
     sanitize: bool = False
@@ -218,6 +220,10 @@ def _contract(options: Options) -> list[ModulePass]:
     return [ContractFloatsPass()] if options.contract else []
 
 
+def _stream(options: Options) -> list[ModulePass]:
+    return [StreamStoresPass()] if options.streaming else []
+
+
 # Landings
 
 OPTIMIZED = Landing("optimized graphs", _optimize_graphs, checks.any_operation)
@@ -276,6 +282,7 @@ LEGAL = Landing(
         LegalizeSmallFloatsPass(),
         *_contract(options),
         ExpandMathPass(fma=options.fma),
+        *_stream(options),
         OutlineLoopsPass(),
     ],
     every(checks.only_upstream, checks.no_small_floats),

@@ -40,15 +40,18 @@ def lower(
     sanitize: bool = False,
     fma: bool = True,
     masks: bool = False,
+    streaming: bool = True,
 ) -> Module:
     """Lowers a copy of `mod`, at any landing, to the plain MLIR that the LLVM emitter accepts.
 
     after: called with the module after each pass.  contract: whether sums of products may be rounded once.  sanitize:
     whether the code detects undefined behaviour.  fma: whether the processor multiplies and adds with one rounding.
     masks: whether it loads and stores the lanes of a mask by an instruction.
+    streaming: whether stores that bypass the caches are faster there for large results.
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
     """
-    return go_down(mod, LLVM, Options(contract=contract, sanitize=sanitize, fma=fma, masks=masks), after)
+    options = Options(contract=contract, sanitize=sanitize, fma=fma, masks=masks, streaming=streaming)
+    return go_down(mod, LLVM, options, after)
 
 
 def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
