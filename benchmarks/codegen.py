@@ -1,9 +1,9 @@
 """Compares native code for single kernels with numpy, torch and numba, on one thread.
 
-The programs are operators of `relay` without a schedule, and matrix products in tiles by the primitives of `Schedule`.
-Stepwell and its peers run in turn, in one process, on the same arrays; the table shows the medians of their times, and
-the median of the ratios of paired runs to the fastest peer (above 1, Stepwell is ahead). Peers that are not installed
-are omitted.
+The programs are operators of `relay` without a schedule, and matrix products in tiles, by the primitives of `Schedule`
+or written out in TVMScript. Stepwell and its peers run in turn, in one process, on the same arrays; the table shows the
+medians of their times, and the median of the ratios of paired runs to the fastest peer (above 1, Stepwell is ahead).
+Peers that are not installed are omitted.
 
     python benchmarks/codegen.py [--runs N] [--only NAME,...]
 """
@@ -204,6 +204,40 @@ def _scheduled(rows: int, columns: int, length: int) -> stepwell.Module:
     return sch.mod
 
 
+def _written(rows: int, columns: int, length: int) -> stepwell.Module:
+    """The same tiles, written in TVMScript. Predicates exclude the rows and columns of the last tiles that do not
+    exist."""
+    return stepwell.parse_tvmscript(f"""
+@T.prim_func
+def main(A: T.Buffer(({rows}, {length}), "float32"), B: T.Buffer(({length}, {columns}), "float32"),
+         C: T.Buffer(({rows}, {columns}), "float32")):
+    for j in range({-(-columns // 64)}):
+        panel = T.alloc_buffer(({length}, 64))
+        for k in range({length}):
+            for p in T.unroll(4):
+                for v in T.vectorized(16):
+                    if j * 64 + p * 16 + v < {columns}:
+                        panel[k, p * 16 + v] = B[k, j * 64 + p * 16 + v]
+        for i in range({-(-rows // 6)}):
+            sums = T.alloc_buffer((6, 64))
+            for r in T.unroll(6):
+                for p in T.unroll(4):
+                    for v in T.vectorized(16):
+                        sums[r, p * 16 + v] = 0.0
+            for k in range({length}):
+                for r in T.unroll(6):
+                    for p in T.unroll(4):
+                        for v in T.vectorized(16):
+                            if i * 6 + r < {rows} and j * 64 + p * 16 + v < {columns}:
+                                sums[r, p * 16 + v] += A[i * 6 + r, k] * panel[k, p * 16 + v]
+            for r in T.unroll(6):
+                for p in T.unroll(4):
+                    for v in T.vectorized(16):
+                        if i * 6 + r < {rows} and j * 64 + p * 16 + v < {columns}:
+                            C[i * 6 + r, j * 64 + p * 16 + v] = sums[r, p * 16 + v]
+""")
+
+
 def _matmul(make: Callable[[int, int, int], stepwell.Module], *sizes: int) -> Callable[[], Calls]:
     def compare() -> Calls:
         rows, columns, length = sizes
@@ -228,9 +262,10 @@ def _cases() -> Iterator[Case]:
     yield Case("erf 1M", "Gelem/s", M / 1e9, _function("erf", -3, 3, numpy=False))
     yield Case("softmax 4096x1024", "Gelem/s", 4 * M / 1e9, _softmax)
     yield Case("transpose 2048", "GB/s", 32 * M / 1e9, _transpose)
-    for sizes in ((1024, 1024, 1024), (127, 255, 511)):
-        text = "x".join(map(str, sizes))
-        yield Case(f"schedule {text}", "GFLOP/s", 2 * np.prod(sizes) / 1e9, _matmul(_scheduled, *sizes))
+    for name, make in (("schedule", _scheduled), ("tiles", _written)):
+        for sizes in ((1024, 1024, 1024), (127, 255, 511)):
+            text = "x".join(map(str, sizes))
+            yield Case(f"{name} {text}", "GFLOP/s", 2 * np.prod(sizes) / 1e9, _matmul(make, *sizes))
 
 
 def main() -> None:
