@@ -27,6 +27,8 @@ _ALIGNMENT = 16
 store of a vector of x86-64."""
 _SHORTEST_RUN = 1024
 """The least number of consecutive bytes of an innermost loop: 16 cache lines, of which 2 may be written in part."""
+_MANY = 1 << 62
+"""The number of iterations of a loop with unknown bounds, as the part of a parallel loop that a thread executes."""
 _MOST_OPERATIONS = 8
 """The greatest number of operations on vectors for each stored vector. With more, memory no longer limits the loop, and
 streaming stores delay it: exp takes up to 1.14 times the time."""
@@ -47,8 +49,8 @@ class StreamStoresPass(ModulePass):
     and a copy of the loop stores as before into others.
 
     Streaming stores are weakly ordered. The thread that executes them reads the stored values; other threads learn of
-    the end of a call by a locked instruction (the release of a mutex), which the stores precede. A worker thread must
-    execute a fence before it reports its end by a plain store.
+    the end of a call by a locked instruction (the release of a mutex), which the stores precede; the worker pool
+    reports the end of iterations by one too.
 
     from-bytes: the least size of a buffer in bytes; by default that of a last-level cache. An innermost loop stores at
     least 1024 bytes, or this number if it is less.
@@ -75,7 +77,8 @@ class StreamStoresPass(ModulePass):
           }
         }
 
-    Must hold before: no iteration of `scf.parallel` runs beside another; vectors have their final widths
+    Must hold before: no iteration of `scf.parallel` runs beside another
+    (`outline-parallel-loops`); vectors have their final widths
     (`split-vectors`).
 
     Gone after: nothing.
@@ -135,7 +138,7 @@ def _stores_by_block(buffer: SSAValue) -> dict[Block, list[vector.StoreOp]]:
 
 @dataclass(frozen=True)
 class _Loop:
-    """A loop around stores: its variable, lower bound, step and number of iterations."""
+    """A loop around stores: its variable, lower bound, step and number of iterations, `_MANY` if that is unknown."""
 
     variable: SSAValue
     low: SSAValue
@@ -165,7 +168,7 @@ def _obstacle(
         return f"{operations} operations for {len(stores)} vectors, expected at most {_MOST_OPERATIONS} for each"
     loops = _loops_around(block)
     if loops is None:
-        return "a loop has an unknown number of iterations"
+        return "a loop has an unknown step, or is a while loop"
     return _order_obstacle(stores, loops, shortest, analyzer)
 
 
@@ -204,7 +207,7 @@ def _vector_bytes(store: vector.StoreOp) -> int:
 
 
 def _loops_around(block: Block) -> list[_Loop] | None:
-    """The loops around the operations of a block, innermost first; None if a number of iterations is unknown."""
+    """The loops around the operations of a block, innermost first; None if a step is unknown."""
     loops: list[_Loop] = []
     while (op := block.parent_op()) is not None and not isinstance(op, func.FuncOp):
         if not isinstance(op, scf.IfOp):
@@ -212,11 +215,13 @@ def _loops_around(block: Block) -> list[_Loop] | None:
             if not bounds:
                 return None
             for variable, low, high, step in bounds:
-                numbers = [constant_value(value) for value in (low, high, step)]
-                if not all(isinstance(number, int) for number in numbers):
+                first, end, stride = (constant_value(value) for value in (low, high, step))
+                if not isinstance(stride, int):
                     return None
-                first, end, stride = cast(list[int], numbers)
-                loops.append(_Loop(variable, low, stride, max(0, -(-(end - first) // stride))))
+                count = _MANY
+                if isinstance(first, int) and isinstance(end, int):
+                    count = max(0, -(-(end - first) // stride))
+                loops.append(_Loop(variable, low, stride, count))
         assert op.parent is not None
         block = op.parent
     return loops
@@ -267,8 +272,7 @@ def _divisor(lin: Lin, loops: Mapping[Atom, _Loop], analyzer: Analyzer) -> int:
     for atom, factor in lin.terms.items():
         loop = loops[atom]
         low = analyzer.number(loop.low)
-        assert low is not None
-        divisor = gcd(divisor, factor * low, factor * loop.step)
+        divisor = gcd(divisor, factor * (1 if low is None else low), factor * loop.step)
     return divisor
 
 
