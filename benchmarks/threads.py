@@ -102,8 +102,10 @@ _RELU = """
 def main(A: T.Buffer((16777216,), "float32"), B: T.Buffer((16777216,), "float32"),
          C: T.Buffer((16777216,), "float32"), D: T.Buffer((16777216,), "float32")):
     for i in T.parallel(4096):
-        for j in T.vectorized(4096):
-            D[i * 4096 + j] = T.max(A[i * 4096 + j] * B[i * 4096 + j] + C[i * 4096 + j], T.float32(0))
+        for j in range(256):
+            for v in T.vectorized(16):
+                D[i * 4096 + j * 16 + v] = T.max(
+                    A[i * 4096 + j * 16 + v] * B[i * 4096 + j * 16 + v] + C[i * 4096 + j * 16 + v], T.float32(0))
 """
 _PRODUCT = """
 @T.prim_func
