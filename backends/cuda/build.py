@@ -96,7 +96,9 @@ class _Emitted:
             self.lowered, {kernel.name: kernel for each in self.cuda for kernel in each.kernels}
         )
         facts = (device, *(kernel for each in self.cuda for kernel in _kernels(each)))
-        code, sources = compile_native(self.lowered, requirements=DeviceRequirements(demands.signature, facts))
+        code, sources = compile_native(
+            self.lowered, requirements=DeviceRequirements(demands.signature, facts), callables=False
+        )
         return code, {**sources, "cuda": lambda: self.source}
 
 

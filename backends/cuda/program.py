@@ -102,19 +102,19 @@ class DeviceFunction(CompiledFunction):
         the device does not exist or cannot run the kernels. An error in a kernel is a DeviceError of a later operation
         on the device, `device.sync()` at the latest.
         """
-        self._packer.reject_names(named)
+        self._native.reject_names(named)
         device, views = self._views(arguments)
-        slots, _arrays = self._packer.pack(views)
-        return self._launch(device, self._slots(*slots), views)
+        values, _arrays = self._native.pack(views)
+        return self._launch(device, self._native.create_slots(values), views)
 
     def bind(self, *arguments: Any, **named: Any) -> Callable[[], Any]:
-        self._packer.reject_names(named)
+        self._native.reject_names(named)
         device, views = self._views(arguments)
-        slots, arrays = self._packer.pack(views)
-        packed = self._slots(*slots)
+        values, arrays = self._native.pack(views)
+        slots = self._native.create_slots(values)
 
         def run(_alive: object = (arguments, arrays)) -> Any:
-            return self._launch(device, packed, views)
+            return self._launch(device, slots, views)
 
         return run
 
@@ -123,7 +123,7 @@ class DeviceFunction(CompiledFunction):
 
     @property
     def _launcher(self) -> Launcher:
-        _, launcher = cast("tuple[object, Launcher]", self._keep_alive)
+        _, launcher = cast("tuple[object, Launcher]", self._native.keep_alive)
         return launcher
 
     def _launch(self, device: Device, slots: Any, views: Sequence[Any]) -> Any:
@@ -131,14 +131,14 @@ class DeviceFunction(CompiledFunction):
         with launcher.turn, device.driver.make_current(device.index):
             launcher.prepare(device)
             begin_calls(device)
-            status = self._entry(ctypes.addressof(slots))
+            status = self._native.enter(slots)
             end_calls()
             if status:
                 self._fail_on(device, status, views)
-        return self._result(slots) if self._result is not None else None
+        return self._native.result(slots)
 
     def _fail_on(self, device: Device, status: int, views: Sequence[Any]) -> None:
-        message = self._failures[status - 1].message if status > 0 else ""
+        message = self._native.failures[status - 1].message if status > 0 else ""
         table = self._launcher.table
         if message.startswith(LAUNCH_FAILED):
             raise device.driver.launch_error(f"{self.name}: {message.removeprefix(LAUNCH_FAILED)}", table)
@@ -146,7 +146,7 @@ class DeviceFunction(CompiledFunction):
             raise device.driver.memory_error(device.index, f"{self.name}: memory between kernels", table)
         if message.startswith(COPY_FAILED):
             raise device.driver.copy_error(f"{self.name}: {message.removeprefix(COPY_FAILED)}", table)
-        self._fail(status, views)
+        self._native.fail(status, *views)
 
     def _views(self, arguments: Sequence[Any]) -> tuple[Device, list[Any]]:
         """The device of a call, and its arguments, with each device array replaced by its `layout`: a numpy array with

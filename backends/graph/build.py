@@ -74,7 +74,7 @@ _KIND = CachedKind[Executable]("graph", Executable.load_cached, Executable.save,
 def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:
     symbols = library_symbols(graph, target)
     if target.kind == "llvm":
-        return build_llvm(graph, target, after, symbols, sanitize)
+        return build_llvm(graph, target, after, symbols, sanitize, callables=False)  # executors call entry points
     # lazy: the CUDA emitter is needed for GPUs only
     from ..cuda.build import build_cuda, build_emulated
 

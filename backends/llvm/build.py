@@ -18,11 +18,12 @@ def build_llvm(
     after: AfterPass | None = None,
     symbols: Mapping[str, int] | None = None,
     sanitize: bool = False,
+    callables: bool = True,
 ) -> Program:
     """Compiles a module at any landing to native code of the processor of a target.
 
     after: is called with the module after each pass.  symbols: addresses of C functions that the module calls.
-    sanitize: whether the code detects undefined behaviour.
+    sanitize: whether the code detects undefined behaviour.  callables: as of `emit_module`.
     Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     processor = Processor.of(target)
@@ -35,4 +36,4 @@ def build_llvm(
         masks=processor.has_masks,
         streaming=processor.has_streaming_stores,
     )
-    return compile_module(lowered.op, target=processor, symbols=symbols)
+    return compile_module(lowered.op, target=processor, symbols=symbols, callables=callables)

@@ -24,6 +24,10 @@ from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
 
 SLOT = 8  # bytes
+UNOPTIMIZED = "noinline optnone"
+"""The attributes of straight code that only moves and compares arguments: optimization takes as long as that of a small
+kernel, and saves some nanoseconds.
+"""
 
 
 def function_name(name: str) -> str:
@@ -87,7 +91,9 @@ def emit_entry(module: LlvmModule, function: func.FuncOp) -> str:
         call_instruction(global_symbol(function_name(function.sym_name.data)), "i32", arguments) + " noinline"
     )
     f.emit(f"ret i32 {status}")
-    return f.finish(f"define i32 {global_symbol(entry_name(function.sym_name.data))}(ptr noalias %slots) nounwind")
+    return f.finish(
+        f"define i32 {global_symbol(entry_name(function.sym_name.data))}(ptr noalias %slots) nounwind noinline optnone"
+    )
 
 
 def _slot(f: LlvmFunctionEmitter, slots: str, position: int) -> str:

@@ -15,25 +15,36 @@ from .remarks import report_stack_buffers
 
 
 def compile_module(
-    module: ModuleOp, *, target: Processor | None = None, symbols: Mapping[str, int] | None = None
+    module: ModuleOp,
+    *,
+    target: Processor | None = None,
+    symbols: Mapping[str, int] | None = None,
+    callables: bool = True,
 ) -> Program:
     """Compiles a module in the upstream subset, which is not changed, to native code.
 
     `target`: the processor, by default the host's. `symbols`: addresses of C symbols, which take precedence over those
-    of the process. Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
+    of the process. `callables`: as of `emit_module`. Raises UnsupportedError for operations that cannot be compiled,
+    LinkError for an undefined C symbol.
     """
-    code, sources = compile_native(module, target=target)
+    code, sources = compile_native(module, target=target, callables=callables)
     return link_code(code, symbols=symbols, sources=sources)
 
 
 def compile_native(
-    module: ModuleOp, *, target: Processor | None = None, requirements: DeviceRequirements = NO_KERNELS
+    module: ModuleOp,
+    *,
+    target: Processor | None = None,
+    requirements: DeviceRequirements = NO_KERNELS,
+    callables: bool = True,
 ) -> tuple[NativeCode, dict[str, Callable[[], str]]]:
     """Native code before linking, and the function that produces each text of the program. Arguments and errors of
-    `compile_module`. requirements: of the kernels that the module launches.
+    `compile_module`. requirements: of the kernels that the module launches.  callables: as of `emit_module`.
     """
     target = target or Processor.host()
-    emitted = emit_module(module, native_half=target.has_half_conversions, requirements=requirements)
+    emitted = emit_module(
+        module, native_half=target.has_half_conversions, requirements=requirements, callables=callables
+    )
     compiled = ObjectCode.of(emitted.parts.units(), target)
     report_stack_buffers(emitted.stack, "\n".join(compiled.optimized))
     code = NativeCode(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import func, gpu, memref
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -12,8 +12,9 @@ from xdsl.ir import Operation
 from ...core.diagnostics import did_you_mean
 from ...core.errors import UnsupportedError
 from ..runtime.code import signature_table
+from ..runtime.python_calls import TABLE
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
-from . import arith, calls, control, math, vector
+from . import arith, calls, control, math, python_calls, vector
 from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
@@ -22,6 +23,7 @@ from .remarks import name_of_stack_buffer
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
 from .units import Definition, ModuleText
+from .work import is_short
 from .workspace import emit_discard
 
 LOWERINGS: Lowerings = {
@@ -75,14 +77,18 @@ NO_KERNELS = DeviceRequirements()
 
 
 def emit_module(
-    module: ModuleOp, *, native_half: bool = False, requirements: DeviceRequirements = NO_KERNELS
+    module: ModuleOp,
+    *,
+    native_half: bool = False,
+    requirements: DeviceRequirements = NO_KERNELS,
+    callables: bool = True,
 ) -> EmittedModule:
     """LLVM IR for a module in the upstream subset. `native_half`: the target has instructions to convert between f16
-    and f32.
+    and f32. `callables`: emit functions that Python calls directly (`python_calls.py`), besides the entry points.
 
     Raises UnsupportedError for operations that cannot be compiled.
     """
-    return _ModuleEmitter(module, native_half).emit(requirements)
+    return _ModuleEmitter(module, native_half).emit(requirements, callables)
 
 
 class _ModuleEmitter:
@@ -100,7 +106,7 @@ class _ModuleEmitter:
         self._packed: dict[str, int] = {}
         self._stack: list[memref.AllocaOp] = []
 
-    def emit(self, requirements: DeviceRequirements) -> EmittedModule:
+    def emit(self, requirements: DeviceRequirements, callables: bool) -> EmittedModule:
         variables: list[Definition] = []
         bodies: list[Definition] = []
         public: list[func.FuncOp] = []
@@ -117,10 +123,18 @@ class _ModuleEmitter:
                     pass  # declared at its calls; kernels belong to the device
                 case _:
                     raise lowering_unsupported(op, "no LLVM lowering at the top of a module")
-        exports = [*(calls.emit_entry(self, op) for op in public), emit_discard(self)]
+        functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
+        if callables:
+            functions = tuple(replace(each, direct=python_calls.is_direct(each)) for each in functions)
+        exports = [calls.emit_entry(self, op) for op in public]
+        exports += [
+            python_calls.emit_callable(self, op, signature, is_short(op, self.function))
+            for op, signature in zip(public, functions, strict=True)
+            if signature.direct
+        ]
+        exports.append(emit_discard(self))
         declared = [f"declare {signature} {attributes}".rstrip() for signature, attributes in self._declared.values()]
         declared += [f"{global_symbol(name)} = external global i8" for name in self._external]
-        functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
         packed = tuple(packed_signature(self._functions[name]) for name in self._packed)
         failures, externals = tuple(self._failures), self._externals()
         exports.append(_emit_table(signature_table(functions, failures, packed, externals, requirements.facts)))
@@ -131,7 +145,7 @@ class _ModuleEmitter:
     def _externals(self) -> tuple[str, ...]:
         """The C symbols that the module requires."""
         functions = [name for name in self._declared if not name.startswith("llvm.") and name != CALL_PACKED]
-        return (*functions, *self._external)
+        return (*functions, *(name for name in self._external if name != TABLE))
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         full = global_symbol(name)

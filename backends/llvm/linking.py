@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -9,6 +10,7 @@ from ...core.identifiers import symbol_of
 from ..runtime import CompiledFunction, Program
 from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
+from ..runtime.python_calls import TABLE, python_table
 from ..saving.native import native_contents
 from .engine import NativeModule
 
@@ -26,6 +28,11 @@ def entry_name(name: str) -> str:
     return symbol_of("entry", name)
 
 
+def callable_name(name: str) -> str:
+    """The name of the function that Python calls directly, if a public function has one."""
+    return symbol_of("call", name)
+
+
 def link_code(
     code: NativeCode,
     *,
@@ -40,7 +47,7 @@ def link_code(
     class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
     """
     packed = PackedCalls(code.packed)
-    imported = {**(symbols or {}), CALL_PACKED: packed.address}
+    imported = {**(symbols or {}), CALL_PACKED: packed.address, TABLE: ctypes.addressof(python_table())}
     if RUN_PARALLEL in code.externals:
         # lazy: few programs have parallel loops
         from .worker_pool import run_parallel_address
@@ -48,14 +55,23 @@ def link_code(
         imported[RUN_PARALLEL] = run_parallel_address()
     native = NativeModule(
         code.images,
-        [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
+        [
+            *(entry_name(function.name) for function in code.functions),
+            *(callable_name(function.name) for function in code.functions if function.direct),
+            DISCARD_WORKSPACE,
+        ],
         code.externals,
         imported,
     )
     native.call_at_end(DISCARD_WORKSPACE)
     functions = {
         signature.name: function(
-            signature, native.address(entry_name(signature.name)), code.failures, packed, (native, keep_alive)
+            signature,
+            native.address(entry_name(signature.name)),
+            code.failures,
+            packed,
+            (native, keep_alive),
+            native.address(callable_name(signature.name)) if signature.direct else None,
         )
         for signature in code.functions
     }

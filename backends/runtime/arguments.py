@@ -32,7 +32,7 @@ class ArgumentPacker:
     def __init__(self, signature: FunctionSignature) -> None:
         self._signature = signature
         self._packs = tuple(_pack_for(signature.name, parameter) for parameter in signature.parameters)
-        self._pairs = _exclusive_pairs(signature)
+        self._pairs = exclusive_pairs(signature)
 
     def pack(self, arguments: Sequence[Any]) -> tuple[list[int], list[Array | None]]:
         """The slots of a call, and the arrays whose memory the slots point to, which must outlive the call. Raises
@@ -77,7 +77,7 @@ class ArgumentPacker:
         )
 
 
-def _exclusive_pairs(signature: FunctionSignature) -> tuple[tuple[int, int], ...]:
+def exclusive_pairs(signature: FunctionSignature) -> tuple[tuple[int, int], ...]:
     """The pairs of buffers, at least one of them written, that must not overlap; none unless native code relies on
     `noalias`.
     """

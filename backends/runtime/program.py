@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
-from ...core.assertions import UNDEFINED_BEHAVIOR, failure_error
 from ...core.diagnostics import did_you_mean
-from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, ExecutionError, UnsupportedError
+from ...core.errors import ArgumentError, UnsupportedError
 from ..saving.format import Contents
 from ..saving.writing import write_archive
-from .arguments import ArgumentPacker, describe_argument
-from .packed import FailedAssertion, PackedCalls
+from .checked_call import CheckedCall
+from .packed import PackedCalls
+from .python_calls import create_builtin, is_supported
 from .signature import Failure, FunctionSignature
 
 if TYPE_CHECKING:
     from ..cuda.nvrtc import KernelUsage
     from ..devices.timing import BenchmarkResult, Clock
 
-_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-
 
 class CompiledFunction:
-    """A native function. Arrays are passed without a copy and written in place; Python's lock is released during a
-    call, so calls may run in several threads.
+    """A native function: `function(*arguments)` runs it and returns its result.
+
+    Arrays are passed without a copy and written in place. Python's lock is released during a call unless the call
+    certainly ends within microseconds, so calls may run in several threads. Native code itself checks arrays of numpy
+    and numbers of Python; all other arguments are converted first.
+
+    A call raises ArgumentError for an argument that does not match its parameter or is passed by name (before any code
+    runs), ExecutionError if an assertion or a packed function fails, LinkError if a packed function is not registered.
     """
+
+    # Python calls an object by `__call__` of its type. Here that is the descriptor of a slot, whose value, a builtin
+    # function, is called without a function in Python around it.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+    __call__: Callable[..., Any]
 
     def __init__(
         self,
@@ -40,42 +46,34 @@ class CompiledFunction:
         failures: Sequence[Failure],
         packed: PackedCalls,
         keep_alive: object,
+        direct_address: int | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code."""
-        self.signature = signature
-        self._entry = _ENTRY(address)
-        self._packer = ArgumentPacker(signature)
-        self._slots = ctypes.c_int64 * (signature.slot_count + 1)
-        self._failures = failures
-        self._packed = packed
-        self._keep_alive = keep_alive
-        self._result = _result_reader(signature)
+        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code;
+        `direct_address`: native code that checks the arguments itself, as of `create_builtin`.
+        """
+        self._native = CheckedCall(signature, address, failures, packed, keep_alive)
+        self._set_call(self._native)
+        if direct_address is not None and is_supported():
+            native = self._native
+            self._set_call(create_builtin(signature.name, direct_address, native, native.fail, keep_alive))
+
+    def _set_call(self, call: Callable[..., Any]) -> None:
+        if type(self).__call__ is CompiledFunction.__call__:  # else a subclass defines calls
+            self.__call__ = call
+
+    @property
+    def signature(self) -> FunctionSignature:
+        """The parameters and the result."""
+        return self._native.signature
 
     @property
     def name(self) -> str:
         """The name of the function in its module."""
         return self.signature.name
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Runs the function and returns its result.
-
-        Raises ArgumentError for an argument that does not match its parameter or is passed by name (before any code
-        runs), ExecutionError if an assertion or a packed function fails, LinkError if a packed function is not
-        registered.
-        """
-        self._packer.reject_names(named)
-        values, _arrays = self._packer.pack(arguments)
-        return self._call(self._slots(*values), arguments)
-
     def bind(self, *arguments: Any, **named: Any) -> Callable[[], Any]:
         """The function bound to arguments, which are checked once, here. Raises the errors of a call."""
-        self._packer.reject_names(named)
-        values, arrays = self._packer.pack(arguments)
-
-        def run(_alive: object = arrays) -> Any:
-            return self._call(self._slots(*values), arguments)
-
-        return run
+        return self._native.bind(*arguments, **named)
 
     def clock(self, *arguments: Any) -> Clock:
         """The clock for calls with these arguments: the host's, or the clock of the arrays' device."""
@@ -101,49 +99,17 @@ class CompiledFunction:
 
         return evaluate
 
-    def _call(self, slots: Any, arguments: Sequence[Any]) -> Any:
-        status = self._entry(ctypes.addressof(slots))
-        if status:
-            self._fail(status, arguments)
-        return self._result(slots) if self._result is not None else None
-
-    def _fail(self, status: int, arguments: Sequence[Any]) -> None:
-        failure = self._take_error(status) if status < 0 else self._failures[status - 1]
-        names = (parameter.name for parameter in self.signature.parameters)
-        called = ", ".join(f"{name}: {describe_argument(value)}" for name, value in zip(names, arguments, strict=True))
-        family = ArgumentError if failure.argument else ExecutionError
-        raise family(f"{self.name}: {failure.message} (called with {called or 'no arguments'})")
-
-    def _take_error(self, status: int) -> Failure:
-        """The failed assertion that native code has reported. Raises the error itself if it is another one."""
-        error = self._packed.take_error(status)
-        if not isinstance(error, FailedAssertion):
-            raise error
-        if error.kind == UNDEFINED_BEHAVIOR:
-            raise failure_error(error.kind, error.text)
-        return Failure(f"assertion failed: {error.text}")
-
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"
 
 
-def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:
-    if signature.result is None:
-        return None
-    dtype = np.dtype(np.uint64) if signature.result == "handle" else numpy_dtype(signature.result)
-    position = 8 * signature.slot_count
-
-    def read(slots: Any) -> Any:
-        value = np.frombuffer(slots, dtype, 1, position)[0]
-        return value.item()
-
-    return read
-
-
 class Program:
     """The compiled functions of a module. `lib["main"]` returns a function, which keeps the code alive; `lib(...)`
-    calls the only function.
+    calls the only function, and raises ArgumentError for a module of several functions.
     """
+
+    __slots__ = ("__call__", "__dict__", "__weakref__")  # as in `CompiledFunction`
+    __call__: Callable[..., Any]
 
     device_kind = "cpu"
     """The kind of device whose memory holds the arrays of a call."""
@@ -162,6 +128,8 @@ class Program:
         """The resources that each kernel uses of a GPU, as reported by the compiler."""
         self._sources = dict(sources)
         self._contents = contents
+        names = tuple(self.functions)
+        self.__call__ = self.functions[names[0]].__call__ if len(names) == 1 else partial(_reject_call, names)
 
     def contents(self) -> Contents:
         """The contents of the archive that `export` writes. Raises UnsupportedError for a program without native
@@ -190,19 +158,12 @@ class Program:
         return import_module("...saving.loading", __name__).load_program(Path(path), symbols)
 
     def __getitem__(self, name: str) -> CompiledFunction:
-        if name not in self.functions:
+        try:
+            return self.functions[name]
+        except KeyError:
             known = ", ".join(self.functions) or "none"
-            raise ArgumentError(f"no function called {name!r}, there is {known}{did_you_mean(name, self.functions)}")
-        return self.functions[name]
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Calls the only function. Raises ArgumentError for a module of several functions."""
-        if len(self.functions) != 1:
-            raise ArgumentError(
-                f"expected a library of one function, got {', '.join(self.functions) or 'none'}: "
-                "name the function to call"
-            )
-        return next(iter(self.functions.values()))(*arguments, **named)
+            near = did_you_mean(name, self.functions)
+            raise ArgumentError(f"no function called {name!r}, there is {known}{near}") from None
 
     def __contains__(self, name: object) -> bool:
         return name in self.functions
@@ -220,3 +181,9 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<library of {', '.join(self.functions)}>"
+
+
+def _reject_call(names: tuple[str, ...], *_arguments: Any, **_named: Any) -> NoReturn:
+    raise ArgumentError(
+        f"expected a library of one function, got {', '.join(names) or 'none'}: name the function to call"
+    )

@@ -68,13 +68,15 @@ class Failure:
 @dataclass(frozen=True)
 class FunctionSignature:
     """A function that Python may call. `result`: data type of its result, "handle" for an address, None for no result.
-    `noalias`: native code relies on written buffers to share no byte with another buffer.
+    `noalias`: native code relies on written buffers to share no byte with another buffer. `direct`: Python calls native
+    code that checks the arguments itself.
     """
 
     name: str
     parameters: tuple[RuntimeParameter, ...]
     result: str | None = None
     noalias: bool = False
+    direct: bool = False
 
     @property
     def slot_count(self) -> int:

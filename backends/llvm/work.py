@@ -1,0 +1,111 @@
+"""Upper bounds of the work of functions in upstream MLIR."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.attributes import PACKED, PARALLEL, REPORT_ASSERTION, REPORT_UNDEFINED
+
+_SHORT = 8192
+"""The work of some 10 microseconds at most: an operation on a scalar counts 1, and takes less than a nanosecond."""
+_OF_FUNCTION, _OF_DIVISION, _OF_ALLOCATION = 64, 8, 512
+
+_DIVISIONS = (
+    arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp, arith.CeilDivSIOp, arith.CeilDivUIOp,
+    arith.FloorDivSIOp, arith.DivfOp,
+)  # fmt: skip
+_DIALECTS = ("arith", "memref", "vector", "math", "cf", "scf", "builtin", "llvm", "func")
+
+Lookup = Callable[[str], func.FuncOp]
+
+
+def is_short(function: func.FuncOp, lookup: Lookup) -> bool:
+    """Whether a function certainly ends within some 10 microseconds. lookup: the functions it may call, by name."""
+    return _Work(lookup).of_function(function) <= _SHORT
+
+
+class _Work:
+    """The work of functions, infinite if it has no static bound."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._known: dict[str, float] = {}
+
+    def of_function(self, function: func.FuncOp) -> float:
+        name = function.sym_name.data
+        if name not in self._known:
+            self._known[name] = math.inf  # of recursive calls
+            self._known[name] = math.inf if function.is_declaration else sum(map(self._of_block, function.body.blocks))
+        return self._known[name]
+
+    def _of_block(self, block: Block) -> float:
+        total = 0.0
+        for op in block.ops:
+            total += self._of_op(op)
+            if total > _SHORT:
+                return math.inf
+        return total
+
+    def _of_op(self, op: Operation) -> float:
+        match op:
+            case arith.ConstantOp():
+                return 0
+            case scf.ForOp():
+                count = _trip_count(op)
+                return 1 if count == 0 else count * (1 + self._of_block(op.body.block))
+            case scf.IfOp():
+                return 1 + max(sum(map(self._of_block, region.blocks)) for region in op.regions)
+            case func.CallOp():
+                return self._of_call(op)
+            case memref.CopyOp() | memref.AllocOp():
+                values = op.operands[:1] if isinstance(op, memref.CopyOp) else op.results
+                return _OF_ALLOCATION + _element_count(values[0].type)
+            case _ if op.regions or op.name.partition(".")[0] not in _DIALECTS:
+                return math.inf
+            case _:
+                return _lanes(op) * _of_scalar(op)
+
+    def _of_call(self, op: func.CallOp) -> float:
+        if PARALLEL in op.attributes:
+            return math.inf  # threads that call Python need the lock of the caller
+        callee = self._lookup(op.callee.string_value())
+        packed = callee.attributes.get(PACKED)
+        if isinstance(packed, StringAttr) and packed.data in (REPORT_ASSERTION, REPORT_UNDEFINED):
+            return 0  # ends the function
+        return 1 + self.of_function(callee)
+
+
+def _trip_count(op: scf.ForOp) -> float:
+    lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
+    if lower is None or upper is None or step is None or step <= 0:
+        return math.inf
+    return max(0, -(-(upper - lower) // step))
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def _of_scalar(op: Operation) -> int:
+    if isinstance(op, _DIVISIONS):
+        return _OF_DIVISION
+    return _OF_FUNCTION if op.name.startswith("math.") else 1
+
+
+def _lanes(op: Operation) -> int:
+    types = [value.type for value in (*op.operands, *op.results)]
+    return max((math.prod(type.get_shape()) for type in types if isinstance(type, VectorType)), default=1)
+
+
+def _element_count(type: Attribute) -> float:
+    if not isinstance(type, MemRefType) or any(extent < 0 for extent in type.get_shape()):
+        return math.inf
+    return math.prod(type.get_shape())
