@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -50,10 +51,19 @@ class CheckedCall:
         self.reject_names(named)
         values, arrays = self.pack(arguments)
 
-        def run(_alive: object = arrays) -> Any:
-            return self._run(values, arguments)
+        if self._read_result is not None:  # each call stores its result in slots of its own
+            return partial(self._run_bound, values, arguments, arrays)
+        slots = self._slots(*values)
+        entry, address, fail = self._entry, ctypes.addressof(slots), self.fail
+
+        def run(_alive: object = (slots, arrays)) -> None:
+            if status := entry(address):
+                fail(status, *arguments)
 
         return run
+
+    def _run_bound(self, values: Sequence[int], arguments: Sequence[Any], _alive: object) -> Any:
+        return self._run(values, arguments)
 
     def enter(self, slots: ctypes.Array[ctypes.c_int64]) -> int:
         """Runs native code. Returns its status."""
