@@ -50,6 +50,7 @@ LOOP = "scf.for %i = %c0 to {bound} step %c1 {{ {body} }}"
         ("func.call @again() : () -> ()", False),
         ("func.call @packed() : () -> ()", False),
         ("func.call @external() : () -> ()", False),
+        ("func.call @inner(%a) {stepwell.parallel} : (memref<64xf32>) -> ()", False),
         ("scf.if %c { func.call @report(%p) : (!llvm.ptr) -> () }", True),
         ("scf.if %c { func.call @packed() : () -> () }", False),
         ('"memref.copy"(%a, %a) : (memref<64xf32>, memref<64xf32>) -> ()', True),
