@@ -33,6 +33,8 @@ PACKED = "stepwell.packed"
 PARALLEL = "stepwell.parallel"
 """On a call: it may be executed as calls at the same time, with parts of the range from the first operand to below the
 second."""
+GRAIN = "stepwell.grain"
+"""On a parallel loop or call: the least number of iterations that a thread executes at a time; 1 by default."""
 NOINLINE = "stepwell.noinline"
 """On a function: the equivalent of `relay.kernel`."""
 ON_DEVICE = "stepwell.on_device"

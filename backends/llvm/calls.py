@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...core.identifiers import is_c_identifier, symbol_of
-from ...dialects.attributes import NOALIAS, NOINLINE, PACKED, PARALLEL
+from ...dialects.attributes import GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
 from .linking import CALL_PACKED, RUN_PARALLEL, entry_name
@@ -146,8 +146,10 @@ def _call_parallel(f: LlvmFunctionEmitter, op: func.CallOp, arguments: Sequence[
         f.emit(f"store {kind} {operand}, ptr {_field(f, struct, context, number)}")
     name = op.callee.string_value()
     task = f.module.helper(symbol_of("task", name), lambda: _task(f.module, name, struct, kinds))
-    run = f.module.declare(RUN_PARALLEL, "i32", ("ptr", "ptr", "i64", "i64"))
-    parameters = [("ptr", task), ("ptr", context), ("i64", first), ("i64", last)]
+    grain = op.attributes.get(GRAIN)
+    least = str(grain.value.data) if isinstance(grain, IntegerAttr) else "1"
+    run = f.module.declare(RUN_PARALLEL, "i32", ("ptr", "ptr", "i64", "i64", "i64"))
+    parameters = [("ptr", task), ("ptr", context), ("i64", first), ("i64", last), ("i64", least)]
     f.check_status(f.emit_value(call_instruction(run, "i32", parameters)))
 
 

@@ -18,7 +18,8 @@ CALL_PACKED = "stepwell_call_packed"
 """The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
 RUN_PARALLEL = "stepwell.run_parallel"
 """The symbol of the function of the worker pool that executes a parallel loop: `i32 (ptr task, ptr context, i64 first,
-i64 last)`. The task, an `i32 (i64 first, i64 last, ptr context)`, executes a part of the range and returns a status."""
+i64 last, i64 grain)`. The task, an `i32 (i64 first, i64 last, ptr context)`, executes a part of the range and returns a
+status."""
 DISCARD_WORKSPACE = "stepwell.discard"
 """The function of every module that frees the kept blocks. It runs once, when no other function runs any more."""
 

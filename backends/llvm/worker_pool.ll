@@ -63,11 +63,13 @@ define void @stepwell.reset() nounwind {
   ret void
 }
 
-; Executes the iterations from %first to below %last by calls of %task with parts of the range. Returns 0, or a status
-; other than 0 of a call; chunks that no thread has claimed by then are not executed.
-define i32 @stepwell.run_parallel(ptr %task, ptr %context, i64 %first, i64 %last) nounwind {
+; Executes the iterations from %first to below %last by calls of %task with parts of the range of %grain iterations at
+; least, except for the last part. Returns 0, or a status other than 0 of a call; chunks that no thread has claimed by
+; then are not executed.
+define i32 @stepwell.run_parallel(ptr %task, ptr %context, i64 %first, i64 %last, i64 %grain) nounwind {
   %count = sub i64 %last, %first
-  %several = icmp sgt i64 %count, 1
+  %grains = sdiv i64 %count, %grain
+  %several = icmp sgt i64 %grains, 1
   %threads = load atomic i32, ptr @stepwell.threads monotonic, align 4
   %shared = icmp sgt i32 %threads, 1
   %divide = and i1 %several, %shared
@@ -90,7 +92,7 @@ start:
 publish:
   %threads.64 = zext i32 %threads to i64
   %most = mul i64 %threads.64, {chunks_per_thread}
-  %parts = call i64 @llvm.umin.i64(i64 %count, i64 %most)
+  %parts = call i64 @llvm.umin.i64(i64 %grains, i64 %most)
   %count.up = add i64 %count, %parts
   %count.less = sub i64 %count.up, 1
   %size = udiv i64 %count.less, %parts

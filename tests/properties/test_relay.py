@@ -3,10 +3,12 @@ memory."""
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Operation, SSAValue
 
@@ -15,6 +17,7 @@ from stepwell.backends.graph.description import GraphDescription
 from stepwell.backends.interpreter import register_implementations
 from stepwell.backends.interpreter.regions import scope
 from stepwell.core.dtypes import numpy_dtype
+from stepwell.core.processors import threads
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
 from stepwell.tools.testing.attachment import assert_uses_are_attached
@@ -24,6 +27,7 @@ from stepwell.tools.testing.graphs import RandomGraph, graphs
 from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
 from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from stepwell.transforms.relay.to_tir import arrays_of
+from stepwell.transforms.tir import parallel_kernels
 
 EXACT = [
     "relay-infer-types",
@@ -103,6 +107,16 @@ def run_natively(module: Module, inputs: Sequence[Any], expected: Sequence[Any])
 def test_native_code_computes_what_a_graph_computes(graph: RandomGraph) -> None:
     expected = interpret_graph(graph.module, graph.inputs)
     got = run_natively(apply(graph.module, "relay-copy-results,relay-fuse-operators"), graph.inputs, expected)
+    assert_near(got, expected, graph.tolerances)
+
+
+@given(count=st.sampled_from([1, 2, 5]), graph=graphs())
+@settings(max_examples=settings().max_examples // 4)
+def test_kernels_that_threads_share_compute_what_a_graph_computes(count: int, graph: RandomGraph) -> None:
+    expected = interpret_graph(graph.module, graph.inputs)
+    fused = apply(graph.module, "relay-copy-results,relay-fuse-operators")
+    with patch.object(parallel_kernels, "LEAST_TIME", 0), threads(count):
+        got = run_natively(fused, graph.inputs, expected)
     assert_near(got, expected, graph.tolerances)
 
 

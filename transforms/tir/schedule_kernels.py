@@ -22,6 +22,7 @@ from ...dialects.tir.base import DYNAMIC
 from ...dialects.tir.tree import depends_on
 from ...schedule import Schedule
 from ...schedule.handles import BlockRV, LoopRV
+from .parallel_kernels import shared_loops
 
 _remarks = PassRemarks("tir-schedule-kernels")
 
@@ -56,6 +57,8 @@ class TirScheduleKernelsPass(ModulePass):
     - Operators on elements are vectorized along the axis of the store. Where a load is contiguous along another axis,
       squares of elements are transposed in registers.
     - Blocks that compute the same rows one after the other, as those of softmax and norms, share the loops over rows.
+    - A loop over spatial axes around each block is parallel where threads save time, by an estimate of the time of the
+      loop from its operations and the bytes that it reads and writes.
 
     Only functions generated from graphs are scheduled (`relay.kernel`), and only axes of static extent are split.
 
@@ -90,7 +93,7 @@ class TirScheduleKernelsPass(ModulePass):
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(GRAPH_KERNEL) is not None]:
             rows = _common_rows(func)
             plans = _plans(func, rows)
-            if rows or any(isinstance(plan, _Plan) for plan in plans.values()):
+            if rows or any(isinstance(plan, _Plan) for plan in plans.values()) or shared_loops(func):
                 copy = _schedule(func, rows, plans)
                 parent = func.parent
                 assert parent is not None
@@ -98,6 +101,7 @@ class TirScheduleKernelsPass(ModulePass):
                 parent.erase_op(func)
             else:
                 _report(func, plans, rows)
+                shared_loops(func, _remarks)
 
 
 @dataclass(frozen=True)
@@ -423,6 +427,10 @@ def _schedule(func: FuncOp, rows: int, plans: dict[str, _Plan | str]) -> FuncOp:
     for block, plan in plans.items():
         if isinstance(plan, _Plan):
             plan.apply(schedule, schedule.get_block(block, name))
+    scheduled = schedule.mod.functions[name]
+    assert isinstance(scheduled, FuncOp)
+    for loop in shared_loops(scheduled, _remarks):
+        loop.apply(schedule, name)
     scheduled = schedule.mod.functions[name]
     scheduled.detach()
     assert isinstance(scheduled, FuncOp)

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
 from ...core.remarks import PassRemarks
-from ...dialects.attributes import PARALLEL
+from ...dialects.attributes import GRAIN, PARALLEL
 from .outlining import OutlinedBody, new_function_name
 
 _remarks = PassRemarks("outline-parallel-loops")
@@ -124,6 +124,8 @@ def _outline(loop: scf.ParallelOp, caller: func.FuncOp, names: set[str]) -> func
         parameter.name_hint = name
     call = func.CallOp(new_function_name(f"{caller.sym_name.data}.parallel", names), [first, last, *body.arguments], [])
     call.attributes[PARALLEL] = UnitAttr()
+    if GRAIN in loop.attributes:
+        call.attributes[GRAIN] = loop.attributes[GRAIN]
     call.location = loop.location
     _remarks.applied(loop, lambda: f"{_name(loop)} is shared by threads, which call {call.callee.string_value()}")
     Rewriter.insert_op(call, InsertPoint.before(loop))

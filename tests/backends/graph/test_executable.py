@@ -246,8 +246,8 @@ def test_each_file_is_checked(executable: Executable, tmp_path: Path, name: str)
 def test_a_tar_that_is_cut_off_is_not_loaded(executable: Executable, tmp_path: Path) -> None:
     path = tmp_path / "out.tar"
     executable.save(path)
-    content = path.read_bytes()
-    for length in (0, 100, 600, len(content) // 2, len(content) - 11_000):
+    content = path.read_bytes().rstrip(b"\0")  # without the padding
+    for length in (0, 100, 600, len(content) // 2, len(content) - 100):
         path.write_bytes(content[:length])
         with pytest.raises(LoadError):
             Executable.load(path)

@@ -20,7 +20,7 @@ from stepwell.backends.llvm import worker_pool
 from stepwell.core.errors import ExecutionError
 
 TASK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-RUN = ctypes.CFUNCTYPE(ctypes.c_int32, TASK, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+RUN = ctypes.CFUNCTYPE(ctypes.c_int32, TASK, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 COUNTS = [1, 2, 5]
 
 SUMS = """
@@ -42,21 +42,29 @@ def main(A: T.Buffer((64,), "int32")):
 """
 
 
-def run(task: Callable[[int, int], int], first: int, last: int) -> int:
-    return RUN(worker_pool.run_parallel_address())(TASK(lambda low, high, _: task(low, high)), None, first, last)
+def run(task: Callable[[int, int], int], first: int, last: int, grain: int = 1) -> int:
+    return RUN(worker_pool.run_parallel_address())(TASK(lambda low, high, _: task(low, high)), None, first, last, grain)
 
 
-@given(threads=st.integers(1, 6), first=st.integers(-(2**62), 2**62), count=st.integers(-3, 300))
-def test_each_iteration_is_executed_once(threads: int, first: int, count: int) -> None:
+@given(
+    threads=st.integers(1, 6),
+    first=st.integers(-(2**62), 2**62),
+    count=st.integers(-3, 300),
+    grain=st.integers(1, 400),
+)
+def test_each_iteration_is_executed_once(threads: int, first: int, count: int, grain: int) -> None:
     executed: list[int] = []
+    sizes: list[int] = []
 
     def task(low: int, high: int) -> int:
         executed.extend(range(low, high))
+        sizes.append(high - low)
         return 0
 
     with stepwell.threads(threads):
-        assert run(task, first, first + count) == 0
+        assert run(task, first, first + count, grain) == 0
     assert sorted(executed) == list(range(first, first + count))
+    assert sorted(sizes)[1:] == [] or min(sorted(sizes)[1:]) >= grain  # the last part may be smaller
 
 
 def test_workers_execute_iterations() -> None:

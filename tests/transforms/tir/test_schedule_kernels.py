@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from stepwell.backends.graph import build_graph
+from stepwell.core.processors import threads
+from stepwell.dialects.tir import ForOp
 from stepwell.frontends import relay
+from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
+from stepwell.transforms.tir import parallel_kernels
 
 SHAPES = [(8, 1), (1, 8), (17, 33), (16, 16), (5, 300), (2, 3)]
+
+
+@pytest.fixture(autouse=True, params=["one thread", "three threads"])
+def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kernels by one thread, and by three threads that share each loop that may be shared."""
+    if request.param == "one thread":
+        yield
+        return
+    with patch.object(parallel_kernels, "LEAST_TIME", 0), threads(3):
+        yield
 
 
 def run(build: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
@@ -68,3 +83,51 @@ def test_products(rows: int, columns: int, length: int) -> None:
     x, w = np.stack([a, 2 * a]), np.stack([b, b + 1])
     result = run(lambda x, w: relay.nn.relu(relay.nn.batch_matmul(x, w)), x, w)
     np.testing.assert_allclose(result, np.maximum(x @ w.transpose(0, 2, 1), 0), rtol=1e-3, atol=1e-4)
+
+
+# Threads
+
+KERNELS = "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir,tir-schedule-kernels"
+
+
+def shared(*shape: Any, build: Callable[[Any], Any]) -> list[tuple[str, int, int]]:
+    """The parallel loops of the kernel of an operator: name, extent or 0, and grain."""
+    x = relay.var("x", shape=shape)
+    module = lower_graph(relay.module(relay.Function([x], build(x))))
+    loops = [op for op in run_pipeline(module, parse_passes(KERNELS)).op.walk() if isinstance(op, ForOp)]
+    found: list[tuple[str, int, int]] = []
+    for loop in loops:
+        extent = loop.mixed_bounds[1]
+        if loop.kind.data == "parallel":
+            annotations: Any = loop.annotations
+            grain = annotations.data["grain"]
+            found.append((loop.loop_var.data, extent if isinstance(extent, int) else 0, grain.value.data))
+        else:
+            assert loop.annotations is None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("shape", "build", "expected"),
+    [
+        ((64, 64), relay.nn.relu, None),  # a few microseconds
+        ((4096, 1024), lambda x: relay.nn.softmax(x), ("ax0", 4096)),  # the rows
+        ((2, 3, 256, 256), relay.nn.relu, ("ax2", 256)),  # the outermost loop of many iterations
+        ((relay.Any(), 1024), relay.nn.relu, ("ax0", 0)),
+        ((1000, 1000), relay.sum, None),  # one result
+    ],
+)
+def test_a_loop_that_takes_long_is_shared(
+    shape: tuple[Any, ...], build: Callable[[Any], Any], expected: tuple[str, int] | None
+) -> None:
+    with patch.object(parallel_kernels, "LEAST_TIME", 8000):
+        loops = shared(*shape, build=build)
+        more = {} if expected is None else {grain for *_, grain in shared(*shape, build=lambda x: relay.exp(build(x)))}
+    assert [loop[:2] for loop in loops] == ([] if expected is None else [expected])
+    # An iteration that takes longer is handed over in smaller parts.
+    assert all(1 <= later <= grain for later in more for *_, grain in loops)
+
+
+def test_the_shortest_time_of_a_part_limits_its_iterations() -> None:
+    with patch.object(parallel_kernels, "LEAST_TIME", 0):
+        assert shared(64, 64, build=relay.nn.relu) == [("ax0", 64, 1)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import strategies as st
 
 from ....backends.graph import Executable, build_graph
+from ....core.processors import threads
 from ....frontends.onnx import OnnxUnsupportedError, from_onnx
 from ....transforms.pipelines import parse_passes, run_pipeline
+from ....transforms.tir import parallel_kernels
 from ...testing.comparison import assert_near
 from ...testing.execution import interpret_graph, run_graph
 from ...testing.graphs import RandomGraph, graphs
@@ -39,8 +42,10 @@ def check_graph_pass(data: st.DataObject, case: Case) -> None:
 def check_compiled_graph(data: st.DataObject, case: Case) -> None:
     """A compiled graph computes what numpy computes."""
     graph, level = data.draw(graphs(most=8)), data.draw(st.integers(0, 2))
-    case.show(graph.module, f"level {level}")
-    _check_executable(build_graph(graph.module, opt_level=level), graph)
+    count, least = data.draw(st.sampled_from((1, 2, 5))), data.draw(st.sampled_from((0, parallel_kernels.LEAST_TIME)))
+    case.show(graph.module, f"level {level}, {count} threads, kernels of {least} ns are shared")
+    with patch.object(parallel_kernels, "LEAST_TIME", least), threads(count):
+        _check_executable(build_graph(graph.module, opt_level=level), graph)
 
 
 def _check_executable(executable: Executable, graph: RandomGraph) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, cf, llvm, scf
-from xdsl.dialects.builtin import StringAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....analysis.threads.axes import is_virtual_thread_loop
 from ....core.assertions import UNDEFINED_BEHAVIOR
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
-from ....dialects.attributes import ABOUT_ARGUMENT, REPORT_ASSERTION, REPORT_UNDEFINED, UNLIKELY
+from ....dialects.attributes import ABOUT_ARGUMENT, GRAIN, REPORT_ASSERTION, REPORT_UNDEFINED, UNLIKELY
 from ....dialects.tir import (
     AssertOp,
     AttrOp,
@@ -67,9 +67,21 @@ def _for(w: UpstreamWriter, op: ForOp) -> None:
     w.indices[op.variable] = block.args[0]
     _body(w, block, op.body.block.ops, parallel=parallel)
     if parallel:
-        w.insert(scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block)))
+        loop = w.insert(scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block)))
+        if (grain := _grain(op)) is not None:
+            loop.attributes[GRAIN] = grain
     else:
         w.make(scf.ForOp, bounds, regions=[Region(block)])
+
+
+def _grain(op: ForOp) -> IntegerAttr | None:
+    """The annotation `grain` of a loop."""
+    grain = None if op.annotations is None else op.annotations.data.get("grain")
+    if grain is not None and not (isinstance(grain, IntegerAttr) and grain.value.data > 0):
+        raise unsupported_op_error(
+            op, f"annotation grain of loop {op.loop_var.data}: expected a positive integer, got {grain}"
+        )
+    return None if grain is None else IntegerAttr(grain.value.data, i64)
 
 
 def _while(w: UpstreamWriter, op: WhileOp) -> None:

@@ -6,6 +6,7 @@ import ml_dtypes  # noqa: F401  (registers bfloat16 with numpy)
 import numpy as np
 import pytest
 
+from stepwell.backends.build import build
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.oracle import run_oracle
 from stepwell.backends.runtime import register_func
@@ -945,3 +946,29 @@ tir.func @main("v" %v: vector<4xf32>, "i" %i: i32) {{
     )
     with pytest.raises(UnsupportedError, match="the elements of V are vectors, expected scalars"):
         lower(module)
+
+
+@pytest.mark.parametrize("grain", ["0", "-1", '"many"', "2.0"])
+def test_a_grain_is_a_positive_integer(grain: str) -> None:
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in T.parallel(8, annotations={{"grain": {grain}}}):
+        A[i] = T.float32(1)
+"""
+    with pytest.raises(UnsupportedError, match="annotation grain of loop i: expected a positive integer, got"):
+        run_pipeline(parse_tvmscript(text), [ConvertTirToScfPass()])
+
+
+def test_the_grain_of_a_loop_reaches_the_worker_pool() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for i in T.parallel(8, annotations={"grain": 3}):
+        A[i] = T.float32(1)
+"""
+    library = build(parse_tvmscript(text))
+    assert "i64 0, i64 8, i64 3)" in library.source("llvm")
+    array = np.zeros(8, np.float32)
+    library["main"](array)
+    assert array.tolist() == [1] * 8
