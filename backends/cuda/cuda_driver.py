@@ -20,14 +20,13 @@ import numpy as np
 from ...core.errors import ArgumentError, DeviceError, ExecutionError, PluginError
 from ..devices.driver import Context, DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
 from ..runtime.launch_table import LaunchTable
+from .pycuda_module import SHARED_BY_DEFAULT
 
 try:
     cu: Any = import_module("cuda.bindings.driver")
 except ImportError as error:
     raise PluginError(f"GPUs need cuda-bindings, which is not there: pip install 'stepwell[cuda]' ({error})") from None
 
-_SHARED_BY_DEFAULT = 48 * 1024
-"""The bytes of dynamic shared memory that a kernel may use without an attribute."""
 _CALLED_BY_NATIVE_CODE = ("cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyAsync", "cuStreamSynchronize")
 """The functions of a `LaunchTable`, in its order."""
 
@@ -122,7 +121,7 @@ class CudaDriver(Driver):
                 owner.append(module := self._load_image(index, each))
                 for kernel in each.kernels:
                     function = _try("cuModuleGetFunction", module, kernel.symbol.encode())
-                    if kernel.dynamic_shared_bytes > _SHARED_BY_DEFAULT:
+                    if kernel.dynamic_shared_bytes > SHARED_BY_DEFAULT:
                         attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                         _try("cuFuncSetAttribute", function, attribute, kernel.dynamic_shared_bytes)
                     handles[kernel.name] = int(function)

@@ -13,7 +13,8 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.arrays import is_masked_array
-from ...core.errors import ArgumentError
+from ...core.diagnostics import did_you_mean
+from ...core.errors import ArgumentError, UnsupportedError
 from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
 from ..devices.driver import Context, DeviceCode, LoadedCode
@@ -27,6 +28,7 @@ from ..runtime.program import CompiledFunction, Program
 from ..runtime.signature import BufferParameter
 from ..saving.device import DeviceParts, device_contents
 from .nvrtc import KernelUsage
+from .pycuda_module import load_pycuda_module
 
 
 class Launcher:
@@ -272,3 +274,22 @@ class DeviceProgram(Program):
         self.launcher = launcher
         self.device_kind = launcher.kind
         self.usage = dict(usage)
+
+    def pycuda_module(self, kernel: str | None = None) -> Any:
+        """The kernels as a `pycuda.driver.Module`, loaded in the current context: `get_function(name)` returns one.
+
+        kernel: the name of one of the kernels, where the program has several functions, each with a module of its own.
+        Raises ArgumentError for another name, UnsupportedError for kernels that run emulated, PluginError if PyCUDA is
+        not installed, DeviceError if no context is current or its GPU cannot run the kernels.
+        """
+        if self.launcher.kind != "cuda":
+            raise UnsupportedError(f"kernels for {self.launcher.kind} are no modules of PyCUDA: expected target cuda")
+        if kernel is None and len(self.launcher.code) == 1:
+            return load_pycuda_module(self.launcher.code[0])
+        code = {each.name: code for code in self.launcher.code for each in code.kernels}
+        if kernel not in code:
+            names = ", ".join(code)
+            if kernel is None:
+                raise ArgumentError(f"expected the name of a kernel, as each function has a module: {names}")
+            raise ArgumentError(f"no kernel called {kernel!r}, there is {names}{did_you_mean(kernel, code)}")
+        return load_pycuda_module(code[kernel])

@@ -18,7 +18,7 @@ from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, dlpack_device, read_dlp
 from ..runtime.dlpack import from_dlpack as host_array
 from ..runtime.memory import array_at, empty_array
 from .cuda_array import CudaArray, read_cuda_array, write_cuda_array
-from .device import LEGACY_STREAM, Device, Stream, cpu, driver_of, stream_handle
+from .device import LEGACY_STREAM, Device, Stream, cpu, stream_handle
 from .driver import Context
 
 Array = npt.NDArray[Any]
@@ -339,8 +339,7 @@ def from_cuda_array(value: Any) -> NDArray:
     Raises ArgumentError for memory that is not a GPU's and for an unsupported data type, DeviceError if there is no
     GPU.
     """
-    array, driver = read_cuda_array(value), driver_of("cuda")
-    driver.count()
+    array, driver = read_cuda_array(value), Device("cuda").driver
     owner = driver.memory_owner(array.address) if array.address else (driver.current_index(), None)
     if owner is None:
         raise ArgumentError(f"expected memory of a GPU, got address {array.address:#x}, which CUDA has not allocated")

@@ -78,6 +78,11 @@ int cuGetErrorString(int status, const char** text) {
 int cuDeviceGetCount(int* result) { *result = count(); return OK; }
 int cuDeviceGet(int* device, int index) { *device = index; return index < count() ? OK : INVALID_DEVICE; }
 int cuDeviceGetName(char* name, int size, int device) { (void)device; strncpy(name, "Fake", size); return OK; }
+int cuDeviceComputeCapability(int* major, int* minor, int device) {
+  (void)device;
+  *major = 9, *minor = 0;
+  return OK;
+}
 int cuDeviceTotalMem(size_t* size, int device) { (void)device; *size = 1 << 30; return OK; }
 int cuDeviceGetAttribute(int* value, int attribute, int device) {
   (void)device;
@@ -95,6 +100,10 @@ static struct context* open_context(struct context* context, int device) {
 }
 int cuDevicePrimaryCtxRetain(struct context** context, int device) {
   *context = open_context(&contexts[device], device);
+  return OK;
+}
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+  *flags = 0, *active = contexts[device].alive;
   return OK;
 }
 int cuDevicePrimaryCtxRelease(int device) { (void)device; return OK; }
@@ -253,6 +262,10 @@ int cuModuleGetFunction(struct object** function, struct object* module, const c
 int cuFuncSetAttribute(struct object* function, int attribute, int value) {
   NEEDS_ITS_CONTEXT(function);
   return attribute == 8 && value <= 227 * 1024 ? OK : INVALID_VALUE;
+}
+int cuFuncSetBlockShape(struct object* function, int x, int y, int z) {
+  NEEDS_ITS_CONTEXT(function);
+  return x * y * z > 0 ? OK : INVALID_VALUE;
 }
 int cuLaunchKernel(struct object* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void* stream, void** arguments, void** extra) {
