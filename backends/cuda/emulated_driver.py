@@ -30,7 +30,7 @@ class EmulatedDriver(Driver):
     kind = "cuda_emulated"
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(3)  # lower handles of streams are default streams
         self._events: dict[int, float] = {}
 
     def count(self) -> int:

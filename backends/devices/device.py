@@ -175,19 +175,19 @@ _DEFAULT_STREAMS = (0, 2)
 
 def stream_handle(stream: Any) -> int:
     """The handle of a stream of any library, or of a handle itself."""
-    number = stream
+    version = 0
     try:
         if hasattr(stream, "__cuda_stream__"):
             version, number = stream.__cuda_stream__()
-            if version != 0:
-                raise ArgumentError(f"expected version 0 of __cuda_stream__, got {version!r}")
-        elif hasattr(stream, "handle"):
-            number = stream.handle
+        else:
+            number = getattr(stream, "handle", stream)
         handle = operator.index(number)
     except (TypeError, ValueError):
         raise ArgumentError(
             f"expected a stream: a handle, or an object with __cuda_stream__ or handle, got {type(stream).__name__}"
         ) from None
+    if version != 0:
+        raise ArgumentError(f"expected version 0 of __cuda_stream__, got {version!r}")
     if handle < 0:
         raise ArgumentError(f"expected the handle of a stream, got {handle}")
     return 0 if handle == LEGACY_STREAM else handle

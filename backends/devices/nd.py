@@ -175,6 +175,8 @@ class DeviceArray(NDArray):
         return np.empty(end - first, np.uint8), first
 
     def copyfrom(self, source: Any) -> NDArray:
+        imported = import_array(source)
+        source = source if imported is None else imported
         _check_shape(np.shape(source.layout if isinstance(source, NDArray) else source), self.shape)
         if not self._layout.flags.c_contiguous:
             raise ArgumentError(f"strides {self._layout.strides} (bytes), expected a C-contiguous array to write to")
@@ -329,7 +331,9 @@ def import_array(value: Any) -> NDArray | None:
         return None
     if hasattr(value, "__dlpack_device__"):
         return from_dlpack(value)
-    return from_cuda_array(value) if hasattr(value, "__cuda_array_interface__") else None
+    # A property of the type is evaluated once, where its errors are those of the argument.
+    name = "__cuda_array_interface__"
+    return from_cuda_array(value) if hasattr(type(value), name) or hasattr(value, name) else None
 
 
 def from_cuda_array(value: Any) -> NDArray:

@@ -1,4 +1,4 @@
-"""Contexts, streams and arrays of other libraries on a fake libcuda with two GPUs. test_cuda_driver.py runs this file."""
+"""Contexts, streams and arrays of others on a fake libcuda with two GPUs. test_cuda_driver.py runs this file."""
 
 import ctypes
 import gc
@@ -122,17 +122,18 @@ np.testing.assert_array_equal(ours.numpy(), VALUES + 1)
 failures: list[BaseException] = []
 
 
-def work() -> None:
+def work(*arrays: Any) -> None:
     try:
-        lib(ours, b)  # no context is current in this thread
+        lib(*arrays)  # no context is current in this thread
         assert int(call("cuCtxGetCurrent")) == 0
     except BaseException as error:
         failures.append(error)
 
 
-worker = threading.Thread(target=work)
+worker = threading.Thread(target=work, args=(ours, b))
 worker.start()
 worker.join()
+del worker
 assert not failures, failures
 
 # Contexts do not mix
@@ -161,8 +162,13 @@ before = waits(other)
 with current:
     view = ours.__cuda_array_interface__
 assert view == {
-    "shape": (8,), "typestr": "<f4", "data": (ours.address, False), "strides": None, "stream": int(theirs), "version": 3,
-}  # fmt: skip
+    "shape": (8,),
+    "typestr": "<f4",
+    "data": (ours.address, False),
+    "strides": None,
+    "stream": int(theirs),
+    "version": 3,
+}
 assert ours.__cuda_array_interface__["stream"] == 1
 assert nd.empty((0, 3), "int8", device).__cuda_array_interface__["data"] == (0, False)
 assert not hasattr(nd.empty((2,), "bfloat16", device), "__cuda_array_interface__")
@@ -194,7 +200,7 @@ for changes, expected in (
     ({"strides": (8,)}, "expected a C-contiguous array"),
     ({"typestr": "<f8", "strides": None}, "expected elements of type float32, got float64"),
 ):
-    said = message(ArgumentError, lambda: lib(Foreign(**changes), b))  # noqa: B023
+    said = message(ArgumentError, lambda: lib(Foreign(**changes), b))
     assert said.startswith("main: argument A: expected"), said
     assert expected in said, said
 said = message(ArgumentError, lambda: lib(a, Foreign(data=(b.address, True))))

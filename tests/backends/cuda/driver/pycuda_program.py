@@ -1,4 +1,4 @@
-"""GPU programs beside the real PyCUDA, on a fake libcuda or a GPU. test_cuda_driver.py and test_pycuda.py run this file.
+"""GPU programs beside the real PyCUDA, on a fake libcuda or a GPU. test_cuda_driver.py runs this file.
 
 argument: `fake` for the fake libcuda, which has the functions that this file calls.
 """
@@ -6,6 +6,7 @@ argument: `fake` for the fake libcuda, which has the functions that this file ca
 import os
 import sys
 import threading
+from functools import partial
 
 if "fake" in sys.argv:
     sys.setdlopenflags(os.RTLD_LAZY)  # PyCUDA links more functions than the fake has
@@ -124,7 +125,7 @@ for _ in range(2):  # the second may have the handle of the first
     check_streams(lib)
     assert drv.Context.get_current() == made
     array = gpuarray.to_gpu(VALUES)
-    assert "in the same context" in message(ArgumentError, lambda: lib(before, array))  # noqa: B023
+    assert "in the same context" in message(ArgumentError, partial(lib, before, array))
     lib(before, before)  # in its own context
     ours = nd.empty((8,), "float32", stepwell.cuda(0))
     made.pop()
