@@ -95,8 +95,10 @@ def build(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Devi
     return make
 
 
-def device_array(values: Any = VALUES) -> nd.NDArray:
-    return nd.array(values, stepwell.cuda(0))
+def device_array(values: Any = VALUES) -> nd.DeviceArray:
+    array = nd.array(values, stepwell.cuda(0))
+    assert isinstance(array, nd.DeviceArray)
+    return array
 
 
 def test_arrays_are_arguments_and_results(build: Callable[..., DeviceProgram]) -> None:
@@ -203,7 +205,7 @@ def test_streams_of_others_are_current(driver: Driver, build: Callable[..., Devi
             assert current.handle == handle
             lib(device_array(), device_array())
             assert lib.launcher.table.stream == (handle or None)
-            assert device_array().__cuda_array_interface__["stream"] == (handle or 1)  # pyright: ignore
+            assert device_array().__cuda_array_interface__["stream"] == (handle or 1)
 
 
 @pytest.mark.parametrize("stream", ["fast", 1.5, -1, object()])
@@ -222,7 +224,7 @@ def test_a_stream_of_a_later_version_is_refused(driver: Driver) -> None:
 
 
 def test_arrays_are_exported(driver: Driver) -> None:
-    array: Any = device_array(np.zeros((2, 3), "int16"))
+    array = device_array(np.zeros((2, 3), "int16"))
     assert array.__cuda_array_interface__ == {
         "shape": (2, 3), "typestr": "<i2", "data": (array.address, False), "strides": None, "stream": 1, "version": 3,
     }  # fmt: skip
@@ -230,11 +232,11 @@ def test_arrays_are_exported(driver: Driver) -> None:
     part.layout.flags.writeable = False
     assert part.__cuda_array_interface__["strides"] == (6, 4)
     assert part.__cuda_array_interface__["data"] == (array.address, True)
-    empty: Any = device_array(np.zeros((0, 3), "bool"))
+    empty = device_array(np.zeros((0, 3), "bool"))
     assert empty.__cuda_array_interface__["data"] == (0, False)
     assert nd.from_cuda_array(Exporter(empty)).shape == (0, 3)
     with pytest.raises(AttributeError, match="has no type for bfloat16"):
-        _ = nd.array(np.zeros(3, ml_dtypes.bfloat16), stepwell.cuda(0)).__cuda_array_interface__
+        _ = device_array(np.zeros(3, ml_dtypes.bfloat16)).__cuda_array_interface__
 
 
 def test_arrays_elsewhere_are_not_exported() -> None:

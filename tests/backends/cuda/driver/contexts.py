@@ -3,10 +3,10 @@
 import ctypes
 import gc
 import threading
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from cuda.bindings import driver as cu
 
 import stepwell
 from stepwell import ArgumentError, GraphExecutor, Schedule, build_graph, nd, parse_tvmscript, relay
@@ -21,6 +21,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
             B[vi] = A[vi] + 1.0
 """
 VALUES = np.arange(8, dtype="float32")
+cu: Any = import_module("cuda.bindings.driver")
 
 
 def build(text: str = TEXT) -> Program:
@@ -61,7 +62,7 @@ class Foreign:
 class Handle:
     """A stream of another library, as PyCUDA has it."""
 
-    def __init__(self, handle: int):
+    def __init__(self, handle: Any):
         self.handle = handle
 
 
@@ -71,6 +72,12 @@ def open_context(index: int = 0) -> Any:
     library = ctypes.CDLL("libcuda.so.1")
     assert library.cuCtxCreate_v4(ctypes.byref(context), None, 0, index) == 0
     return context.value
+
+
+def on_device(values: Any = VALUES) -> nd.DeviceArray:
+    result = nd.array(values, device)
+    assert isinstance(result, nd.DeviceArray)
+    return result
 
 
 def message(error: type[Exception], run: Any) -> str:
@@ -96,20 +103,20 @@ np.testing.assert_array_equal(b.get(), VALUES + 1)
 assert int(call("cuCtxGetCurrent")) == made
 assert nd.from_cuda_array(b).device == device
 np.testing.assert_array_equal(nd.from_cuda_array(b).numpy(), VALUES + 1)
-ours = nd.array(VALUES, device)
+ours = on_device()
 lib(ours, b)
 lib(b, ours)
 np.testing.assert_array_equal(ours.numpy(), VALUES + 2)
 bound = lib["main"].bind(a, b)
 assert lib["main"].time_evaluator(number=2, repeat=2)(a, b).results == (0.001,) * 2
-nd.array(VALUES, device).copyto(ours)
+on_device().copyto(ours)
 
 _, _, active = cu.cuDevicePrimaryCtxGetState(0)
 assert not active
 
 # ... also where another context is current: that of the arrays
 call("cuCtxPopCurrent")
-primary = [nd.array(VALUES, device) for _ in range(2)]
+primary = [on_device() for _ in range(2)]
 lib(*primary)
 np.testing.assert_array_equal(primary[1].numpy(), VALUES + 1)
 lib(ours, b)
@@ -170,7 +177,7 @@ assert view == {
     "version": 3,
 }
 assert ours.__cuda_array_interface__["stream"] == 1
-assert nd.empty((0, 3), "int8", device).__cuda_array_interface__["data"] == (0, False)
+assert on_device(np.empty((0, 3), "int8")).__cuda_array_interface__["data"] == (0, False)
 assert not hasattr(nd.empty((2,), "bfloat16", device), "__cuda_array_interface__")
 part = nd.DeviceArray(device, ours.layout[::2], ours, ours.context)
 part.layout.flags.writeable = False
@@ -221,7 +228,7 @@ other = call("cuStreamCreate", 0)
 said = message(ArgumentError, lambda: device.stream(other))
 assert said == "expected a stream of cuda(0), got a stream of cuda(1)", said
 lib(ours, b)  # on the other GPU, whose context is not current
-assert nd.array(VALUES, device).context == primary[0].context
+assert on_device().context == primary[0].context
 
 # A graph takes such arrays, and runs in the current context
 call("cuCtxPopCurrent")
@@ -234,10 +241,10 @@ del executor
 call("cuCtxPopCurrent")
 
 # Arrays, streams and events may outlive their context, whose handle is then another's
-left = nd.array(VALUES, device)
+left = on_device()
 call("cuCtxPushCurrent", made)
-stale = [nd.array(VALUES, device), device.stream(), device.stream().record()]
-assert not left.context == stale[0].context
+stale: list[Any] = [on_device(), device.stream(), device.stream().record()]
+assert left.context != stale[0].context
 call("cuCtxDestroy", made)
 again = open_context()
 assert again == made
@@ -251,7 +258,7 @@ np.testing.assert_array_equal(fresh[1].get(), VALUES + 1)
 
 # Memory of a context is freed in any thread
 before = device.memory()[0]
-kept = [nd.array(VALUES, device)]
+kept = [on_device()]
 call("cuCtxPopCurrent")
 worker = threading.Thread(target=kept.clear)
 worker.start()
