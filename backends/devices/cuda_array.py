@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,14 +73,20 @@ def _interface(value: Any) -> Mapping[str, Any]:
 
 
 def _dtype(typestr: Any) -> np.dtype[Any]:
+    dtype = _named_dtype(typestr) if isinstance(typestr, str) else None
+    if dtype is None:
+        raise ArgumentError(f"expected elements of a type compiled code knows, got typestr {typestr!r}")
+    return dtype
+
+
+@lru_cache(maxsize=64)
+def _named_dtype(typestr: str) -> np.dtype[Any] | None:
     try:
         dtype = np.dtype(typestr)
-        if isinstance(typestr, str) and dtype.isnative:
-            dtype_of_numpy(dtype)
-            return dtype
+        dtype_of_numpy(dtype)
     except (TypeError, ValueError):
-        pass
-    raise ArgumentError(f"expected elements of a type compiled code knows, got typestr {typestr!r}")
+        return None
+    return dtype if dtype.isnative else None
 
 
 def _integers(name: str, values: Any) -> tuple[int, ...]:
@@ -90,8 +97,12 @@ def _integers(name: str, values: Any) -> tuple[int, ...]:
 
 
 def _data(data: Any) -> tuple[int, bool]:
-    if isinstance(data, Sequence) and len(data) == 2 and isinstance(data[0], int) and 0 <= data[0] < 2**64:
-        return data[0], bool(data[1])
+    try:
+        address, read_only = data
+        if 0 <= (address := operator.index(address)) < 2**64:
+            return address, bool(read_only)
+    except (TypeError, ValueError):
+        pass
     raise ArgumentError(f"expected an address and a flag as data, got {data!r}")
 
 
