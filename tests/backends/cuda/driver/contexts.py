@@ -184,6 +184,10 @@ part.layout.flags.writeable = False
 assert part.__cuda_array_interface__["strides"] == (8,)
 assert part.__cuda_array_interface__["data"] == (ours.address, True)
 call("cuCtxPopCurrent")
+before = waits(current)
+current.wait(current.record())  # in the context of the stream, which is not current
+current.sync()
+assert waits(current) == before + 1
 with current:
     said = message(ArgumentError, lambda: lib(*primary))
     assert "is a stream of another context than the arrays" in said, said
@@ -248,7 +252,7 @@ assert left.context != stale[0].context
 call("cuCtxDestroy", made)
 again = open_context()
 assert again == made
-fresh = [Foreign() for _ in range(4)]
+fresh = [Foreign() for _ in range(64)]
 del stale, ours, part, bound
 gc.collect()
 for each in fresh:

@@ -12,8 +12,9 @@ enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVAL
 enum { INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, OUT_OF_RESOURCES = 701 };
 enum { MOST = 256 };
 
-struct context { int device; uint64_t id; int alive; };
-struct object { struct context* context; int waits; char name[64]; };  // a stream, an event, a module or a function
+struct context { int device; uint64_t id; int alive, launches; };
+// A stream, an event, a module or a function. id: of its context.  launches: of its context, when an event was recorded.
+struct object { struct context* context; uint64_t id; int waits, launches; char name[64]; };
 struct block { uintptr_t address; size_t size; struct context* context; };
 
 static struct context contexts[MOST];  // the first are primary
@@ -23,6 +24,7 @@ static _Thread_local int depth;
 static int failed;  // what every call says after a kernel has failed
 static size_t in_use;  // bytes
 static struct block blocks[MOST];
+static char memory[MOST][1 << 20] __attribute__((aligned(256)));  // of each block: addresses are used again
 
 static struct context* current(void) { return depth ? stack[depth - 1] : NULL; }
 #define NEEDS_CONTEXT if (!current() || !current()->alive) return INVALID_CONTEXT; if (failed) return failed
@@ -40,11 +42,13 @@ static int is_current(uintptr_t address) {
   return found && found->context == current();
 }
 static int is_usable(struct object* object) {
-  return (uintptr_t)object <= 2 || object->context == current();  // 0 to 2 are default streams
+  if ((uintptr_t)object <= 2) return 1;  // a default stream
+  if (object->id != object->context->id || !object->context->alive) abort();  // destroyed with its context
+  return object->context == current();
 }
 static struct object* create(const char* name) {
   struct object* new = calloc(1, sizeof(struct object));
-  new->context = current();
+  new->context = current(), new->id = current()->id;
   strncpy(new->name, name, sizeof new->name - 1);
   return new;
 }
@@ -95,7 +99,7 @@ int cuMemPoolSetAttribute(void* pool, int attribute, uint64_t* value) {
 }
 
 static struct context* open_context(struct context* context, int device) {
-  if (!context->alive) *context = (struct context){device, ++last_id, 1};
+  if (!context->alive) *context = (struct context){device, ++last_id, 1, 0};
   return context;
 }
 int cuDevicePrimaryCtxRetain(struct context** context, int device) {
@@ -118,7 +122,7 @@ int cuCtxCreate_v4(struct context** context, void* parameters, unsigned flags, i
 int cuCtxDestroy(struct context* context) {
   if (!context->alive) return INVALID_CONTEXT;
   for (struct block* each = blocks; each < blocks + MOST; ++each)
-    if (each->address && each->context == context) free((void*)each->address), in_use -= each->size, each->address = 0;
+    if (each->address && each->context == context) in_use -= each->size, each->address = 0;
   context->alive = 0;
   if (context == current()) --depth;
   return OK;
@@ -155,7 +159,7 @@ int cuMemAlloc(uintptr_t* address, size_t size) {
   if (size > 1 << 20) return OUT_OF_MEMORY;
   struct block* new = blocks;
   while (new->address) ++new;
-  *address = (uintptr_t)aligned_alloc(256, (size + 255) / 256 * 256);
+  *address = (uintptr_t)memory[new - blocks];
   *new = (struct block){*address, size, current()};
   in_use += size;
   return OK;
@@ -165,7 +169,6 @@ int cuMemFree(uintptr_t address) {
   struct block* found = find(address);
   if (!found || found->address != address) return INVALID_VALUE;
   in_use -= found->size, found->address = 0;
-  free((void*)address);
   return OK;
 }
 int cuMemAllocAsync(uintptr_t* address, size_t size, void* stream) {
@@ -234,13 +237,14 @@ int cuEventRecord(struct object* event, struct object* stream) {
   NEEDS_CONTEXT;
   NEEDS_ITS_CONTEXT(stream);
   NEEDS_ITS_CONTEXT(event);
-  return event ? OK : INVALID_VALUE;
+  event->launches = current()->launches;
+  return OK;
 }
 int cuEventSynchronize(void* event) { NEEDS_CONTEXT; return event ? OK : INVALID_VALUE; }
 int cuEventQuery(void* event) { NEEDS_CONTEXT; return event ? OK : INVALID_VALUE; }
-int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
-  *milliseconds = 2;
-  return start && end ? OK : INVALID_VALUE;
+int cuEventElapsedTime(float* milliseconds, struct object* start, struct object* end) {
+  *milliseconds = end->launches - start->launches;  // one for each launch
+  return start->context == end->context ? OK : INVALID_HANDLE;
 }
 
 int cuModuleLoadData(struct object** module, const void* image) {
@@ -274,6 +278,7 @@ int cuLaunchKernel(struct object* function, unsigned gx, unsigned gy, unsigned g
   NEEDS_ITS_CONTEXT(function);
   NEEDS_ITS_CONTEXT(stream);
   if (bx * by * bz > 512) return OUT_OF_RESOURCES;
+  ++current()->launches;
   // extra: the address of all arguments follows a 1.
   const float* a = extra ? ((float**)extra[1])[0] : *(float**)arguments[0];
   float* b = extra ? ((float**)extra[1])[1] : *(float**)arguments[1];
