@@ -1,7 +1,8 @@
 """The driver of NVIDIA GPUs, through `cuda-bindings`.
 
-Every device is used in its primary context, which PyTorch, CuPy and all users of CUDA's runtime share, so addresses and
-streams are interchangeable with theirs.
+A device is used in its primary context, which PyTorch, CuPy and all users of CUDA's runtime share, so addresses and
+streams are interchangeable with theirs; in a thread whose current context is another context of the device, such as one
+made by PyCUDA, in that context.
 """
 
 from __future__ import annotations
@@ -16,17 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import DeviceError, ExecutionError, PluginError
-from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
+from ...core.errors import ArgumentError, DeviceError, ExecutionError, PluginError
+from ..devices.driver import Context, DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
 from ..runtime.launch_table import LaunchTable
+from .pycuda_module import SHARED_BY_DEFAULT
 
 try:
     cu: Any = import_module("cuda.bindings.driver")
 except ImportError as error:
     raise PluginError(f"GPUs need cuda-bindings, which is not there: pip install 'stepwell[cuda]' ({error})") from None
 
-_SHARED_BY_DEFAULT = 48 * 1024
-"""The bytes of dynamic shared memory that a kernel may use without an attribute."""
 _CALLED_BY_NATIVE_CODE = ("cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyAsync", "cuStreamSynchronize")
 """The functions of a `LaunchTable`, in its order."""
 
@@ -38,7 +38,7 @@ class CudaDriver(Driver):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._contexts: dict[int, Any] = {}
+        self._primary: dict[int, Context] = {}
 
     # devices
 
@@ -66,41 +66,48 @@ class CudaDriver(Driver):
             f"{version // 1000}.{version % 1000 // 10}",
         )
 
+    def current_index(self) -> int:
+        return int(_try("cuCtxGetDevice")) if int(_try("cuCtxGetCurrent")) else 0
+
+    def context(self, index: int) -> Context:
+        return self._context_of_calls(index, int(_try("cuCtxGetCurrent")))
+
+    def _context_of_calls(self, index: int, current: int) -> Context:
+        """The result of `context`, in a thread with a current context; 0 for none."""
+        primary = self._primary.get(index)
+        if current and (primary is None or current != primary.handle):
+            if int(_try("cuCtxGetDevice")) == int(_try("cuDeviceGet", index)):
+                return _context(current)
+        return primary or self.primary_context(index)
+
+    def primary_context(self, index: int) -> Context:
+        if index not in self._primary:
+            with self._lock:
+                if index not in self._primary:
+                    self._primary[index] = self._retain(index)
+        return self._primary[index]
+
     @contextmanager
-    def make_current(self, index: int) -> Generator[None]:
-        context = self._context(index)
-        now = _try("cuCtxGetCurrent")
-        if int(now) == int(context):
+    def make_current(self, index: int, context: Context | None = None) -> Generator[None]:
+        current = int(_try("cuCtxGetCurrent"))
+        context = context or self._context_of_calls(index, current)
+        if current == context.handle:
             yield
-        elif not int(now):
+        elif not current and context == self._primary.get(index):
             # No other context is current in this thread: this one stays current for the next call.
-            _try("cuCtxSetCurrent", context)
+            _try("cuCtxSetCurrent", context.handle)
             yield
         else:
-            _try("cuCtxPushCurrent", context)
+            _try("cuCtxPushCurrent", context.handle)
             try:
                 yield
             finally:
                 _try("cuCtxPopCurrent")
 
-    def _context(self, index: int) -> Any:
-        if index not in self._contexts:
-            with self._lock:
-                if index not in self._contexts:
-                    self._contexts[index] = self._retain(index)
-        return self._contexts[index]
-
-    def _retain(self, index: int) -> Any:
+    def _retain(self, index: int) -> Context:
         if index >= (count := _count()):
             raise DeviceError(f"there is no device cuda({index}): cuda has {count}")
-        device = _try("cuDeviceGet", index)
-        context = _try("cuDevicePrimaryCtxRetain", device)
-        if _try("cuDeviceGetAttribute", cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device):
-            # Each call allocates its memory between kernels: the pool keeps freed memory for the next call.
-            pool = _try("cuDeviceGetDefaultMemPool", device)
-            most = cu.cuuint64_t(2**64 - 1)
-            _try("cuMemPoolSetAttribute", pool, cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, most)
-        return context
+        return _context(int(_try("cuDevicePrimaryCtxRetain", _try("cuDeviceGet", index))))
 
     def launch_table(self) -> LaunchTable:
         return LaunchTable(*map(_address, _CALLED_BY_NATIVE_CODE))
@@ -108,12 +115,13 @@ class CudaDriver(Driver):
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
         handles: dict[str, int] = {}
         owner: list[Any] = []
+        _keep_freed_memory(index)
         with self.make_current(index):
             for each in code:
                 owner.append(module := self._load_image(index, each))
                 for kernel in each.kernels:
                     function = _try("cuModuleGetFunction", module, kernel.symbol.encode())
-                    if kernel.dynamic_shared_bytes > _SHARED_BY_DEFAULT:
+                    if kernel.dynamic_shared_bytes > SHARED_BY_DEFAULT:
                         attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                         _try("cuFuncSetAttribute", function, attribute, kernel.dynamic_shared_bytes)
                     handles[kernel.name] = int(function)
@@ -133,6 +141,12 @@ class CudaDriver(Driver):
 
     # memory
 
+    def memory_owner(self, address: int) -> tuple[int, Context | None] | None:
+        kind, context, index = _try("cuPointerGetAttributes", len(_OWNER), list(_OWNER), address)
+        if not int(kind):
+            return None
+        return int(index), _context(int(context)) if int(context) else None
+
     def allocate(self, index: int, size: int, name: str) -> int:
         with self.make_current(index):
             try:
@@ -146,9 +160,16 @@ class CudaDriver(Driver):
         free, whole = map(format_bytes, self.memory(index))
         return f"{where}: out of memory of cuda({index}): {format_bytes(size)} asked for, {free} of {whole} are free"
 
-    def free(self, index: int, address: int) -> None:
+    def free(self, index: int, address: int, context: Context) -> None:
         # An error cannot be reported here: the owner is gone, and a failed context reports its error later.
-        with self.make_current(index):
+        if context != self._primary.get(index):
+            try:
+                owner = self.memory_owner(address)
+            except DeviceError:
+                return
+            if owner is None or owner[1] != context:  # freed with its context
+                return
+        with self.make_current(index, context):
             cu.cuMemFree(address)
 
     def memory(self, index: int) -> tuple[int, int]:
@@ -176,9 +197,26 @@ class CudaDriver(Driver):
         with self.make_current(index):
             return int(_try("cuStreamCreate", cu.CUstream_flags.CU_STREAM_DEFAULT.value))
 
-    def destroy_stream(self, index: int, stream: int) -> None:
-        with self.make_current(index):
-            cu.cuStreamDestroy(stream)
+    def destroy_stream(self, index: int, stream: int, context: Context) -> None:
+        if self._can_destroy(index, context):
+            with self.make_current(index, context):
+                cu.cuStreamDestroy(stream)
+
+    def _can_destroy(self, index: int, context: Context) -> bool:
+        """Whether streams and events of a context can be destroyed: its handle is invalid once the context is
+        destroyed, and they with it.
+        """
+        if context == self._primary.get(index):
+            return True
+        current = int(_try("cuCtxGetCurrent"))
+        return current == context.handle and _context(current) == context
+
+    def stream_context(self, index: int, stream: int) -> Context:
+        context = _context(int(_try("cuStreamGetCtx", stream)))
+        with self.make_current(index, context):
+            if (found := int(_try("cuCtxGetDevice"))) != int(_try("cuDeviceGet", index)):
+                raise ArgumentError(f"expected a stream of cuda({index}), got a stream of cuda({found})")
+        return context
 
     def wait_for_stream(self, index: int, stream: int) -> None:
         with self.make_current(index):
@@ -192,9 +230,10 @@ class CudaDriver(Driver):
         with self.make_current(index):
             return int(_try("cuEventCreate", cu.CUevent_flags.CU_EVENT_DEFAULT.value))
 
-    def destroy_event(self, index: int, event: int) -> None:
-        with self.make_current(index):
-            cu.cuEventDestroy(event)
+    def destroy_event(self, index: int, event: int, context: Context) -> None:
+        if self._can_destroy(index, context):
+            with self.make_current(index, context):
+                cu.cuEventDestroy(event)
 
     def record(self, index: int, event: int, stream: int) -> None:
         with self.make_current(index):
@@ -231,8 +270,22 @@ class CudaDriver(Driver):
         return _error(f"{where}: the copy of {table.asked} bytes to the host", table.status)
 
 
+def _keep_freed_memory(index: int) -> None:
+    """Sets the memory pool to keep freed memory: each call allocates its memory between kernels."""
+    device = _try("cuDeviceGet", index)
+    if _try("cuDeviceGetAttribute", cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device):
+        pool = _try("cuDeviceGetDefaultMemPool", device)
+        most = cu.cuuint64_t(2**64 - 1)
+        _try("cuMemPoolSetAttribute", pool, cu.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, most)
+
+
 # Calls
 
+_OWNER = (
+    cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+    cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_CONTEXT,
+    cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+)
 _FAILED_BEFORE = {
     "CUDA_ERROR_ILLEGAL_ADDRESS",
     "CUDA_ERROR_ASSERT",
@@ -253,6 +306,10 @@ def _try(name: str, *arguments: Any) -> Any:
     if status != cu.CUresult.CUDA_SUCCESS:
         raise _error(name, status)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _context(handle: int) -> Context:
+    return Context(handle, int(_try("cuCtxGetId", handle)))
 
 
 def _error(what: str, status: Any) -> DeviceError:

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DeviceError, ExecutionError
-from ..devices.driver import DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
+from ..devices.driver import Context, DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
 from ..runtime.launch_table import LaunchTable
 from ..runtime.memory import array_at
 from .emulation import EmulationError, compile_emulated, compiler, driver_addresses, last_error
 from .emulation.driver import runtime_functions as runtime
 
+_CONTEXT = Context(0, 0)
+"""The only context."""
 _MAX_DYNAMIC_SHARED = 8
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES of cuda.h."""
 
@@ -28,7 +30,7 @@ class EmulatedDriver(Driver):
     kind = "cuda_emulated"
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(3)  # lower handles of streams are default streams
         self._events: dict[int, float] = {}
 
     def count(self) -> int:
@@ -40,7 +42,16 @@ class EmulatedDriver(Driver):
         memory = self.memory(index)[1]
         return DeviceProperties("emulated by g++", "", memory, 227 * 1024, 1, 0, 0, 0, "")
 
-    def make_current(self, index: int) -> AbstractContextManager[None]:
+    def current_index(self) -> int:
+        return 0
+
+    def context(self, index: int) -> Context:
+        return _CONTEXT
+
+    def primary_context(self, index: int) -> Context:
+        return _CONTEXT
+
+    def make_current(self, index: int, context: Context | None = None) -> AbstractContextManager[None]:
         return nullcontext()
 
     def launch_table(self) -> LaunchTable:
@@ -58,6 +69,9 @@ class EmulatedDriver(Driver):
                     runtime()["set_attribute"](handles[kernel.name], _MAX_DYNAMIC_SHARED, limit)
         return LoadedCode(handles, modules)
 
+    def memory_owner(self, address: int) -> tuple[int, Context | None] | None:
+        return 0, None  # its memory is not distinguished from that of the process
+
     def allocate(self, index: int, size: int, name: str) -> int:
         address = runtime()["alloc"](size, name.encode())
         if address is None:
@@ -68,7 +82,7 @@ class EmulatedDriver(Driver):
         free, whole = map(format_bytes, self.memory(0))
         return f"{where}: out of memory of cuda_emulated(0): {format_bytes(size)} asked for, {free} of {whole} are free"
 
-    def free(self, index: int, address: int) -> None:
+    def free(self, index: int, address: int, context: Context) -> None:
         runtime()["free"](address)
 
     def memory(self, index: int) -> tuple[int, int]:
@@ -87,8 +101,11 @@ class EmulatedDriver(Driver):
     def create_stream(self, index: int) -> int:
         return next(self._numbers)
 
-    def destroy_stream(self, index: int, stream: int) -> None:
+    def destroy_stream(self, index: int, stream: int, context: Context) -> None:
         pass
+
+    def stream_context(self, index: int, stream: int) -> Context:
+        return _CONTEXT
 
     def wait_for_stream(self, index: int, stream: int) -> None:
         pass
@@ -99,7 +116,7 @@ class EmulatedDriver(Driver):
     def create_event(self, index: int) -> int:
         return next(self._numbers)
 
-    def destroy_event(self, index: int, event: int) -> None:
+    def destroy_event(self, index: int, event: int, context: Context) -> None:
         self._events.pop(event, None)
 
     def record(self, index: int, event: int, stream: int) -> None:

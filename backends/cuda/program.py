@@ -13,11 +13,12 @@ from typing import Any, cast
 import numpy as np
 
 from ...core.arrays import is_masked_array
-from ...core.errors import ArgumentError
+from ...core.diagnostics import did_you_mean
+from ...core.errors import ArgumentError, UnsupportedError
 from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
-from ..devices.driver import DeviceCode, LoadedCode
-from ..devices.nd import DeviceArray, HostArray, NDArray, empty_device_array, from_dlpack
+from ..devices.driver import Context, DeviceCode, LoadedCode
+from ..devices.nd import DeviceArray, HostArray, NDArray, empty_device_array, import_array
 from ..devices.timing import Clock, device_clock
 from ..llvm.linking import link_code
 from ..runtime.arguments import describe_argument
@@ -27,6 +28,7 @@ from ..runtime.program import CompiledFunction, Program
 from ..runtime.signature import BufferParameter
 from ..saving.device import DeviceParts, device_contents
 from .nvrtc import KernelUsage
+from .pycuda_module import load_pycuda_module
 
 
 class Launcher:
@@ -44,8 +46,8 @@ class Launcher:
         self.table = LaunchTable()
         self._names = [kernel.name for each in code for kernel in each.kernels]
         self._handles = (ctypes.c_void_p * max(1, len(self._names)))()
-        self._loaded: dict[Device, LoadedCode] = {}
-        self._prepared: Device | None = None
+        self._loaded: dict[tuple[Device, Context], LoadedCode] = {}
+        self._prepared: tuple[Device, Context] | None = None
         _launchers.add(self)
 
     def symbols(self) -> dict[str, int]:
@@ -60,21 +62,28 @@ class Launcher:
         self._prepared = None
 
     def load(self, device: Device) -> LoadedCode:
-        """The kernels on a device. Raises DeviceError if the device does not exist or cannot run them."""
-        if device not in self._loaded:
-            self._loaded[device] = device.driver.load(device.index, self.code)
-        return self._loaded[device]
+        """The kernels in the context of the calling thread. Raises DeviceError if the device does not exist or cannot
+        run them.
+        """
+        return self._load(device, device.driver.context(device.index))
 
-    def prepare(self, device: Device) -> None:
-        """Sets table and handles for launches on a device and its current stream. The caller holds `turn`."""
-        if self._prepared != device:
-            handles = self.load(device).handles
+    def _load(self, device: Device, context: Context) -> LoadedCode:
+        if (device, context) not in self._loaded:
+            self._loaded[device, context] = device.driver.load(device.index, self.code)
+        return self._loaded[device, context]
+
+    def prepare(self, device: Device, context: Context) -> None:
+        """Sets table and handles for launches on the current stream of a device. The context is current, and the caller
+        holds `turn`.
+        """
+        if self._prepared != (device, context):
+            handles = self._load(device, context).handles
             for n, name in enumerate(self._names):
                 self._handles[n] = handles[name]
             functions = device.driver.launch_table()
             ctypes.memmove(ctypes.byref(self.table), ctypes.byref(functions), ctypes.sizeof(functions))
-            self._prepared = device
-        self.table.stream = device.current_stream.handle
+            self._prepared = device, context
+        self.table.stream = device.current_stream.handle_in(context)
 
 
 _launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
@@ -103,33 +112,34 @@ class DeviceFunction(CompiledFunction):
         on the device, `device.sync()` at the latest.
         """
         self._native.reject_names(named)
-        device, views = self._views(arguments)
+        device, context, views = self._views(arguments)
         values, _arrays = self._native.pack(views)
-        return self._launch(device, self._native.create_slots(values), views)
+        return self._launch(device, context, self._native.create_slots(values), views)
 
     def bind(self, *arguments: Any, **named: Any) -> Callable[[], Any]:
         self._native.reject_names(named)
-        device, views = self._views(arguments)
+        device, context, views = self._views(arguments)
         values, arrays = self._native.pack(views)
         slots = self._native.create_slots(values)
 
         def run(_alive: object = (arguments, arrays)) -> Any:
-            return self._launch(device, slots, views)
+            return self._launch(device, context, slots, views)
 
         return run
 
     def clock(self, *arguments: Any) -> Clock:
-        return device_clock(self._views(arguments)[0])
+        device, context, _ = self._views(arguments)
+        return device_clock(device, context)
 
     @property
     def _launcher(self) -> Launcher:
         _, launcher = cast("tuple[object, Launcher]", self._native.keep_alive)
         return launcher
 
-    def _launch(self, device: Device, slots: Any, views: Sequence[Any]) -> Any:
-        launcher = self._launcher
-        with launcher.turn, device.driver.make_current(device.index):
-            launcher.prepare(device)
+    def _launch(self, device: Device, context: Context | None, slots: Any, views: Sequence[Any]) -> Any:
+        launcher, driver = self._launcher, device.driver
+        with launcher.turn, driver.make_current(device.index, context):
+            launcher.prepare(device, context or driver.context(device.index))
             begin_calls(device)
             status = self._native.enter(slots)
             end_calls()
@@ -148,12 +158,13 @@ class DeviceFunction(CompiledFunction):
             raise device.driver.copy_error(f"{self.name}: {message.removeprefix(COPY_FAILED)}", table)
         self._native.fail(status, *views)
 
-    def _views(self, arguments: Sequence[Any]) -> tuple[Device, list[Any]]:
-        """The device of a call, and its arguments, with each device array replaced by its `layout`: a numpy array with
-        its address and shape, which is not dereferenced.
+    def _views(self, arguments: Sequence[Any]) -> tuple[Device, Context | None, list[Any]]:
+        """The device of a call, its context, None for that of the thread, and its arguments, with each device array
+        replaced by its `layout`: a numpy array with its address and shape, which is not dereferenced.
         """
         views = list(arguments)
         device: Device | None = None
+        context: Context | None = None
         for n, parameter in enumerate(self.signature.parameters[: len(views)]):
             if not isinstance(parameter, BufferParameter):
                 continue
@@ -165,8 +176,15 @@ class DeviceFunction(CompiledFunction):
                     f"{self.name}: argument {parameter.name}: expected an array on {device}, as others, got one on "
                     f"{array.device}"
                 )
-            device, views[n] = array.device, array.layout
-        return device or Device(self._launcher.kind), views
+            known = context is not None and array.context is not None
+            if known and context is not array.context and context != array.context:
+                raise ArgumentError(
+                    f"{self.name}: argument {parameter.name}: expected an array in the same context of {device} as "
+                    f"others, got one in another context: stepwell.nd.array(x, stepwell.{device}) is a copy in the "
+                    "current context"
+                )
+            device, context, views[n] = array.device, context or array.context, array.layout
+        return device or Device(self._launcher.kind), context, views
 
     def _device_array(self, parameter: str, value: Any) -> DeviceArray | None:
         """An argument as an array on a device, None if it is not an array. Raises ArgumentError for an array
@@ -176,22 +194,20 @@ class DeviceFunction(CompiledFunction):
         if type(value) is DeviceArray and value.device.kind == kind:
             return value
         if isinstance(value, np.ndarray):
-            array, location = value, "an array of numpy's"
-        elif isinstance(value, NDArray) or hasattr(value, "__dlpack_device__"):
+            location = "an array of numpy's"
+        else:
             array = self._import(parameter, value)
-            if isinstance(array, DeviceArray) and array.device.kind == kind:
+            if array is None or (isinstance(array, DeviceArray) and array.device.kind == kind):
                 return array
             location = f"one on {array.device}"
-        else:
-            return None
         raise ArgumentError(
             f"{self.name}: argument {parameter}: expected an array on {kind}, got {location}, "
             f"{describe_argument(value)}: stepwell.nd.array(x, stepwell.{kind}(0)) is a copy on the device"
         )
 
-    def _import(self, parameter: str, value: Any) -> NDArray:
+    def _import(self, parameter: str, value: Any) -> NDArray | None:
         try:
-            return from_dlpack(value)
+            return import_array(value)
         except ArgumentError as error:
             raise ArgumentError(f"{self.name}: argument {parameter}: {error}") from error.__cause__
 
@@ -225,8 +241,6 @@ class EmulatedFunction(DeviceFunction):
             if is_masked_array(value):
                 raise ArgumentError(f"{self.name}: argument {parameter}: expected an array without a mask")
             return value
-        if isinstance(value, np.generic) or not hasattr(value, "__dlpack_device__"):
-            return None
         array = self._import(parameter, value)
         return array.layout if isinstance(array, HostArray) else None
 
@@ -260,3 +274,22 @@ class DeviceProgram(Program):
         self.launcher = launcher
         self.device_kind = launcher.kind
         self.usage = dict(usage)
+
+    def pycuda_module(self, kernel: str | None = None) -> Any:
+        """The kernels as a `pycuda.driver.Module`, loaded in the current context: `get_function(name)` returns one.
+
+        kernel: the name of one of the kernels, where the program has several functions, each with a module of its own.
+        Raises ArgumentError for another name, UnsupportedError for kernels that run emulated, PluginError if PyCUDA is
+        not installed, DeviceError if no context is current or its GPU cannot run the kernels.
+        """
+        if self.launcher.kind != "cuda":
+            raise UnsupportedError(f"kernels for {self.launcher.kind} are no modules of PyCUDA: expected target cuda")
+        if kernel is None and len(self.launcher.code) == 1:
+            return load_pycuda_module(self.launcher.code[0])
+        code = {each.name: code for code in self.launcher.code for each in code.kernels}
+        if kernel not in code:
+            names = ", ".join(code)
+            if kernel is None:
+                raise ArgumentError(f"expected the name of a kernel, as each function has a module: {names}")
+            raise ArgumentError(f"no kernel called {kernel!r}, there is {names}{did_you_mean(kernel, code)}")
+        return load_pycuda_module(code[kernel])

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Any, Self
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, DeviceError, OptionError, PluginError
-from .driver import DeviceProperties, Driver
+from .driver import Context, DeviceProperties, Driver
 
 _KINDS = {"cpu": 1, "cuda": 2, "cuda_emulated": 12}
 """DLPack's device type of each kind. The emulated kind uses the extension type: its memory is private to this
@@ -86,11 +87,22 @@ class Device:
         if self.kind != "cpu":
             self.driver.wait_for_device(self.index)
 
-    def stream(self) -> Stream:
-        """A new stream, an in-order queue of work. Raises the errors of `driver`."""
+    def stream(self, existing: Any = None) -> Stream:
+        """A new stream, an in-order queue of work; or a stream of another library.
+
+        existing: the handle of the stream, or an object with `__cuda_stream__` (cuda.core, CuPy) or `handle` (PyCUDA).
+        Raises ArgumentError for other objects and for a stream of another device, and the errors of `driver`.
+        """
         driver = self.driver
-        handle = driver.create_stream(self.index)
-        return Stream(self, handle, driver.destroy_stream)
+        if existing is None:
+            context = driver.context(self.index)
+            handle = driver.create_stream(self.index)
+            stream = Stream(self, handle, context)
+            weakref.finalize(stream, driver.destroy_stream, self.index, handle, context).atexit = False
+            return stream
+        handle = stream_handle(existing)
+        is_default = handle in _DEFAULT_STREAMS
+        return Stream(self, handle, None if is_default else driver.stream_context(self.index, handle), existing)
 
     @property
     def current_stream(self) -> Stream:
@@ -155,23 +167,62 @@ def _entered_streams(device: Device) -> list[Stream]:
     return _threads.of.setdefault(device, [])
 
 
+LEGACY_STREAM = 1
+"""The handle of CUDA's default stream where 0 is ambiguous."""
+_DEFAULT_STREAMS = (0, 2)
+"""The handles of CUDA's default stream, and of the default stream of each thread; every context has both."""
+
+
+def stream_handle(stream: Any) -> int:
+    """The handle of a stream of any library, or of a handle itself."""
+    version = 0
+    try:
+        if hasattr(stream, "__cuda_stream__"):
+            version, number = stream.__cuda_stream__()
+        else:
+            number = getattr(stream, "handle", stream)
+        handle = operator.index(number)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"expected a stream: a handle, or an object with __cuda_stream__ or handle, got {type(stream).__name__}"
+        ) from None
+    if version != 0:
+        raise ArgumentError(f"expected version 0 of __cuda_stream__, got {version!r}")
+    if handle < 0:
+        raise ArgumentError(f"expected the handle of a stream, got {handle}")
+    return 0 if handle == LEGACY_STREAM else handle
+
+
 class Stream:
     """A queue of work for a device, executed in order. `with stream:` makes it current: calls, copies and events of
     this thread go to it.
 
     handle: the driver's handle; 0 for the default stream. Work of the default stream waits for all other streams, and
-    theirs waits for it, so programs that create no streams need not know of them.
+    theirs waits for it, so programs that create no streams need not know of them.  context: of the stream, None for a
+    default stream, which every context has.
     """
 
-    def __init__(self, device: Device, handle: int, destroy: Callable[[int, int], None] | None = None):
+    def __init__(self, device: Device, handle: int, context: Context | None = None, owner: object = None):
+        """owner: keeps the stream alive."""
         self.device = device
         self.handle = handle
-        if destroy is not None:
-            weakref.finalize(self, destroy, device.index, handle).atexit = False
+        self.context = context
+        self._owner = owner
+
+    def handle_in(self, context: Context | None) -> int:
+        """The handle, for work in a context; None for any. Raises ArgumentError if the stream has another context."""
+        if None not in (context, self.context) and context != self.context:
+            raise ArgumentError(f"{self} is a stream of another context than the arrays, expected the same context")
+        return self.handle
+
+    def make_current(self, context: Context | None = None) -> AbstractContextManager[None]:
+        """Makes the context of the stream, or else `context`, current in the calling thread."""
+        return self.device.driver.make_current(self.device.index, self.context or context)
 
     def sync(self) -> None:
         """Waits for all work of the stream. Raises DeviceError if a kernel has failed."""
-        self.device.driver.wait_for_stream(self.device.index, self.handle)
+        with self.make_current():
+            self.device.driver.wait_for_stream(self.device.index, self.handle)
 
     def record(self) -> Event:
         """An event that completes when all work submitted so far is done."""
@@ -181,7 +232,12 @@ class Stream:
         """Makes all later work of the stream wait for an event. Returns at once."""
         if event.device != self.device:
             raise ArgumentError(f"a stream of {self.device} cannot wait for an event of {event.device}")
-        self.device.driver.stream_wait_event(self.device.index, self.handle, event.handle)
+        with self.make_current():
+            self.device.driver.stream_wait_event(self.device.index, self.handle, event.handle)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of this protocol of NVIDIA's, and the handle."""
+        return 0, self.handle
 
     def __enter__(self) -> Self:
         _entered_streams(self.device).append(self)
@@ -200,9 +256,11 @@ class Event:
     def __init__(self, stream: Stream):
         self.device = stream.device
         driver, index = self.device.driver, self.device.index
-        self.handle = driver.create_event(index)
-        weakref.finalize(self, driver.destroy_event, index, self.handle).atexit = False
-        driver.record(index, self.handle, stream.handle)
+        with stream.make_current():
+            context = driver.context(index)
+            self.handle = driver.create_event(index)
+            weakref.finalize(self, driver.destroy_event, index, self.handle, context).atexit = False
+            driver.record(index, self.handle, stream.handle)
 
     def sync(self) -> None:
         """Waits until the event has completed. Raises DeviceError if a kernel has failed."""

@@ -35,6 +35,16 @@ class DeviceProperties:
 
 
 @dataclass(frozen=True)
+class Context:
+    """A context of a device, to which memory, streams, events and loaded kernels belong. handle: the driver's.  number:
+    unique in this process, as a new context may have the handle of a destroyed context.
+    """
+
+    handle: int
+    number: int
+
+
+@dataclass(frozen=True)
 class KernelCode:
     """A kernel of a `DeviceCode`. name: its name in host code.  symbol: its name in the source."""
 
@@ -68,7 +78,8 @@ class LoadedCode:
 class Driver(ABC):
     """The functions of a kind of device. Addresses and handles are integers; 0 is the default stream.
 
-    `index` is the index of the device. All methods may be called from any thread. Failures raise DeviceError.
+    `index` is the index of the device. A method works in the context of the calling thread (`context`), unless it has a
+    parameter `context`. All methods may be called from any thread. Failures raise DeviceError.
     """
 
     kind: ClassVar[str]
@@ -81,8 +92,20 @@ class Driver(ABC):
     def properties(self, index: int) -> DeviceProperties: ...
 
     @abstractmethod
-    def make_current(self, index: int) -> AbstractContextManager[None]:
-        """A context in which the calls of native code in this thread refer to this device."""
+    def current_index(self) -> int:
+        """The index of the device of the current context of the calling thread, 0 if no context is current."""
+
+    @abstractmethod
+    def context(self, index: int) -> Context:
+        """The current context of the calling thread if it is a context of the device, else the primary context."""
+
+    @abstractmethod
+    def primary_context(self, index: int) -> Context:
+        """The context that users of CUDA's runtime share."""
+
+    @abstractmethod
+    def make_current(self, index: int, context: Context | None = None) -> AbstractContextManager[None]:
+        """Makes a context current in the calling thread, by default that of `context`."""
 
     @abstractmethod
     def launch_table(self) -> LaunchTable:
@@ -94,12 +117,18 @@ class Driver(ABC):
     # memory
 
     @abstractmethod
+    def memory_owner(self, address: int) -> tuple[int, Context | None] | None:
+        """The index of the device and the context of the memory at an address, None for memory of no device. The
+        context is None if all contexts of the device share the memory.
+        """
+
+    @abstractmethod
     def allocate(self, index: int, size: int, name: str) -> int:
         """The address of new memory, aligned to 256 bytes. name: its name in error messages."""
 
     @abstractmethod
-    def free(self, index: int, address: int) -> None:
-        """Frees memory after all pending work on the memory."""
+    def free(self, index: int, address: int, context: Context) -> None:
+        """Frees memory of a context, which may be destroyed, after all pending work on the memory."""
 
     @abstractmethod
     def memory(self, index: int) -> tuple[int, int]:
@@ -123,7 +152,12 @@ class Driver(ABC):
     def create_stream(self, index: int) -> int: ...
 
     @abstractmethod
-    def destroy_stream(self, index: int, stream: int) -> None: ...
+    def destroy_stream(self, index: int, stream: int, context: Context) -> None:
+        """Destroys a stream of a context, which may be destroyed."""
+
+    @abstractmethod
+    def stream_context(self, index: int, stream: int) -> Context:
+        """The context of a stream of any library, which is not the default stream."""
 
     @abstractmethod
     def wait_for_stream(self, index: int, stream: int) -> None: ...
@@ -135,7 +169,8 @@ class Driver(ABC):
     def create_event(self, index: int) -> int: ...
 
     @abstractmethod
-    def destroy_event(self, index: int, event: int) -> None: ...
+    def destroy_event(self, index: int, event: int, context: Context) -> None:
+        """Destroys an event of a context, which may be destroyed."""
 
     @abstractmethod
     def record(self, index: int, event: int, stream: int) -> None: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,9 @@ from ...core.sizes import byte_count, check_shape
 from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, dlpack_device, read_dlpack, to_dlpack
 from ..runtime.dlpack import from_dlpack as host_array
 from ..runtime.memory import array_at, empty_array
-from .device import Device, cpu
+from .cuda_array import CudaArray, read_cuda_array, write_cuda_array
+from .device import LEGACY_STREAM, Device, Stream, cpu, stream_handle
+from .driver import Context
 
 Array = npt.NDArray[Any]
 
@@ -138,9 +141,10 @@ class HostArray(NDArray):
 class DeviceArray(NDArray):
     """An array in device memory. `layout` must not be dereferenced."""
 
-    def __init__(self, device: Device, layout: Array, owner: object):
-        """owner: keeps the memory alive."""
+    def __init__(self, device: Device, layout: Array, owner: object, context: Context | None = None):
+        """owner: keeps the memory alive.  context: of the memory, None if all contexts of the device share it."""
         self.device = device
+        self.context = context
         self._layout = layout
         self._owner = owner
 
@@ -157,7 +161,8 @@ class DeviceArray(NDArray):
         if not self._layout.size:
             return np.empty(self.shape, self._layout.dtype)
         whole, begin = self._bytes()
-        self.device.driver.copy_out(self.device.index, whole, begin, self._stream)
+        with self._make_current():
+            self.device.driver.copy_out(self.device.index, whole, begin, self._stream)
         if self._layout.flags.c_contiguous:
             return whole.view(self._layout.dtype).reshape(self.shape)
         first = whole[self.address - begin :]
@@ -170,26 +175,48 @@ class DeviceArray(NDArray):
         return np.empty(end - first, np.uint8), first
 
     def copyfrom(self, source: Any) -> NDArray:
+        imported = import_array(source)
+        source = source if imported is None else imported
         _check_shape(np.shape(source.layout if isinstance(source, NDArray) else source), self.shape)
         if not self._layout.flags.c_contiguous:
             raise ArgumentError(f"strides {self._layout.strides} (bytes), expected a C-contiguous array to write to")
         if isinstance(source, DeviceArray) and self._can_take(source):
-            driver = self.device.driver
-            driver.copy(self.device.index, self.address, source.address, self.nbytes, self._stream)
+            with self._make_current():
+                driver = self.device.driver
+                driver.copy(self.device.index, self.address, source.address, self.nbytes, self._stream)
         elif self._layout.size:
             values = np.ascontiguousarray(_values(source), self._layout.dtype)
-            self.device.driver.copy_in(self.device.index, self.address, values, self._stream)
+            with self._make_current():
+                self.device.driver.copy_in(self.device.index, self.address, values, self._stream)
         return self
 
     def _can_take(self, source: DeviceArray) -> bool:
         """Whether the elements of another array can be copied bytewise on the device."""
         layout = source.layout
-        alike = source.device == self.device and layout.dtype == self._layout.dtype
+        alike = (source.device, source.context, layout.dtype) == (self.device, self.context, self._layout.dtype)
         return alike and layout.flags.c_contiguous and layout.size > 0
 
     @property
     def _stream(self) -> int:
-        return self.device.current_stream.handle
+        return self.device.current_stream.handle_in(self.context)
+
+    def _make_current(self) -> AbstractContextManager[None]:
+        return self.device.driver.make_current(self.device.index, self.context)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The array for other CUDA libraries (PyCUDA, CuPy, numba), which wait for the current stream. Raises
+        AttributeError if the array is not on a GPU, or its data type has no name there.
+        """
+        if self.device.kind != "cuda":
+            raise AttributeError(f"an array on {self.device} has no __cuda_array_interface__, expected one on a GPU")
+        layout = self._layout
+        strides = None if layout.flags.c_contiguous else tuple(stride // layout.itemsize for stride in layout.strides)
+        stream = self._stream or LEGACY_STREAM
+        address = self.address if layout.size else 0
+        return write_cuda_array(
+            CudaArray(address, self.shape, strides, layout.dtype, not layout.flags.writeable, stream)
+        )
 
     def __dlpack__(
         self,
@@ -204,9 +231,10 @@ class DeviceArray(NDArray):
         if copy:
             return self.copyto(self.device).__dlpack__(stream=stream, max_version=max_version)
         if stream is not None and stream != -1:
-            current, handle = self.device.current_stream, _handle(stream)
+            current, handle = self.device.current_stream, stream_handle(stream)
             if handle != current.handle:
-                self.device.driver.stream_wait_event(self.device.index, handle, current.record().handle)
+                with self._make_current():
+                    self.device.driver.stream_wait_event(self.device.index, handle, current.record().handle)
         strides = tuple(stride // self._layout.itemsize for stride in self._layout.strides)
         tensor = ForeignTensor(
             self.address,
@@ -220,15 +248,6 @@ class DeviceArray(NDArray):
         return to_dlpack(tensor, max_version is not None and max_version >= (1, 0))
 
 
-_LEGACY = 1
-"""The array API's number of CUDA's default stream, where 0 is ambiguous."""
-
-
-def _handle(stream: int) -> int:
-    """The driver's handle of a stream, given by its number in the array API."""
-    return 0 if stream == _LEGACY else stream
-
-
 def _check_shape(got: tuple[int, ...], expected: tuple[int, ...]) -> None:
     if got != expected:
         raise ArgumentError(f"an array of shape {got}, expected {expected}")
@@ -240,13 +259,8 @@ def _values(source: Any) -> Array:
         return source.layout
     if isinstance(source, NDArray):
         return source.numpy()
-    if _has_dlpack(source):
-        return _values(from_dlpack(source))
-    return plain_array(source)
-
-
-def _has_dlpack(value: Any) -> bool:
-    return hasattr(value, "__dlpack_device__") and not isinstance(value, np.ndarray | np.generic)
+    imported = import_array(source)
+    return plain_array(source) if imported is None else _values(imported)
 
 
 # Creating arrays
@@ -293,17 +307,55 @@ def empty_device_array(device: Device, shape: tuple[int, ...], dtype: np.dtype[A
         raise ArgumentError(f"an array of shape {shape}, expected sizes that are not negative")
     check_shape(shape, dtype.itemsize, name or "array")
     size = byte_count(shape, dtype.itemsize)
-    memory = _Memory()
+    memory, context = _Memory(), driver.context(device.index)
     if size:
         address = driver.allocate(device.index, size, name or f"{dtype_of_numpy(dtype).name}{list(shape)}")
-        weakref.finalize(memory, driver.free, device.index, address).atexit = False
+        weakref.finalize(memory, driver.free, device.index, address, context).atexit = False
     else:
         address = 0
-    return DeviceArray(device, array_at(address, shape, None, dtype, owner=memory), memory)
+    return DeviceArray(device, array_at(address, shape, None, dtype, owner=memory), memory, context)
 
 
 class _Memory:
     """The owner of an allocation on a device, freed with the owner."""
+
+
+def import_array(value: Any) -> NDArray | None:
+    """An array of another library than numpy, on its own device, without a copy; None for any other value.
+
+    Raises the errors of `from_dlpack` and `from_cuda_array`.
+    """
+    if isinstance(value, NDArray):
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return None
+    if hasattr(value, "__dlpack_device__"):
+        return from_dlpack(value)
+    # A property of the type is evaluated once, where its errors are those of the argument.
+    name = "__cuda_array_interface__"
+    return from_cuda_array(value) if hasattr(type(value), name) or hasattr(value, name) else None
+
+
+def from_cuda_array(value: Any) -> NDArray:
+    """An array of a CUDA library without DLPack (PyCUDA, numba), on its own GPU, without a copy. The current stream
+    waits for the stream of the array, if it has one.
+
+    Raises ArgumentError for memory that is not a GPU's and for an unsupported data type, DeviceError if there is no
+    GPU.
+    """
+    array, driver = read_cuda_array(value), Device("cuda").driver
+    owner = driver.memory_owner(array.address) if array.address else (driver.current_index(), None)
+    if owner is None:
+        raise ArgumentError(f"expected memory of a GPU, got address {array.address:#x}, which CUDA has not allocated")
+    index, context = owner
+    device = Device("cuda", index)
+    if array.stream is not None:
+        producer, current = Stream(device, stream_handle(array.stream), context), device.current_stream
+        if producer.handle != current.handle:
+            with driver.make_current(index, context):
+                current.wait(producer.record())
+    layout = array_at(array.address, array.shape, array.strides, array.dtype, read_only=array.read_only, owner=value)
+    return DeviceArray(device, layout, value, context)
 
 
 def from_dlpack(value: Any) -> NDArray:
@@ -319,8 +371,8 @@ def from_dlpack(value: Any) -> NDArray:
     if kind in CPU_DEVICES:
         return HostArray(host_array(value))
     device = Device.of_dlpack(kind, number)
-    tensor = read_dlpack(value, device.current_stream.handle or _LEGACY)
+    tensor = read_dlpack(value, device.current_stream.handle or LEGACY_STREAM)
     layout = array_at(
         tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
     )
-    return DeviceArray(device, layout, tensor.owner)
+    return DeviceArray(device, layout, tensor.owner, device.driver.primary_context(device.index))

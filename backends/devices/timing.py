@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from ...core.errors import OptionError
 from .device import Device
+from .driver import Context
 
 Clock: TypeAlias = Callable[[Callable[[], Any], int], float]
 """Calls a function a number of times; returns the total seconds."""
@@ -56,17 +57,18 @@ def host_clock(run: Callable[[], Any], number: int) -> float:
     return time.perf_counter() - start
 
 
-def device_clock(device: Device) -> Clock:
+def device_clock(device: Device, context: Context | None = None) -> Clock:
     """The clock for functions that submit work to a device: the device time between events before and after the
-    calls.
+    calls. context: of the work, by default that of the calling thread.
     """
 
     def clock(run: Callable[[], Any], number: int) -> float:
         stream = device.current_stream
-        start = stream.record()
-        for _ in range(number):
-            run()
-        return stream.record().seconds_since(start)
+        with stream.make_current(context):
+            start = stream.record()
+            for _ in range(number):
+                run()
+            return stream.record().seconds_since(start)
 
     return clock
 

@@ -15,7 +15,7 @@ from ...core.errors import ArgumentError, ExecutionError
 from ...core.sizes import byte_count
 from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
-from ..devices.nd import DeviceArray, HostArray, NDArray, from_dlpack
+from ..devices.nd import DeviceArray, HostArray, NDArray, import_array
 from ..devices.timing import Clock, device_clock, host_clock
 from .executable import Executable, allocate_array
 from .steps import Branch, Steps, TensorSpec
@@ -220,8 +220,5 @@ class GraphExecutor:
 
 def as_ndarray(value: Any) -> NDArray:
     """An array of a device, of another library (without a copy), or of a number or nested lists of numbers."""
-    if isinstance(value, NDArray):
-        return value
-    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dlpack_device__"):
-        return HostArray(plain_array(value))
-    return from_dlpack(value)
+    imported = import_array(value)
+    return HostArray(plain_array(value)) if imported is None else imported

@@ -16,6 +16,7 @@ from ...operators.relay import OperatorOp, dtype_of_tensor
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 from ..devices.calls import create_c_callback
 from ..devices.device import Device
+from ..devices.driver import Context
 from .nvidia import LibraryLocation, load_shared_library
 from .products import batch_count, dense_sizes, is_one, matmul_sizes
 
@@ -94,12 +95,12 @@ def _product(
 
 
 class Cublas:
-    """cuBLAS, with a handle for each device."""
+    """cuBLAS, with a handle for each context of a device."""
 
     def __init__(self, library: ctypes.CDLL):
         self.library = library
         self._turn = threading.Lock()
-        self._handles: dict[Device, ctypes.c_void_p] = {}
+        self._handles: dict[tuple[Device, Context], ctypes.c_void_p] = {}
         integer, size, pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
         matrix = (pointer, integer, size, size)
         self._gemm = library.cublasGemmStridedBatchedEx_64
@@ -137,11 +138,12 @@ class Cublas:
         self._check(f"cublasGemmStridedBatchedEx of {m} x {k} by {k} x {n}, {batch} times", status)
 
     def _handle(self, device: Device) -> ctypes.c_void_p:
-        if device not in self._handles:
+        key = device, device.driver.context(device.index)
+        if key not in self._handles:
             handle = ctypes.c_void_p()
             self._check("cublasCreate", self.library.cublasCreate_v2(ctypes.byref(handle)))
-            self._handles[device] = handle
-        return self._handles[device]
+            self._handles[key] = handle
+        return self._handles[key]
 
     def _check(self, what: str, status: int) -> None:
         if status:

@@ -24,6 +24,7 @@ from ...operators.windows import each_dimension, paddings
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 from ..devices.calls import create_c_callback
 from ..devices.device import Device
+from ..devices.driver import Context
 from ..devices.nd import DeviceArray, empty_device_array
 from .cublas import load_cublas
 from .nvidia import LibraryLocation, load_shared_library
@@ -186,14 +187,14 @@ class _Plan:
 
 
 class Cudnn:
-    """cuDNN, with a handle for each device, the plan of each convolution, and workspaces."""
+    """cuDNN, with a handle for each context of a device, the plan of each convolution, and workspaces."""
 
     def __init__(self, library: ctypes.CDLL):
         self.library = library
         self._turn = threading.Lock()
-        self._handles: dict[Device, ctypes.c_void_p] = {}
+        self._handles: dict[tuple[Device, Context], ctypes.c_void_p] = {}
         self._plans: dict[tuple[Device, Convolution], _Plan] = {}
-        self._workspaces: dict[tuple[Device, int], DeviceArray] = {}
+        self._workspaces: dict[tuple[Device, Context, int], DeviceArray] = {}
         self._relu: ctypes.c_void_p | None = None
         library.cudnnGetErrorString.restype = ctypes.c_char_p
 
@@ -210,10 +211,11 @@ class Cudnn:
         one, zero = ctypes.byref(scalar(1)), ctypes.byref(scalar(0))
         pointer, stream = ctypes.c_void_p, device.current_stream.handle
         with self._turn:
-            handle = self._handle(device)
+            context = device.driver.context(device.index)
+            handle = self._handle(device, context)
             self._try("SetStream", handle, pointer(stream))
             plan = self._plan(device, handle, asked)
-            memory = self._workspace(device, stream, plan.workspace)
+            memory = self._workspace(device, context, stream, plan.workspace)
             work = (plan.convolution, plan.algorithm, pointer(memory), ctypes.c_size_t(plan.workspace))
             image, window = (plan.data, pointer(data)), (plan.weight, pointer(weight))
             result = (plan.out, pointer(out))
@@ -226,10 +228,10 @@ class Cudnn:
             else:
                 self._try("ConvolutionForward", handle, one, *image, *window, *work, zero, *result, about=asked)
 
-    def _handle(self, device: Device) -> ctypes.c_void_p:
-        if device not in self._handles:
-            self._handles[device] = self._create("")
-        return self._handles[device]
+    def _handle(self, device: Device, context: Context) -> ctypes.c_void_p:
+        if (device, context) not in self._handles:
+            self._handles[device, context] = self._create("")
+        return self._handles[device, context]
 
     def _activation(self) -> ctypes.c_void_p:
         if self._relu is None:
@@ -237,11 +239,11 @@ class Cudnn:
             self._try("SetActivationDescriptor", self._relu, _RELU, _NOT_PROPAGATE_NAN, ctypes.c_double(0))
         return self._relu
 
-    def _workspace(self, device: Device, stream: int, size: int) -> int:
+    def _workspace(self, device: Device, context: Context, stream: int, size: int) -> int:
         """The address of the workspace of a stream, of at least `size` bytes. Streams share no workspace; a workspace
         grows.
         """
-        key = device, stream
+        key = device, context, stream
         if size and (key not in self._workspaces or self._workspaces[key].nbytes < size):
             self._workspaces[key] = empty_device_array(device, (size,), np.dtype("uint8"), "workspace of cuDNN")
         return self._workspaces[key].address if size else 0

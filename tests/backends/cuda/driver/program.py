@@ -109,7 +109,8 @@ del executor, counts, branch
 np.testing.assert_array_equal(nd.from_dlpack(a).numpy(), a.numpy())
 assert a.__dlpack_device__() == (2, 0)
 a.__dlpack__(stream=1)
-a.__dlpack__(stream=12345)
+consumer = device.stream()
+a.__dlpack__(stream=consumer.handle)
 
 # Mistakes
 assert "expected an array on cuda, got an array of numpy's" in message(ArgumentError, lambda: lib(values, b))
