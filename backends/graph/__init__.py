@@ -4,5 +4,6 @@ from .build import build_graph
 from .executable import Executable
 from .executor import GraphExecutor
 from .steps import TensorSpec
+from .workspace import Workspace
 
-__all__ = ["Executable", "GraphExecutor", "TensorSpec", "build_graph"]
+__all__ = ["Executable", "GraphExecutor", "TensorSpec", "Workspace", "build_graph"]

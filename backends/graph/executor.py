@@ -10,15 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.arrays import plain_array
-from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
-from ...core.sizes import byte_count
 from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
-from ..devices.nd import DeviceArray, HostArray, NDArray, import_array
+from ..devices.nd import HostArray, NDArray, import_array
 from ..devices.timing import Clock, device_clock, host_clock
 from .executable import Executable, allocate_array
 from .steps import Branch, Steps, TensorSpec
+from .workspace import Workspace
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -33,8 +32,8 @@ class KernelTime:
 
 
 class GraphExecutor:
-    """Runs a graph on a device. Each executor has its own inputs, outputs and workspace there; constants are copied to
-    a device once, for all executors of a graph.
+    """Runs a graph on a device. Each executor has its own inputs and outputs there, and a workspace, which executors
+    may share; constants are copied to a device once, for all executors of a graph.
 
     Inputs may be any arrays: of numpy, of a device, of another library. Outputs are numpy arrays if the graph runs on
     this machine's processor, else arrays on the device. On a device, `run` returns when the kernels are launched on the
@@ -42,18 +41,26 @@ class GraphExecutor:
     condition of each branch it reaches. `set_input` replaces constants too, by name.
     """
 
-    def __init__(self, executable: Executable, device: Device | None = None):
-        """device: by default the first device of the graph's kind. Raises ArgumentError for a device of another kind,
-        DeviceError if the device does not exist or has no memory left.
+    def __init__(self, executable: Executable, device: Device | None = None, workspace: Workspace | None = None):
+        """device: by default the first device of the graph's kind.  workspace: by default one of its own. Raises
+        ArgumentError for a device of another kind and for a workspace on another device, DeviceError if the device does
+        not exist or has no memory left.
         """
         self.executable = executable
         self.device = executable.device(device)
+        self.workspace = Workspace(self.device) if workspace is None else workspace
+        if self.workspace.device != self.device:
+            raise ArgumentError(f"workspace: one on {self.workspace.device}, expected one on {self.device}")
         self._inputs: dict[str, NDArray] = {}
         self._constants = dict(executable.constants_on(self.device))
         self._outputs: list[NDArray] = []
-        self._workspace = allocate_array([executable.workspace], "uint8", self.device, "workspace")
         self._sizes: dict[str, int] = {}
         self._run: Callable[[], Any] | None = None
+        self.workspace.join(self, executable.workspace)
+
+    def forget_workspace(self) -> None:
+        """Makes the next run use the present memory of the workspace."""
+        self._run = None
 
     @property
     def num_inputs(self) -> int:
@@ -113,10 +120,11 @@ class GraphExecutor:
         """Runs the graph, after setting `inputs`. Raises ArgumentError if an input has never been set."""
         if inputs:
             self.set_input(**inputs)
-        if self._run is None:
-            self._prepare()
-        assert self._run is not None
-        self._run()
+        with self.workspace.lock:
+            if self._run is None:
+                self._prepare()
+            assert self._run is not None
+            self._run()
 
     def get_output(self, key: str | int, out: Any = None) -> Any:
         """An output of the last run, by name or index, which the next run overwrites; with `out`, copies the output
@@ -158,7 +166,7 @@ class GraphExecutor:
         arrays = [self._inputs[spec.name] for spec in executable.inputs]
         arrays += [*self._constants.values(), *self._outputs]
         if executable.workspace:
-            arrays.append(self._workspace)
+            arrays.append(self.workspace.part(0, (executable.workspace,), "uint8"))
         self._run = executable.program[executable.entry].bind(*map(self._as_passed, arrays))
 
     # Kernel by kernel
@@ -170,12 +178,13 @@ class GraphExecutor:
         """
         times: list[list[float]] = []
         kernels: list[tuple[str, tuple[int, ...]]] = []
-        for n in range(number):
-            for k, (kernel, call, shape) in enumerate(self._kernels()):
-                if n == 0:
-                    kernels.append((kernel, shape))
-                    times.append([])
-                times[k].append(self.clock(call, 1))
+        with self.workspace.lock:
+            for n in range(number):
+                for k, (kernel, call, shape) in enumerate(self._kernels()):
+                    if n == 0:
+                        kernels.append((kernel, shape))
+                        times.append([])
+                    times[k].append(self.clock(call, 1))
         return [KernelTime(k, float(np.median(t)), shape) for (k, shape), t in zip(kernels, times, strict=True)]
 
     def _kernels(self) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
@@ -209,13 +218,8 @@ class GraphExecutor:
             elif offset is None:
                 arrays[n] = allocate_array(shape, spec.dtype, self.device, spec.name)
             else:
-                arrays[n] = self._part_of_workspace(offset, shape, numpy_dtype(spec.dtype))
+                arrays[n] = self.workspace.part(offset, shape, spec.dtype)
         return arrays
-
-    def _part_of_workspace(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
-        size = byte_count(shape, dtype.itemsize)
-        layout = self._workspace.layout[offset : offset + size].view(dtype).reshape(shape)
-        return HostArray(layout) if self.device.kind == "cpu" else DeviceArray(self.device, layout, self._workspace)
 
 
 def as_ndarray(value: Any) -> NDArray:

@@ -42,7 +42,7 @@ class GraphExecutorFactoryModule:
             flat += [each] if isinstance(each, Device) else each or []
         if len(flat) > 1:
             raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
-        return GraphModule(GraphExecutor(self.executable, *flat))
+        return GraphModule(GraphExecutor(self.executable, flat[0] if flat else None))
 
     def get_graph_json(self) -> str:
         """The graph in TVM's JSON: nodes, the kernel that each calls, and the storage of their tensors."""

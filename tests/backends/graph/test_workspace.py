@@ -1,11 +1,15 @@
 """Tensors that share memory."""
 
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from stepwell import ArgumentError, DeviceError, Module, nd, relay
-from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.backends.graph import GraphExecutor, Workspace, build_graph
 from stepwell.core.errors import SizeError
 from stepwell.operators.relay import FuncOp, RelayBuilder, ReturnOp, tensor_type
 
@@ -61,3 +65,90 @@ def test_arrays_of_more_bytes_than_int64_counts_are_errors(shape: tuple[int, ...
         nd.empty(shape)
     with pytest.raises(ArgumentError, match="expected at most 64 extents from 0 on"):
         nd.empty((1,) * 70)
+
+
+# Shared by executors
+
+
+def test_executors_share_a_workspace_of_the_largest_size() -> None:
+    shared = Workspace()
+    extents = [64, 4096, 256]
+    executors = [GraphExecutor(build_graph(softmaxes(extent), opt_level=0), workspace=shared) for extent in extents]
+    assert shared.size == max(executor.executable.workspace for executor in executors) > 0
+    inputs = [np.random.default_rng(0).normal(size=extent).astype("float32") for extent in extents]
+    for _ in range(2):
+        for executor, x in zip(executors, inputs, strict=True):
+            executor.run(x=x)
+    for executor, x in zip(executors, inputs, strict=True):
+        alone = GraphExecutor(executor.executable)
+        alone.run(x=x)
+        np.testing.assert_array_equal(executor.get_output(0), alone.get_output(0))
+        assert [time.kernel for time in executor.profile(1)] == [time.kernel for time in alone.profile(1)]
+
+
+def test_a_workspace_that_grows_after_a_run_is_used_by_the_next_run() -> None:
+    shared = Workspace()
+    small = GraphExecutor(build_graph(softmaxes(8), opt_level=0), workspace=shared)
+    x = np.arange(8, dtype="float32")
+    small.run(x=x)
+    expected = np.array(small.get_output(0))
+    before = shared.part(0, (shared.size,), "uint8").layout
+    large = GraphExecutor(build_graph(softmaxes(512), opt_level=0), workspace=shared)
+    assert shared.size > before.size
+    before[:] = 255
+    small.run()
+    np.testing.assert_array_equal(small.get_output(0), expected)
+    assert (before == 255).all()
+    del large
+
+
+def test_threads_take_turns_in_a_workspace() -> None:
+    shared = Workspace()
+    executors = [GraphExecutor(build_graph(softmaxes(2048 + n), opt_level=0), workspace=shared) for n in range(3)]
+    inputs = [np.random.default_rng(n).normal(size=2048 + n).astype("float32") for n in range(3)]
+    expected: list[np.ndarray] = []
+    for executor, x in zip(executors, inputs, strict=True):
+        executor.run(x=x)
+        expected.append(np.array(executor.get_output(0)))
+
+    def work(n: int) -> list[np.ndarray]:
+        results: list[np.ndarray] = []
+        for _ in range(50):
+            executors[n].run()
+            results.append(np.array(executors[n].get_output(0)))
+        return results
+
+    with ThreadPoolExecutor(3) as threads:
+        for n, results in enumerate(threads.map(work, range(3))):
+            for result in results:
+                np.testing.assert_array_equal(result, expected[n])
+
+
+def test_a_workspace_lives_on_the_device_of_its_executors() -> None:
+    x = relay.var("x", shape=(8,))
+    executable = build_graph(relay.module(relay.Function([x], x + x)), target="cuda-emulated")
+    with pytest.raises(ArgumentError, match=r"workspace: one on cpu\(0\), expected one on cuda_emulated\(0\)"):
+        GraphExecutor(executable, workspace=Workspace())
+    shared = Workspace(executable.device())
+    executors = [GraphExecutor(executable, workspace=shared) for _ in range(2)]
+    for n, executor in enumerate(executors):
+        executor.run(x=np.full(8, n, "float32"))
+    assert [executor.get_output(0).numpy()[0] for executor in executors] == [0, 2]
+
+
+def test_a_workspace_without_memory_stays_as_it_is() -> None:
+    shared = Workspace()
+    small = GraphExecutor(build_graph(softmaxes(64), opt_level=0), workspace=shared)
+    size = shared.size
+    with pytest.raises(DeviceError, match="workspace: out of memory of cpu"):
+        GraphExecutor(build_graph(softmaxes(2**56), opt_level=0), workspace=shared)
+    assert shared.size == size
+    small.run(x=np.zeros(64, "float32"))
+
+
+def test_the_memory_of_a_workspace_is_freed_with_its_executors() -> None:
+    executor = GraphExecutor(build_graph(softmaxes(64), opt_level=0))
+    memory = weakref.ref(executor.workspace.part(0, (64,), "uint8").layout.base)
+    del executor
+    gc.collect()
+    assert memory() is None

@@ -1,0 +1,57 @@
+"""The memory that the tensors of graphs share during a run."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+from ...core.dtypes import numpy_dtype
+from ...core.sizes import byte_count
+from ..devices.device import Device, cpu
+from ..devices.nd import DeviceArray, HostArray, NDArray
+from .executable import allocate_array
+
+if TYPE_CHECKING:
+    from .executor import GraphExecutor
+
+
+class Workspace:
+    """The memory of intermediate results, which executors on one device may share: `GraphExecutor(..., workspace=w)`.
+
+    It is as large as the largest graph of its executors needs. A run waits for the run of an executor with the same
+    workspace in another thread. On a GPU, this orders the launches alone: runs on several streams must not overlap.
+    """
+
+    def __init__(self, device: Device | None = None) -> None:
+        """device: by default the CPU."""
+        self.device = device or cpu()
+        self.lock = threading.RLock()
+        """Is held during a run."""
+        self._memory: NDArray | None = None
+        self._executors: weakref.WeakSet[GraphExecutor] = weakref.WeakSet()
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return 0 if self._memory is None else self._memory.shape[0]
+
+    def part(self, offset: int, shape: tuple[int, ...], dtype: str) -> NDArray:
+        """The tensor at an offset in bytes. An executor that joins may replace the memory by more."""
+        memory, kind = self._memory, numpy_dtype(dtype)
+        assert memory is not None
+        layout = memory.layout[offset : offset + byte_count(shape, kind.itemsize)].view(kind).reshape(shape)
+        if isinstance(memory, DeviceArray):
+            return DeviceArray(self.device, layout, memory, memory.context)
+        return HostArray(layout)
+
+    def join(self, executor: GraphExecutor, size: int) -> None:
+        """Adds an executor, whose graph needs a number of bytes. Waits for the end of a run. Raises DeviceError and
+        MemoryError if there is not enough memory; the workspace stays as it is then.
+        """
+        with self.lock:
+            if self._memory is None or size > self.size:
+                self._memory = allocate_array([size], "uint8", self.device, "workspace")
+                for each in self._executors:
+                    each.forget_workspace()
+            self._executors.add(executor)
