@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil, inf
 
 from xdsl.dialects import cf, scf
 from xdsl.ir import Attribute, Block
@@ -14,12 +15,17 @@ from xdsl.ir import Attribute, Block
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
+from .polls import POLL_WORK, spend
 from .types import constant_value_of_operand, register_type
 
 Body = Callable[[str, list[Value]], list[str]]
 """Emits the body of a loop, given the induction variable and the carried values; returns the components of the next
 values.
 """
+Iteration = Callable[[str, list[Value]], tuple[list[str], str]]
+"""As `Body`; returns the next value of the induction variable, too."""
+_LEAST_PART = 8
+"""The number of iterations of a part of a long loop, at least."""
 
 
 def emit_loop(
@@ -30,32 +36,127 @@ def emit_loop(
     initial: list[str],
     body: Body,
     hint: str | None = None,
+    *,
+    work: float,
+    cost: int = 1,
 ) -> list[Value]:
     """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
     values of `types` with components `initial`. Returns the carried values after the loop.
+
+    work: of an iteration, perhaps infinite.  cost: the work of an iteration that does not poll itself.
     """
-    lower, upper, step = bounds
-    inside, after = f.fresh_label("loop"), f.fresh_label("done")
-    before = f.current
-    _enter(f, kind, bounds, inside, after)
-    f.start_block(inside)
-    variable, phi_line = f.fresh_name(hint), f.reserve_line()
-    carried, phis = f.phis(types, [(before, initial)])
-    with f.stack_scope():
+    loop = _Loop(f, kind, types, hint)
+    trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])
+    if trips == 0 or min(trips, 2 * _maximum(kind)) * work <= POLL_WORK:
+        return loop.emit(bounds, initial, body)
+    iterations = 0 if step is None else min(POLL_WORK // work, _maximum(kind) // step)
+    if step is not None and iterations >= _LEAST_PART:
+        return _emit_in_parts(loop, (bounds[0], bounds[1], step), initial, body, int(iterations), work, trips)
+
+    def body_with_poll(variable: str, carried: list[Value]) -> list[str]:
         last = body(variable, carried)
-    next_index = f.emit_value(f"add {'nsw ' if kind == 'i64' else ''}{kind} {variable}, {step}")
-    again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
-    f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
-    f.close_phis(phis, f.current, last)
-    latch = f.current
-    f.branch_if(again, inside, after)
-    f.start_block(after)
-    results, phis = f.phis(types, [(before, initial), (latch, last)])
-    f.close_phis(phis)
-    return results
+        spend(f, str(cost if work == inf else int(work)))
+        return last
+
+    return loop.emit(bounds, initial, body_with_poll)
 
 
-def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], inside: str, after: str) -> None:
+def _emit_in_parts(
+    loop: _Loop,
+    bounds: tuple[str, str, int],
+    initial: list[str],
+    body: Body,
+    iterations: int,
+    work: float,
+    trips: float,
+) -> list[Value]:
+    """Emits a loop as a loop over parts of at most `iterations` iterations, with a poll after each part."""
+    f, kind = loop.f, loop.kind
+    lower, upper, step = bounds
+    extent = _equal_part(trips, iterations) * step
+
+    def part(first: str, carried: list[Value]) -> tuple[list[str], str]:
+        length = str(extent or iterations * step)
+        if not extent:
+            rest = f.emit_value(f"sub {kind} {upper}, {first}")
+            length = f.emit_value(f.intrinsic("umin", kind, [(kind, rest), (kind, length)]))
+        end = f.emit_value(f"add {_nsw(kind)}{kind} {first}, {length}")
+        results = loop.emit((first, end, str(step)), f.all_parts(loop.types, carried), body)
+        wide = length if kind == "i64" or extent else f.emit_value(f"zext {kind} {length} to i64")
+        spend(f, f.multiply(wide, str(max(1, ceil(work / step)))))
+        return f.all_parts(loop.types, results), end
+
+    return loop.emit_iterations((lower, upper), initial, part)
+
+
+def _equal_part(trips: float, most: int) -> int:
+    """The number of iterations of each of several equal parts, at most `most` and hardly less; 0 without one."""
+    if trips == inf:
+        return 0
+    parts = -(-int(trips) // most)
+    return next((int(trips) // n for n in range(parts, parts + 64) if trips % n == 0), 0)
+
+
+class _Loop:
+    """A loop to emit. types: of the carried values.  hint: the name of the induction variable."""
+
+    def __init__(self, f: LlvmFunctionEmitter, kind: str, types: Sequence[Attribute], hint: str | None) -> None:
+        self.f = f
+        self.kind = kind
+        self.types = types
+        self.hint = hint
+
+    def emit(self, bounds: tuple[str, str, str], initial: list[str], body: Body) -> list[Value]:
+        """Emits the loop with constant steps."""
+        lower, upper, step = bounds
+
+        def iteration(variable: str, carried: list[Value]) -> tuple[list[str], str]:
+            last = body(variable, carried)
+            return last, self.f.emit_value(f"add {_nsw(self.kind)}{self.kind} {variable}, {step}")
+
+        return self.emit_iterations((lower, upper), initial, iteration)
+
+    def emit_iterations(self, bounds: tuple[str, str], initial: list[str], iteration: Iteration) -> list[Value]:
+        """Emits the loop while its variable is below bounds[1]. Returns the carried values after the loop."""
+        f, kind = self.f, self.kind
+        lower, upper = bounds
+        inside, after = f.fresh_label("loop"), f.fresh_label("done")
+        before = f.current
+        _enter(f, kind, bounds, inside, after)
+        f.start_block(inside)
+        variable, phi_line = f.fresh_name(self.hint), f.reserve_line()
+        carried, phis = f.phis(self.types, [(before, initial)])
+        with f.stack_scope():
+            last, next_index = iteration(variable, carried)
+        again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
+        f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
+        f.close_phis(phis, f.current, last)
+        latch = f.current
+        f.branch_if(again, inside, after)
+        f.start_block(after)
+        results, phis = f.phis(self.types, [(before, initial), (latch, last)])
+        f.close_phis(phis)
+        return results
+
+
+def _nsw(kind: str) -> str:
+    return "nsw " if kind == "i64" else ""
+
+
+def _maximum(kind: str) -> int:
+    """The largest integer of a type."""
+    return 2 ** (int(kind[1:]) - 1) - 1
+
+
+def _trip_count(bounds: tuple[str, str, str]) -> float:
+    """The trip count, infinite if it is unknown."""
+    lower, upper, step = map(constant_value_of_operand, bounds)
+    if lower is None or upper is None or step is None or step <= 0:
+        return inf
+    return max(0, -(-(upper - lower) // step))
+
+
+def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str], inside: str, after: str) -> None:
     """Branches to the loop or past it. Both edges are emitted even for constant bounds, so each phi has two edges
     always.
     """
@@ -88,6 +189,8 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             f.all_components(op.iter_args),
             body,
             variable.name_hint,
+            work=1 + f.module.work.of_block(block),
+            cost=f.module.work.outside_of_loops(block),
         ),
     )
 
@@ -122,7 +225,11 @@ def _nest(f: LlvmFunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, st
         _nest(f, op, bounds, axis + 1)
         return []
 
-    emit_loop(f, "i64", bounds[axis], [], [], body, variable.name_hint)
+    work = f.module.work.of_block(op.body.block)
+    for inner in bounds[axis + 1 :]:
+        work = 1 + work * max(1, _trip_count(inner))
+    cost = f.module.work.outside_of_loops(op.body.block) if axis + 1 == len(bounds) else 1
+    emit_loop(f, "i64", bounds[axis], [], [], body, variable.name_hint, work=1 + work, cost=cost)
 
 
 def _if(f: LlvmFunctionEmitter, op: scf.IfOp) -> None:
@@ -160,6 +267,8 @@ def _while(f: LlvmFunctionEmitter, op: scf.WhileOp) -> None:
     _bind_all(f, op.after_region.block.args, arguments)
     with f.stack_scope():
         last = _walk(f, op.after_region.block)
+    work = f.module.work
+    spend(f, str(work.outside_of_loops(before) + work.outside_of_loops(op.after_region.block)))
     f.close_phis(phis, f.current, last)
     f.branch(header)
     f.start_block(after)

@@ -8,6 +8,7 @@ of the process. Copies may overlap.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, prod
 from typing import Any, cast
 
 from xdsl.dialects import memref
@@ -424,6 +425,7 @@ def _copy_elements(f: LlvmFunctionEmitter, type: Attribute, source: MemRef, targ
             [],
             [],
             lambda index, _: _copy_elements(f, type, source, target, [*indices, index]) or [],
+            work=_work_of_copy(source.sizes[len(indices) + 1 :]),
         )
         return
     kind, suffix = llvm_memory_type(type), f", align {byte_size(type)}"
@@ -431,6 +433,12 @@ def _copy_elements(f: LlvmFunctionEmitter, type: Attribute, source: MemRef, targ
         element_pointer(f, buffer.pointer, type, linear_index(f, buffer, indices)) for buffer in (source, target)
     )
     f.emit(f"store {kind} {f.emit_value(f'load {kind}, ptr {from_}{suffix}')}, ptr {to}{suffix}")
+
+
+def _work_of_copy(sizes: Sequence[str]) -> float:
+    """The work of a copy of the elements of some dimensions, infinite for dynamic sizes."""
+    extents = map(constant_value_of_operand, sizes)
+    return 4 * prod(inf if extent is None else max(1, extent) for extent in extents)
 
 
 # pointers

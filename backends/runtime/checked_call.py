@@ -13,7 +13,7 @@ from ...core.assertions import UNDEFINED_BEHAVIOR, failure_error
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError
 from .arguments import ArgumentPacker, describe_argument
-from .packed import FailedAssertion, PackedCalls
+from .packed import FailedAssertion, PackedCalls, take_error
 from .signature import Failure, FunctionSignature
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
@@ -93,8 +93,8 @@ class CheckedCall:
         raise family(f"{self.signature.name}: {failure.message} (called with {called or 'no arguments'})")
 
     def _take_error(self, status: int) -> Failure:
-        """The failed assertion that native code has reported. Raises the error itself if it is another one."""
-        error = self._packed.take_error(status)
+        """The failed assertion that native code has reported. Raises the exception itself if it is another one."""
+        error = take_error(status)
         if not isinstance(error, FailedAssertion):
             raise error
         if error.kind == UNDEFINED_BEHAVIOR:
