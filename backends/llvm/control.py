@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, inf
 
-from xdsl.dialects import cf, scf
-from xdsl.ir import Attribute, Block
+from xdsl.dialects import arith, cf, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
 from .polls import POLL_WORK, spend
 from .types import constant_value_of_operand, register_type
+from .work import trip_count
 
 Body = Callable[[str, list[Value]], list[str]]
 """Emits the body of a loop, given the induction variable and the carried values; returns the components of the next
@@ -24,6 +26,8 @@ values.
 """
 Iteration = Callable[[str, list[Value]], tuple[list[str], str]]
 """As `Body`; returns the next value of the induction variable, too."""
+_LITTLE_WORK = 64
+"""The work of an iteration that is small beside a poll, at most."""
 _LEAST_PART = 8
 """The number of iterations of a part of a long loop, at least."""
 
@@ -39,23 +43,31 @@ def emit_loop(
     *,
     work: float,
     cost: int = 1,
+    is_whole: bool = False,
 ) -> list[Value]:
     """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
     values of `types` with components `initial`. Returns the carried values after the loop.
 
-    work: of an iteration, perhaps infinite.  cost: the work of an iteration that does not poll itself.
+    work: of an iteration, perhaps infinite.  cost: the work of an iteration that its loops do not subtract from the
+    budget.  is_whole: whether the loop polls after all its iterations, not meanwhile.
     """
     loop = _Loop(f, kind, types, hint)
     trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])
     if trips == 0 or min(trips, 2 * _maximum(kind)) * work <= POLL_WORK:
         return loop.emit(bounds, initial, body)
+    if is_whole:
+        results = loop.emit(bounds, initial, body)
+        spend(f, _whole_work(f, kind, bounds, work))
+        return results
     iterations = 0 if step is None else min(POLL_WORK // work, _maximum(kind) // step)
     if step is not None and iterations >= _LEAST_PART:
         return _emit_in_parts(loop, (bounds[0], bounds[1], step), initial, body, int(iterations), work, trips)
 
     def body_with_poll(variable: str, carried: list[Value]) -> list[str]:
-        last = body(variable, carried)
-        spend(f, str(cost if work == inf else int(work)))
+        with f.long_loop():
+            last = body(variable, carried)
+        if cost:
+            spend(f, str(cost if work == inf else int(work)))
         return last
 
     return loop.emit(bounds, initial, body_with_poll)
@@ -87,6 +99,18 @@ def _emit_in_parts(
         return f.all_parts(loop.types, results), end
 
     return loop.emit_iterations((lower, upper), initial, part)
+
+
+def _whole_work(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], work: float) -> str:
+    """The work of a loop whose iterations have finite work, at least 1 and at most about the square of the budget."""
+    lower, upper, _ = bounds
+    distance = upper if lower == "0" else f.emit_value(f"sub {kind} {upper}, {lower}")
+    if kind != "i64":
+        distance = f.emit_value(f"sext {kind} {distance} to i64")
+    positive = f.emit_value(f.intrinsic("smax", "i64", [("i64", distance), ("i64", "1")]))
+    limited = f.emit_value(f.intrinsic("smin", "i64", [("i64", positive), ("i64", str(POLL_WORK))]))
+    step = constant_value_of_operand(bounds[2]) or 1
+    return f.multiply(limited, str(max(1, ceil(work / step))))
 
 
 def _equal_part(trips: float, most: int) -> int:
@@ -190,9 +214,39 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             body,
             variable.name_hint,
             work=1 + f.module.work.of_block(block),
-            cost=f.module.work.outside_of_loops(block),
+            cost=_cost(f, block),
+            is_whole=f.is_in_long_loop and _is_bounded_by_memory(f, op),
         ),
     )
+
+
+def _cost(f: LlvmFunctionEmitter, block: Block) -> int:
+    """The work of an iteration that its loops do not subtract from the budget; 0 for little work besides such loops."""
+    cost = f.module.work.outside_of_loops(block)
+    if cost > _LITTLE_WORK:
+        return cost
+    return 0 if any(isinstance(op, scf.ForOp) and _is_bounded_by_memory(f, op) for op in block.ops) else cost
+
+
+def _is_bounded_by_memory(f: LlvmFunctionEmitter, op: scf.ForOp) -> bool:
+    """Whether the trip count of a long loop with short iterations depends on sizes of buffers and 32-bit integers
+    alone. Such a loop ends within seconds."""
+    work = f.module.work.of_block(op.body.block)
+    return work < inf and trip_count(op) * (1 + work) > POLL_WORK and all(map(_is_size, (op.lb, op.ub, op.step)))
+
+
+def _is_size(value: SSAValue) -> bool:
+    """Whether an `index` is computed from constants, sizes of buffers, 32-bit integers and variables of loops alone."""
+    owner = value.owner
+    match owner:
+        case Block():
+            return isinstance(value.type, IndexType)
+        case memref.DimOp() | arith.ConstantOp():
+            return True
+        case _ if isinstance(value.type, IntegerType) and value.type.width.data <= 32:
+            return True
+        case _:
+            return owner.name.startswith("arith.") and all(map(_is_size, owner.operands))
 
 
 def _bind_all(f: LlvmFunctionEmitter, values: Sequence[object], to: Sequence[Value]) -> None:
@@ -259,13 +313,13 @@ def _while(f: LlvmFunctionEmitter, op: scf.WhileOp) -> None:
     types = [value.type for value in op.arguments]
     carried, phis = f.phis(types, [(entered, f.all_components(op.arguments))])
     _bind_all(f, before.args, carried)
-    with f.stack_scope():
+    with f.stack_scope(), f.long_loop():
         f.walk(before)
     arguments = [f.value(value) for value in test.args]
     f.branch_if(f.operand(test.condition), inside, after)
     f.start_block(inside)
     _bind_all(f, op.after_region.block.args, arguments)
-    with f.stack_scope():
+    with f.stack_scope(), f.long_loop():
         last = _walk(f, op.after_region.block)
     work = f.module.work
     spend(f, str(work.outside_of_loops(before) + work.outside_of_loops(op.after_region.block)))

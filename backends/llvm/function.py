@@ -114,6 +114,8 @@ class LlvmFunctionEmitter:
         self._owners: dict[str, tuple[str, Release]] = {}
         self._dynamic_stack: list[bool] = [False]
         self._variables: dict[str, str] = {}
+        self.is_in_long_loop = False
+        """Whether the iterations of a loop whose body is being emitted take an unknown time."""
 
     # names and text
 
@@ -361,6 +363,13 @@ class LlvmFunctionEmitter:
             saved = self.fresh_name("stack")
             self.fill_line(line, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
             self.emit(self.intrinsic("stackrestore", "void", [("ptr", saved)], overloads=["ptr"]))
+
+    @contextmanager
+    def long_loop(self) -> Generator[None]:
+        """The emission of the body of a loop whose iterations take an unknown time."""
+        before, self.is_in_long_loop = self.is_in_long_loop, True
+        yield
+        self.is_in_long_loop = before
 
     def use_stack(self) -> None:
         """Marks the current scope as allocating on the stack."""

@@ -86,7 +86,7 @@ class Work:
             case arith.ConstantOp():
                 return 0
             case scf.ForOp():
-                count = _trip_count(op)
+                count = trip_count(op)
                 return 1 if count == 0 else count * (1 + self.of_block(op.body.block))
             case scf.IfOp():
                 return 1 + max(sum(map(self.of_block, region.blocks)) for region in op.regions)
@@ -110,7 +110,8 @@ class Work:
         return 1 + self.of_function(callee)
 
 
-def _trip_count(op: scf.ForOp) -> float:
+def trip_count(op: scf.ForOp) -> float:
+    """The trip count of a loop, infinite if it is unknown."""
     lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
     if lower is None or upper is None or step is None or step <= 0:
         return math.inf
