@@ -16,7 +16,7 @@ from pathlib import Path
 
 import llvmlite
 
-from ...core.cache import digest, user_cache, warn_of_cache
+from ...core.cache import digest, user_cache
 from ...core.processors import MOST_THREADS, on_thread_count
 from ..runtime.packed import CANCELLED, STATUSES, pending_errors
 from .engine import NativeModule, ObjectCode, Processor
@@ -32,8 +32,6 @@ _PAUSES = {
     "aarch64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
 }
 """The instruction of a thread that polls, and its declaration, by the name of the processor."""
-_CHECKSUM_LENGTH = 64
-"""The number of bytes of a checksum, which follows an object file."""
 _PTHREADS = (
     "pthread_create", "pthread_detach", "pthread_sigmask", "pthread_mutex_init", "pthread_mutex_lock",
     "pthread_mutex_unlock", "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "pthread_self",
@@ -115,21 +113,13 @@ def _text(is_linux: bool) -> str:
 
 
 def _object_code(text: str) -> bytes:
-    """The object file of the pool, which the cache of the user keeps."""
+    """The object file of the code, which the cache of the user keeps."""
     store, processor = user_cache(), Processor.host()
     key = f"{digest(text, processor.cpu, processor.features, llvmlite.__version__)}.o"
-    path = None if store is None else store.find("runtime", key)
-    if path is not None:
-        kept = path.read_bytes()
-        image = kept[:-_CHECKSUM_LENGTH]
-        if kept[-_CHECKSUM_LENGTH:] == _checksum(image):
-            return image
-        warn_of_cache("the worker pool is compiled again: its file is damaged")
+    kept = None if store is None else store.read("runtime", key)
+    if kept is not None:
+        return kept
     (image,) = ObjectCode.of([text], processor).images
     if store is not None:
-        store.add("runtime", key, lambda file: file.write_bytes(image + _checksum(image)))
+        store.keep("runtime", key, image)
     return image
-
-
-def _checksum(image: bytes) -> bytes:
-    return digest(memoryview(image)).encode()
