@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -151,7 +152,7 @@ def _work(seed: int, number: int) -> None:
                 raise AssertionError(f"{kind} {n}: expected {expected}, got {actual}")
             os.write(1, f"{kind}\n".encode())  # one call of the system: lines of threads do not mix
     except BaseException:
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
 
