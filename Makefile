@@ -16,7 +16,7 @@ EXAMPLES := $(wildcard examples/*.py)
 # Many tests start processes, which should not compile the source anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types wheel check fuzz slow peer-test onnx-suite gpu-suite bench dev clean
+.PHONY: help demo test lint types wheel check fuzz stress slow peer-test onnx-suite gpu-suite bench dev clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -46,6 +46,9 @@ check: test lint types wheel ## all of the above but the demo
 
 fuzz: $(VENV)/.has-test ## random programs, and random examples for the property tests: MINUTES=10, SEED=...
 	$(BIN)/stepwell fuzz --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) --tests tests
+
+stress: $(VENV)/.has-core ## processes with one cache, killed at random, and damaged entries: MINUTES=10, SEED=...
+	$(BIN)/python -m stepwell.tools.stress --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 slow: $(VENV)/.has-test ## the tests that take long, and that `make test` leaves out
 	$(PYTEST) -q $(PARALLEL) -m slow

@@ -21,7 +21,8 @@ from measuring import describe_package, machine, median_ratio, times_in_turn
 
 import stepwell
 from stepwell.backends.llvm.engine import NativeModule, ObjectCode, Processor
-from stepwell.backends.llvm.worker_pool import run_parallel_address
+from stepwell.backends.llvm.linking import RUN_PARALLEL
+from stepwell.backends.llvm.worker_pool import shared_address
 
 IDLE = (0.0, 0.001, 0.01, 0.1, 0.5)
 """Seconds before a loop; 0 is the mean of consecutive loops."""
@@ -58,7 +59,7 @@ Repeat = Callable[[int], object]
 
 def _repeats() -> tuple[dict[str, Repeat], NativeModule]:
     code = NativeModule(ObjectCode.of([_REPEAT], Processor.host()).images, ["pool", "gomp"], [], {})
-    runs = {"pool": run_parallel_address()}
+    runs = {"pool": shared_address(RUN_PARALLEL)}
     path = ctypes.util.find_library("gomp")
     if path is not None:
         runs["gomp"] = ctypes.cast(ctypes.CDLL(path).GOMP_parallel, ctypes.c_void_p).value or 0

@@ -27,6 +27,8 @@ VARIABLE = "STEPWELL_CACHE"
 LIMIT = 2**30
 """The number of bytes that the cache keeps: after a new entry, the entries used longest ago are removed."""
 _PARTIAL = ".partial-"
+_CHECKSUM_LENGTH = 64
+"""The number of bytes of a checksum."""
 _ABANDONED_AFTER = 3600.0
 """The age in seconds of a partial file whose process is dead."""
 
@@ -75,6 +77,28 @@ class Cache:
                 self._remove_oldest()
         except OSError as error:
             warn_of_cache(f"a {kind} is not kept: {error}")
+
+    def keep(self, kind: str, key: str, content: bytes) -> None:
+        """Adds an entry with a content, which `read` returns."""
+        self.add(kind, key, lambda path: path.write_bytes(content + _checksum(content)))
+
+    def read(self, kind: str, key: str) -> bytes | None:
+        """The content of an entry that `keep` has added; None without one and, with a warning, for a damaged one."""
+        path = self.find(kind, key)
+        if path is None:
+            return None
+        try:
+            file = path.read_bytes()
+        except FileNotFoundError:  # removed meanwhile
+            return None
+        except OSError as error:
+            warn_of_cache(f"a {kind} is made again: {error}")
+            return None
+        content = file[:-_CHECKSUM_LENGTH]
+        if file[-_CHECKSUM_LENGTH:] == _checksum(content):
+            return content
+        warn_of_cache(f"a {kind} is made again: {path} is damaged")
+        return None
 
     def entries(self) -> list[CacheEntry]:
         """The entries, the one used longest ago first."""
@@ -160,6 +184,10 @@ def _distrust(folder: Path) -> str:
     if status.st_mode & 0o022:
         return f"its mode is {stat.S_IMODE(status.st_mode):o}, expected {0o700:o}"
     return ""
+
+
+def _checksum(content: bytes) -> bytes:
+    return digest(memoryview(content)).encode()
 
 
 def digest(*parts: str | memoryview) -> str:

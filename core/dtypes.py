@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any, cast
 
 import ml_dtypes
@@ -237,7 +237,7 @@ class DType:
         return self.name
 
 
-@cache
+@lru_cache(maxsize=4096)
 def parse_dtype(name: str) -> DType:
     """The data type called `name`; ValueError for an unknown name. Old spellings are accepted: `boolean`,
     `e4m3_float8`."""
@@ -252,7 +252,7 @@ def parse_dtype(name: str) -> DType:
     return DType(kind, int(scalar[len(kind) :]), lanes)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def mlir_type(dtype: DType | str) -> Attribute:
     """The MLIR type of a data type: bool is i1, int8 is i8 (signless means signed), uint8 is ui8."""
     if isinstance(dtype, str):
@@ -266,7 +266,7 @@ def mlir_type(dtype: DType | str) -> Attribute:
     return IntegerType(dtype.bits)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def dtype_of(type: Attribute) -> DType:
     """The data type of an MLIR scalar or vector type; ValueError for any other type. `index` counts as int64."""
     match type:
@@ -287,7 +287,7 @@ def dtype_of(type: Attribute) -> DType:
     raise ValueError(f"{type} is not a scalar or vector type")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
     """The numpy dtype of one lane, from ml_dtypes where numpy has no such type."""
     if isinstance(dtype, str):

@@ -96,6 +96,10 @@ class ExecutionError(StepwellError, RuntimeError):
     """A failure during the execution of a compiled function: a failed `assert`, an exception in a packed function."""
 
 
+class OutOfMemoryError(ExecutionError, MemoryError):
+    """A compiled function cannot allocate memory."""
+
+
 class DeviceError(ExecutionError):
     """An error of a GPU or its driver: no device, out of memory, a failed kernel.
 

@@ -18,7 +18,7 @@ from ...core.identifiers import is_c_identifier, symbol_of
 from ...dialects.attributes import GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
-from .linking import CALL_PACKED, RUN_PARALLEL, entry_name
+from .linking import CALL_PYTHON, DISPATCHER, RUN_PARALLEL, entry_name
 from .memref import first_element_pointer, load_value, store_value, to_memory
 from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
@@ -179,9 +179,10 @@ def _call_packed(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -
     slots = f.emit_in_entry(f"alloca [{len(fields) + 1} x i64], align {SLOT}")
     for position, (kind, operand) in enumerate(fields):
         f.emit(f"store {kind} {operand}, ptr {_slot(f, slots, position)}, align {SLOT}")
-    dispatch = f.module.declare(CALL_PACKED, "i32", ("i32", "ptr"))
+    call_python = f.module.declare(CALL_PYTHON, "i32", ("ptr", "i32", "ptr"))
     number = f.module.packed_number(callee)
-    f.check_status(f.emit_value(call_instruction(dispatch, "i32", [("i32", str(number)), ("ptr", slots)])))
+    operands = [("ptr", f.module.external(DISPATCHER)), ("i32", str(number)), ("ptr", slots)]
+    f.check_status(f.emit_value(call_instruction(call_python, "i32", operands)))
     for result in op.res:
         pointer = _slot(f, slots, len(fields))
         f.bind(result, load_value(f, result.type, pointer, f", align {SLOT}", result.name_hint))
@@ -201,7 +202,7 @@ def _packed_fields(f: LlvmFunctionEmitter, value: SSAValue) -> list[tuple[str, s
 def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     """Calls a C function. A buffer is passed as the address of its first element."""
     name = callee.sym_name.data
-    if not is_c_identifier(name) or name in (CALL_PACKED, RUN_PARALLEL):
+    if not is_c_identifier(name):
         raise lowering_unsupported(op, f"the C function {name!r}: expected an identifier of C")
     kinds = [
         _c_type(type, argument_dtype(callee, index), name) for index, type in enumerate(callee.function_type.inputs)

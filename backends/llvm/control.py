@@ -7,19 +7,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil, inf
 
-from xdsl.dialects import cf, scf
-from xdsl.ir import Attribute, Block
+from xdsl.dialects import arith, cf, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
+from .polls import POLL_WORK, spend
 from .types import constant_value_of_operand, register_type
+from .work import trip_count
 
 Body = Callable[[str, list[Value]], list[str]]
 """Emits the body of a loop, given the induction variable and the carried values; returns the components of the next
 values.
 """
+Iteration = Callable[[str, list[Value]], tuple[list[str], str]]
+"""As `Body`; returns the next value of the induction variable, too."""
+_LITTLE_WORK = 64
+"""The work of an iteration that is small beside a poll, at most."""
+_LEAST_PART = 8
+"""The number of iterations of a part of a long loop, at least."""
 
 
 def emit_loop(
@@ -30,32 +40,147 @@ def emit_loop(
     initial: list[str],
     body: Body,
     hint: str | None = None,
+    *,
+    work: float,
+    cost: int = 1,
+    is_whole: bool = False,
 ) -> list[Value]:
     """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
     values of `types` with components `initial`. Returns the carried values after the loop.
+
+    work: of an iteration, perhaps infinite.  cost: the work of an iteration that its loops do not subtract from the
+    budget.  is_whole: whether the loop polls after all its iterations, not meanwhile.
     """
+    loop = _Loop(f, kind, types, hint)
+    trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])
+    if trips == 0 or min(trips, 2 * _maximum(kind)) * work <= POLL_WORK:
+        return loop.emit(bounds, initial, body)
+    if is_whole:
+        results = loop.emit(bounds, initial, body)
+        spend(f, _whole_work(f, kind, bounds, work))
+        return results
+    iterations = 0 if step is None else min(POLL_WORK // work, _maximum(kind) // step)
+    if step is not None and iterations >= _LEAST_PART:
+        return _emit_in_parts(loop, (bounds[0], bounds[1], step), initial, body, int(iterations), work, trips)
+
+    def body_with_poll(variable: str, carried: list[Value]) -> list[str]:
+        with f.long_loop():
+            last = body(variable, carried)
+        if cost:
+            spend(f, str(cost if work == inf else int(work)))
+        return last
+
+    return loop.emit(bounds, initial, body_with_poll)
+
+
+def _emit_in_parts(
+    loop: _Loop,
+    bounds: tuple[str, str, int],
+    initial: list[str],
+    body: Body,
+    iterations: int,
+    work: float,
+    trips: float,
+) -> list[Value]:
+    """Emits a loop as a loop over parts of at most `iterations` iterations, with a poll after each part."""
+    f, kind = loop.f, loop.kind
     lower, upper, step = bounds
-    inside, after = f.fresh_label("loop"), f.fresh_label("done")
-    before = f.current
-    _enter(f, kind, bounds, inside, after)
-    f.start_block(inside)
-    variable, phi_line = f.fresh_name(hint), f.reserve_line()
-    carried, phis = f.phis(types, [(before, initial)])
-    with f.stack_scope():
-        last = body(variable, carried)
-    next_index = f.emit_value(f"add {'nsw ' if kind == 'i64' else ''}{kind} {variable}, {step}")
-    again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
-    f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
-    f.close_phis(phis, f.current, last)
-    latch = f.current
-    f.branch_if(again, inside, after)
-    f.start_block(after)
-    results, phis = f.phis(types, [(before, initial), (latch, last)])
-    f.close_phis(phis)
-    return results
+    extent = _equal_part(trips, iterations) * step
+
+    def part(first: str, carried: list[Value]) -> tuple[list[str], str]:
+        length = str(extent or iterations * step)
+        if not extent:
+            rest = f.emit_value(f"sub {kind} {upper}, {first}")
+            length = f.emit_value(f.intrinsic("umin", kind, [(kind, rest), (kind, length)]))
+        end = f.emit_value(f"add {_nsw(kind)}{kind} {first}, {length}")
+        results = loop.emit((first, end, str(step)), f.all_parts(loop.types, carried), body)
+        wide = length if kind == "i64" or extent else f.emit_value(f"zext {kind} {length} to i64")
+        spend(f, f.multiply(wide, str(max(1, ceil(work / step)))))
+        return f.all_parts(loop.types, results), end
+
+    return loop.emit_iterations((lower, upper), initial, part)
 
 
-def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], inside: str, after: str) -> None:
+def _whole_work(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], work: float) -> str:
+    """The work of a loop whose iterations have finite work, at least 1 and at most about the square of the budget."""
+    lower, upper, _ = bounds
+    distance = upper if lower == "0" else f.emit_value(f"sub {kind} {upper}, {lower}")
+    if kind != "i64":
+        distance = f.emit_value(f"sext {kind} {distance} to i64")
+    positive = f.emit_value(f.intrinsic("smax", "i64", [("i64", distance), ("i64", "1")]))
+    limited = f.emit_value(f.intrinsic("smin", "i64", [("i64", positive), ("i64", str(POLL_WORK))]))
+    step = constant_value_of_operand(bounds[2]) or 1
+    return f.multiply(limited, str(max(1, ceil(work / step))))
+
+
+def _equal_part(trips: float, most: int) -> int:
+    """The number of iterations of each of several equal parts, at most `most` and hardly less; 0 without one."""
+    if trips == inf:
+        return 0
+    parts = -(-int(trips) // most)
+    return next((int(trips) // n for n in range(parts, parts + 64) if trips % n == 0), 0)
+
+
+class _Loop:
+    """A loop to emit. types: of the carried values.  hint: the name of the induction variable."""
+
+    def __init__(self, f: LlvmFunctionEmitter, kind: str, types: Sequence[Attribute], hint: str | None) -> None:
+        self.f = f
+        self.kind = kind
+        self.types = types
+        self.hint = hint
+
+    def emit(self, bounds: tuple[str, str, str], initial: list[str], body: Body) -> list[Value]:
+        """Emits the loop with constant steps."""
+        lower, upper, step = bounds
+
+        def iteration(variable: str, carried: list[Value]) -> tuple[list[str], str]:
+            last = body(variable, carried)
+            return last, self.f.emit_value(f"add {_nsw(self.kind)}{self.kind} {variable}, {step}")
+
+        return self.emit_iterations((lower, upper), initial, iteration)
+
+    def emit_iterations(self, bounds: tuple[str, str], initial: list[str], iteration: Iteration) -> list[Value]:
+        """Emits the loop while its variable is below bounds[1]. Returns the carried values after the loop."""
+        f, kind = self.f, self.kind
+        lower, upper = bounds
+        inside, after = f.fresh_label("loop"), f.fresh_label("done")
+        before = f.current
+        _enter(f, kind, bounds, inside, after)
+        f.start_block(inside)
+        variable, phi_line = f.fresh_name(self.hint), f.reserve_line()
+        carried, phis = f.phis(self.types, [(before, initial)])
+        with f.stack_scope():
+            last, next_index = iteration(variable, carried)
+        again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
+        f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
+        f.close_phis(phis, f.current, last)
+        latch = f.current
+        f.branch_if(again, inside, after)
+        f.start_block(after)
+        results, phis = f.phis(self.types, [(before, initial), (latch, last)])
+        f.close_phis(phis)
+        return results
+
+
+def _nsw(kind: str) -> str:
+    return "nsw " if kind == "i64" else ""
+
+
+def _maximum(kind: str) -> int:
+    """The largest integer of a type."""
+    return 2 ** (int(kind[1:]) - 1) - 1
+
+
+def _trip_count(bounds: tuple[str, str, str]) -> float:
+    """The trip count, infinite if it is unknown."""
+    lower, upper, step = map(constant_value_of_operand, bounds)
+    if lower is None or upper is None or step is None or step <= 0:
+        return inf
+    return max(0, -(-(upper - lower) // step))
+
+
+def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str], inside: str, after: str) -> None:
     """Branches to the loop or past it. Both edges are emitted even for constant bounds, so each phi has two edges
     always.
     """
@@ -88,8 +213,40 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             f.all_components(op.iter_args),
             body,
             variable.name_hint,
+            work=1 + f.module.work.of_block(block),
+            cost=_cost(f, block),
+            is_whole=f.is_in_long_loop and _is_bounded_by_memory(f, op),
         ),
     )
+
+
+def _cost(f: LlvmFunctionEmitter, block: Block) -> int:
+    """The work of an iteration that its loops do not subtract from the budget; 0 for little work besides such loops."""
+    cost = f.module.work.outside_of_loops(block)
+    if cost > _LITTLE_WORK:
+        return cost
+    return 0 if any(isinstance(op, scf.ForOp) and _is_bounded_by_memory(f, op) for op in block.ops) else cost
+
+
+def _is_bounded_by_memory(f: LlvmFunctionEmitter, op: scf.ForOp) -> bool:
+    """Whether the trip count of a long loop with short iterations depends on sizes of buffers and 32-bit integers
+    alone. Such a loop ends within seconds."""
+    work = f.module.work.of_block(op.body.block)
+    return work < inf and trip_count(op) * (1 + work) > POLL_WORK and all(map(_is_size, (op.lb, op.ub, op.step)))
+
+
+def _is_size(value: SSAValue) -> bool:
+    """Whether an `index` is computed from constants, sizes of buffers, 32-bit integers and variables of loops alone."""
+    owner = value.owner
+    match owner:
+        case Block():
+            return isinstance(value.type, IndexType)
+        case memref.DimOp() | arith.ConstantOp():
+            return True
+        case _ if isinstance(value.type, IntegerType) and value.type.width.data <= 32:
+            return True
+        case _:
+            return owner.name.startswith("arith.") and all(map(_is_size, owner.operands))
 
 
 def _bind_all(f: LlvmFunctionEmitter, values: Sequence[object], to: Sequence[Value]) -> None:
@@ -122,7 +279,11 @@ def _nest(f: LlvmFunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, st
         _nest(f, op, bounds, axis + 1)
         return []
 
-    emit_loop(f, "i64", bounds[axis], [], [], body, variable.name_hint)
+    work = f.module.work.of_block(op.body.block)
+    for inner in bounds[axis + 1 :]:
+        work = 1 + work * max(1, _trip_count(inner))
+    cost = f.module.work.outside_of_loops(op.body.block) if axis + 1 == len(bounds) else 1
+    emit_loop(f, "i64", bounds[axis], [], [], body, variable.name_hint, work=1 + work, cost=cost)
 
 
 def _if(f: LlvmFunctionEmitter, op: scf.IfOp) -> None:
@@ -152,14 +313,16 @@ def _while(f: LlvmFunctionEmitter, op: scf.WhileOp) -> None:
     types = [value.type for value in op.arguments]
     carried, phis = f.phis(types, [(entered, f.all_components(op.arguments))])
     _bind_all(f, before.args, carried)
-    with f.stack_scope():
+    with f.stack_scope(), f.long_loop():
         f.walk(before)
     arguments = [f.value(value) for value in test.args]
     f.branch_if(f.operand(test.condition), inside, after)
     f.start_block(inside)
     _bind_all(f, op.after_region.block.args, arguments)
-    with f.stack_scope():
+    with f.stack_scope(), f.long_loop():
         last = _walk(f, op.after_region.block)
+    work = f.module.work
+    spend(f, str(work.outside_of_loops(before) + work.outside_of_loops(op.after_region.block)))
     f.close_phis(phis, f.current, last)
     f.branch(header)
     f.start_block(after)

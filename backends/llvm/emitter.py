@@ -18,12 +18,13 @@ from . import arith, calls, control, math, python_calls, vector
 from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
-from .linking import CALL_PACKED
+from .linking import DISPATCHER
+from .polls import POLL_WORK
 from .remarks import name_of_stack_buffer
 from .signatures import function_signature, packed_signature
 from .types import dense_bytes, element_size, escape
 from .units import Definition, ModuleText
-from .work import is_short
+from .work import Work, is_short
 from .workspace import emit_discard
 
 LOWERINGS: Lowerings = {
@@ -105,6 +106,7 @@ class _ModuleEmitter:
         self._failures: dict[Failure, int] = {}
         self._packed: dict[str, int] = {}
         self._stack: list[memref.AllocaOp] = []
+        self.work = Work(self.function, POLL_WORK)
 
     def emit(self, requirements: DeviceRequirements, callables: bool) -> EmittedModule:
         variables: list[Definition] = []
@@ -144,8 +146,8 @@ class _ModuleEmitter:
 
     def _externals(self) -> tuple[str, ...]:
         """The C symbols that the module requires."""
-        functions = [name for name in self._declared if not name.startswith("llvm.") and name != CALL_PACKED]
-        return (*functions, *(name for name in self._external if name != TABLE))
+        functions = [name for name in self._declared if not name.startswith("llvm.")]
+        return (*functions, *(name for name in self._external if name not in (TABLE, DISPATCHER)))
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         full = global_symbol(name)

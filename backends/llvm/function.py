@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.errors import UnsupportedError
 from ..runtime.signature import Failure
 from .types import constant_value_of_operand, escape, intrinsic_suffix, layout_of, register_type
+from .work import Work
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class LlvmModule(Protocol):
     """The services of the enclosing module that a function emitter requires."""
 
     native_half: bool
+    work: Work
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         """Declares an external function, once; returns `@"name"`."""
@@ -111,6 +113,9 @@ class LlvmFunctionEmitter:
         self._exits: list[tuple[str, str]] = []
         self._owners: dict[str, tuple[str, Release]] = {}
         self._dynamic_stack: list[bool] = [False]
+        self._variables: dict[str, str] = {}
+        self.is_in_long_loop = False
+        """Whether the iterations of a loop whose body is being emitted take an unknown time."""
 
     # names and text
 
@@ -157,6 +162,13 @@ class LlvmFunctionEmitter:
         name = self.fresh_name(hint)
         self._entry.append(f"  {name} = {text}")
         return name
+
+    def variable(self, name: str, type: str, initial: str) -> str:
+        """The pointer to a variable of the function with an initial value, created once."""
+        if name not in self._variables:
+            self._variables[name] = self.emit_in_entry(f"alloca {type}", name)
+            self._entry.append(f"  store {type} {initial}, ptr {self._variables[name]}")
+        return self._variables[name]
 
     # values
 
@@ -217,10 +229,16 @@ class LlvmFunctionEmitter:
 
     def components(self, value: SSAValue) -> list[str]:
         """The components of `value`, with the types of `component_types`."""
-        bound = self._values[value]
+        return self._parts(value.type, self._values[value])
+
+    def all_parts(self, types: Iterable[Attribute], values: Iterable[Value]) -> list[str]:
+        """The components of values that no SSA value is bound to."""
+        return [part for type, value in zip(types, values, strict=True) for part in self._parts(type, value)]
+
+    def _parts(self, type: Attribute, bound: Value) -> list[str]:
         if isinstance(bound, str):
             return [bound]
-        layout = layout_of(value.type)  # pyright: ignore[reportArgumentType]
+        layout = layout_of(type)  # pyright: ignore[reportArgumentType]
         parts = [bound.pointer, *_dynamic_operands(bound.sizes, layout.shape)]
         if not layout.identity:
             parts += _dynamic_operands(bound.strides, layout.strides)
@@ -345,6 +363,13 @@ class LlvmFunctionEmitter:
             saved = self.fresh_name("stack")
             self.fill_line(line, f"{saved} = {self.intrinsic('stacksave', 'ptr', [])}")
             self.emit(self.intrinsic("stackrestore", "void", [("ptr", saved)], overloads=["ptr"]))
+
+    @contextmanager
+    def long_loop(self) -> Generator[None]:
+        """The emission of the body of a loop whose iterations take an unknown time."""
+        before, self.is_in_long_loop = self.is_in_long_loop, True
+        yield
+        self.is_in_long_loop = before
 
     def use_stack(self) -> None:
         """Marks the current scope as allocating on the stack."""

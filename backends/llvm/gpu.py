@@ -13,7 +13,14 @@ from xdsl.dialects.builtin import MemRefType
 from ..runtime.launch_table import COPY_FAILED, LAUNCH_FAILED, OUT_OF_DEVICE_MEMORY, TABLE, LaunchTable, kernel_symbol
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, call_instruction, lowering_unsupported
-from .memref import allocation_sizes, bind_allocation, byte_count, first_element_pointer, release_allocation
+from .memref import (
+    allocation_sizes,
+    bind_allocation,
+    byte_count,
+    first_element_pointer,
+    out_of_memory,
+    release_allocation,
+)
 from .types import constant_value_of_operand, element_size
 
 _OUT_OF_MEMORY = Failure(OUT_OF_DEVICE_MEMORY, False)
@@ -90,7 +97,8 @@ def _alloc(f: LlvmFunctionEmitter, op: gpu.AllocOp) -> None:
     if op.asyncDependencies or op.asyncToken is not None or op.symbolOperands:
         raise lowering_unsupported(op, "memory of the device is allocated in order, without tokens and symbols")
     sizes = allocation_sizes(f, op.result, op.dynamicSizes)
-    size = byte_count(f, sizes, element_size(op.result.type.element_type), 1)
+    failure = str(f.module.failure(out_of_memory(op, op.result)))
+    size = byte_count(f, sizes, element_size(op.result.type.element_type), 1, failure)
     f.emit(f"store i64 {size}, ptr {_table_field(f, 'asked')}")
     slot = f.emit_in_entry("alloca ptr")
     _call(f, "allocate", [("ptr", slot), ("i64", size), ("ptr", _load(f, "stream"))], _OUT_OF_MEMORY)

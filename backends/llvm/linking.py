@@ -14,12 +14,20 @@ from ..runtime.python_calls import TABLE, python_table
 from ..saving.native import native_contents
 from .engine import NativeModule
 
-CALL_PACKED = "stepwell_call_packed"
-"""The symbol through which native code calls Python: `i32 (i32 number, ptr slots)`, the result in the last slot."""
+CALL_PYTHON = "stepwell.call_python"
+"""The symbol of the function that calls Python: `i32 (ptr function, i32 number, ptr slots)`. It returns a status."""
+DISPATCHER = "stepwell.dispatcher"
+"""The symbol whose address is the function of Python that calls packed functions, by their number; the result in the
+last slot."""
+POLL = "stepwell.poll"
+"""The symbol of the function that long loops call: `i32 ()`. A function leaves with its status unless the status is
+0."""
 RUN_PARALLEL = "stepwell.run_parallel"
 """The symbol of the function of the worker pool that executes a parallel loop: `i32 (ptr task, ptr context, i64 first,
 i64 last, i64 grain)`. The task, an `i32 (i64 first, i64 last, ptr context)`, executes a part of the range and returns a
 status."""
+SHARED = (CALL_PYTHON, POLL, RUN_PARALLEL)
+"""The functions that the programs of a process share (`worker_pool.py`)."""
 DISCARD_WORKSPACE = "stepwell.discard"
 """The function of every module that frees the kept blocks. It runs once, when no other function runs any more."""
 
@@ -48,12 +56,12 @@ def link_code(
     class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
     """
     packed = PackedCalls(code.packed)
-    imported = {**(symbols or {}), CALL_PACKED: packed.address, TABLE: ctypes.addressof(python_table())}
-    if RUN_PARALLEL in code.externals:
-        # lazy: few programs have parallel loops
-        from .worker_pool import run_parallel_address
+    imported = {**(symbols or {}), DISPATCHER: id(packed.dispatch), TABLE: ctypes.addressof(python_table())}
+    if shared := set(SHARED).intersection(code.externals):
+        # lazy: small programs use none of them
+        from .worker_pool import shared_address
 
-        imported[RUN_PARALLEL] = run_parallel_address()
+        imported |= {name: shared_address(name) for name in shared}
     native = NativeModule(
         code.images,
         [

@@ -8,6 +8,7 @@ of the process. Copies may overlap.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, prod
 from typing import Any, cast
 
 from xdsl.dialects import memref
@@ -25,9 +26,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ...core.dtypes import is_small_float
 from ...core.identifiers import symbol_of
 from ...dialects.attributes import DISJOINT, WORKSPACE_MEMORY
-from ..runtime.signature import Failure
+from ..runtime.signature import OUT_OF_MEMORY, Failure
 from .control import emit_loop
-from .function import LlvmFunctionEmitter, Lowerings, MemRef, free, global_symbol, lowering_unsupported
+from .function import LlvmFunctionEmitter, Lowerings, MemRef, free, global_symbol, location_suffix, lowering_unsupported
 from .small_floats import extend, truncate
 from .types import (
     byte_size,
@@ -42,7 +43,6 @@ from .types import (
 from .workspace import ALLOCATE, hand_back_workspace, part_of_workspace, take_workspace
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
-_OUT_OF_MEMORY = Failure("out of memory")
 
 
 def _type(value: SSAValue) -> MemRefType:
@@ -206,7 +206,8 @@ def allocation_sizes(f: LlvmFunctionEmitter, buffer: SSAValue, dynamic_sizes: Se
 
 def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
     sizes, alignment = allocation_sizes(f, op.memref, op.dynamic_sizes), _alignment(op)
-    size = byte_count(f, sizes, element_size(buffer_element_type(op.memref)), alignment)
+    failure = str(f.module.failure(out_of_memory(op, op.memref)))
+    size = byte_count(f, sizes, element_size(buffer_element_type(op.memref)), alignment, failure)
     is_kept = WORKSPACE_MEMORY in op.attributes
     if is_kept:
         pointer = take_workspace(f, size, alignment, op.memref.name_hint)
@@ -215,13 +216,23 @@ def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
         pointer = f.emit_value(
             f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
         )
-    f.check(f.emit_value(f"icmp ne ptr {pointer}, null"), str(f.module.failure(_OUT_OF_MEMORY)))
+    f.check(f.emit_value(f"icmp ne ptr {pointer}, null"), failure)
     f.own(pointer, hand_back_workspace if is_kept else free)
     bind_allocation(f, op, op.memref, pointer, sizes)
 
 
-def byte_count(f: LlvmFunctionEmitter, sizes: Sequence[str], size: int, alignment: int) -> str:
-    """The number of bytes to allocate: a positive multiple of the alignment. Exits the function on overflow."""
+def out_of_memory(op: Operation, buffer: SSAValue) -> Failure:
+    """The failure of the allocation of a buffer by `op`."""
+    extents = [extent for extent in layout_of(_type(buffer)).shape if extent is not None]
+    is_known = len(extents) == len(layout_of(_type(buffer)).shape)
+    size = f" of {prod(extents) * element_size(buffer_element_type(buffer))} bytes" if is_known else ""
+    name = buffer.name_hint or "a buffer"
+    return Failure(f"{OUT_OF_MEMORY} {name}{size}{location_suffix(op)}")
+
+
+def byte_count(f: LlvmFunctionEmitter, sizes: Sequence[str], size: int, alignment: int, failure: str) -> str:
+    """The number of bytes to allocate: a positive multiple of the alignment. Exits the function with the status
+    `failure` on overflow."""
     dynamic = [operand for operand in sizes if constant_value_of_operand(operand) is None]
     total = str(size)
     for operand in sizes:
@@ -233,7 +244,7 @@ def byte_count(f: LlvmFunctionEmitter, sizes: Sequence[str], size: int, alignmen
         )
         total = f.emit_value(f"extractvalue {{ i64, i1 }} {pair}, 0")
         fits = f.emit_value(f"xor i1 {f.emit_value(f'extractvalue {{ i64, i1 }} {pair}, 1')}, true")
-        f.check(fits, str(f.module.failure(_OUT_OF_MEMORY)))
+        f.check(fits, failure)
     known = constant_value_of_operand(total)
     if known is not None:
         return str(min(max(1, -(-known // alignment)) * alignment, 2**63 - alignment))
@@ -424,6 +435,7 @@ def _copy_elements(f: LlvmFunctionEmitter, type: Attribute, source: MemRef, targ
             [],
             [],
             lambda index, _: _copy_elements(f, type, source, target, [*indices, index]) or [],
+            work=_work_of_copy(source.sizes[len(indices) + 1 :]),
         )
         return
     kind, suffix = llvm_memory_type(type), f", align {byte_size(type)}"
@@ -431,6 +443,12 @@ def _copy_elements(f: LlvmFunctionEmitter, type: Attribute, source: MemRef, targ
         element_pointer(f, buffer.pointer, type, linear_index(f, buffer, indices)) for buffer in (source, target)
     )
     f.emit(f"store {kind} {f.emit_value(f'load {kind}, ptr {from_}{suffix}')}, ptr {to}{suffix}")
+
+
+def _work_of_copy(sizes: Sequence[str]) -> float:
+    """The work of a copy of the elements of some dimensions, infinite for dynamic sizes."""
+    extents = map(constant_value_of_operand, sizes)
+    return 4 * prod(inf if extent is None else max(1, extent) for extent in extents)
 
 
 # pointers

@@ -12,7 +12,7 @@ import string
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ from ...core.errors import UnsupportedError
 _CONSTANT = re.compile(r"(-?\d+)|splat \(i\d+ (-?\d+)\)")
 
 
-@cache
+@lru_cache(maxsize=4096)
 def lane_count(type: Attribute) -> int | None:
     """The lanes of a vector type, None for a scalar. Raises UnsupportedError unless the vector has one fixed
     dimension.
@@ -51,20 +51,20 @@ def lane_count(type: Attribute) -> int | None:
     return type.get_shape()[0]
 
 
-@cache
+@lru_cache(maxsize=4096)
 def bit_width(type: Attribute) -> int:
     """Bits of one element of an integer, index or float type."""
     scalar = element_type_of(type)
     return 64 if isinstance(scalar, IndexType) else dtype_of(scalar).bits
 
 
-@cache
+@lru_cache(maxsize=4096)
 def register_type(type: Attribute) -> str:
     """The LLVM type of a scalar, vector or pointer value."""
     return _spell(type, _register_scalar)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def llvm_memory_type(type: Attribute) -> str:
     """The LLVM type of a value in memory: its `register_type`, but a byte for elements of less than 8 bits."""
     return _spell(type, lambda scalar: "i8" if is_sub_byte(scalar) else _register_scalar(scalar))
@@ -133,7 +133,7 @@ class MemRefLayout:
         return 0 if self.identity else self.strides.count(None)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def layout_of(type: MemRefType) -> MemRefLayout:
     """The layout of a memref type. Raises UnsupportedError if it is not strided."""
     shape = tuple(None if extent == DYNAMIC_INDEX else extent for extent in type.get_shape())

@@ -1,4 +1,7 @@
-"""Upper bounds of the work of functions in upstream MLIR."""
+"""Upper bounds of the work of functions and loops in upstream MLIR.
+
+An operation on a scalar counts 1, and takes less than a nanosecond.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...dialects.attributes import PACKED, PARALLEL, REPORT_ASSERTION, REPORT_UNDEFINED
 
 _SHORT = 8192
-"""The work of some 10 microseconds at most: an operation on a scalar counts 1, and takes less than a nanosecond."""
+"""The work of some 10 microseconds at most."""
 _OF_FUNCTION, _OF_DIVISION, _OF_ALLOCATION = 64, 8, 512
 
 _DIVISIONS = (
@@ -26,40 +29,67 @@ Lookup = Callable[[str], func.FuncOp]
 
 def is_short(function: func.FuncOp, lookup: Lookup) -> bool:
     """Whether a function certainly ends within some 10 microseconds. lookup: the functions it may call, by name."""
-    return _Work(lookup).of_function(function) <= _SHORT
+    return Work(lookup, _SHORT).of_function(function) <= _SHORT
 
 
-class _Work:
-    """The work of functions, infinite if it has no static bound."""
+class Work:
+    """The work of functions and blocks, infinite above a limit and without a static bound."""
 
-    def __init__(self, lookup: Lookup) -> None:
+    def __init__(self, lookup: Lookup, limit: int) -> None:
+        """lookup: the functions of the module, by name."""
         self._lookup = lookup
+        self._limit = limit
         self._known: dict[str, float] = {}
+        self._blocks: dict[Block, float] = {}
 
     def of_function(self, function: func.FuncOp) -> float:
+        """The work of a call."""
         name = function.sym_name.data
         if name not in self._known:
             self._known[name] = math.inf  # of recursive calls
-            self._known[name] = math.inf if function.is_declaration else sum(map(self._of_block, function.body.blocks))
+            self._known[name] = math.inf if function.is_declaration else sum(map(self.of_block, function.body.blocks))
         return self._known[name]
 
-    def _of_block(self, block: Block) -> float:
+    def of_block(self, block: Block) -> float:
+        """The work of an execution of a block."""
+        if block not in self._blocks:
+            self._blocks[block] = self._sum(block)
+        return self._blocks[block]
+
+    def _sum(self, block: Block) -> float:
         total = 0.0
         for op in block.ops:
             total += self._of_op(op)
-            if total > _SHORT:
+            if total > self._limit:
                 return math.inf
         return total
+
+    def outside_of_loops(self, block: Block) -> int:
+        """The work of an execution of a block without its long loops, at least 1. A call of infinite work counts an
+        eighth of the limit."""
+        return max(1, sum(map(self._outside_of_loops, block.ops)))
+
+    def _outside_of_loops(self, op: Operation) -> int:
+        work = self._of_op(op)
+        if work <= self._limit:
+            return int(work)
+        match op:
+            case scf.ForOp() | scf.WhileOp() | scf.ParallelOp():
+                return 0
+            case scf.IfOp():
+                return max(self.outside_of_loops(block) for region in op.regions for block in region.blocks)
+            case _:
+                return self._limit // 8
 
     def _of_op(self, op: Operation) -> float:
         match op:
             case arith.ConstantOp():
                 return 0
             case scf.ForOp():
-                count = _trip_count(op)
-                return 1 if count == 0 else count * (1 + self._of_block(op.body.block))
+                count = trip_count(op)
+                return 1 if count == 0 else count * (1 + self.of_block(op.body.block))
             case scf.IfOp():
-                return 1 + max(sum(map(self._of_block, region.blocks)) for region in op.regions)
+                return 1 + max(sum(map(self.of_block, region.blocks)) for region in op.regions)
             case func.CallOp():
                 return self._of_call(op)
             case memref.CopyOp() | memref.AllocOp():
@@ -80,7 +110,8 @@ class _Work:
         return 1 + self.of_function(callee)
 
 
-def _trip_count(op: scf.ForOp) -> float:
+def trip_count(op: scf.ForOp) -> float:
+    """The trip count of a loop, infinite if it is unknown."""
     lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
     if lower is None or upper is None or step is None or step <= 0:
         return math.inf

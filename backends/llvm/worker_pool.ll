@@ -12,6 +12,8 @@
 ; A worker without work polls the ticket for some 50 us, then sleeps on a condition variable. A second loop that begins
 ; while the pool is busy, from another thread or inside an iteration, is executed by its own thread alone.
 ;
+; A thread that executes a loop polls (signals.ll): it leaves its chunk early if another chunk has failed.
+;
 ; Names in braces are replaced by worker_pool.py.
 
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
@@ -36,7 +38,8 @@ declare i32 @sched_yield()
 ; the loop
 @stepwell.ticket = internal global i64 0, align 128
 @stepwell.done = internal global i32 0, align 128           ; chunks
-@stepwell.status = internal global i32 0                    ; the first that is not 0
+@stepwell.status = internal global i32 0                    ; the first that is not 0; 0 if no loop uses the pool
+@stepwell.owner = internal global i64 0                     ; the thread that called the loop
 @stepwell.task = internal global ptr null, align 128        ; i32 (i64 first, i64 last, ptr context)
 @stepwell.context = internal global ptr null
 @stepwell.first = internal global i64 0
@@ -56,6 +59,7 @@ define void @stepwell.reset() nounwind {
   call i32 @pthread_cond_init(ptr @stepwell.wake, ptr null)
   store i32 0, ptr @stepwell.workers
   store i32 0, ptr @stepwell.asleep
+  store i32 0, ptr @stepwell.status
   store atomic i32 0, ptr @stepwell.busy release, align 4
   %ticket = load i64, ptr @stepwell.ticket
   %closed = and i64 %ticket, -4294967296
@@ -82,6 +86,8 @@ alone:
   %only = call i32 %task(i64 %first, i64 %last, ptr %context)
   ret i32 %only
 prepare:
+  %self = call i64 @pthread_self()
+  store atomic i64 %self, ptr @stepwell.owner monotonic, align 8
   %needed = sub i32 %threads, 1
   %workers = load i32, ptr @stepwell.workers
   %missing = icmp slt i32 %workers, %needed
@@ -105,7 +111,6 @@ publish:
   store i64 %last, ptr @stepwell.last
   store i64 %size, ptr @stepwell.size
   store i64 %chunks, ptr @stepwell.chunks
-  store i32 0, ptr @stepwell.status
   store atomic i32 0, ptr @stepwell.done monotonic, align 4
   %old = load atomic i64, ptr @stepwell.ticket monotonic, align 8
   %base = and i64 %old, -4294967296
@@ -136,11 +141,17 @@ spin:
   br label %again
 yield:
   call i32 @sched_yield()
+  %poll = call i32 @stepwell.poll()
+  %quiet = icmp eq i32 %poll, 0
+  br i1 %quiet, label %again, label %cancel
+cancel:
+  %kept = cmpxchg ptr @stepwell.status, i32 0, i32 %poll acq_rel monotonic
   br label %again
 again:
   br label %wait
 end:
   %status = load i32, ptr @stepwell.status
+  store atomic i32 0, ptr @stepwell.status monotonic, align 4
   store atomic i32 0, ptr @stepwell.busy release, align 4
   ret i32 %status
 }
@@ -180,13 +191,38 @@ execute:
   %passed = icmp eq i32 %status, 0
   br i1 %passed, label %count, label %fail
 fail:
-  %kept = cmpxchg ptr @stepwell.status, i32 0, i32 %status monotonic monotonic
+  %kept = cmpxchg ptr @stepwell.status, i32 0, i32 %status acq_rel monotonic
   br label %count
 count:
   %before = atomicrmw add ptr @stepwell.done, i32 1 seq_cst
   br label %look
 end:
   ret void
+}
+
+; Whether a thread is the caller of the loop that uses the pool, or a worker.
+define internal i1 @stepwell.executes_loop(i64 %thread) nounwind {
+  %owner = load atomic i64, ptr @stepwell.owner monotonic, align 8
+  %called = icmp eq i64 %thread, %owner
+  br i1 %called, label %yes, label %begin
+begin:
+  %workers = load atomic i32, ptr @stepwell.workers monotonic, align 4
+  br label %next
+next:
+  %n = phi i32 [ 0, %begin ], [ %n.next, %compare ]
+  %more = icmp slt i32 %n, %workers
+  br i1 %more, label %compare, label %no
+compare:
+  %n.64 = sext i32 %n to i64
+  %place = getelementptr [{most_workers} x i64], ptr @stepwell.handles, i64 0, i64 %n.64
+  %handle = load i64, ptr %place
+  %n.next = add i32 %n, 1
+  %same = icmp eq i64 %handle, %thread
+  br i1 %same, label %yes, label %next
+yes:
+  ret i1 true
+no:
+  ret i1 false
 }
 
 ; Starts workers until there are %needed. They receive no signals, which belong to the threads of the program.
@@ -211,7 +247,7 @@ count:
   %thread = load i64, ptr %handle
   call i32 @pthread_detach(i64 %thread)
   %more = add i32 %workers, 1
-  store i32 %more, ptr @stepwell.workers
+  store atomic i32 %more, ptr @stepwell.workers monotonic, align 4
   br label %next
 end:
   call i32 @pthread_sigmask(i32 {set_signals}, ptr %old, ptr null)

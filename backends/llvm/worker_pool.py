@@ -1,4 +1,6 @@
-"""The worker pool of the process, linked on first use. `worker_pool.ll` is its text."""
+"""The native code that the programs of a process share, linked on first use: the worker pool (`worker_pool.ll`), and
+the polls of long loops and the calls of Python (`signals.ll`).
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,17 @@ import platform
 import signal
 import sys
 import threading
+import time
 from functools import cache
 from pathlib import Path
 
 import llvmlite
 
-from ...core.cache import digest, user_cache, warn_of_cache
+from ...core.cache import digest, user_cache
 from ...core.processors import MOST_THREADS, on_thread_count
+from ..runtime.packed import CANCELLED, STATUSES, pending_errors
 from .engine import NativeModule, ObjectCode, Processor
-from .linking import RUN_PARALLEL
+from .linking import CALL_PYTHON, POLL, RUN_PARALLEL
 
 _SET_THREADS, _RESET = "stepwell.set_threads", "stepwell.reset"
 _CHUNKS_PER_THREAD = 8
@@ -28,47 +32,64 @@ _PAUSES = {
     "aarch64": ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"),
 }
 """The instruction of a thread that polls, and its declaration, by the name of the processor."""
-_CHECKSUM_LENGTH = 64
-"""The number of bytes of a checksum, which follows an object file."""
 _PTHREADS = (
     "pthread_create", "pthread_detach", "pthread_sigmask", "pthread_mutex_init", "pthread_mutex_lock",
-    "pthread_mutex_unlock", "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+    "pthread_mutex_unlock", "pthread_cond_init", "pthread_cond_wait", "pthread_cond_broadcast", "pthread_self",
+    "sched_yield", "clock_gettime",
 )  # fmt: skip
 _AFFINITY = ("sched_getcpu", "sched_getaffinity", "pthread_setaffinity_np")
 """Functions of Linux."""
-
+_PYTHON = (
+    "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException",
+    "PyErr_Clear", "PyException_SetTraceback", "PyDict_SetItem", "PyLong_FromLongLong", "PyLong_FromVoidPtr",
+    "PyObject_Vectorcall", "Py_DecRef",
+)  # fmt: skip
+_POLL_INTERVAL = 200_000_000
+"""The nanoseconds between two calls of Python by polls. If other threads of Python are busy, each of these calls may
+wait for Python's lock for 5 ms."""
 
 _lock = threading.Lock()
 
 
-def run_parallel_address() -> int:
-    """The address of `RUN_PARALLEL` in the pool of this process. Raises LinkError if the process has no POSIX
-    threads."""
+def shared_address(name: str) -> int:
+    """The address of `RUN_PARALLEL`, `POLL` or `CALL_PYTHON` in this process. Raises LinkError if the process has no
+    POSIX threads."""
     with _lock:
-        return _link()
+        return _link().address(name)
 
 
 @cache
-def _link() -> int:
+def _link() -> NativeModule:
     is_linux = sys.platform == "linux"
-    pool = NativeModule(
+    python = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}
+    main_thread = ctypes.c_uint64(threading.main_thread().ident or 0)
+    code = NativeModule(
         [_object_code(_text(is_linux))],
-        [RUN_PARALLEL, _SET_THREADS, _RESET],
+        [RUN_PARALLEL, POLL, CALL_PYTHON, _SET_THREADS, _RESET],
         (*_PTHREADS, *(_AFFINITY if is_linux else ())),
-        {},
+        {
+            **python,
+            "stepwell.pending": id(pending_errors),
+            "stepwell.main_thread": ctypes.addressof(main_thread),
+        },
     )
     # Workers are inside the code until the process ends.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
-    reset = ctypes.CFUNCTYPE(None)(pool.address(_RESET))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
+    reset = ctypes.CFUNCTYPE(None)(code.address(_RESET))
     reset()
-    os.register_at_fork(after_in_child=reset)
-    on_thread_count(ctypes.CFUNCTYPE(None, ctypes.c_int32)(pool.address(_SET_THREADS)))
-    return pool.address(RUN_PARALLEL)
+
+    def prepare_child() -> None:
+        main_thread.value = threading.get_ident()
+        reset()
+
+    os.register_at_fork(after_in_child=prepare_child)
+    on_thread_count(ctypes.CFUNCTYPE(None, ctypes.c_int32)(code.address(_SET_THREADS)))
+    return code
 
 
 def _text(is_linux: bool) -> str:
     folder = Path(__file__).parent
-    texts = [(folder / "worker_pool.ll").read_text()]
+    texts = [(folder / name).read_text() for name in ("worker_pool.ll", "signals.ll")]
     if is_linux:
         texts.append((folder / "worker_pool_linux.ll").read_text())
     else:
@@ -82,27 +103,23 @@ def _text(is_linux: bool) -> str:
         ("polls", _POLLS),
         ("block_signals", int(signal.SIG_BLOCK)),
         ("set_signals", int(signal.SIG_SETMASK)),
+        ("cancelled", CANCELLED),
+        ("statuses", STATUSES),
+        ("poll_interval", _POLL_INTERVAL),
+        ("monotonic_clock", time.CLOCK_MONOTONIC),
     ):
         text = text.replace(f"{{{name}}}", str(value))
     return text
 
 
 def _object_code(text: str) -> bytes:
-    """The object file of the pool, which the cache of the user keeps."""
+    """The object file of the code, which the cache of the user keeps."""
     store, processor = user_cache(), Processor.host()
     key = f"{digest(text, processor.cpu, processor.features, llvmlite.__version__)}.o"
-    path = None if store is None else store.find("runtime", key)
-    if path is not None:
-        kept = path.read_bytes()
-        image = kept[:-_CHECKSUM_LENGTH]
-        if kept[-_CHECKSUM_LENGTH:] == _checksum(image):
-            return image
-        warn_of_cache("the worker pool is compiled again: its file is damaged")
+    kept = None if store is None else store.read("runtime", key)
+    if kept is not None:
+        return kept
     (image,) = ObjectCode.of([text], processor).images
     if store is not None:
-        store.add("runtime", key, lambda file: file.write_bytes(image + _checksum(image)))
+        store.keep("runtime", key, image)
     return image
-
-
-def _checksum(image: bytes) -> bytes:
-    return digest(memoryview(image)).encode()

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...core.assertions import UNDEFINED_BEHAVIOR, failure_error
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError, ExecutionError
+from ...core.errors import ArgumentError, ExecutionError, OutOfMemoryError, StepwellError
 from .arguments import ArgumentPacker, describe_argument
-from .packed import FailedAssertion, PackedCalls
-from .signature import Failure, FunctionSignature
+from .packed import FailedAssertion, PackedCalls, take_error
+from .signature import OUT_OF_MEMORY, Failure, FunctionSignature
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
@@ -89,17 +89,22 @@ class CheckedCall:
         failure = self._take_error(status) if status < 0 else self.failures[status - 1]
         names = (parameter.name for parameter in self.signature.parameters)
         called = ", ".join(f"{name}: {describe_argument(value)}" for name, value in zip(names, arguments, strict=True))
-        family = ArgumentError if failure.argument else ExecutionError
-        raise family(f"{self.signature.name}: {failure.message} (called with {called or 'no arguments'})")
+        raise _family(failure)(f"{self.signature.name}: {failure.message} (called with {called or 'no arguments'})")
 
     def _take_error(self, status: int) -> Failure:
-        """The failed assertion that native code has reported. Raises the error itself if it is another one."""
-        error = self._packed.take_error(status)
+        """The failed assertion that native code has reported. Raises the exception itself if it is another one."""
+        error = take_error(status)
         if not isinstance(error, FailedAssertion):
             raise error
         if error.kind == UNDEFINED_BEHAVIOR:
             raise failure_error(error.kind, error.text)
         return Failure(f"assertion failed: {error.text}")
+
+
+def _family(failure: Failure) -> type[StepwellError]:
+    if failure.message.startswith(OUT_OF_MEMORY):
+        return OutOfMemoryError
+    return ArgumentError if failure.argument else ExecutionError
 
 
 def _result_reader(signature: FunctionSignature) -> Callable[[Any], Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def array_at(
     return np.asarray(_Exporter(owner, interface)).view(dtype)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _place_of(dtype: np.dtype[Any]) -> str:
     return f"array of {dtype}"  # the name of a type costs numpy microseconds, each argument of a call needs it
 

@@ -2,12 +2,14 @@
 
 A packed function receives numpy arrays on the caller's memory (valid during the call only) and Python numbers; it
 returns a number if its declaration has a result. Its exceptions propagate out of the compiled function.
+
+An exception does not cross native code. Native code keeps it in `pending_errors` under a negative status, by which the
+caller of the native code, perhaps in another thread, retrieves it.
 """
 
 from __future__ import annotations
 
 import ctypes
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
@@ -25,9 +27,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _registry: dict[str, Callable[..., Any]] = {}
 
+CANCELLED = -(2**31)
+"""The status of a thread that leaves a parallel loop because an iteration in another thread has failed."""
+STATUSES = 2**31 - 2
+"""The number of statuses of exceptions: -1, -2, ..."""
+pending_errors: dict[int, BaseException] = {}
+"""The exceptions that their callers have not retrieved yet, by status."""
 _MOST_PENDING = 1024
-"""The number of exceptions that are kept for the callers of native code. A parallel loop whose iterations raise several
-exceptions reports one."""
+"""The number of exceptions that are kept. A parallel loop whose iterations raise several exceptions reports one."""
+
+
+def take_error(status: int) -> BaseException:
+    """Removes and returns the exception with a negative status."""
+    if status == CANCELLED:
+        return ExecutionError("cancelled: another thread has failed in an iteration of the same parallel loop")
+    error = pending_errors.pop(status)
+    for _ in range(len(pending_errors) - _MOST_PENDING):
+        pending_errors.pop(next(iter(pending_errors)), None)
+    return error
 
 
 @overload
@@ -79,34 +96,16 @@ _REPORTS = {REPORT_ASSERTION: _report(DEFAULT_KIND), REPORT_UNDEFINED: _report(U
 
 
 class PackedCalls:
-    """The callback through which the native code of a library calls Python: `address` is an `i32 (i32 number, ptr
-    slots)`.
-
-    An exception does not cross native code. The call returns a negative status, by which the caller of the native code,
-    perhaps in another thread, retrieves the exception from `take_error`.
-    """
+    """The packed functions of a library. `dispatch(number, slots)` calls one of them, with an array of slots at an
+    address."""
 
     def __init__(self, signatures: Sequence[PackedSignature]) -> None:
-        self._calls = [_Call(signature) for signature in signatures]
-        self._numbers = itertools.count()
-        self._pending: dict[int, BaseException] = {}
-        self._callback = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(self._dispatch)
-        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+        calls = [_Call(signature) for signature in signatures]
 
-    def take_error(self, status: int) -> BaseException:
-        """Removes and returns the exception of the failed call with a status."""
-        return self._pending.pop(status)
+        def dispatch(number: int, slots: int) -> None:
+            calls[number](slots)
 
-    def _dispatch(self, number: int, slots: int) -> int:
-        try:
-            self._calls[number](slots)
-        except BaseException as error:  # KeyboardInterrupt too must reach the user's code
-            status = -1 - next(self._numbers) % 2**31
-            self._pending[status] = error
-            if len(self._pending) > _MOST_PENDING:
-                self._pending.pop(next(iter(self._pending)), None)
-            return status
-        return 0
+        self.dispatch = dispatch
 
 
 class _Call:

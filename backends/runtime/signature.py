@@ -57,6 +57,10 @@ class BufferParameter:
 RuntimeParameter = ScalarParameter | HandleParameter | BufferParameter
 
 
+OUT_OF_MEMORY = "out of memory for"
+"""The prefix of the message of a failed allocation; the buffer follows."""
+
+
 @dataclass(frozen=True)
 class Failure:
     """The meaning of a positive status of native code. `argument`: the caller passed a wrong argument."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
-from pathlib import Path
+from io import BytesIO
 from typing import Any, cast
 
 import lark
@@ -55,28 +55,38 @@ def _read(excerpt: Excerpt) -> syntax.File:
 def _lark() -> Lark:
     """The parser, made once per process on first use. Its tables, which take 0.2 s to compute, are in the cache."""
     grammar = files(cast(str, __package__)).joinpath("grammar.lark").read_text(encoding="utf-8")
-    tables = user_cache()
-    if tables is None:
-        return _make_lark(grammar, None)
-    key = digest(grammar, lark.__version__, sys.version)
-    if tables.find("parser", key) is None:
-        tables.add("parser", key, partial(_make_lark, grammar))
-    return _make_lark(grammar, tables.find("parser", key))
+    store = user_cache()
+    if store is None:
+        return _new_lark(grammar)
+    key = digest("tables", grammar, lark.__version__, sys.version)
+    tables = store.read("parser", key)
+    if tables is not None:
+        return Lark.__new__(Lark)._load(BytesIO(tables), **_options())  # pyright: ignore[reportPrivateUsage]
+    parser = _new_lark(grammar)
+    file = BytesIO()
+    parser.save(file, exclude_options=tuple(_options()))
+    store.keep("parser", key, file.getvalue())
+    return parser
 
 
-def _make_lark(grammar: str, tables: Path | None) -> Lark:
-    """The parser. tables: the file of its tables, which is read, or written if it does not exist or is broken."""
+def _new_lark(grammar: str) -> Lark:
     return Lark(
         grammar,
         start="file",
         parser="lalr",
         lexer="basic",
-        postlex=IndentationFilter(),
-        transformer=SyntaxTreeBuilder(lambda text, raw, span: fstring_parts(text, raw, span, _read_embedded)),
         keep_all_tokens=True,
         maybe_placeholders=True,
-        cache=str(tables) if tables else False,
+        **_options(),
     )
+
+
+def _options() -> dict[str, Any]:
+    """The options of the parser that its tables do not contain."""
+    return {
+        "postlex": IndentationFilter(),
+        "transformer": SyntaxTreeBuilder(lambda text, raw, span: fstring_parts(text, raw, span, _read_embedded)),
+    }
 
 
 def read_expression(text: str, span: Span) -> syntax.Expr:

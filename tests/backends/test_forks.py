@@ -69,3 +69,63 @@ def test_a_child_builds_and_runs_while_threads_of_its_parent_do(target: str) -> 
         pytest.skip("needs g++ and binutils")
     done = subprocess.run([sys.executable, "-c", _PROGRAM, target], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0"] * 2
+
+
+_PARALLEL = """
+import os
+import signal
+import threading
+import warnings
+
+import numpy as np
+
+import stepwell
+
+warnings.simplefilter("ignore")  # Python warns of forks of a process with threads
+TEXT = '''
+@T.prim_func
+def main(A: T.Buffer((200, 64), "float32"), B: T.Buffer((200, 64), "float32")):
+    C = T.alloc_buffer((200, 64), "float32")
+    for i in T.parallel(200):
+        for j in range(64):
+            C[i, j] = A[i, j] * T.float32(2)
+    for i in T.parallel(200):
+        for j in range(64):
+            B[i, j] = C[199 - i, j]
+'''
+main = stepwell.build(stepwell.parse_tvmscript(TEXT))["main"]
+stepwell.set_num_threads(3)
+stopped = threading.Event()
+a = np.random.default_rng(0).random((200, 64), "float32")
+
+
+def is_right():
+    b = np.zeros_like(a)
+    main(a, b)
+    return np.array_equal(b, 2 * a[::-1])
+
+
+def work():
+    while not stopped.is_set():
+        assert is_right()
+
+
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads:
+    thread.start()
+statuses = set()
+for _ in range(30):
+    process = os.fork()
+    if not process:
+        signal.alarm(60)
+        os._exit(0 if all(is_right() for _ in range(5)) else 3)
+    statuses.add(os.waitpid(process, 0)[1])
+    assert is_right()
+stopped.set()
+print(statuses)
+"""
+
+
+def test_a_child_runs_parallel_loops_while_threads_of_its_parent_do() -> None:
+    done = subprocess.run([sys.executable, "-c", _PARALLEL], capture_output=True, text=True, check=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("{0}\n", "")

@@ -6,8 +6,11 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell.core.cache import VARIABLE, Cache, digest, user_cache
 from stepwell.core.errors import OptionError
@@ -50,6 +53,27 @@ def test_the_entries_used_longest_ago_are_removed(tmp_path: Path) -> None:
     _add(cache, "c", "x" * 10)
     assert sorted(entry.path.name for entry in cache.entries()) == ["a", "c"]
     assert [entry.size for entry in cache.entries()] == [10, 10]
+
+
+def test_a_content_is_read_as_it_was_kept(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    for content in (b"", b"content", bytes(1000)):
+        cache.keep("kind", "a", content)
+        assert cache.read("kind", "a") == content
+    assert cache.read("kind", "b") is None
+
+
+@given(position=st.integers(0, 70), bits=st.integers(1, 255), length=st.integers(0, 70))
+def test_a_damaged_content_is_not_read(position: int, bits: int, length: int, tmp_path_factory: Any) -> None:
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    cache.keep("kind", "a", b"content")
+    path = cache.folder / "kind" / "a"
+    file = bytearray(path.read_bytes())
+    file[position] ^= bits
+    for damaged in (bytes(file), path.read_bytes()[:length], b""):
+        path.write_bytes(damaged)
+        with pytest.warns(RuntimeWarning, match="cache: a kind is made again: .* is damaged"):
+            assert cache.read("kind", "a") is None
 
 
 def test_clear_removes_all_entries(tmp_path: Path) -> None:

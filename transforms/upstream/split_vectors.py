@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeGuard, TypeVar, cast
 
 from xdsl.context import Context
@@ -108,7 +108,7 @@ class _Part:
         return f"{self.lanes} of {self.width}" if self.dead else str(self.lanes)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _layout(count: int, whole: int, is_masked: bool) -> tuple[_Part, ...]:
     """The parts of a vector with a number of lanes, none for a vector that is not split. is_masked: whether the last
     part may be wider than its lanes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
 """The header of each type that requires one."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def scalar_type(type: Attribute) -> str:
     """The C++ type of a scalar value, or of a lane of a vector. For `index` it is the widest type, the default."""
     match element_type_of(type):

@@ -3,7 +3,7 @@
 import pytest
 from xdsl.dialects import func
 
-from stepwell.backends.llvm.work import is_short
+from stepwell.backends.llvm.work import Work, is_short
 from stepwell.frontends.mlir import parse_mlir
 
 TEXT = """
@@ -63,3 +63,24 @@ def test_functions_are_short_if_their_work_has_a_small_bound(body: str, expected
     module = parse_mlir(TEXT.format(body=body)).op
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
     assert is_short(functions["main"], functions.__getitem__) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "work", "outside"),
+    [
+        ("", 1, 1),  # the return
+        ("%x = memref.load %a[%c0] : memref<64xf32>", 2, 2),
+        (LOOP.format(bound="%c1000", body=""), 2001, 2001),
+        (LOOP.format(bound="%n", body="%x = memref.load %a[%i] : memref<64xf32>"), None, 1),
+        ("scf.if %c {" + LOOP.format(bound="%n", body="") + "} else { %x = math.exp %v : vector<16xf32> }", None, 1026),
+        ("func.call @external() : () -> ()", None, 1251),
+        ("func.call @external() : () -> ()\nfunc.call @packed() : () -> ()", None, 2501),
+    ],
+)
+def test_the_work_outside_of_long_loops(body: str, work: int | None, outside: int) -> None:
+    module = parse_mlir(TEXT.format(body=body)).op
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
+    measured = Work(functions.__getitem__, 10_000)
+    block = functions["main"].body.block
+    assert measured.of_block(block) == (work if work is not None else float("inf"))
+    assert measured.outside_of_loops(block) == outside

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import stepwell
 from stepwell.backends.llvm import worker_pool
+from stepwell.backends.llvm.linking import RUN_PARALLEL
 from stepwell.core.errors import ExecutionError
 
 TASK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -43,7 +44,8 @@ def main(A: T.Buffer((64,), "int32")):
 
 
 def run(task: Callable[[int, int], int], first: int, last: int, grain: int = 1) -> int:
-    return RUN(worker_pool.run_parallel_address())(TASK(lambda low, high, _: task(low, high)), None, first, last, grain)
+    called = TASK(lambda low, high, _: task(low, high))
+    return RUN(worker_pool.shared_address(RUN_PARALLEL))(called, None, first, last, grain)
 
 
 @given(
@@ -229,12 +231,12 @@ test_workers_execute_iterations()
 def test_the_cache_keeps_the_code_of_the_pool(tmp_path: Path) -> None:
     program = """
 import stepwell
-from stepwell.backends.llvm import engine, worker_pool
+from stepwell.backends.llvm import engine, linking, worker_pool
 stepwell.set_num_threads(2)
 made = []
 compile = engine.ObjectCode.of
 engine.ObjectCode.of = staticmethod(lambda *arguments: made.append(1) or compile(*arguments))
-worker_pool.run_parallel_address()
+worker_pool.shared_address(linking.RUN_PARALLEL)
 print(len(made))
 """
 

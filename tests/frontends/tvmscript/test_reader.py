@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -416,3 +417,27 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     module = parse_tvmscript(f"\ufeff{text}")
     assert module.script() == parse_tvmscript(text).script()
     assert str(parse_mlir(f"\ufeff{module}")) == str(module)
+
+
+def test_the_tables_of_the_parser_are_kept_and_damaged_ones_are_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
+    program = "x = f'{a + 1}' if b else [c]\n"
+    expected = show(read(program))
+
+    def fresh() -> Any:
+        reader._lark.cache_clear()
+        return show(read(program))
+
+    try:
+        assert fresh() == expected
+        (tables,) = (tmp_path / "parser").iterdir()
+        assert fresh() == expected
+        for damaged in (tables.read_bytes()[:1000], b"", bytes(2000)):
+            tables.write_bytes(damaged)
+            with pytest.warns(RuntimeWarning, match="a parser is made again"):
+                assert fresh() == expected
+            assert fresh() == expected
+    finally:
+        reader._lark.cache_clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from xdsl.dialects.builtin import IndexType, IntegerType, MemRefType, Signedness, VectorType
 from xdsl.dialects.llvm import LLVMPointerType
@@ -18,7 +18,7 @@ I32 = IntegerType(32)
 I64 = IntegerType(64)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def lower_type(type: Attribute) -> Attribute:
     """`type` without signs and handles: `ui8` is `i8`, `!tir.handle<f32>` is `!llvm.ptr`."""
     match type:
