@@ -22,6 +22,7 @@ import numpy as np
 from measuring import describe_package, machine
 
 import stepwell
+from stepwell import GraphExecutor, build_graph, relay
 from stepwell.backends.llvm.compile import compile_native
 from stepwell.backends.llvm.engine import NativeModule, Processor
 from stepwell.backends.llvm.linking import DISCARD_WORKSPACE, entry_name
@@ -56,6 +57,17 @@ def ctypes_call(arrays: list[Any]) -> tuple[Callable[[], Any], object]:
     return lambda: entry(slots), (native, slots)
 
 
+def graph_of_ten_kernels() -> GraphExecutor:
+    """An executor of ten operators on 8 elements, without fusion, whose input is set."""
+    x = result = relay.var("x", shape=(8,))
+    for n in range(10):
+        result = relay.tanh(result) if n % 2 else result + x
+    executor = GraphExecutor(build_graph(relay.module(relay.Function([x], result)), opt_level=0))
+    assert len(executor.executable.calls) == 10
+    executor.run(x=np.ones(8, np.float32))
+    return executor
+
+
 def calls(runs: int) -> None:
     """Prints the table of the part `calls`."""
     a, b, c = (np.ones(8, np.float32) for _ in range(3))
@@ -63,9 +75,10 @@ def calls(runs: int) -> None:
     scaled = stepwell.build(program(parameters=", s: T.float32, k: T.int32", value="A[i] * s + T.float32(k)"))["main"]
     symbolic = stepwell.build(program(size="n", declarations="\n    n = T.int32()"))["main"]
     by_ctypes, owner = ctypes_call([a, b, c])
+    executor = graph_of_ten_kernels()
     names: dict[str, Any] = {
         "lib": lib, "main": lib["main"], "bound": lib["main"].bind(a, b, c), "scaled": scaled, "symbolic": symbolic,
-        "by_ctypes": by_ctypes, "np": np, "a": a, "b": b, "c": c,
+        "by_ctypes": by_ctypes, "run": executor.run, "np": np, "a": a, "b": b, "c": c,
     }  # fmt: skip
     rows = {
         "main(a, b, c)": "main(a, b, c)",
@@ -75,6 +88,7 @@ def calls(runs: int) -> None:
         "with a float and an int": "scaled(a, b, c, 2.0, 3)",
         "with a symbolic extent": "symbolic(a, b, c)",
         "ctypes, slots filled once": "by_ctypes()",
+        "a graph of ten kernels": "run()",
         "numpy.add(a, b, out=c)": "np.add(a, b, out=c)",
     }
     print(f"{'call':30}{'ns':>10}")

@@ -125,12 +125,15 @@ class _ModuleEmitter:
                     pass  # declared at its calls; kernels belong to the device
                 case _:
                     raise lowering_unsupported(op, "no LLVM lowering at the top of a module")
-        functions = tuple(requirements.signature(function_signature(op, self.function)) for op in public)
+        functions = tuple(
+            replace(requirements.signature(function_signature(op, self.function)), short=is_short(op, self.function))
+            for op in public
+        )
         if callables:
             functions = tuple(replace(each, direct=python_calls.is_direct(each)) for each in functions)
         exports = [calls.emit_entry(self, op) for op in public]
         exports += [
-            python_calls.emit_callable(self, op, signature, is_short(op, self.function))
+            python_calls.emit_callable(self, op, signature)
             for op, signature in zip(public, functions, strict=True)
             if signature.direct
         ]

@@ -26,6 +26,8 @@ RUN_PARALLEL = "stepwell.run_parallel"
 """The symbol of the function of the worker pool that executes a parallel loop: `i32 (ptr task, ptr context, i64 first,
 i64 last, i64 grain)`. The task, an `i32 (i64 first, i64 last, ptr context)`, executes a part of the range and returns a
 status."""
+CALL_BOUND = "stepwell.call_bound"
+"""The symbol of the code of functions with bound arguments (`runtime.python_calls.create_bound`)."""
 SHARED = (CALL_PYTHON, POLL, RUN_PARALLEL)
 """The functions that the programs of a process share (`worker_pool.py`)."""
 DISCARD_WORKSPACE = "stepwell.discard"
@@ -81,7 +83,15 @@ def link_code(
             packed,
             (native, keep_alive),
             native.address(callable_name(signature.name)) if signature.direct else None,
+            _bound_code,
         )
         for signature in code.functions
     }
     return Program(functions, sources or {}, partial(native_contents, code))
+
+
+def _bound_code() -> int:
+    # lazy: few programs bind arguments
+    from .worker_pool import shared_address
+
+    return shared_address(CALL_BOUND)

@@ -61,11 +61,9 @@ def is_direct(signature: FunctionSignature) -> bool:
     return checks <= _MOST_CHECKS and signature.result in (None, "handle", *_PARAMETERS)
 
 
-def emit_callable(module: LlvmModule, function: func.FuncOp, signature: FunctionSignature, is_short: bool) -> str:
-    """The text of the function that Python calls. signature: one that `is_direct` accepts.  is_short: whether
-    Python's lock is held during the call.
-    """
-    return _CallableEmitter(module, function, signature).emit(is_short)
+def emit_callable(module: LlvmModule, function: func.FuncOp, signature: FunctionSignature) -> str:
+    """The text of the function that Python calls. signature: one that `is_direct` accepts."""
+    return _CallableEmitter(module, function, signature).emit()
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class _CallableEmitter:
         self._signature = signature
         self._holds: str | None = None
 
-    def emit(self, is_short: bool) -> str:
+    def emit(self) -> str:
         f, parameters = self._f, self._signature.parameters
         self._require("icmp eq ptr %names, null")
         self._require(f"icmp eq i64 %count, {len(parameters)}")
@@ -105,7 +103,7 @@ class _CallableEmitter:
         self._check()
         arguments = self._arguments(objects, numbers)
         self._check()
-        result = self._call(arguments, is_short)
+        result = self._call(arguments)
         f.emit(f"ret ptr {result}")
         self._emit_exits()
         name = global_symbol(callable_name(self._signature.name))
@@ -280,17 +278,17 @@ class _CallableEmitter:
 
     # the call
 
-    def _call(self, arguments: list[tuple[str, str]], is_short: bool) -> str:
+    def _call(self, arguments: list[tuple[str, str]]) -> str:
         """Calls the function of the module. Returns the object that the call returns."""
         f = self._f
         (type,) = self._function.function_type.outputs.data or (None,)
         memory = "" if type is None else f.emit_in_entry(f"alloca {llvm_memory_type(type)}, align 8")
         if type is not None:
             arguments = [*arguments, ("ptr", memory)]
-        state = "" if is_short else self._python("PyEval_SaveThread", "ptr")
+        state = "" if self._signature.short else self._python("PyEval_SaveThread", "ptr")
         callee = global_symbol(function_name(self._signature.name))
         f.emit(f"%status = {call_instruction(callee, 'i32', arguments)} noinline")
-        if not is_short:
+        if not self._signature.short:
             f.emit(call_instruction(self._entry("PyEval_RestoreThread"), "void", [("ptr", state)]))
         done = f.fresh_label("done")
         f.branch_if(f.emit_value("icmp eq i32 %status, 0"), done, "failed", ", !prof !0")

@@ -1,5 +1,5 @@
-"""The native code that the programs of a process share, linked on first use: the worker pool (`worker_pool.ll`), and
-the polls of long loops and the calls of Python (`signals.ll`).
+"""The native code that the programs of a process share, linked on first use: the worker pool (`worker_pool.ll`),
+and the polls of long loops, the calls of Python, and the calls of bound functions (`signals.ll`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...core.cache import digest, user_cache
 from ...core.processors import MOST_THREADS, on_thread_count
 from ..runtime.packed import CANCELLED, STATUSES, pending_errors
 from .engine import NativeModule, ObjectCode, Processor
-from .linking import CALL_PYTHON, POLL, RUN_PARALLEL
+from .linking import CALL_BOUND, CALL_PYTHON, POLL, RUN_PARALLEL
 
 _SET_THREADS, _RESET = "stepwell.set_threads", "stepwell.reset"
 _CHUNKS_PER_THREAD = 8
@@ -42,7 +42,8 @@ _AFFINITY = ("sched_getcpu", "sched_getaffinity", "pthread_setaffinity_np")
 _PYTHON = (
     "PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException",
     "PyErr_Clear", "PyException_SetTraceback", "PyDict_SetItem", "PyLong_FromLongLong", "PyLong_FromVoidPtr",
-    "PyObject_Vectorcall", "Py_DecRef",
+    "PyObject_Vectorcall", "Py_DecRef", "Py_IncRef", "PyTuple_GetItem", "PyBytes_AsString", "PyEval_SaveThread",
+    "PyEval_RestoreThread",
 )  # fmt: skip
 _POLL_INTERVAL = 200_000_000
 """The nanoseconds between two calls of Python by polls. If other threads of Python are busy, each of these calls may
@@ -52,8 +53,8 @@ _lock = threading.Lock()
 
 
 def shared_address(name: str) -> int:
-    """The address of `RUN_PARALLEL`, `POLL` or `CALL_PYTHON` in this process. Raises LinkError if the process has no
-    POSIX threads."""
+    """The address of `RUN_PARALLEL`, `POLL`, `CALL_PYTHON` or `CALL_BOUND` in this process. Raises LinkError if the
+    process has no POSIX threads."""
     with _lock:
         return _link().address(name)
 
@@ -65,11 +66,12 @@ def _link() -> NativeModule:
     main_thread = ctypes.c_uint64(threading.main_thread().ident or 0)
     code = NativeModule(
         [_object_code(_text(is_linux))],
-        [RUN_PARALLEL, POLL, CALL_PYTHON, _SET_THREADS, _RESET],
+        [RUN_PARALLEL, POLL, CALL_PYTHON, CALL_BOUND, _SET_THREADS, _RESET],
         (*_PTHREADS, *(_AFFINITY if is_linux else ())),
         {
             **python,
             "stepwell.pending": id(pending_errors),
+            "stepwell.none": id(None),
             "stepwell.main_thread": ctypes.addressof(main_thread),
         },
     )

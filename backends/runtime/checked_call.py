@@ -14,6 +14,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, OutOfMemoryError, StepwellError
 from .arguments import ArgumentPacker, describe_argument
 from .packed import FailedAssertion, PackedCalls, take_error
+from .python_calls import create_bound, is_supported
 from .signature import OUT_OF_MEMORY, Failure, FunctionSignature
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
@@ -29,14 +30,19 @@ class CheckedCall:
         failures: Sequence[Failure],
         packed: PackedCalls,
         keep_alive: object,
+        bound_code: Callable[[], int] | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code."""
+        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code; `bound_code`:
+        returns the address of the code of `create_bound`.
+        """
         self.signature = signature
         self.failures = failures
         self.keep_alive = keep_alive
         packer = ArgumentPacker(signature)
         self.pack, self.reject_names = packer.pack, packer.reject_names
+        self._address = address
         self._entry = _ENTRY(address)
+        self._bound_code = bound_code
         self._slots = ctypes.c_int64 * (signature.slot_count + 1)
         self._packed = packed
         self._read_result = _result_reader(signature)
@@ -54,13 +60,17 @@ class CheckedCall:
         if self._read_result is not None:  # each call stores its result in slots of its own
             return partial(self._run_bound, values, arguments, arrays)
         slots = self._slots(*values)
-        entry, address, fail = self._entry, ctypes.addressof(slots), self.fail
+        if self._bound_code is None or not is_supported():
+            return partial(self._enter_bound, slots, arguments, arrays)
+        fail = partial(self._fail_bound, arguments, arrays)
+        return create_bound(self.signature.name, self._bound_code(), self._address, slots, self.signature.short, fail)
 
-        def run(_alive: object = (slots, arrays)) -> None:
-            if status := entry(address):
-                fail(status, *arguments)
+    def _enter_bound(self, slots: ctypes.Array[ctypes.c_int64], arguments: Sequence[Any], _alive: object) -> None:
+        if status := self.enter(slots):
+            self.fail(status, *arguments)
 
-        return run
+    def _fail_bound(self, arguments: Sequence[Any], _alive: object, status: int) -> NoReturn:
+        self.fail(status, *arguments)
 
     def _run_bound(self, values: Sequence[int], arguments: Sequence[Any], _alive: object) -> Any:
         return self._run(values, arguments)

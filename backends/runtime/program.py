@@ -47,11 +47,13 @@ class CompiledFunction:
         packed: PackedCalls,
         keep_alive: object,
         direct_address: int | None = None,
+        bound_code: Callable[[], int] | None = None,
     ) -> None:
         """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code;
-        `direct_address`: native code that checks the arguments itself, as of `create_builtin`.
+        `direct_address`: native code that checks the arguments itself, as of `create_builtin`; `bound_code`: as of
+        `CheckedCall`.
         """
-        self._native = CheckedCall(signature, address, failures, packed, keep_alive)
+        self._native = CheckedCall(signature, address, failures, packed, keep_alive, bound_code)
         self._set_call(self._native)
         if direct_address is not None and is_supported():
             native = self._native

@@ -92,7 +92,7 @@ class _Method(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
 
 
-_FASTCALL_WITH_KEYWORDS = 0x80 | 0x2
+_FASTCALL_WITH_KEYWORDS, _NO_ARGUMENTS = 0x80 | 0x2, 0x4
 _create = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
@@ -109,3 +109,17 @@ def create_builtin(
     """
     method = _Method(name.encode(errors="replace"), address, _FASTCALL_WITH_KEYWORDS, None)
     return _create(ctypes.addressof(method), (call, fail, method, keep_alive), None)
+
+
+def create_bound(
+    name: str, code: int, entry: int, slots: ctypes.Array[ctypes.c_int64], short: bool, fail: Callable[[int], Any]
+) -> Callable[[], None]:
+    """A builtin function of Python without parameters, which calls an entry point.
+
+    code: the address of native code, `ptr (ptr self, ptr nothing)`, where `self` is a tuple that begins with bytes and
+    `fail`; the bytes are the addresses of the entry point and the slots, and whether the call is short.  fail: is
+    called with a status other than 0, raises an error, and owns the code.
+    """
+    method = _Method(name.encode(errors="replace"), code, _NO_ARGUMENTS, None)
+    words = bytes((ctypes.c_int64 * 3)(entry, ctypes.addressof(slots), short))
+    return _create(ctypes.addressof(method), (words, fail, method, slots), None)

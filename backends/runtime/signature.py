@@ -73,7 +73,7 @@ class Failure:
 class FunctionSignature:
     """A function that Python may call. `result`: data type of its result, "handle" for an address, None for no result.
     `noalias`: native code relies on written buffers to share no byte with another buffer. `direct`: Python calls native
-    code that checks the arguments itself.
+    code that checks the arguments itself. `short`: a call certainly ends within microseconds.
     """
 
     name: str
@@ -81,6 +81,7 @@ class FunctionSignature:
     result: str | None = None
     noalias: bool = False
     direct: bool = False
+    short: bool = False
 
     @property
     def slot_count(self) -> int:

@@ -38,6 +38,7 @@ def test_signatures_tell_names_types_and_what_is_written(parse_upstream) -> None
             ),
             "float32",
             noalias=True,
+            short=True,
         ),
     )
 

@@ -2,14 +2,16 @@
 
 import gc
 import threading
+import types
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from stepwell.backends.runtime import Program, python_calls
+from stepwell.backends.runtime import Program, checked_call, python_calls
 from stepwell.backends.runtime.checked_call import CheckedCall
 from stepwell.backends.runtime.packed import register_func
 from stepwell.core.errors import ArgumentError, ExecutionError
@@ -254,3 +256,91 @@ def test_saved_programs_are_called_directly(compile_text, tmp_path: Path, monkey
     a, b, c = arrays(3)
     lib(a, b, c)
     assert c[3] == 6
+
+
+# Functions with bound arguments
+
+DIVIDE = """func.func @main(%A: memref<8xf32>, %n: i64) {
+  %zero = arith.constant 0 : i64
+  %positive = arith.cmpi sgt, %n, %zero : i64
+  cf.assert %positive, "n is positive"
+  %x = arith.sitofp %n : i64 to f32
+  %i = arith.constant 0 : index
+  memref.store %x, %A[%i] : memref<8xf32>
+  func.return
+}"""
+
+
+def test_bound_functions_are_builtin_functions(compile_text) -> None:
+    array = np.zeros(8, np.float32)
+    bound = compile_text(DIVIDE)["main"].bind(array, 3)
+    assert type(bound) is types.BuiltinFunctionType
+    assert bound() is None
+    assert array[0] == 3
+    with pytest.raises(TypeError, match="takes no arguments"):
+        bound(1)
+
+
+def test_an_error_of_a_bound_function_names_its_arguments(compile_text) -> None:
+    array = np.zeros(8, np.float32)
+    bound = compile_text(DIVIDE)["main"].bind(array, -1)
+    for _ in range(2):
+        with pytest.raises(ExecutionError, match=r"^main: .*n is positive.* \(called with .*float32.*, .*-1\)$"):
+            bound()
+    assert array[0] == 0
+
+
+def test_bound_functions_own_their_code_and_arrays(compile_text) -> None:
+    array = np.zeros(8, np.float32)
+    alive = weakref.ref(array)
+    bound = compile_text(DIVIDE)["main"].bind(array, 3)
+    del array
+    gc.collect()
+    bound()
+    kept = alive()
+    assert kept is not None
+    assert kept[0] == 3
+    del bound, kept
+    gc.collect()
+    assert alive() is None
+
+
+def test_only_long_bound_functions_release_the_lock(compile_text) -> None:
+    loop = """func.func @{name}(%A: memref<8xf32>, %n: index) {{
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      scf.for %i = %zero to {last} step %one {{
+        %x = memref.load %A[%zero] : memref<8xf32>
+        %y = arith.addf %x, %x : f32
+        memref.store %y, %A[%zero] : memref<8xf32>
+      }}
+      func.return
+    }}"""
+    lib = compile_text(loop.format(name="long", last="%n") + loop.format(name="short", last="%one"))
+    assert [lib[name].signature.short for name in ("long", "short")] == [False, True]
+    for name in ("long", "short"):
+        array = np.ones(8, np.float32)
+        bound = lib[name].bind(array, 1)
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda _, call=bound: call(), range(5)))
+        assert array[0] == 32
+
+
+def test_bound_functions_with_results_return_them(compile_text) -> None:
+    lib = compile_text("""func.func @main(%n: i64) -> i64 {
+      %twice = arith.addi %n, %n : i64
+      func.return %twice : i64
+    }""")
+    assert lib["main"].bind(21)() == 42
+
+
+def test_bound_functions_run_through_python_where_objects_are_unknown(
+    compile_text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checked_call, "is_supported", lambda: False)
+    array = np.zeros(8, np.float32)
+    main = compile_text(DIVIDE)["main"]
+    main.bind(array, 3)()
+    assert array[0] == 3
+    with pytest.raises(ExecutionError, match="n is positive"):
+        main.bind(array, -1)()
