@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 import numpy as np
-from measuring import machine, median_ratio, times_in_turn
+from measuring import describe_package, machine, median_ratio, times_in_turn
 
 import stepwell
 from stepwell.backends.llvm import control
@@ -113,7 +114,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=41, help="the number of runs of each case")
     parser.add_argument("--only", default="", help="parts of the names of cases")
     options = parser.parse_args()
-    print(f"{machine()}\n\n{'case':30} {'with':>12} {'without':>12} {'ratio':>6}")
+    print(f"# {machine()}")
+    print(f"# {', '.join(map(describe_package, ('stepwell', 'numpy')))}; {' '.join(sys.argv)}")
+    print(f"{'case':30} {'with':>12} {'without':>12} {'ratio':>6}")
     for name, module, arguments in cases():
         if not any(part in name for part in options.only.split(",")):
             continue
