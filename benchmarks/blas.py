@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("STEPWELL", "OMP", "OPENBLAS")}
 
 import numpy as np
 from measuring import machine, times_in_turn

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
+os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("STEPWELL", "OMP", "OPENBLAS", "MKL")}
 
 import numpy as np
 from measuring import Call, describe_package, machine, median_ratio, times_in_turn

@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Any, Self
 
 Call = Callable[[], Any]
-ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "TVM")}
-"""The environment of a process that computes on one thread."""
+
+
+def environment_of(threads: int) -> dict[str, str]:
+    """The variables of a process that computes on a number of threads."""
+    return {f"{name}_NUM_THREADS": str(threads) for name in ("STEPWELL", "OMP", "MKL", "OPENBLAS", "TVM")}
 
 
 def times_in_turn(calls: Sequence[Call], runs: int) -> list[list[float]]:
@@ -84,7 +87,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            env={**os.environ, **ONE_THREAD, **environment},
+            env={**os.environ, **environment_of(1), **environment},
         )
         self._limit = threading.Timer(seconds, self._stop)
         self._is_late = False

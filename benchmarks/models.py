@@ -1,11 +1,11 @@
 """Compares the time of models exported by torch: compiled by Stepwell, in ONNX Runtime, compiled by TVM.
 
-    python benchmarks/models.py [--runs N] [--models mlp,resnet18] [--keep FOLDER]
+    python benchmarks/models.py [--runs N] [--models mlp,resnet18] [--threads 1,2] [--keep FOLDER]
 
-Weights are random. Each tool runs in a process of its own, on one thread, in a Python with the tool: STEPWELL_TORCH is
-a Python with torch, onnx and onnxruntime, STEPWELL_TVM a Python with apache-tvm and onnx; tools without a Python are
-omitted. TVM is not tuned; `cblas` is Stepwell with matrix products by OpenBLAS. The error is the largest difference
-from torch's output, divided by the largest output.
+Weights are random. Each tool runs in a process of its own, on a number of threads, in a Python with the tool:
+STEPWELL_TORCH is a Python with torch, onnx and onnxruntime, STEPWELL_TVM a Python with apache-tvm and onnx; tools
+without a Python are omitted. TVM is not tuned; `cblas` is Stepwell with matrix products by OpenBLAS. The error is the
+largest difference from torch's output, divided by the largest output.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import ONE_THREAD, relative_error
+from measuring import environment_of, relative_error
 
 MODELS = ("mlp", "lstm", "encoder", "mobilenet", "resnet18", "densenet121")
 EXPORTERS = ("torchscript", "dynamo")
@@ -205,10 +205,10 @@ def export(name: str, exporter: str, folder: str) -> dict[str, Any]:
     return {"version": torch.__version__}
 
 
-def run_torch(name: str, folder: str, runs: int) -> dict[str, Any]:
+def run_torch(name: str, folder: str, runs: int, threads: int) -> dict[str, Any]:
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     torch.manual_seed(0)
     model, shape = _models()[name]()
     model.eval()
@@ -221,11 +221,11 @@ def run_torch(name: str, folder: str, runs: int) -> dict[str, Any]:
     return {"version": torch.__version__, "times": _times(call, runs)}
 
 
-def run_onnxruntime(name: str, folder: str, runs: int) -> dict[str, Any]:
+def run_onnxruntime(name: str, folder: str, runs: int, threads: int) -> dict[str, Any]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     start = time.perf_counter()
     session = onnxruntime.InferenceSession(f"{folder}/model.onnx", options, providers=["CPUExecutionProvider"])
     compiled = time.perf_counter() - start
@@ -238,19 +238,21 @@ def run_onnxruntime(name: str, folder: str, runs: int) -> dict[str, Any]:
     return {**result, "times": _times(lambda: session.run(None, {"x": x}), runs)}
 
 
-def run_cblas(name: str, folder: str, runs: int) -> dict[str, Any]:
+def run_cblas(name: str, folder: str, runs: int, threads: int) -> dict[str, Any]:
     from importlib.metadata import version
 
-    result = run_stepwell(name, folder, runs, "llvm -libs=cblas")
+    result = run_stepwell(name, folder, runs, threads, "llvm -libs=cblas")
     return {**result, "version": version("scipy-openblas32")}
 
 
-def run_stepwell(name: str, folder: str, runs: int, target: str = "llvm") -> dict[str, Any]:
+def run_stepwell(name: str, folder: str, runs: int, threads: int, target: str = "llvm") -> dict[str, Any]:
     from importlib.metadata import version
 
+    import stepwell
     from stepwell.backends.graph import Executable, GraphExecutor, build_graph
     from stepwell.frontends.onnx import from_onnx
 
+    assert stepwell.get_num_threads() == threads
     sys.setrecursionlimit(20_000)
     start = time.perf_counter()
     built = build_graph(from_onnx(f"{folder}/model.onnx"), target=target)
@@ -264,7 +266,7 @@ def run_stepwell(name: str, folder: str, runs: int, target: str = "llvm") -> dic
     return {**result, "error": _error(executor.get_output(0), folder), "times": _times(executor.run, runs)}
 
 
-def run_tvm(name: str, folder: str, runs: int) -> dict[str, Any]:
+def run_tvm(name: str, folder: str, runs: int, threads: int) -> dict[str, Any]:
     import onnx
     import tvm
     from tvm import relax
@@ -275,7 +277,7 @@ def run_tvm(name: str, folder: str, runs: int) -> dict[str, Any]:
     start = time.perf_counter()
     mod = from_onnx(onnx.load(f"{folder}/model.onnx"), shape_dict={"x": list(x.shape)})
     mod = relax.transform.DecomposeOpsForInference()(mod)
-    target = tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": 1})
+    target = tvm.target.Target({"kind": "llvm", "mcpu": llvm_get_system_cpu(), "num-cores": threads})
     machine = relax.VirtualMachine(tvm.compile(mod, target=target), tvm.cpu())
     compiled = time.perf_counter() - start
     argument = tvm.runtime.tensor(x)
@@ -304,6 +306,8 @@ def _times(call: Callable[[], Any], runs: int) -> list[float]:
 
 # The parent process
 
+_COLUMNS = ("median ms", "speed", "compile", "load", "error")
+
 
 def _python(tool: str) -> str | None:
     return os.environ.get(TOOLS[tool]) if TOOLS[tool] else sys.executable
@@ -311,8 +315,9 @@ def _python(tool: str) -> str | None:
 
 def _child(python: str, what: str, **arguments: Any) -> dict[str, Any]:
     """The result of a function of this file in a child process; on failure the reason under the key `failed`."""
+    environment = {**os.environ, **environment_of(arguments.get("threads", 1))}
     command = [python, "-W", "ignore", __file__, "--child", what, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **ONE_THREAD}, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     if done.returncode:
         return {"failed": lines[-1] if lines else f"exit code {done.returncode}"}
@@ -334,13 +339,24 @@ def _report(name: str, exporter: str, folder: Path, options: argparse.Namespace,
     if "failed" in exported:
         return [f"{name:10} {exporter:12} not exported: {exported['failed']}"]
     lines: list[str] = []
+    for threads in map(int, options.threads.split(",")):
+        lines += _rows(f"{name:12}{exporter:12}{threads:8}", name, folder, threads, options, versions)
+    return lines
+
+
+def _rows(
+    title: str, name: str, folder: Path, threads: int, options: argparse.Namespace, versions: dict[str, str]
+) -> list[str]:
+    """The lines of the table for an exported model on a number of threads, a line for each tool."""
+    lines: list[str] = []
     base = 0.0
     for tool in TOOLS:
         python = _python(tool)
         if python is None:
             continue
-        result = _best(python, tool, options.rounds, name=name, folder=str(folder), runs=options.runs)
-        head = f"{name:10} {exporter:12} {tool:12}"
+        arguments = {"name": name, "folder": str(folder), "runs": options.runs, "threads": threads}
+        result = _best(python, tool, options.rounds, **arguments)
+        head = f"{title}  {tool:12}"
         if "failed" in result:
             lines.append(f"{head} failed: {result['failed'][:150]}")
             continue
@@ -360,6 +376,8 @@ def main() -> None:
     arguments.add_argument("--runs", type=int, default=50, help="timed runs of each model")
     arguments.add_argument("--rounds", type=int, default=3, help="processes for each; the fastest one counts")
     arguments.add_argument("--models", default=",".join(MODELS), help="which, with commas between them")
+    arguments.add_argument("--threads", default="1,2", help="numbers of threads, with commas between them")
+    arguments.add_argument("--exporters", default=",".join(EXPORTERS), help="which, with commas between them")
     arguments.add_argument("--keep", type=Path, help="a folder to leave the models in")
     arguments.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = arguments.parse_args()
@@ -377,15 +395,16 @@ def main() -> None:
         root = options.keep or Path(scratch)
         lines: list[str] = []
         for name in options.models.split(","):
-            for exporter in EXPORTERS:
+            for exporter in options.exporters.split(","):
                 rows = _report(name, exporter, (root / f"{name}-{exporter}").absolute(), options, versions)
                 print("\n".join(rows), file=sys.stderr, flush=True)
                 lines += rows
     print(f"# {platform.machine()}, {platform.system()} {platform.release()}, Python {platform.python_version()}")
     tools = ", ".join(f"{tool} {version}" for tool, version in versions.items())
-    print(f"# {tools}; one thread, medians of {options.runs} runs, best of {options.rounds}; TVM is not tuned")
+    print(f"# {tools}; medians of {options.runs} runs, best of {options.rounds}; TVM is not tuned")
     print("# speed: how many times torch's; error: against torch, by the largest output; compile, load: seconds")
-    print(f"{'model':10} {'exporter':12} {'tool':12}{'median ms':>12}{'speed':>8}{'compile':>9}{'load':>9}{'error':>9}")
+    columns = "".join(f"{each:>{width}}" for each, width in zip(_COLUMNS, (12, 8, 9, 9, 9), strict=True))
+    print(f"{'model':12}{'exporter':12}{'threads':>8}  {'tool':12}{columns}")
     print("\n".join(lines))
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("STEPWELL", "OMP", "OPENBLAS")}
 
 import numpy as np
 from measuring import machine, median_ratio, times_in_turn
