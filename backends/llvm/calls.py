@@ -161,7 +161,8 @@ def _task(module: LlvmModule, name: str, struct: str, kinds: Sequence[str]) -> s
         for number, kind in enumerate(kinds)
     ]
     arguments = [("i64", "%first"), ("i64", "%last"), *fields]
-    status = f.emit_value(call_instruction(global_symbol(function_name(name)), "i32", arguments))
+    # An inlined function would have scopes of aliases instead of parameters without aliases, which costs LLVM time.
+    status = f.emit_value(call_instruction(global_symbol(function_name(name)), "i32", arguments) + " noinline")
     f.emit(f"ret i32 {status}")
     task = global_symbol(symbol_of("task", name))
     return f.finish(f"define internal i32 {task}(i64 %first, i64 %last, ptr %context) nounwind")

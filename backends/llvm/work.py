@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, VectorType
@@ -82,9 +83,9 @@ class Work:
                 return self._limit // 8
 
     def _of_op(self, op: Operation) -> float:
+        if not op.regions and not isinstance(op, func.CallOp | memref.CopyOp | memref.AllocOp):
+            return _lanes(op) * _of_scalar(type(op))
         match op:
-            case arith.ConstantOp():
-                return 0
             case scf.ForOp():
                 count = trip_count(op)
                 return 1 if count == 0 else count * (1 + self.of_block(op.body.block))
@@ -95,10 +96,8 @@ class Work:
             case memref.CopyOp() | memref.AllocOp():
                 values = op.operands[:1] if isinstance(op, memref.CopyOp) else op.results
                 return _OF_ALLOCATION + _element_count(values[0].type)
-            case _ if op.regions or op.name.partition(".")[0] not in _DIALECTS:
-                return math.inf
             case _:
-                return _lanes(op) * _of_scalar(op)
+                return math.inf
 
     def _of_call(self, op: func.CallOp) -> float:
         if PARALLEL in op.attributes:
@@ -125,15 +124,23 @@ def _constant(value: SSAValue) -> int | None:
     return None
 
 
-def _of_scalar(op: Operation) -> int:
-    if isinstance(op, _DIVISIONS):
+@cache
+def _of_scalar(kind: type[Operation]) -> float:
+    """The work of an operation without regions on scalars, infinite for an operation of an unknown dialect."""
+    if kind in _DIVISIONS:
         return _OF_DIVISION
-    return _OF_FUNCTION if op.name.startswith("math.") else 1
+    dialect = kind.name.partition(".")[0]
+    if kind is arith.ConstantOp:
+        return 0
+    return math.inf if dialect not in _DIALECTS else _OF_FUNCTION if dialect == "math" else 1
 
 
 def _lanes(op: Operation) -> int:
-    types = [value.type for value in (*op.operands, *op.results)]
-    return max((math.prod(type.get_shape()) for type in types if isinstance(type, VectorType)), default=1)
+    lanes = 1
+    for value in (*op.operands, *op.results):
+        if type(value.type) is VectorType:  # a tenth of the time of `isinstance`
+            lanes = max(lanes, math.prod(value.type.get_shape()))
+    return lanes
 
 
 def _element_count(type: Attribute) -> float:
