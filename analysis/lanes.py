@@ -77,15 +77,23 @@ _Known = SSAValue | _Ramp | _Vector
 class LaneBuilder:
     """Emits the computation of `count` iterations of a loop at once, at the insertion point of `builder`.
 
-    mask: the active lanes, a vector of bools; None for all. Inactive lanes neither read nor write memory and do nothing
-    excluded.  partial: for accesses of an element into which all lanes accumulate, the partial results to access.
+    low: the value of the loop variable in the first of the iterations.  mask: the active lanes, a vector of bools; None
+    for all. Inactive lanes neither read nor write memory and do nothing excluded. The first mask has an active lane.
+    partial: for accesses of an element into which all lanes accumulate, the partial results to access.
     """
 
-    def __init__(self, builder: TirBuilder, loop: ForOp, count: int, step: int):
+    def __init__(self, builder: TirBuilder, loop: ForOp, count: int, low: Mixed, mask: SSAValue | None = None):
         self.builder, self.loop, self.count = builder, loop, count
-        self.mask: SSAValue | None = None
+        self.mask = self._first_mask = mask
         self.partial: dict[Operation, PartialResults] = {}
-        self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_fold_constant(loop.mixed_bounds[0]), step)}
+        step = loop.mixed_bounds[2]
+        assert isinstance(step, int)
+        self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_fold_constant(low), step)}
+
+    @property
+    def _is_active(self) -> bool:
+        """Whether a lane is active for certain: what is the same in all lanes may be computed once."""
+        return self.mask is self._first_mask
 
     # Values
 
@@ -180,12 +188,17 @@ class LaneBuilder:
             self._load(op)
         elif isinstance(op, IfThenElseOp):
             self._choice(op)
-        elif not is_pure_expression(op) or (self.mask is not None and not _is_harmless(op)):
-            raise NotVectorizable(f"{op.name} has effects, or an undefined result in inactive lanes")
-        elif all(self.scalar(v) is not None for v in op.operands):
+        elif not is_pure_expression(op):
+            raise NotVectorizable(f"{op.name} has effects")
+        elif self._is_uniform_op(op) and (self._is_active or _is_harmless(op)):
             self.clone_uniform(op)
+        elif self.mask is not None and not _is_harmless(op):
+            raise NotVectorizable(f"{op.name} has an undefined result in inactive lanes")
         else:
             self._compute(op)
+
+    def _is_uniform_op(self, op: Operation) -> bool:
+        return all(self.scalar(v) is not None for v in op.operands)
 
     def clone_uniform(self, op: Operation) -> None:
         """Emits a single copy of an op without regions whose operands are the same in all lanes."""
@@ -320,7 +333,7 @@ class LaneBuilder:
 
     def declare(self, op: DeclBufferOp) -> None:
         """Emits a buffer declaration that is the same in all lanes."""
-        if self.mask is not None:
+        if not self._is_active:
             raise NotVectorizable("it declares a buffer in a branch on lanes")
         self.clone_uniform(op)
 
@@ -328,8 +341,7 @@ class LaneBuilder:
         if op in self.partial:
             self._known[op.result] = _Vector(self._load_all(self.partial[op].buffer))
             return
-        same = all(self.scalar(v) is not None for v in op.operands)
-        if same and self.mask is None:
+        if self._is_uniform_op(op) and self._is_active:
             self.clone_uniform(op)
             return
         if op.predicate is not None or not op.indices or isinstance(op.result.type, VectorType):

@@ -26,15 +26,24 @@ from ..dialects.tir.tree import is_pure_expression
 from .lanes import free_values
 
 
-def uses_of_private_memory(loop: ForOp, count: int) -> Iterator[set[Operation]]:
+def uses_of_private_memory(loop: ForOp) -> Iterator[set[Operation]]:
     """For each memory from outside of `loop` that each iteration needs a private copy of: the ops that access it.
 
-    Excludes memory that all `count` iterations can share, because each accesses its own elements only.
+    Excludes memory that all iterations can share, because each accesses its own elements only.
     """
+    count = _most_iterations(loop)
     for root in _roots(loop):
         uses = uses_of_memory(root)
         if all(loop.is_ancestor(op) for op, _ in uses) and not _has_disjoint_elements(loop, count, uses):
             yield {op for op, _ in uses}
+
+
+def _most_iterations(loop: ForOp) -> int:
+    """The number of iterations of a loop; if it is unknown, as many as its variable has values."""
+    _, extent, step = loop.mixed_bounds
+    if isinstance(extent, int) and isinstance(step, int):
+        return len(range(0, extent, step))
+    return 2 ** dtype_of(loop.variable.type).bits // 2
 
 
 def _is_memory(value: SSAValue) -> bool:

@@ -58,8 +58,8 @@ def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
         [
             "13:9: missed: a statement stays in a serial loop s: all iterations store to one element",
             "12:5: missed: loop s stays scalar: none of its statements becomes vectors",
-            "10:5: missed: loop k stays scalar: it has 64 iterations, max-lanes is 16",
-            "8:5: missed: loop j stays scalar: its number of iterations is not constant",
+            "10:5: applied: loop k becomes vectors of 16 lanes",
+            "8:5: applied: loop j becomes vectors of 16 lanes; the rest of the iterations is a serial loop",
             "7:9: missed: a statement stays in a serial loop i: all iterations store to one element",
             "5:5: applied: loop i becomes vectors of 8 lanes",
             "3:5: applied: loop i becomes vectors of 8 lanes",

@@ -169,7 +169,12 @@ def _sanitize(options: Options) -> list[ModulePass]:
     return [TirSanitizePass()] if options.sanitize else []
 
 
-def _resolve(launches: bool) -> list[ModulePass]:
+def _resolve(options: Options, launches: bool) -> list[ModulePass]:
+    vectorize = (
+        TirVectorizeLoopsPass(vector_bytes=0, reductions=False)
+        if launches
+        else TirVectorizeLoopsPass(masks=options.masks)
+    )
     return [
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
@@ -177,7 +182,7 @@ def _resolve(launches: bool) -> list[ModulePass]:
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirHoistConditionsPass()]),
-        TirVectorizeLoopsPass(reductions=not launches),
+        vectorize,
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirPromoteElementsPass(), TirCompactBuffersPass()]),
@@ -252,12 +257,14 @@ SCHEDULED_GPU = Landing("default schedules", _schedule_gpu, checks.no_tensors)
 
 LOOPS = Landing(
     "loops",
-    lambda options: [*_sanitize(options), *_resolve(launches=False), TirInterleaveVthreadsPass(serial=True)],
+    lambda options: [*_sanitize(options), *_resolve(options, launches=False), TirInterleaveVthreadsPass(serial=True)],
     every(checks.no_tensors, checks.no_blocks),
 )
 """Loops, branches and accesses of buffers, with a place for each allocation."""
 
-LOOPS_GPU = Landing("loops", lambda _: _resolve(launches=True), every(checks.no_tensors, checks.no_blocks))
+LOOPS_GPU = Landing(
+    "loops", lambda options: _resolve(options, launches=True), every(checks.no_tensors, checks.no_blocks)
+)
 """The same for a GPU, whose blocks and threads have memory of their own."""
 
 LAUNCHES = Landing("launches", _launch, every(checks.no_tensors, checks.no_blocks, checks.no_bound_loops))

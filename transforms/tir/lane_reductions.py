@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.lanes import PartialResults
-from ...analysis.loop_accesses import are_apart, has_iterations, is_certain, uses_address
+from ...analysis.loop_accesses import are_apart, uses_address
 from ...analysis.reducers import Accumulator, is_invariant, reductions_of_loop, uses_in
 from ...analysis.scopes import ancestors
 from ...analysis.threads.memories import local_buffer, memory_of
@@ -34,8 +36,9 @@ _OF_BOOLS = ("and", "or", "xor")
 
 class LaneReduction:
     """The reduction of one element by the lanes of a loop. A local buffer has the partial result of each lane; another
-    one, where the loop need not reach the update, whether a lane has reached it.
+    one, where the extents of the loops do not determine it, whether a lane has reached the update.
 
+    lanes: the maximum number of lanes that reduce at once.
     around: the loop after which the lanes are combined: the vectorized loop, or a serial loop around it.
     """
 
@@ -44,7 +47,8 @@ class LaneReduction:
         self.around = _loop_to_combine_after(loop, accumulator)
         name, dtype = accumulator.buffer.name_hint or "partial", accumulator.dtype
         self._starts = [(local_buffer(name, mlir_type(dtype), lanes), _start_value(accumulator))]
-        if not _runs_always(accumulator.store, self.around):
+        self._extents = _deciding_extents(accumulator.store, self.around)
+        if self._extents is None:
             self._starts.append((local_buffer(f"{name}_reached", mlir_type(_BOOL), lanes), False))
         self.results = PartialResults(*(alloc.buffer for alloc, _ in self._starts))
 
@@ -77,15 +81,20 @@ class LaneReduction:
         return True
 
     def _combine(self, builder: TirBuilder) -> None:
-        """Combines the element with the partial results."""
+        """Combines the element with the partial results, if a lane has reached the update."""
         reached = self.results.reached
-        if reached is None:
+        if reached is None and not self._extents:
             self._update(builder)
             return
-        branch = IfOp(self._all_lanes("or", reached, builder))
+        branch = IfOp(self._have_iterations(builder) if reached is None else self._all_lanes("or", reached, builder))
         builder.insert(branch)
         with builder.at(branch.then.block):
             self._update(builder)
+
+    def _have_iterations(self, builder: TirBuilder) -> SSAValue:
+        """Emits whether all loops around the update have iterations."""
+        copies = [copy_out(extent, self.around, builder, {}) for extent in self._extents or ()]
+        return reduce(partial(builder.binary, "and"), [builder.binary("gt", extent, 0) for extent in copies])
 
     def _update(self, builder: TirBuilder) -> None:
         a = self._accumulator
@@ -176,6 +185,23 @@ def _may_wait(loop: ForOp, accumulator: Accumulator) -> bool:
     return True
 
 
-def _runs_always(store: StoreOp, loop: ForOp) -> bool:
-    """Whether each execution of a loop executes a store in it."""
-    return has_iterations(loop) and is_certain(store, loop)
+def _deciding_extents(store: StoreOp, loop: ForOp) -> list[SSAValue] | None:
+    """The extents of the loops around a store, up to `loop`, that are not numbers: an execution of `loop` executes the
+    store if and only if all of them are positive. None if the extents do not determine this."""
+    extents: list[SSAValue] = []
+    op = store.parent_op()
+    while op is not None:
+        if isinstance(op, ForOp):
+            _, extent, step = op.mixed_bounds
+            if not isinstance(step, int) or (isinstance(extent, int) and extent <= 0):
+                return None
+            if not isinstance(extent, int):
+                if not is_invariant(loop, extent):
+                    return None
+                extents.append(extent)
+        elif not isinstance(op, AttrOp):
+            return None
+        if op is loop:
+            return list(dict.fromkeys(extents))
+        op = op.parent_op()
+    return None

@@ -11,9 +11,10 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.index import Analyzer
 from ...analysis.lanes import LaneBuilder, NotVectorizable, free_values
 from ...analysis.private import uses_of_private_memory
-from ...core.dtypes import dtype_of
+from ...core.dtypes import dtype_of, element_byte_size, int_fits
 from ...core.remarks import PassRemarks
 from ...dialects.tir import (
     AssertOp,
@@ -24,15 +25,21 @@ from ...dialects.tir import (
     HandleType,
     IfOp,
     LetOp,
+    LoadOp,
     Mixed,
     ReturnOp,
     StoreOp,
     TirBuilder,
 )
+from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression, treeify
 from .lane_reductions import LaneReduction, lane_reductions
 
 _remarks = PassRemarks("tir-vectorize-loops")
+_NO_VECTORS = "none of its statements becomes vectors"
+
+PARTIAL_VECTORS = 4
+"""The vectors of partial results in a loop over vectors: as many additions as a processor has in flight."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +70,16 @@ class TirVectorizeLoopsPass(ModulePass):
     then. Floats of less than 16 bits are reduced in order, as are elements that a loop inside selects, and reductions
     in another vectorized loop.
 
-    The whole loop becomes serial where the trip count is unknown or more than `max-lanes`, or where the body contains a
-    `return`. Inner loops are vectorized first.
+    A loop whose number of iterations is unknown, or more than `max-lanes`, becomes a loop over whole vectors, of
+    `vector-bytes` bytes of the widest accessed elements; with a reduction, of four times as many lanes, because a
+    processor starts four additions in the time of one. The rest of the iterations is a narrower vector where their
+    number is known, else the active lanes of a mask (`masks`), else a serial loop. If no statement becomes vectors, the
+    whole loop becomes serial, as it does where `vector-bytes` is 0 and where the body contains a `return`. Inner loops
+    are vectorized first.
 
-    max-lanes: the maximum number of lanes of a vector.  reductions: whether lanes reduce.
+    max-lanes: the maximum number of lanes of a vector.  vector-bytes: the size of the vectors of a loop with an unknown
+    or greater number of iterations; 0 for a serial loop.  masks: whether the processor loads and stores the lanes of a
+    mask by an instruction.  reductions: whether lanes reduce.
 
     Before
         tir.for vectorized "i" %i : i32 in [0 +: 8] {
@@ -93,6 +106,8 @@ class TirVectorizeLoopsPass(ModulePass):
     name = "tir-vectorize-loops"
 
     max_lanes: int = 256
+    vector_bytes: int = 64
+    masks: bool = False
     reductions: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -102,23 +117,116 @@ class TirVectorizeLoopsPass(ModulePass):
 
     def _vectorize(self, loop: ForOp) -> None:
         low, extent, step = loop.mixed_bounds
-        if not isinstance(extent, int) or not isinstance(step, int):
-            _make_serial(loop, "its number of iterations is not constant")
-            return
-        lanes = len(range(0, extent, step))
-        if lanes > self.max_lanes:
-            _make_serial(loop, f"it has {lanes} iterations, max-lanes is {self.max_lanes}")
-            return
+        count = len(range(0, extent, step)) if isinstance(extent, int) and isinstance(step, int) else None
         if _is_left(loop):
             _make_serial(loop, "its body contains a return")
             return
-        if lanes > 1:
+        if count is None or count > self.max_lanes:
+            if not self._divide(loop, count):
+                return
+        elif count > 1:
             treeify(loop)
-            _Vectorizer(loop, lanes, step, lane_reductions(loop, lanes) if self.reductions else []).run()
-        elif lanes == 1:
+            assert isinstance(step, int)
+            vectorizer = _Vectorizer(loop, self._reductions(loop, count))
+            vectorizer.emit(low, count)
+            vectorizer.finish(count)
+        elif count == 1:
             _inline(loop, TirBuilder(InsertPoint.before(loop), loop.location), low)
         loop.detach()
         loop.erase()
+
+    def _reductions(self, loop: ForOp, lanes: int) -> list[LaneReduction]:
+        return lane_reductions(loop, lanes) if self.reductions else []
+
+    def _divide(self, loop: ForOp, count: int | None) -> bool:
+        """Emits a loop over whole vectors, and the other iterations, before a loop. Returns whether statements become
+        vectors; else the loop becomes serial. count: the number of iterations, None if it is unknown."""
+        lanes = self._lanes_of_chunks(loop)
+        if lanes < 2 or (count is None and loop.mixed_bounds[2] != 1):
+            number = "is not constant" if count is None else f"is {count}, max-lanes is {self.max_lanes}"
+            _make_serial(loop, f"its number of iterations {number}")
+            return False
+        treeify(loop)
+        reductions = self._reductions(loop, min(lanes * PARTIAL_VECTORS, self.max_lanes))
+        if reductions:
+            lanes = min(lanes * PARTIAL_VECTORS, self.max_lanes)
+        vectorizer = _Vectorizer(loop, reductions)
+        chunks = _Chunks(loop, lanes)
+        main = chunks.emit_loop()
+        vectorizer.emit(main.variable, lanes, main.body.block)
+        if not vectorizer.has_vectors(lanes):
+            vectorizer.discard()
+            _make_serial(loop, _NO_VECTORS)
+            return False
+        vectorizer.finish(lanes, chunks.emit_rest(vectorizer, self.masks))
+        return True
+
+    def _lanes_of_chunks(self, loop: ForOp) -> int:
+        """The number of lanes of the vectors of a loop with an unknown or great number of iterations; 0 for none."""
+        sizes = [_element_size(op) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)]
+        lanes = min(self.vector_bytes // max(sizes, default=1), self.max_lanes)
+        return lanes if int_fits(lanes * PARTIAL_VECTORS, dtype_of(loop.variable.type)) else 0
+
+
+def _element_size(access: LoadOp | StoreOp) -> int:
+    return element_byte_size(memref_type(access.buffer).element_type)
+
+
+class _Chunks:
+    """The division of the iterations of a loop into chunks of a number of lanes, and a rest. The step is 1, or all
+    bounds are numbers."""
+
+    def __init__(self, loop: ForOp, lanes: int):
+        self._loop, self._lanes = loop, lanes
+        self._builder = b = TirBuilder(InsertPoint.before(loop), loop.location)
+        self._low, self._extent, step = loop.mixed_bounds
+        assert isinstance(step, int)
+        self._stride = lanes * step
+        self._whole: Mixed
+        if isinstance(self._extent, int):
+            self._whole = self._extent // self._stride * self._stride
+        else:  # a negative extent is one of no iterations
+            self._whole = b.mul(b.binary("floordiv", b.binary("max", self._extent, 0), lanes), lanes)
+
+    def emit_loop(self) -> ForOp:
+        """Emits a loop without a body over the first iterations of whole chunks."""
+        loop = ForOp(
+            self._loop.loop_var.data, self._low, self._whole, self._loop.variable.type, step=self._stride,
+            annotations=self._loop.annotations,
+        )  # fmt: skip
+        loop.attributes = dict(self._loop.attributes)
+        return self._builder.insert(loop)
+
+    def emit_rest(self, vectorizer: _Vectorizer, masks: bool) -> str:
+        """Emits the iterations after the whole chunks. Returns their form in words. masks: whether they may be the
+        active lanes of a mask."""
+        b, low = self._builder, self._low
+        if isinstance(self._extent, int) and isinstance(self._whole, int):
+            step = self._stride // self._lanes
+            count = len(range(self._whole, self._extent, step))
+            first = low + self._whole if isinstance(low, int) else b.add(low, self._whole)
+            if count > 1:
+                vectorizer.emit(first, count)
+            elif count:
+                vectorizer.emit_serial(first, step)
+            return f"; {count} iterations remain" if count else ""
+        if Analyzer().is_multiple(self._extent, self._lanes):
+            return ""
+        first, rest = b.add(low, self._whole), b.sub(self._extent, self._whole)
+        if masks:
+            b.insert(branch := IfOp(b.binary("gt", rest, 0)))
+            try:
+                with b.at(branch.then.block):
+                    lanes = b.ramp(b.const(0, "int32"), 1, self._lanes)
+                    mask = b.binary("lt", lanes, b.broadcast(b.cast(rest, "int32"), self._lanes))
+                vectorizer.emit(first, self._lanes, branch.then.block, mask)
+            except NotVectorizable:
+                branch.detach()
+                branch.erase()
+            else:
+                return "; the rest of the iterations are lanes of a mask"
+        vectorizer.emit_serial(first, rest)
+        return "; the rest of the iterations is a serial loop"
 
 
 def _make_serial(loop: ForOp, reason: str) -> None:
@@ -165,51 +273,87 @@ def _statements(block: Block) -> list[_Statement]:
 
 
 class _Vectorizer:
-    """The vectorization of one loop. The vectors precede the loop."""
+    """The vectorization of one loop: some of its iterations at a time become lanes. The vectors precede the loop.
 
-    def __init__(self, loop: ForOp, lanes: int, step: int, reductions: Sequence[LaneReduction]):
+    low, extent: the bounds of these iterations, which have the step of the loop.
+    """
+
+    def __init__(self, loop: ForOp, reductions: Sequence[LaneReduction]):
         self.loop, self.reductions = loop, reductions
         self.builder = TirBuilder(InsertPoint.before(loop), loop.location)
-        self.lanes = LaneBuilder(self.builder, loop, lanes, step)
-        for reduction in reductions:
-            self.lanes.partial.update(dict.fromkeys(reduction.accesses, reduction.results))
+        self.start = loop.prev_op
+        """The op before the vectors."""
+        self.statements = _statements(loop.body.block)
+        self.serial_loops: list[ForOp] = []
+        self.together = self._statements_together()
+        self.low, self.extent, _ = loop.mixed_bounds
 
-    def run(self) -> None:
-        """Emits the vectorized statements."""
-        start = self.loop.prev_op
-        statements = _statements(self.loop.body.block)
-        effects = {op for s in statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
+    def _statements_together(self) -> list[tuple[int, int]]:
+        """The first and last of statements that must stay together in one serial loop."""
+        effects = {op for s in self.statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
         private = "each iteration has memory of its own"
-        together = [(ops, private) for ops in uses_of_private_memory(self.loop, self.lanes.count)]
+        together = [(ops, private) for ops in uses_of_private_memory(self.loop)]
         together.append((effects, "calls and assertions run in the order of the iterations"))
-        spans = [(span, reason) for ops, reason in together if (span := _span(statements, ops))]
+        spans = [(span, reason) for ops, reason in together if (span := _span(self.statements, ops))]
         for (first, last), reason in spans:
-            for statement in statements[first : last + 1]:
+            for statement in self.statements[first : last + 1]:
                 self._keep(statement, reason)
-        self._sequence(statements, [span for span, _ in spans])
-        _drop_unused(start, self.loop)
-        self._combine(start)
-        if _remarks.are_collected:
-            self._report(start)
+        return [span for span, _ in spans]
 
-    def _combine(self, start: Operation | None) -> None:
-        """Combines the partial results of reductions after the vectors. start: the op before the vectors."""
+    def emit(self, low: Mixed, count: int, block: Block | None = None, mask: SSAValue | None = None) -> None:
+        """Emits the statements for some iterations, as lanes.
+
+        low: the value of the variable in the first iteration.  count: the number of lanes.  block: where to emit, by
+        default before the loop.  mask: the active lanes, one or more; None for all. NotVectorizable where a mask is
+        given and a statement cannot be vectorized.
+        """
+        step = self.loop.mixed_bounds[2]
+        assert isinstance(step, int)
+        self.low, self.extent = low, count * step
+        self.lanes = LaneBuilder(self.builder, self.loop, count, low, mask)
+        for reduction in self.reductions:
+            self.lanes.partial.update(dict.fromkeys(reduction.accesses, reduction.results))
+        with self.builder.at(InsertPoint.before(self.loop) if block is None else block):
+            self._sequence(self.statements, self.together)
+
+    def emit_serial(self, low: Mixed, extent: Mixed) -> None:
+        """Emits the statements for some iterations, in a serial loop before the loop."""
+        self.low, self.extent = low, extent
+        self._serial(self.statements)
+
+    def finish(self, lanes: int, rest: str = "") -> None:
+        """Combines the partial results of reductions after the vectors, and reports the vectors. rest: the form of the
+        iterations after the last whole vector."""
+        _drop_unused(self.start, self.loop)
         block = self.loop.parent
         assert block is not None
         for reduction in self.reductions:
-            if reduction.finish(block.first_op if start is None else start.next_op):
+            if reduction.finish(block.first_op if self.start is None else self.start.next_op):
                 _remarks.applied(self.loop, lambda reduction=reduction: str(reduction))
+        name = self.loop.loop_var.data
+        if not _remarks.are_collected:
+            return
+        if self.has_vectors(lanes):
+            _remarks.applied(self.loop, lambda: f"loop {name} becomes vectors of {lanes} lanes{rest}")
+        else:
+            _remarks.missed(self.loop, lambda: f"loop {name} stays scalar: {_NO_VECTORS}")
 
-    def _report(self, start: Operation | None) -> None:
-        """Reports whether one of the ops between `start` and the loop stores vectors."""
-        lanes, name = self.lanes.count, self.loop.loop_var.data
+    def discard(self) -> None:
+        """Erases the emitted ops."""
+        while (op := self.loop.prev_op) is not self.start:
+            assert op is not None
+            op.detach()
+            op.erase(safe_erase=False)
+
+    def has_vectors(self, lanes: int) -> bool:
+        """Whether an emitted op, outside of the serial loops, stores a vector of a number of lanes."""
         op = self.loop.prev_op
-        while op is not None and op is not start:
-            if any(_stores_lanes(inner, lanes) for inner in op.walk()):
-                _remarks.applied(self.loop, lambda: f"loop {name} becomes vectors of {lanes} lanes")
-                return
+        while op is not None and op is not self.start:
+            for inner in op.walk():
+                if _stores_lanes(inner, lanes) and not any(each.is_ancestor(inner) for each in self.serial_loops):
+                    return True
             op = op.prev_op
-        _remarks.missed(self.loop, lambda: f"loop {name} stays scalar: none of its statements becomes vectors")
+        return False
 
     # Sequences
 
@@ -271,13 +415,12 @@ class _Vectorizer:
 
     def _serial(self, statements: Sequence[_Statement]) -> None:
         """Emits a serial loop over the iterations, with some statements."""
-        low, extent, step = self.loop.mixed_bounds
-        loop = ForOp(
-            self.loop.loop_var.data, low, extent, self.loop.variable.type, step=step, annotations=self.loop.annotations
-        )
+        name, type, step = self.loop.loop_var.data, self.loop.variable.type, self.loop.mixed_bounds[2]
+        loop = ForOp(name, self.low, self.extent, type, step=step, annotations=self.loop.annotations)
         loop.attributes = dict(self.loop.attributes)
         loop.location = self.loop.location
         self._insert(loop)
+        self.serial_loops.append(loop)
         values: dict[SSAValue, SSAValue] = {self.loop.variable: loop.variable}
         ops = [op for s in statements for op in s.ops]
         inside = set(ops)

@@ -1,5 +1,7 @@
 // RUN: stepwell-opt %s -p tir-vectorize-loops | filecheck %s
 // RUN: stepwell-opt %s -p "tir-vectorize-loops{max-lanes=4}" | filecheck %s --check-prefix=FEWER
+// RUN: stepwell-opt %s -p "tir-vectorize-loops{masks=true}" | filecheck %s --check-prefix=MASKS
+// RUN: stepwell-opt %s -p "tir-vectorize-loops{vector-bytes=0}" | filecheck %s --check-prefix=SERIAL
 
 // The variable is a ramp, what does not depend on it is broadcast.
 tir.func @add("A" %A: memref<16xf32>, "B" %B: memref<16xf32>, "x" %x: f32, "n" %n: i32) {
@@ -23,7 +25,8 @@ tir.func @add("A" %A: memref<16xf32>, "B" %B: memref<16xf32>, "x" %x: f32, "n" %
 // CHECK-NEXT:    }
 
 // FEWER:         tir.func @add(
-// FEWER-NEXT:      tir.for serial "i"
+// FEWER:           tir.for serial "i" %{{.*}} : i32 in [0 +: 8] step 4 {
+// FEWER:             tir.store %{{.*}}, %B[%{{.*}} : vector<4xi32>] : memref<16xf32>
 
 // A branch on lanes: predicates.
 tir.func @tail("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
@@ -94,15 +97,12 @@ tir.func @sum("A" %A: memref<32xf32>, "s" %s: memref<1xf32>) attrs {tir.noalias 
 // CHECK:           tir.store %[[sum]], %s[%{{.*}}] : memref<1xf32>
 // CHECK-NEXT:    }
 
-// One iteration is its statements, none is nothing; of an unknown number a serial loop is left, other kinds stay.
+// One iteration is its statements, none is nothing; other kinds stay.
 tir.func @others("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
   tir.for vectorized "i" %i : i32 in [%n +: 1] {
     tir.store %x, %A[%i] : memref<8xf32>
   }
   tir.for vectorized "i" %i : i32 in [0 +: 0] {
-    tir.store %x, %A[%i] : memref<8xf32>
-  }
-  tir.for vectorized "i" %i : i32 in [0 +: %n] {
     tir.store %x, %A[%i] : memref<8xf32>
   }
   tir.for parallel "i" %i : i32 in [0 +: 8] {
@@ -111,7 +111,48 @@ tir.func @others("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
 }
 // CHECK-NEXT:    tir.func @others(
 // CHECK-NEXT:      tir.store %x, %A[%n] : memref<8xf32>
-// CHECK-NEXT:      tir.for serial "i" %[[i:.*]] : i32 in [0 +: %n] {
-// CHECK-NEXT:        tir.store %x, %A[%[[i]]] : memref<8xf32>
-// CHECK-NEXT:      }
 // CHECK-NEXT:      tir.for parallel "i"
+// CHECK-NEXT:        tir.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+
+// An unknown number of iterations: a loop over whole vectors, and a serial loop or a vector with a mask.
+tir.func @symbolic("A" %A: memref<99xf64>, "x" %x: f64, "n" %n: i32) {
+  tir.for vectorized "i" %i : i32 in [3 +: %n] {
+    tir.store %x, %A[%i] : memref<99xf64>
+  }
+}
+// CHECK-NEXT:    tir.func @symbolic(
+// CHECK-NEXT:      %[[zero:.*]] = arith.constant 0 : i32
+// CHECK-NEXT:      %[[size:.*]] = arith.maxsi %n, %[[zero]] : i32
+// CHECK-NEXT:      %[[eight:.*]] = arith.constant 8 : i32
+// CHECK-NEXT:      %[[chunks:.*]] = arith.floordivsi %[[size]], %[[eight]] : i32
+// CHECK-NEXT:      %[[lanes:.*]] = arith.constant 8 : i32
+// CHECK-NEXT:      %[[whole:.*]] = arith.muli %[[chunks]], %[[lanes]] : i32
+// CHECK-NEXT:      tir.for serial "i" %[[i:.*]] : i32 in [3 +: %[[whole]]] step 8 {
+// CHECK:             %[[r:.*]] = tir.ramp %[[i]], %{{.*}} : vector<8xi32>
+// CHECK-NEXT:        tir.store %{{.*}}, %A[%[[r]] : vector<8xi32>] : memref<99xf64>
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[low:.*]] = arith.constant 3 : i32
+// CHECK-NEXT:      %[[first:.*]] = arith.addi %[[low]], %[[whole]] : i32
+// CHECK-NEXT:      %[[rest:.*]] = arith.subi %n, %[[whole]] : i32
+// CHECK-NEXT:      tir.for serial "i" %[[j:.*]] : i32 in [%[[first]] +: %[[rest]]] {
+// CHECK-NEXT:        tir.store %x, %A[%[[j]]] : memref<99xf64>
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+
+// MASKS:         tir.func @symbolic(
+// MASKS:           tir.for serial "i" %{{.*}} : i32 in [3 +: %[[whole:.*]]] step 8 {
+// MASKS:           %[[rest:.*]] = arith.subi %n, %[[whole]] : i32
+// MASKS:           %[[any:.*]] = arith.cmpi sgt, %[[rest]], %{{.*}} : i32
+// MASKS-NEXT:      tir.if %[[any]] {
+// MASKS:             %[[mask:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : vector<8xi32>
+// MASKS:             tir.store %{{.*}}, %A[%{{.*}} : vector<8xi32>] if %[[mask]] : vector<8xi1> : memref<99xf64>
+// MASKS-NEXT:      }
+// MASKS-NEXT:    }
+
+// SERIAL:        tir.func @symbolic(
+// SERIAL-NEXT:     tir.for serial "i" %[[i:.*]] : i32 in [3 +: %n] {
+// SERIAL-NEXT:       tir.store %x, %A[%[[i]]] : memref<99xf64>
+// SERIAL-NEXT:     }
+// SERIAL-NEXT:   }

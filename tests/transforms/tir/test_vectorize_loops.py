@@ -449,19 +449,115 @@ for j in T.vectorized(8):
     assert _stores(after) == [True]
 
 
-@pytest.mark.parametrize(
-    ("loop", "kept"), [("T.vectorized(1)", []), ("T.vectorized(0)", []), ("T.vectorized(n)", ["serial j"])]
-)
-def test_loops_of_one_none_or_an_unknown_number_of_iterations(loop: str, kept: list[str]) -> None:
+@pytest.mark.parametrize("loop", ["T.vectorized(1)", "T.vectorized(0)"])
+def test_loops_of_one_or_no_iterations_are_no_vectors(loop: str) -> None:
     after = _vectorized(f"{AB}, n: T.int32", f"\nfor j in {loop}:\n    B[j] = A[j]\n", F32, ZEROS, 9)
-    assert _loops(after) == kept
+    assert not _loops(after)
     assert not any(_stores(after))
 
 
-def test_more_iterations_than_lanes_allowed_are_a_serial_loop() -> None:
-    body = "\nfor j in T.vectorized(64):\n    B[j] = A[j]\n"
-    after = _vectorized(AB, body, F32, ZEROS, passes="tir-vectorize-loops{max-lanes=32}")
+@pytest.mark.parametrize("extent", ["64", "n"])
+def test_loops_of_many_iterations_are_serial_without_vectors_of_chunks(extent: str) -> None:
+    body = f"\nfor j in T.vectorized({extent}):\n    B[j] = A[j]\n"
+    passes = "tir-vectorize-loops{max-lanes=32 vector-bytes=0}"
+    assert _loops(_vectorized(f"{AB}, n: T.int32", body, F32, ZEROS, 9, passes=passes)) == ["serial j"]
+
+
+# Loops over chunks
+
+SIZED = 'A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), n: T.int32'
+CHUNKS = "tir-resolve-blocks,tir-vectorize-loops{vector-bytes=32}"
+MASKS = "tir-resolve-blocks,tir-vectorize-loops{vector-bytes=32 masks=true}"
+COUNTS = [-3, 0, 1, 7, 8, 9, 31, 32, 33, 64]
+
+
+@pytest.mark.parametrize("n", COUNTS)
+def test_an_unknown_number_of_iterations_is_a_loop_over_vectors_and_a_serial_loop(n: int) -> None:
+    after = _vectorized(SIZED, "\nfor j in T.vectorized(n):\n    B[j] = A[j] * 2.0\n", F32, ZEROS, n, passes=CHUNKS)
+    assert _loops(after) == ["serial j", "serial j"]
+    assert _body(after)[1] == "    B[j:j + 8] = A[j:j + 8] * T.Broadcast(T.float32(2.0), 8)"
+    assert _body(after)[3] == "    B[j] = A[j] * T.float32(2.0)"
+
+
+@pytest.mark.parametrize("n", COUNTS)
+def test_the_rest_of_the_iterations_are_lanes_of_a_mask(n: int) -> None:
+    after = _vectorized(SIZED, "\nfor j in T.vectorized(n):\n    B[j] = A[j] * A[1]\n", F32, ZEROS, n, passes=MASKS)
     assert _loops(after) == ["serial j"]
+    assert _stores(after) == [True, True]
+    scalar_loads = [op for op in after.op.walk() if isinstance(op, LoadOp) and not op.vector_indices]
+    assert [op.predicate for op in scalar_loads] == [None, None]  # of the element that all lanes read
+
+
+@pytest.mark.parametrize(("count", "rest"), [(40, 0), (41, 1), (47, 7)])
+def test_a_known_number_of_iterations_leaves_a_narrower_vector(count: int, rest: int) -> None:
+    body = f"\nfor j in T.vectorized(3, {3 + count}):\n    B[j] = A[j]\n"
+    after = _vectorized(AB, body, F32, ZEROS, passes="tir-vectorize-loops{max-lanes=8 vector-bytes=32}")
+    assert _loops(after) == ["serial j", *(["serial j"] if rest == 1 else [])]
+    assert _body(after)[1] == "    B[j:j + 8] = A[j:j + 8]"
+    assert _body(after)[2:3] == {0: [], 1: ["for j in range(43, 44):"], 7: ["B[43:50] = A[43:50]"]}[rest]
+
+
+def test_steps_of_many_iterations_are_strides() -> None:
+    body = "\nfor j in T.vectorized(1, 60, step=3):\n    B[j] = A[j]\n"
+    after = _vectorized(AB, body, F32, ZEROS, passes="tir-vectorize-loops{max-lanes=8 vector-bytes=32}")
+    assert _body(after) == [
+        "for j in range(1, 49, 24):",
+        "    B[j:j + 24:3] = A[j:j + 24:3]",
+        "B[49:61:3] = A[49:61:3]",
+    ]
+
+
+def test_a_multiple_of_the_lanes_leaves_no_iterations() -> None:
+    body = "\nfor j in T.vectorized(n * 16):\n    B[j] = A[j]\n"
+    assert _loops(_vectorized(SIZED, body, F32, ZEROS, 3, passes=CHUNKS)) == ["serial j"]
+
+
+@pytest.mark.parametrize(("dtype", "lanes"), [("float64", 4), ("float16", 16), ("int8", 32)])
+def test_chunks_have_the_lanes_of_the_widest_element(dtype: str, lanes: int) -> None:
+    parameters = f'A: T.Buffer((64,), "int8"), B: T.Buffer((64,), "{dtype}"), n: T.int32'
+    body = f'\nfor j in T.vectorized(n):\n    B[j] = T.Cast("{dtype}", A[j])\n'
+    zeros = np.zeros(64, numpy_dtype(parse_dtype(dtype)))
+    after = _vectorized(parameters, body, np.arange(64, dtype="int8"), zeros, 61, passes=CHUNKS)
+    assert _body(after)[1].startswith(f"    B[j:j + {lanes}] = ")
+
+
+@pytest.mark.parametrize("passes", [CHUNKS, MASKS])
+def test_memory_of_an_iteration_is_not_shared_by_the_lanes_of_a_chunk(passes: str) -> None:
+    body = """
+t = T.alloc_buffer((1,), "float32")
+for j in T.vectorized(n):
+    t[0] = A[j] * 2.0
+    B[j] = A[j] + 1.0
+    A[j] = t[0]
+"""
+    after = _vectorized(SIZED, body, F32, ZEROS, 21, passes=passes)
+    assert _loops(after) == ["serial j"]  # the store of B is between the others
+    body = body.replace("    B[j] = A[j] + 1.0\n", "") + "    B[j] = T.float32(1)\n"
+    after = _vectorized(SIZED, body, F32, ZEROS, 21, passes=passes)
+    assert _stores(after)[:3] == [False, False, True]
+
+
+@pytest.mark.parametrize("n", COUNTS[1:])
+def test_statements_that_have_no_masked_form_are_a_serial_rest(n: int) -> None:
+    parameters = 'A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32"), n: T.int32'
+    body = "\nfor j in T.vectorized(n):\n    B[j] = 100 // A[j]\n"
+    ones = np.arange(1, 65, dtype="int32")
+    after = _vectorized(parameters, body, ones, np.zeros(64, "int32"), n, passes=MASKS)
+    assert _loops(after) == ["serial j", "serial j"]
+    assert _stores(after) == [True, False]
+
+
+def test_a_loop_over_chunks_without_vectors_stays_one_loop() -> None:
+    body = """
+for j in T.vectorized(n):
+    assert j < n, "a lane too many"
+    for k in T.vectorized(n):
+        B[k] = A[k]
+"""
+    after = _vectorized(SIZED, body.replace("B[k]", "B[k + j - j]").replace("n)", "1)"), F32, ZEROS, 1, passes=CHUNKS)
+    assert _loops(after) == []
+    body = "\nfor j in T.vectorized(n):\n    assert j < n, 'a lane too many'\n"
+    assert _loops(_vectorized(SIZED, body, F32, ZEROS, 9, passes=CHUNKS)) == ["serial j"]
 
 
 def test_steps_are_strides() -> None:
@@ -605,3 +701,43 @@ for j in T.vectorized(8):
         S[i] = S[i] + A[i * 8 + j]
 """
     assert _loops(_reduced(body, F32, FOUR, 0)) == ["serial i", "serial j"]
+
+
+@pytest.mark.parametrize("masks", [False, True])
+@pytest.mark.parametrize("n", [-1, 0, 1, 15, 16, 17, 63])
+def test_chunks_reduce_into_four_vectors(n: int, masks: bool) -> None:
+    body = """
+for j in T.vectorized(n):
+    S[0] = S[0] + A[j]
+"""
+    passes = f"tir-vectorize-loops{{vector-bytes=16 masks={str(masks).lower()}}}"
+    after = _vectorized(SUM, body, F32, FOUR, n, passes=passes)
+    assert 'S_1 = T.alloc_buffer((16,), scope="local")' in _body(after)
+    assert "if n > 0:" in _body(after)
+    assert not any("reached" in line for line in _body(after))
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 16])
+def test_chunks_of_rows_are_combined_after_all_rows(n: int) -> None:
+    body = """
+T.func_attr({"tir.noalias": True})
+for i in range(n):
+    for j in T.vectorized(n):
+        if j < n * 2:
+            S[2] = S[2] + A[i + j]
+    for j in T.vectorized(n):
+        S[1] = T.max(S[1], A[i + j])
+"""
+    for piece in (
+        body,
+        body.replace("        if j < n * 2:\n    ", "").split("    for j in T.vectorized(n):\n        S[1]")[0],
+    ):
+        after = _vectorized(SUM, piece, F32, FOUR, n, passes="tir-vectorize-loops{vector-bytes=16}")
+        assert _stores(after).count(True) > 0
+
+
+def test_elements_that_are_no_longer_accessed_if_a_loop_has_no_iterations() -> None:
+    body = "\nfor i in range(n):\n    for j in T.vectorized(n):\n        S[n + 4 - n] = S[n + 4 - n] + A[j]\n"
+    _vectorized(SUM, body, F32, FOUR, 0)
+    with pytest.raises(UndefinedBehaviorError):
+        run_oracle(apply_passes(_module(SUM, body), PASSES), "main", [F32.copy(), FOUR.copy(), 1])
