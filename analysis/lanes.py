@@ -36,6 +36,7 @@ from ..dialects.tir import (
     constant_value,
 )
 from ..dialects.tir.tree import is_pure_expression
+from .index import Analyzer, Lin
 from .threads.memories import is_local
 
 _ON_RAMPS: dict[type[Operation], str] = {arith.AddiOp: "add", arith.SubiOp: "sub", arith.MuliOp: "mul"}
@@ -84,16 +85,14 @@ class LaneBuilder:
 
     def __init__(self, builder: TirBuilder, loop: ForOp, count: int, low: Mixed, mask: SSAValue | None = None):
         self.builder, self.loop, self.count = builder, loop, count
-        self.mask = self._first_mask = mask
+        self.mask = mask
+        self._low = low
+        self._is_active = True
         self.partial: dict[Operation, PartialResults] = {}
         step = loop.mixed_bounds[2]
         assert isinstance(step, int)
         self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_fold_constant(low), step)}
-
-    @property
-    def _is_active(self) -> bool:
-        """Whether a lane is active for certain: what is the same in all lanes may be computed once."""
-        return self.mask is self._first_mask
+        """Whether a lane is active for certain: a result that is the same in all lanes may be computed once."""
 
     # Values
 
@@ -172,12 +171,23 @@ class LaneBuilder:
         chosen = self.vector(condition)
         if not holds:
             chosen = self.builder.logical_not(chosen)
-        saved = self.mask
-        self.mask = chosen if saved is None else self.builder.binary("and", saved, chosen)
+        saved = self.mask, self._is_active
+        self._is_active = self._is_active and self._is_in_first_lane(condition, holds)
+        self.mask = chosen if self.mask is None else self.builder.binary("and", self.mask, chosen)
         try:
             yield
         finally:
-            self.mask = saved
+            self.mask, self._is_active = saved
+
+    def _is_in_first_lane(self, condition: SSAValue, holds: bool) -> bool:
+        """Whether `condition` provably equals `holds` in the first lane, if that is the first iteration."""
+        low = self.loop.mixed_bounds[0]
+        if low is not self._low and low != self._low:
+            return False
+        analyzer = Analyzer()
+        with analyzer.inside(self.loop):
+            analyzer.assume_not_negative(analyzer.exact(low) - Lin.of(self.loop.variable))
+            return analyzer.decide(condition) is holds
 
     # Expressions
 

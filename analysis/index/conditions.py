@@ -46,7 +46,7 @@ def assume(analyzer: Analyzer, condition: SSAValue, truth: bool) -> None:
     analyzer.scope.forget()
 
 
-def _operands(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
+def compared_numbers(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
     """The numbers that an integer comparison compares, or None if it may interpret their bits as other numbers."""
     if not isinstance(op.lhs.type, IntegerType | IndexType):
         return None
@@ -60,7 +60,7 @@ def _operands(analyzer: Analyzer, op: arith.CmpiOp) -> tuple[Lin, Lin] | None:
 
 
 def _decide_comparison(analyzer: Analyzer, op: arith.CmpiOp) -> bool | None:
-    operands, name = _operands(analyzer, op), comparison_name(op)
+    operands, name = compared_numbers(analyzer, op), comparison_name(op)
     if operands is None or name is None:
         return None
     decision = analyzer.compare(name, *operands)
@@ -70,7 +70,7 @@ def _decide_comparison(analyzer: Analyzer, op: arith.CmpiOp) -> bool | None:
 
 
 def _assume_comparison(analyzer: Analyzer, op: arith.CmpiOp, holds: bool) -> list[tuple[SSAValue, bool]]:
-    operands, name = _operands(analyzer, op), comparison_name(op)
+    operands, name = compared_numbers(analyzer, op), comparison_name(op)
     if operands is None or name is None:
         return []
     lhs, rhs = operands

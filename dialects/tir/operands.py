@@ -22,6 +22,12 @@ def redirect_access(op: LoadOp | StoreOp, buffer: SSAValue, indices: Sequence[SS
     set_operands(op, [*value, [buffer], indices, [] if op.predicate is None else [op.predicate]])
 
 
+def drop_mask(op: LoadOp | StoreOp) -> None:
+    """Makes a load or a store access the elements of all lanes."""
+    value = [[op.value]] if isinstance(op, StoreOp) else []
+    set_operands(op, [*value, [op.buffer], op.indices, []])
+
+
 def drop_predicate(op: BlockOp) -> None:
     """Removes the predicate of a block."""
     set_operands(op, [op.bindings, op.domains, []])

@@ -100,6 +100,39 @@ def main(A: T.Buffer((10,), "float32"), m: T.int32):
         ],
     ),
     (
+        "tir-partition-loops{max-ops=100}",
+        """\
+@T.prim_func
+def main(a: T.handle, m: T.int32):
+    n, k = T.int64(), T.int64()
+    A = T.match_buffer(a, (n, k))
+    for i in range(n):
+        if i < m:
+            A[i, 0] = 1.0
+    for i, j in T.grid(n, k):
+        if i + j < k:
+            A[i, j] = 1.0
+    for i in range(n):
+        if i * 2 // 3 < m:
+            A[i, 0] = 2.0
+    for i in range(n):
+        if i < m:
+            A[i, 1] = A[i, 0] + (A[i, 0] * 3.0 - A[i, 1]) * (A[i, 2] * 4.0 - A[i, 3]) * (A[i, 4] * 5.0 - A[i, 5])
+            A[i, 2] = A[i, 0] + (A[i, 0] * 3.0 - A[i, 1]) * (A[i, 2] * 4.0 - A[i, 3]) * (A[i, 4] * 5.0 - A[i, 5])
+""",
+        [
+            '5:5: applied: loop i is divided into the iterations 0 to `m - 1`, `m` to `n - 1`, where `i < T.Cast("int64", m)` '
+            "is known",
+            "8:5: missed: loop i is not divided where `i + j < k` would be known: it is unknown in more than 64 iterations",
+            "8:5: missed: loop j is not divided where `i + j < k` would be known: 2 ranges would add 6 operations, "
+            "max-ops permits 4",
+            '11:5: missed: loop i is not divided where `i * T.int64(2) // T.int64(3) < T.Cast("int64", m)` would be known: '
+            "it is not linear in the loop variable, or its numbers may exceed their type",
+            '14:5: missed: loop i is not divided where `i < T.Cast("int64", m)` would be known: 2 ranges would add 60 '
+            "operations, max-ops permits 4",
+        ],
+    ),
+    (
         "tir-partition-loops{max-ops=8}",
         """\
 @T.prim_func
@@ -305,6 +338,18 @@ def main(A: T.Buffer((8, 8), "float32")):
             "5:9: applied: 2 elements of B are in registers during loop k",
             "9:9: missed: 3 elements of B are 12 bytes, more than 8",
         ],
+    ),
+    (
+        "tir-promote-elements",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), n: T.int32):
+    B = T.alloc_buffer((8,))
+    for i in range(8):
+        for k in range(n):
+            B[i] = B[i] + A[k]
+""",
+        ["5:9: applied: 1 elements of B are in registers during loop k"],
     ),
     (
         "convert-tir-to-scf,outline-loops{loops=1}",

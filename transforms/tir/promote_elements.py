@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Hashable, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -15,12 +16,12 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.loop_accesses import (
     are_apart,
-    has_iterations,
     is_allocation,
     is_certain,
     is_parameter,
     uses_address,
 )
+from ...analysis.reducers import is_invariant
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import local_buffer, memory_of
 from ...core.dtypes import element_byte_size
@@ -30,6 +31,8 @@ from ...dialects.tir import (
     AssertOp,
     ForOp,
     FuncOp,
+    IfOp,
+    LetOp,
     LoadOp,
     RampOp,
     ReturnOp,
@@ -38,8 +41,9 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.base import memref_type
-from ...dialects.tir.operands import redirect_access
-from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op
+from ...dialects.tir.copying import copy_out
+from ...dialects.tir.operands import drop_mask, redirect_access
+from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op, is_pure_expression
 
 _remarks = PassRemarks("tir-promote-elements")
 
@@ -51,9 +55,10 @@ class TirPromoteElementsPass(ModulePass):
     The indices of the copies are constant, so they are registers. A buffer takes part in a loop where all its accesses
     have indices that the loop does not change, where two accesses concern the same elements or none in common, and
     where no other access of the loop may concern its memory: other buffers are allocations, or the function has
-    `tir.noalias`; no thread is around. Each element must be accessed in every execution of the loop, for it is loaded
-    before, unless the loop first stores it. Outer loops are tried first; the loops have a static number of iterations,
-    and contain no calls, assertions or `return`.
+    `tir.noalias`; no thread and no vectorized loop is around. Each element must be accessed in every iteration, for it
+    is loaded before, unless the loop first stores it; if the number of iterations is unknown, elements are loaded and
+    stored where it is positive. All accesses of an element may have the same mask, which the loop does not change: the
+    accesses of the copy have none. Outer loops are tried first; the loops contain no calls, assertions or `return`.
 
     max-bytes: the maximum size of the copies of a buffer; the size of all registers of a processor.
 
@@ -97,12 +102,14 @@ Access = LoadOp | StoreOp
 @dataclass(frozen=True)
 class _Place:
     """The elements of an access. indices: of the first element, with their types.  lanes: the number of elements of a
-    vector, None for a scalar.
+    vector, None for a scalar.  mask: a key of the expression `predicate` that computes the lanes that are accessed.
     """
 
     indices: tuple[Lin, ...]
     types: tuple[Attribute, ...]
     lanes: int | None
+    mask: Hashable = None
+    predicate: SSAValue | None = field(default=None, compare=False)
 
     @property
     def count(self) -> int:
@@ -113,6 +120,10 @@ class _Place:
         """Emits the indices of an access."""
         pairs = zip(self.indices, self.types, strict=True)
         return _with_lanes(builder, [export(analyzer, lin, builder, type) for lin, type in pairs], self.lanes)
+
+    def copy_mask(self, loop: ForOp, builder: TirBuilder) -> SSAValue | None:
+        """Emits the mask of an access outside of a loop; None without a mask."""
+        return None if self.predicate is None else copy_out(self.predicate, loop, builder, {})
 
 
 @dataclass
@@ -147,9 +158,10 @@ class _Promotion:
         self._analyzer = Analyzer()
 
     def block(self, block: Block) -> None:
-        """Promotes elements in the loops of a block, the outermost first. Threads may exchange values by elements."""
+        """Promotes elements in the loops of a block, the outermost first. Threads may exchange values by elements, and
+        lanes reduce into them."""
         for op in list(block.ops):
-            if thread_axis_of(op) is not None:
+            if thread_axis_of(op) is not None or (isinstance(op, ForOp) and op.kind.data == "vectorized"):
                 continue
             if isinstance(op, ForOp):
                 self._loop(op)
@@ -157,7 +169,10 @@ class _Promotion:
                 self.block(region.block)
 
     def _loop(self, loop: ForOp) -> None:
-        if not has_iterations(loop) or any(isinstance(op, ForOp) and op.kind.data != "serial" for op in loop.walk()):
+        _, extent, step = loop.mixed_bounds
+        if not isinstance(step, int) or (isinstance(extent, int) and extent <= 0):
+            return
+        if any(isinstance(op, ForOp) and op.kind.data != "serial" for op in loop.walk()):
             return
         for elements in self._candidates(loop):
             count = sum(place.count for place in elements.accesses)
@@ -217,12 +232,16 @@ class _Promotion:
         indices, lanes = list(access.indices), None
         if indices and isinstance(ramp := indices[-1].owner, RampOp) and constant_value(ramp.stride) == 1:
             indices[-1], lanes = ramp.base, ramp.lanes
-        if access.predicate is not None or any(isinstance(index.type, VectorType) for index in indices):
+        if any(isinstance(index.type, VectorType) for index in indices):
+            return None
+        mask = access.predicate
+        if mask is not None and (lanes is None or not is_invariant(loop, mask)):
             return None
         lins = tuple(map(self._analyzer.lin, indices))
         if any(loop.is_ancestor(leaf.owner) for lin in lins for leaf in lin.leaves()):
             return None
-        return _Place(lins, tuple(index.type for index in indices), lanes)
+        key = None if mask is None else _key(mask)
+        return _Place(lins, tuple(index.type for index in indices), lanes, key, mask)
 
     def _promote(self, loop: ForOp, elements: _Elements) -> None:
         """Replaces the elements of a buffer by copies. Stores directly before the loop become stores of the copies."""
@@ -239,17 +258,24 @@ class _Promotion:
             for number, place in enumerate(group):
                 accesses = elements.accesses[place]
                 if not _begins_with_store(accesses[0], loop):
-                    value = before.load(elements.buffer, place.emit(self._analyzer, before))
-                    before.insert(StoreOp(value, copy, _copied(before, number, lanes)))
+                    with _if_it_runs(loop, before):
+                        value = before.load(
+                            elements.buffer, place.emit(self._analyzer, before), place.copy_mask(loop, before)
+                        )
+                        before.insert(StoreOp(value, copy, _copied(before, number, lanes)))
                 if any(isinstance(access, StoreOp) for access in accesses):
-                    result = after.load(copy, _copied(after, number, lanes))
-                    after.insert(StoreOp(result, elements.buffer, place.emit(self._analyzer, after)))
+                    is_stored_before = _begins_with_store(accesses[0], loop) and not loop.is_ancestor(accesses[0])
+                    with nullcontext() if is_stored_before else _if_it_runs(loop, after):
+                        result = after.load(copy, _copied(after, number, lanes))
+                        indices = place.emit(self._analyzer, after)
+                        after.insert(StoreOp(result, elements.buffer, indices, place.copy_mask(loop, after)))
                 for access in accesses:
-                    indices = list(access.indices)
+                    unused = [*access.indices, *([] if access.predicate is None else [access.predicate])]
                     builder = TirBuilder(InsertPoint.before(access), access.location)
                     redirect_access(access, copy, _copied(builder, number, lanes))
-                    for index in indices:
-                        erase_if_dead(index)
+                    drop_mask(access)
+                    for value in unused:
+                        erase_if_dead(value)
 
     def _include_stores_before(self, loop: ForOp, elements: _Elements) -> Operation:
         """Adds the stores directly before a loop that concern its elements to the accesses of their places. Returns the
@@ -276,6 +302,26 @@ class _Promotion:
         """Whether no load of an expression may concern the memory of a buffer."""
         loads = (inner for inner in op.walk() if isinstance(inner, LoadOp))
         return all(are_apart(memory_of(load.buffer), memory_of(buffer), self._noalias) for load in loads)
+
+
+@contextmanager
+def _if_it_runs(loop: ForOp, builder: TirBuilder) -> Generator[None]:
+    """Emits the ops of the body in a branch that is taken if a loop has iterations."""
+    extent = loop.mixed_bounds[1]
+    if isinstance(extent, int):
+        yield
+        return
+    branch = builder.insert(IfOp(builder.binary("gt", extent, 0)))
+    with builder.at(branch.then.block):
+        yield
+
+
+def _key(value: SSAValue) -> Hashable:
+    """A key of an expression, equal for expressions of the same ops on the same values."""
+    op = value.owner
+    if isinstance(op, Block) or op.regions or not is_pure_expression(op) or isinstance(op, LetOp):
+        return value
+    return op.name, tuple(sorted(op.properties.items(), key=str)), value.type, tuple(map(_key, op.operands))
 
 
 def _with_lanes(builder: TirBuilder, indices: list[SSAValue], lanes: int | None) -> list[SSAValue]:

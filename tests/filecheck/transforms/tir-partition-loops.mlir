@@ -107,7 +107,7 @@ tir.func @periodic("B" %B: memref<64xf32>) {
 // CHECK-NEXT:    tir.for serial "i" %{{.+}} : i32 in [0 +: 64] {
 // CHECK:       tir.func @dynamic(
 
-// Loops of dynamic extent stay whole.
+// A constant threshold in a loop of symbolic extent: the condition is known on both sides.
 tir.func @dynamic("n" %n: i32, "B" %B: memref<8xf32>) {
   tir.for serial "i" %i : i32 in [0 +: %n] {
     %c7 = arith.constant 7 : i32
@@ -118,5 +118,59 @@ tir.func @dynamic("n" %n: i32, "B" %B: memref<8xf32>) {
     }
   }
 }
-// CHECK:         tir.for serial "i" %i : i32 in [0 +: %n] {
-// CHECK:           tir.if
+// CHECK-NEXT:    %[[seven:.+]] = arith.constant 7 : i32
+// CHECK-NEXT:    %[[end:.+]] = arith.minsi %[[seven]], %n : i32
+// CHECK-NEXT:    tir.for serial "i" %i : i32 in [0 +: %[[end]]] {
+// CHECK-NEXT:      %z = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      tir.store %z, %B[%i] : memref<8xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+
+// Tiles of 32 rows of n: n // 32 are whole, and the last one has conditions.
+tir.func @symbolic("a" %a: !tir.handle, "b" %b: !tir.handle) {
+  %n = tir.symbol "n" : i32
+  %A = tir.match_buffer "A" %a dims [%n] : !tir.handle -> memref<?xf32>
+  %B = tir.match_buffer "B" %b dims [%n] : !tir.handle -> memref<?xf32>
+  %c31 = arith.constant 31 : i32
+  %c32 = arith.constant 32 : i32
+  %more = arith.addi %n, %c31 : i32
+  %tiles = arith.floordivsi %more, %c32 : i32
+  tir.for serial "i" %i : i32 in [0 +: %tiles] {
+    tir.for vectorized "j" %j : i32 in [0 +: 32] {
+      %c32_1 = arith.constant 32 : i32
+      %0 = arith.muli %i, %c32_1 : i32
+      %k = arith.addi %0, %j : i32
+      %1 = arith.cmpi slt, %k, %n : i32
+      tir.if %1 {
+        %x = tir.load %A[%k] : memref<?xf32>
+        tir.store %x, %B[%k] : memref<?xf32>
+      }
+    }
+  }
+}
+// CHECK-NEXT:  tir.func @symbolic(
+// CHECK:         %[[whole:.+]] = arith.floordivsi %n, %{{.+}} : i32
+// CHECK-NEXT:    tir.for serial "i" %{{.+}} : i32 in [0 +: %[[whole]]] {
+// CHECK-NEXT:      tir.for vectorized "j"
+// CHECK-NOT:         tir.if
+// CHECK:         tir.for serial "i" %{{.+}} : i32 in [%{{.+}} +: %{{.+}}] {
+// CHECK-NEXT:      tir.for vectorized "j"
+// CHECK:             tir.if
+// CHECK:       tir.func @between(
+
+// Where another symbol determines the unknown iterations, or numbers may wrap, a loop stays whole.
+tir.func @between("n" %n: i32, "m" %m: i32, "B" %B: memref<99xf32>, "x" %x: f32) {
+  tir.for serial "i" %i : i32 in [0 +: %n] {
+    tir.for serial "j" %j : i32 in [0 +: %m] {
+      %c50 = arith.constant 50 : i32
+      %k = arith.addi %i, %j : i32
+      %0 = arith.cmpi slt, %k, %c50 : i32
+      tir.if %0 {
+        tir.store %x, %B[%k] : memref<99xf32>
+      }
+    }
+  }
+}
+// CHECK-NEXT:    tir.for serial "i" %{{.+}} : i32 in [0 +: %n] {
+// CHECK-NEXT:      tir.for serial "j"
+// CHECK:             tir.if

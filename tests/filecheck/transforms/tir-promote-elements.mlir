@@ -98,10 +98,80 @@ tir.func @stay("p" %p: i1, "n" %n: i32, "A" %A: memref<9xf32>, "B" %B: memref<9x
     tir.store %a, %B[%n] : memref<9xf32>
     tir.call_extern "f"(%n) : i32
   }
-  tir.for serial "k" %k : i32 in [0 +: %n] {
-    %a = tir.load %A[%k] : memref<9xf32>
-    tir.store %a, %B[%n] : memref<9xf32>
-  }
 }
 // CHECK:       tir.func @stay(
+// CHECK-NOT:     tir.alloc_buffer
+// CHECK:       tir.func @unknown(
+
+// An unknown number of iterations: the element is loaded and stored if the loop has any, but a store before it always.
+tir.func @unknown("n" %n: i32, "A" %A: memref<9xf32>, "B" %B: memref<9xf32>, "C" %C: memref<9xf32>, "x" %x: f32)
+    attrs {tir.noalias = true} {
+  tir.for serial "k" %k : i32 in [0 +: %n] {
+    %a = tir.load %A[%k] : memref<9xf32>
+    %b = tir.load %B[%n] : memref<9xf32>
+    %c = arith.addf %a, %b : f32
+    tir.store %c, %B[%n] : memref<9xf32>
+  }
+  tir.store %x, %C[%n] : memref<9xf32>
+  tir.for serial "k" %k : i32 in [0 +: %n] {
+    %a = tir.load %A[%k] : memref<9xf32>
+    %b = tir.load %C[%n] : memref<9xf32>
+    %c = arith.addf %a, %b : f32
+    tir.store %c, %C[%n] : memref<9xf32>
+  }
+}
+// CHECK:         %[[B:.+]] = tir.alloc_buffer "B" : memref<1xf32, "local">
+// CHECK:         %[[runs:.+]] = arith.cmpi sgt, %n, %{{.+}} : i32
+// CHECK-NEXT:    tir.if %[[runs]] {
+// CHECK-NEXT:      %[[b:.+]] = tir.load %B[%n] : memref<9xf32>
+// CHECK:           tir.store %[[b]], %[[B]][%{{.+}}] : memref<1xf32, "local">
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK:         %[[ran:.+]] = arith.cmpi sgt, %n, %{{.+}} : i32
+// CHECK-NEXT:    tir.if %[[ran]] {
+// CHECK:           %[[sum:.+]] = tir.load %[[B]]
+// CHECK:           tir.store %[[sum]], %B[%n] : memref<9xf32>
+// CHECK-NEXT:    }
+// CHECK:         %[[C:.+]] = tir.alloc_buffer "C" : memref<1xf32, "local">
+// CHECK:         tir.store %x, %[[C]]
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK-NOT:     tir.if
+// CHECK:         tir.store %{{.+}}, %C[%n] : memref<9xf32>
+// CHECK:       tir.func @masks(
+
+// All accesses have the same mask: the copy is accessed without it. Other masks, and one that the loop changes, stay.
+tir.func @masks("n" %n: i32, "A" %A: memref<9xf32>, "B" %B: memref<9xf32>, "C" %C: memref<9xf32>, "D" %D: memref<9xf32>)
+    attrs {tir.noalias = true} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %r = tir.ramp %zero, %one : vector<8xi32>
+  %ns = vector.broadcast %n : i32 to vector<8xi32>
+  tir.for serial "k" %k : i32 in [0 +: 9] {
+    %m = arith.cmpi slt, %r, %ns : vector<8xi32>
+    %b = tir.load %B[%r : vector<8xi32>] if %m : vector<8xi1> : memref<9xf32>
+    %c = arith.addf %b, %b : vector<8xf32>
+    %m1 = arith.cmpi slt, %r, %ns : vector<8xi32>
+    tir.store %c, %B[%r : vector<8xi32>] if %m1 : vector<8xi1> : memref<9xf32>
+  }
+  tir.for serial "k" %k : i32 in [0 +: 9] {
+    %m = arith.cmpi slt, %r, %ns : vector<8xi32>
+    %b = tir.load %C[%r : vector<8xi32>] if %m : vector<8xi1> : memref<9xf32>
+    %c = arith.addf %b, %b : vector<8xf32>
+    %m1 = arith.cmpi sle, %r, %ns : vector<8xi32>
+    tir.store %c, %C[%r : vector<8xi32>] if %m1 : vector<8xi1> : memref<9xf32>
+    %ks = vector.broadcast %k : i32 to vector<8xi32>
+    %m2 = arith.cmpi slt, %r, %ks : vector<8xi32>
+    tir.store %c, %D[%r : vector<8xi32>] if %m2 : vector<8xi1> : memref<9xf32>
+  }
+}
+// CHECK:         %[[copy:.+]] = tir.alloc_buffer "B" : memref<8xf32, "local">
+// CHECK:         %[[before:.+]] = arith.cmpi slt, %r, %ns : vector<8xi32>
+// CHECK-NEXT:    %[[old:.+]] = tir.load %B[%{{.+}} : vector<8xi32>] if %[[before]] : vector<8xi1> : memref<9xf32>
+// CHECK:         tir.store %[[old]], %[[copy]][%{{.+}} : vector<8xi32>] : memref<8xf32, "local">
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK:           tir.load %[[copy]][%{{.+}} : vector<8xi32>] : memref<8xf32, "local">
+// CHECK:           tir.store %{{.+}}, %[[copy]][%{{.+}} : vector<8xi32>] : memref<8xf32, "local">
+// CHECK-NEXT:    }
+// CHECK:         %[[after:.+]] = arith.cmpi slt, %r, %ns : vector<8xi32>
+// CHECK:         tir.store %{{.+}}, %B[%{{.+}} : vector<8xi32>] if %[[after]] : vector<8xi1> : memref<9xf32>
 // CHECK-NOT:     tir.alloc_buffer
