@@ -121,13 +121,14 @@ def main(a: T.handle, m: T.int32):
             A[i, 2] = A[i, 0] + (A[i, 0] * 3.0 - A[i, 1]) * (A[i, 2] * 4.0 - A[i, 3]) * (A[i, 4] * 5.0 - A[i, 5])
 """,
         [
-            '5:5: applied: loop i is divided into the iterations 0 to `m - 1`, `m` to `n - 1`, where `i < T.Cast("int64", m)` '
-            "is known",
-            "8:5: missed: loop i is not divided where `i + j < k` would be known: it is unknown in more than 64 iterations",
+            "5:5: applied: loop i is divided into the iterations 0 to `m - 1`, `m` to `n - 1`, where "
+            '`i < T.Cast("int64", m)` is known',
+            "8:5: missed: loop i is not divided where `i + j < k` would be known: it is unknown in more than 64 "
+            "iterations",
             "8:5: missed: loop j is not divided where `i + j < k` would be known: 2 ranges would add 6 operations, "
             "max-ops permits 4",
-            '11:5: missed: loop i is not divided where `i * T.int64(2) // T.int64(3) < T.Cast("int64", m)` would be known: '
-            "it is not linear in the loop variable, or its numbers may exceed their type",
+            '11:5: missed: loop i is not divided where `i * T.int64(2) // T.int64(3) < T.Cast("int64", m)` would be '
+            "known: it is not linear in the loop variable, or its numbers may exceed their type",
             '14:5: missed: loop i is not divided where `i < T.Cast("int64", m)` would be known: 2 ranges would add 60 '
             "operations, max-ops permits 4",
         ],
