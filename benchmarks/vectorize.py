@@ -3,15 +3,17 @@
 Each kernel is compiled by the lowering with the pass and without it; both run in turn, and the table shows medians; for
 scale, numpy on one thread for the operations it has. With `--widths`, kernels on rows of a number of elements are
 compiled with masks and without (`split-vectors`); the table shows medians of the ratios of paired runs, above 1 where
-masks are faster.
+masks are faster. With `--symbolic`, kernels are compiled for symbolic and for constant sizes, with `T.vectorized` loops
+and with serial ones: medians of the times, and of the ratios of paired runs.
 
-    python benchmarks/vectorize.py [--runs N] [--widths]
+    python benchmarks/vectorize.py [--runs N] [--widths | --symbolic]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import sys
 from collections.abc import Callable
@@ -158,15 +160,103 @@ def _print_widths(runs: int) -> None:
             print(f"{make.__name__ + ' ' + dtype:18}" + "".join(f"{gain:6.2f}" for gain in gains), flush=True)
 
 
+SIZES = {"n": 512, "m": 1000}
+SYMBOLIC = {
+    "relu": """
+for i in range(n):
+    for j in LOOP(m):
+        C[i, j] = T.max(A[i, j], T.float32(0))
+""",
+    "softmax": """
+for i in range(n):
+    most, total = T.alloc_buffer((1,)), T.alloc_buffer((1,))
+    most[0] = T.float32(-1e30)
+    total[0] = T.float32(0)
+    for j in LOOP(m):
+        most[0] = T.max(most[0], A[i, j])
+    for j in LOOP(m):
+        C[i, j] = T.exp(A[i, j] - most[0])
+    for j in LOOP(m):
+        total[0] = total[0] + C[i, j]
+    for j in LOOP(m):
+        C[i, j] = C[i, j] / total[0]
+""",
+    "layer_norm": """
+for i in range(n):
+    mean, variance = T.alloc_buffer((1,)), T.alloc_buffer((1,))
+    mean[0] = T.float32(0)
+    variance[0] = T.float32(0)
+    for j in LOOP(m):
+        mean[0] = mean[0] + A[i, j] / T.Cast("float32", m)
+    for j in LOOP(m):
+        variance[0] = variance[0] + (A[i, j] - mean[0]) * (A[i, j] - mean[0]) / T.Cast("float32", m)
+    for j in LOOP(m):
+        C[i, j] = (A[i, j] - mean[0]) * T.rsqrt(variance[0] + T.float32(1e-5))
+""",
+    "matmul": """
+for i in range(n):
+    for j in LOOP(m):
+        C[i, j] = T.float32(0)
+        for k in range(64):
+            C[i, j] = C[i, j] + A[i, k] * B[k, j]
+""",
+    "tiled_matmul": """
+for i, j in T.grid(n // 8, (m + 47) // 48):
+    for r in T.unroll(8):
+        for c in LOOP(48):
+            if j * 48 + c < m:
+                C[i * 8 + r, j * 48 + c] = T.float32(0)
+    for k in range(64):
+        for r in T.unroll(8):
+            for c in LOOP(48):
+                if j * 48 + c < m:
+                    C[i * 8 + r, j * 48 + c] = C[i * 8 + r, j * 48 + c] + A[i * 8 + r, k] * B[k, j * 48 + c]
+""",
+}
+"""Programs on matrices of n rows and m columns."""
+
+
+def sized(body: str, is_symbolic: bool, loop: str) -> Kernel:
+    """A program of `SYMBOLIC`. loop: the loops along rows."""
+    lines = ["@T.prim_func", "def main(a: T.handle, b: T.handle, c: T.handle):"]
+    lines += ['    T.func_attr({"tir.noalias": True})']
+    lines += [f"    {name} = T.int64()" for name in SIZES if is_symbolic]
+    lines += [f"    {name} = T.match_buffer({name.lower()}, (n, m))" for name in "ABC"]
+    lines += [f"    {line}" for line in body.replace("LOOP", loop).strip().splitlines()]
+    text = "\n".join(lines)
+    if not is_symbolic:
+        for name, size in SIZES.items():
+            text = re.sub(rf"\b{name}\b", str(size), text)
+    return parse_tvmscript(text), [_random(*SIZES.values()) for _ in range(3)], None
+
+
+def _print_symbolic(runs: int) -> None:
+    print(f"{'kernel':16}{'symbolic us':>14}{'serial us':>12}{'gain':>8}{'constant us':>14}{'ratio':>8}")
+    for name, body in SYMBOLIC.items():
+        calls: list[Callable[[], Any]] = []
+        for is_symbolic, loop in ((True, "T.vectorized"), (True, "T.serial"), (False, "T.vectorized")):
+            mod, arrays, _ = sized(body, is_symbolic, loop)
+            masks = Processor.host().has_masks
+            calls.append(partial(compile_module(lower(mod, masks=masks).op)["main"], *arrays))
+        times = times_in_turn(calls, runs)
+        vectors, serial, constant = (statistics.median(taken) * 1e6 for taken in times)
+        gain, ratio = median_ratio(times[0], times[1]), median_ratio(times[0], times[2])
+        print(f"{name:16}{vectors:14.1f}{serial:12.1f}{gain:8.2f}{constant:14.1f}{ratio:8.2f}", flush=True)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--runs", type=int, default=60, help="how often to run each kernel")
     arguments.add_argument("--widths", action="store_true", help="measure odd widths with and without masks")
+    arguments.add_argument("--symbolic", action="store_true", help="measure symbolic sizes and constant ones")
     options = arguments.parse_args()
     print(f"# {machine()}")
     print(f"# stepwell {version('stepwell')}, numpy {np.__version__}; {' '.join(sys.argv)}")
     if options.widths:
         _print_widths(options.runs)
+        return
+    if options.symbolic:
+        _print_symbolic(options.runs)
         return
     print(f"{'kernel':16}{'vectors us':>12}{'serial us':>12}{'gain':>8}{'numpy us':>12}")
     for make in KERNELS:

@@ -171,7 +171,7 @@ def random_arguments(choices: Choices, func: FuncOp) -> dict[str, Any]:
 
     Elements include edge cases: small numbers, the ends of the range, infinities, NaN.
     """
-    size = pick(choices, (3, 0, 1, 2, 5, 8))
+    size = pick(choices, (3, 0, 1, 2, 5, 8, 17))
     rng = np.random.default_rng(choices.integer(0, 2**16))
     matches = {op.source: op for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
     arguments: dict[str, Any] = {}

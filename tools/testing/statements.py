@@ -93,6 +93,7 @@ class Statements:
             self._let,
             self._nest,
             self._lane_reduction,
+            self._tiles,
             self._while,
             self._allocate,
             self._remark,
@@ -199,7 +200,7 @@ class Statements:
         if kind == "thread_binding" and flag(self.choices):
             self._launch(env, extent)
             return
-        if kind in ("vectorized", "unrolled") and not isinstance(extent, int):
+        if kind == "unrolled" and not isinstance(extent, int):
             kind = "serial"
         if kind == "serial" and isinstance(extent, int) and flag(self.choices, 3):
             self._uneven_loop(env, extent)
@@ -223,19 +224,39 @@ class Statements:
             self._store(env)
             return
         slot = pick(self.choices, slots)
-        indices = self.expressions.indices(env, slot)
+        # names, because an index of a reduction must not be computed from memory in its loop
+        indices = [self.builder.let(self.budget.name("f"), each) for each in self.expressions.indices(env, slot)]
         others = replace(env, slots=tuple(s for s in env.slots if _root(s.buffer) is not _root(slot.buffer)))
         kind = pick(self.choices, ("add", "min", "max", "mul", "xor", "and", "or", "sub"))
         with ExitStack() as nest:
             if flag(self.choices):
                 others = nest.enter_context(self._for(others, self.choices.integer(0, 3)))
-            inner = nest.enter_context(self._for(others, pick(self.choices, (4, 2, 5, 8)), "vectorized"))
+            lanes: list[Mixed] = [4, 2, 5, 8, *(n for each in env.slots for n in each.shape if not isinstance(n, int))]
+            inner = nest.enter_context(self._for(others, pick(self.choices, lanes), "vectorized"))
             if flag(self.choices, 4):
                 branch = self.builder.insert(IfOp(self.expressions.value(inner, _BOOL, 1)))
                 nest.enter_context(self._in(branch.then.block))
             value = self.expressions.value(inner, slot.dtype, 2)
             total = self.builder.binary(kind, self.builder.load(slot.buffer, indices), value)
             self.builder.store(total, slot.buffer, indices)
+
+    def _tiles(self, env: Environment) -> None:
+        """A loop over the tiles of a symbolic extent, and one over the elements of a tile, with a condition."""
+        extents = [n for slot in env.slots for n in slot.shape if isinstance(n, SSAValue)]
+        if not extents or env.runs * _count(extents[0]) > _MOST_RUNS:
+            self._store(env)
+            return
+        extent, tile = pick(self.choices, extents), pick(self.choices, (4, 2, 3, 8))
+        count = self.builder.binary("floordiv", self.builder.add(extent, tile - 1), tile)
+        with (
+            self._for(env, count) as outer,
+            self._for(outer, tile, pick(self.choices, ("serial", "unrolled"))) as inner,
+        ):
+            (o, t) = (env.numbers[-1].value for env in (outer, inner))
+            index = self.builder.let(self.budget.name("j"), self.builder.add(self.builder.mul(o, tile), t))
+            branch = self.builder.insert(IfOp(self.builder.binary("lt", index, extent)))
+            with self._in(branch.then.block):
+                self.body(inner.nested_environment().with_number(BoundedInteger(index, 0, 2**31 - 2, extent)))
 
     @contextmanager
     def _for(self, env: Environment, extent: Mixed, kind: str = "serial") -> Generator[Environment]:

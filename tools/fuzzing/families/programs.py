@@ -26,6 +26,10 @@ from ..case import Case
 from ..mutation import check_text, mutate
 
 TIR_PASSES = tuple(name for name in PASSES if name.startswith("tir-") and not name.startswith("tir-check-"))
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "tir-vectorize-loops": [{"vector_bytes": 8}, {"vector_bytes": 8, "masks": True}, {"max_lanes": 3}],
+}
+"""Options of passes by which small programs reach more of their code."""
 _BLOCKS_FIRST = ("tir-resolve-blocks", "tir-lower-match-buffers")
 STYLES = ("classic", "0.27")
 PRINTABLE = Features(threads=True, libm=True, legacy=False)
@@ -46,11 +50,13 @@ def check_tir_pass(data: st.DataObject, case: Case) -> None:
     """A pass on a random program leaves a program that verifies and computes the same."""
     module, arguments = data.draw(programs(Features(threads=True, libm=True)))
     name = data.draw(st.sampled_from(TIR_PASSES))
-    case.show(module, name)
+    options = data.draw(st.sampled_from([{}, *OPTIONS.get(name, [])]))
+    case.show(module, f"{name} {options}")
     after = module.clone()
     try:
-        for each in (*(_BLOCKS_FIRST if name not in _BLOCKS_FIRST else ()), name):
+        for each in _BLOCKS_FIRST if name not in _BLOCKS_FIRST else ():
             get_all_passes()[each]()().apply(Context(), after.op)
+        get_all_passes()[name]()(**options).apply(Context(), after.op)
     except UnsupportedError:
         return
     after.verify()
