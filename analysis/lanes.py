@@ -88,11 +88,11 @@ class LaneBuilder:
         self.mask = mask
         self._low = low
         self._is_active = True
+        """Whether a lane is active for certain: a result that is the same in all lanes may be computed once."""
         self.partial: dict[Operation, PartialResults] = {}
         step = loop.mixed_bounds[2]
         assert isinstance(step, int)
         self._known: dict[SSAValue, _Known] = {loop.variable: _Ramp(_fold_constant(low), step)}
-        """Whether a lane is active for certain: a result that is the same in all lanes may be computed once."""
 
     # Values
 
