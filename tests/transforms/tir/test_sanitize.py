@@ -182,3 +182,21 @@ def main(A: T.Buffer((8,), "int32"), n: T.int32):
     script = sanitized(text).script()
     assert parse_tvmscript(script, filename="k.py").script() == script
     assert "assert S_written[n]" in script
+
+
+def test_a_reduction_of_a_vectorized_loop_has_no_race_of_its_shadow() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((1,), "int32")):
+    S = T.alloc_buffer((2,), "int32")
+    S[START] = 0
+    for i in T.vectorized(8):
+        S[1] = S[1] + A[i]
+    B[0] = S[1]
+"""
+    total = np.zeros(1, "int32")
+    run_oracle(sanitized(text.replace("START", "1")), "main", [np.arange(8, dtype="int32"), total])
+    assert total[0] == 28
+    error = fault(sanitized(text.replace("START", "0")), np.arange(8, dtype="int32"), total)
+    assert error is not None
+    assert "S[1] is read, but was never written" in error

@@ -27,7 +27,7 @@ from ....dialects.tir import (
     TirBuilder,
 )
 from .arithmetic import lane_of
-from .checks import INT64, Checks, conjunction, describe, spell_name
+from .checks import INT64, Checks, conjunction, describe, integer_dtype, spell_name
 from .memories import Positions, byte_size_of
 from .shadows import Shadows
 
@@ -45,7 +45,11 @@ class Accesses:
             self.read(builder, op, op.buffer, indices)
 
     def store(self, op: StoreOp) -> None:
-        """Checks the bounds of a store, and marks its elements as written."""
+        """Checks the bounds of a store, and marks its elements as written.
+
+        An update needs no mark, as the check of its load has found the element written. A reduction in a vectorized
+        loop thus has no mark, which would be a race.
+        """
         memory = memory_of(op.buffer)
         if memory is not None and isinstance(memory.owner, AllocateConstOp):
             builder = self.checks.builder(op)
@@ -53,8 +57,24 @@ class Accesses:
             self.checks.require(builder, op, builder.const(False, "bool"), text)
         for builder, indices in self._lanes(op, self.checks.builder(op)):
             self.check_bounds(builder, op, op.buffer, indices)
+        if self._is_update(op):
+            return
         for builder, indices in self._lanes(op, TirBuilder(InsertPoint.after(op), op.location)):
             self.shadows.mark(builder, op.buffer, indices)
+
+    def _is_update(self, op: StoreOp) -> bool:
+        """Whether a load that precedes a store in the same block reads the same elements."""
+        return any(
+            isinstance(load, LoadOp)
+            and load.parent is op.parent
+            and load.is_before_in_block(op)
+            and load.predicate is op.predicate
+            and all(self._is_same_index(a, b) for a, b in zip(load.indices, op.indices, strict=True))
+            for load in (use.operation for use in op.buffer.uses)
+        )
+
+    def _is_same_index(self, a: SSAValue, b: SSAValue) -> bool:
+        return a is b or (integer_dtype(a) is not None and a.type == b.type and self.checks.analyzer.same(a, b))
 
     def read(self, builder: TirBuilder, op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         """Checks a read of one element."""
