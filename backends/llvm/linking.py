@@ -28,6 +28,8 @@ i64 last, i64 grain)`. The task, an `i32 (i64 first, i64 last, ptr context)`, ex
 status."""
 CALL_BOUND = "stepwell.call_bound"
 """The symbol of the code of functions with bound arguments (`runtime.python_calls.create_bound`)."""
+STAND_IN = "stepwell.stand_ins"
+"""The symbol of the function that makes stand-ins of tensors (`runtime.stand_ins`)."""
 SHARED = (CALL_PYTHON, POLL, RUN_PARALLEL)
 """The functions that the programs of a process share (`worker_pool.py`)."""
 DISCARD_WORKSPACE = "stepwell.discard"
@@ -84,6 +86,7 @@ def link_code(
             (native, keep_alive),
             native.address(callable_name(signature.name)) if signature.direct else None,
             _bound_code,
+            _stand_in_code,
         )
         for signature in code.functions
     }
@@ -95,3 +98,10 @@ def _bound_code() -> int:
     from .worker_pool import shared_address
 
     return shared_address(CALL_BOUND)
+
+
+def _stand_in_code() -> int:
+    # lazy: few programs are called with tensors
+    from .worker_pool import shared_address
+
+    return shared_address(STAND_IN)

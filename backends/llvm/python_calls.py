@@ -2,8 +2,9 @@
 result as an object of Python.
 
 `call.NAME(ptr self, ptr arguments, i64 count, ptr names)` is the code of a builtin function (see
-`runtime.python_calls`). It accepts arrays of numpy and numbers of Python of the types of the parameters. For all other
-arguments it calls Python, which converts them or raises an error. Arguments are loaded in steps, each after the checks
+`runtime.python_calls`). It accepts arrays of numpy and numbers of Python of the types of the parameters; if it does not
+accept the arguments, it tries again with stand-ins of tensors (`runtime.stand_ins`). For all other arguments it calls
+Python, which converts them or raises an error. Arguments are loaded in steps, each after the checks
 that make the next loads valid: the types of the objects; ranks, data types and flags; extents, strides and addresses.
 """
 
@@ -27,6 +28,7 @@ from ..runtime.python_calls import (
     FLAGS,
     RANK,
     SHAPE,
+    STAND_INS,
     STRIDES,
     TABLE,
     TYPE_OF_OBJECT,
@@ -46,6 +48,8 @@ _MOST_CHECKS = 128
 compile."""
 _PARAMETERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 """The data types of the numbers that native code converts."""
+_STAND_IN_BYTES = 200
+"""The size of a stand-in, `%stepwell.array` of `tensors.ll`."""
 _INFINITY = "0x7FF0000000000000"
 
 
@@ -88,10 +92,16 @@ class _CallableEmitter:
 
     def emit(self) -> str:
         f, parameters = self._f, self._signature.parameters
+        arguments_phi = "phi ptr [ %arguments, %entry ]"
+        if self._has_stand_ins:
+            arguments_phi += ", [ %space, %stand_in ]"
+        f.branch("start")
+        f.start_block("start")
+        f.emit(f"%objects = {arguments_phi}")
         self._require("icmp eq ptr %names, null")
         self._require(f"icmp eq i64 %count, {len(parameters)}")
         self._check()
-        objects = [self._load("%arguments", 8 * n, "ptr") for n in range(len(parameters))]
+        objects = [self._load("%objects", 8 * n, "ptr") for n in range(len(parameters))]
         for object, parameter in zip(objects, parameters, strict=True):
             self._require_same(self._load(object, TYPE_OF_OBJECT, "ptr"), _type_name(parameter))
         self._check()
@@ -119,9 +129,32 @@ class _CallableEmitter:
         operands = [("ptr", "%self"), ("i32", "%status"), ("ptr", "%arguments"), ("i64", "%count")]
         f.emit(f"ret ptr {f.emit_value(call_instruction(fail, 'ptr', operands))}")
         f.start_block("other")
+        if self._has_stand_ins:
+            self._try_stand_ins()
         convert = f.module.helper(_CONVERT, lambda: _convert_text(self._table))
         operands = [("ptr", "%self"), ("ptr", "%arguments"), ("i64", "%count"), ("ptr", "%names")]
         f.emit(f"ret ptr {f.emit_value(call_instruction(convert, 'ptr', operands))}")
+
+    @property
+    def _has_stand_ins(self) -> bool:
+        return len(self._signature.parameters) <= 64  # a bit for each
+
+    def _try_stand_ins(self) -> None:
+        """Starts again with stand-ins, once; continues here without them."""
+        f, parameters = self._f, self._signature.parameters
+        make = self._entry(STAND_INS)
+        self._require("icmp eq ptr %objects, %arguments")
+        self._require(f"icmp eq i64 %count, {len(parameters)}")
+        self._require(f"icmp ne ptr {make}, null")
+        f.branch_if(self._holds or "true", "stand_in", "convert")
+        self._holds = None
+        f.start_block("stand_in")
+        f.emit(f"%space = alloca i8, i64 {(8 + _STAND_IN_BYTES) * len(parameters)}, align 8")
+        written = sum(1 << n for n, each in enumerate(parameters) if isinstance(each, BufferParameter) and each.written)
+        operands = [("ptr", "%arguments"), ("i64", "%count"), ("ptr", "%space"), ("i64", str(_signed(written, 64)))]
+        made = f.emit_value(call_instruction(make, "i32", operands))
+        f.branch_if(f.emit_value(f"icmp eq i32 {made}, 1"), "start", "convert")
+        f.start_block("convert")
 
     # conditions
 
@@ -327,8 +360,8 @@ def _type_name(parameter: RuntimeParameter) -> str:
     return "ndarray"
 
 
-def _signed(bits: int) -> int:
-    return bits - 2**32 if bits >= 2**31 else bits
+def _signed(bits: int, width: int = 32) -> int:
+    return bits - 2**width if bits >= 2 ** (width - 1) else bits
 
 
 def _entry_text(table: str, name: str) -> str:

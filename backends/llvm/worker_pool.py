@@ -1,5 +1,5 @@
 """The native code that the programs of a process share, linked on first use: the worker pool (`worker_pool.ll`),
-and the polls of long loops, the calls of Python, and the calls of bound functions (`signals.ll`).
+the polls of long loops, the calls of Python and of bound functions (`signals.ll`), and stand-ins of tensors (`tensors.ll`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import llvmlite
 from ...core.cache import digest, user_cache
 from ...core.processors import MOST_THREADS, on_thread_count
 from ..runtime.packed import CANCELLED, STATUSES, pending_errors
+from ..runtime.python_calls import ALIGNED, CONTIGUOUS, WRITEABLE
+from ..runtime.stand_ins import stand_in_symbols
 from .engine import NativeModule, ObjectCode, Processor
-from .linking import CALL_BOUND, CALL_PYTHON, POLL, RUN_PARALLEL
+from .linking import CALL_BOUND, CALL_PYTHON, POLL, RUN_PARALLEL, STAND_IN
 
 _SET_THREADS, _RESET = "stepwell.set_threads", "stepwell.reset"
 _CHUNKS_PER_THREAD = 8
@@ -53,8 +55,8 @@ _lock = threading.Lock()
 
 
 def shared_address(name: str) -> int:
-    """The address of `RUN_PARALLEL`, `POLL`, `CALL_PYTHON` or `CALL_BOUND` in this process. Raises LinkError if the
-    process has no POSIX threads."""
+    """The address of `RUN_PARALLEL`, `POLL`, `CALL_PYTHON`, `CALL_BOUND` or `STAND_IN` in this process. Raises LinkError
+    if the process has no POSIX threads."""
     with _lock:
         return _link().address(name)
 
@@ -66,10 +68,11 @@ def _link() -> NativeModule:
     main_thread = ctypes.c_uint64(threading.main_thread().ident or 0)
     code = NativeModule(
         [_object_code(_text(is_linux))],
-        [RUN_PARALLEL, POLL, CALL_PYTHON, CALL_BOUND, _SET_THREADS, _RESET],
+        [RUN_PARALLEL, POLL, CALL_PYTHON, CALL_BOUND, STAND_IN, _SET_THREADS, _RESET],
         (*_PTHREADS, *(_AFFINITY if is_linux else ())),
         {
             **python,
+            **stand_in_symbols(),
             "stepwell.pending": id(pending_errors),
             "stepwell.none": id(None),
             "stepwell.main_thread": ctypes.addressof(main_thread),
@@ -91,7 +94,7 @@ def _link() -> NativeModule:
 
 def _text(is_linux: bool) -> str:
     folder = Path(__file__).parent
-    texts = [(folder / name).read_text() for name in ("worker_pool.ll", "signals.ll")]
+    texts = [(folder / name).read_text() for name in ("worker_pool.ll", "signals.ll", "tensors.ll")]
     if is_linux:
         texts.append((folder / "worker_pool_linux.ll").read_text())
     else:
@@ -109,6 +112,9 @@ def _text(is_linux: bool) -> str:
         ("statuses", STATUSES),
         ("poll_interval", _POLL_INTERVAL),
         ("monotonic_clock", time.CLOCK_MONOTONIC),
+        ("aligned", ALIGNED),
+        ("contiguous", CONTIGUOUS),
+        ("writeable", WRITEABLE),
     ):
         text = text.replace(f"{{{name}}}", str(value))
     return text

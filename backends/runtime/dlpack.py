@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.dtypes import dtype_of_numpy, numpy_dtype
 from ...core.errors import ArgumentError
+from .exchange import Exchange, exchange_of
 from .memory import array_at
 
 # https://dmlc.github.io/dlpack/latest/c_api.html, DLPack 1.0
@@ -36,7 +37,9 @@ _BYTE_FLOATS = {
 _READ_ONLY = 1
 
 
-class _Tensor(ctypes.Structure):
+class Tensor(ctypes.Structure):
+    """`DLTensor`."""
+
     _fields_ = [
         ("data", ctypes.c_void_p),
         ("device_type", ctypes.c_int32),
@@ -51,18 +54,20 @@ class _Tensor(ctypes.Structure):
     ]
 
 
-class _Managed(ctypes.Structure):
-    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+class _UnversionedTensor(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
-class _Versioned(ctypes.Structure):
+class ManagedTensor(ctypes.Structure):
+    """`DLManagedTensorVersioned`."""
+
     _fields_ = [
         ("major", ctypes.c_uint32),
         ("minor", ctypes.c_uint32),
         ("context", ctypes.c_void_p),
         ("deleter", ctypes.c_void_p),
         ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
+        ("tensor", Tensor),
     ]
 
 
@@ -71,7 +76,25 @@ _get_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_Get
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
 
 _OLD, _VERSIONED = b"dltensor", b"dltensor_versioned"
-_KNOWN: dict[bytes, type[_Managed | _Versioned]] = {_OLD: _Managed, _VERSIONED: _Versioned}
+_KNOWN: dict[bytes, type[_UnversionedTensor | ManagedTensor]] = {_OLD: _UnversionedTensor, _VERSIONED: ManagedTensor}
+
+
+_EXPORT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+_DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", _api)
+)
+# Of a capsule that is being freed only the address may be used.
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+
+
+@ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+def _delete_exported(capsule: int) -> None:
+    """The destructor of a capsule with a tensor that a function of C has exported."""
+    address = _pointer_of(capsule, _VERSIONED)
+    if deleter := ManagedTensor.from_address(address).deleter:
+        _DELETER(deleter)(address)
 
 
 # Reading
@@ -95,11 +118,16 @@ class ForeignTensor:
 def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
     """A numpy array on the memory of `value`, which has `__dlpack__`. Raises ArgumentError for memory that is not the
     CPU's or a data type that numpy cannot represent; an error of the producer is chained.
+
+    A type with DLPack's table of C functions exports through these, others through `__dlpack__`: tensors of torch that
+    require gradients are exported by the functions, and refused by `__dlpack__`.
     """
     device, _ = dlpack_device(value)
     if device not in CPU_DEVICES:
         raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(device, 'device')}")
-    tensor = read_dlpack(value)
+    exchange = exchange_of(type(value))
+    capsule = None if exchange is None else _exported_capsule(value, exchange)
+    tensor = read_dlpack(value) if capsule is None else _read_capsule(capsule)
     return array_at(
         tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
     )
@@ -128,13 +156,16 @@ def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
 
     Raises ArgumentError if compiled code cannot use the tensor; an error of the producer is chained.
     """
-    capsule = _capsule(value, {} if stream is None else {"stream": stream})
+    return _read_capsule(_capsule(value, {} if stream is None else {"stream": stream}))
+
+
+def _read_capsule(capsule: Any) -> ForeignTensor:
     name = _name_of(capsule)
     structure = _KNOWN.get(name)
     if structure is None:
         raise ArgumentError(f"expected a DLPack capsule, got one called {name!r}")
     managed = structure.from_address(_get_pointer(capsule, name))
-    if isinstance(managed, _Versioned) and managed.major != 1:
+    if isinstance(managed, ManagedTensor) and managed.major != 1:
         raise ArgumentError(f"expected DLPack version 1, got {managed.major}")
     tensor = managed.tensor
     shape, strides = _layout(tensor)
@@ -147,7 +178,7 @@ def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
         strides,
         _dtype(tensor),
         (tensor.device_type, tensor.device_id),
-        isinstance(managed, _Versioned) and bool(managed.flags & _READ_ONLY),
+        isinstance(managed, ManagedTensor) and bool(managed.flags & _READ_ONLY),
         capsule,
     )
 
@@ -162,6 +193,18 @@ def _capsule(value: Any, options: dict[str, Any]) -> Any:
         raise _producer_error(value, error) from error
 
 
+def _exported_capsule(value: Any, exchange: Exchange) -> Any:
+    """A capsule with the tensor that a function of C exports; None if the function fails: `__dlpack__` says why."""
+    exported = ctypes.c_void_p()
+    try:
+        status = _EXPORT(exchange.export)(value, ctypes.addressof(exported))
+    except Exception:
+        return None
+    if status or exported.value is None:
+        return None
+    return _new_capsule(exported.value, _VERSIONED, ctypes.cast(_delete_exported, ctypes.c_void_p))
+
+
 def _name_of(capsule: Any) -> bytes:
     try:
         return _get_name(capsule)
@@ -169,7 +212,7 @@ def _name_of(capsule: Any) -> bytes:
         raise ArgumentError(f"expected a DLPack capsule, got {type(capsule).__name__}") from None
 
 
-def _layout(tensor: _Tensor) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+def _layout(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """The shape and the strides of a tensor. Raises ArgumentError for a shape that is none."""
     count = tensor.ndim
     shape = tuple(tensor.shape[:count]) if tensor.shape and count > 0 else ()
@@ -178,7 +221,7 @@ def _layout(tensor: _Tensor) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     return shape, tuple(tensor.strides[:count]) if tensor.strides else None
 
 
-def _dtype(tensor: _Tensor) -> np.dtype[Any]:
+def _dtype(tensor: Tensor) -> np.dtype[Any]:
     kind = _KINDS.get(tensor.code)
     name = _BYTE_FLOATS.get(tensor.code, "bool" if kind == "bool" else f"{kind}{tensor.bits}")
     try:
@@ -194,13 +237,6 @@ def _dtype(tensor: _Tensor) -> np.dtype[Any]:
 
 # Writing
 
-_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", _api)
-)
-# Of a capsule that is being freed only the address may be used.
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
-_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
-
 _exported: dict[int, tuple[Any, ...]] = {}
 """The structure and the owner of the memory of each exported capsule, by the number stored in `context`."""
 _numbers = itertools.count(1)
@@ -208,12 +244,12 @@ _numbers = itertools.count(1)
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _forget_old(address: int) -> None:
-    _exported.pop(_Managed.from_address(address).context, None)
+    _exported.pop(_UnversionedTensor.from_address(address).context, None)
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _forget_versioned(address: int) -> None:
-    _exported.pop(_Versioned.from_address(address).context, None)
+    _exported.pop(ManagedTensor.from_address(address).context, None)
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -232,16 +268,16 @@ def to_dlpack(tensor: ForeignTensor, versioned: bool) -> Any:
         raise BufferError("a read-only array, which DLPack says from version 1.0 on")
     shape = (ctypes.c_int64 * len(tensor.shape))(*tensor.shape)
     strides = (ctypes.c_int64 * len(tensor.shape))(*(tensor.strides or _contiguous(tensor.shape)))
-    managed = _Versioned() if versioned else _Managed()
-    if isinstance(managed, _Versioned):
+    managed = ManagedTensor() if versioned else _UnversionedTensor()
+    if isinstance(managed, ManagedTensor):
         managed.major, managed.minor, managed.flags = 1, 0, _READ_ONLY if tensor.read_only else 0
     managed.context = number = next(_numbers)
     managed.deleter = ctypes.cast(_forget_versioned if versioned else _forget_old, ctypes.c_void_p)
-    managed.tensor = _Tensor(
+    managed.tensor = Tensor(
         tensor.address,
         *tensor.device,
         len(tensor.shape),
-        *_code(tensor.dtype),
+        *type_code(tensor.dtype),
         1,
         ctypes.cast(shape, ctypes.POINTER(ctypes.c_int64)),
         ctypes.cast(strides, ctypes.POINTER(ctypes.c_int64)),
@@ -261,7 +297,7 @@ def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def _code(dtype: np.dtype[Any]) -> tuple[int, int]:
+def type_code(dtype: np.dtype[Any]) -> tuple[int, int]:
     """DLPack's type code and number of bits. Raises BufferError for a data type without a code."""
     name = dtype_of_numpy(dtype).name
     for code, known in _BYTE_FLOATS.items():

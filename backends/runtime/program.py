@@ -17,6 +17,7 @@ from .checked_call import CheckedCall
 from .packed import PackedCalls
 from .python_calls import create_builtin, is_supported
 from .signature import Failure, FunctionSignature
+from .stand_ins import accept_types
 
 if TYPE_CHECKING:
     from ..cuda.nvrtc import KernelUsage
@@ -27,8 +28,8 @@ class CompiledFunction:
     """A native function: `function(*arguments)` runs it and returns its result.
 
     Arrays are passed without a copy and written in place. Python's lock is released during a call unless the call
-    certainly ends within microseconds, so calls may run in several threads. Native code itself checks arrays of numpy
-    and numbers of Python; all other arguments are converted first.
+    certainly ends within microseconds, so calls may run in several threads. Native code itself checks arrays of numpy,
+    numbers of Python, and tensors of types with DLPack's C functions; all other arguments are converted first.
 
     A call raises ArgumentError for an argument that does not match its parameter or is passed by name (before any code
     runs), ExecutionError if an assertion or a packed function fails, LinkError if a packed function is not registered.
@@ -48,16 +49,18 @@ class CompiledFunction:
         keep_alive: object,
         direct_address: int | None = None,
         bound_code: Callable[[], int] | None = None,
+        stand_in_code: Callable[[], int] | None = None,
     ) -> None:
         """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code;
         `direct_address`: native code that checks the arguments itself, as of `create_builtin`; `bound_code`: as of
-        `CheckedCall`.
+        `CheckedCall`; `stand_in_code`: as of `accept_types`.
         """
         self._native = CheckedCall(signature, address, failures, packed, keep_alive, bound_code)
         self._set_call(self._native)
         if direct_address is not None and is_supported():
             native = self._native
-            self._set_call(create_builtin(signature.name, direct_address, native, native.fail, keep_alive))
+            call = native if stand_in_code is None else partial(_call_converted, native, stand_in_code)
+            self._set_call(create_builtin(signature.name, direct_address, call, native.fail, keep_alive))
 
     def _set_call(self, call: Callable[..., Any]) -> None:
         if type(self).__call__ is CompiledFunction.__call__:  # else a subclass defines calls
@@ -103,6 +106,13 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(p.name for p in self.signature.parameters)})>"
+
+
+def _call_converted(native: CheckedCall, stand_in_code: Callable[[], int], *arguments: Any, **named: Any) -> Any:
+    """Calls a function with arguments that native code does not accept, some of them perhaps from now on."""
+    result = native(*arguments, **named)
+    accept_types(arguments, stand_in_code)
+    return result
 
 
 class Program:

@@ -41,11 +41,14 @@ _FUNCTIONS = (
 )
 _OBJECTS = {"ndarray": np.ndarray, "int": int, "float": float, "None": None, "True": True, "False": False}
 _DTYPES = {name: numpy_dtype(name) for name in SCALAR_DTYPES}
-_ENTRIES = (*_FUNCTIONS, *_OBJECTS, *_DTYPES)
+STAND_INS = "stand_ins"
+"""The entry for the function that makes stand-ins of tensors (`stand_ins.py`): null until a call had a tensor."""
+_ENTRIES = (*_FUNCTIONS, *_OBJECTS, *_DTYPES, STAND_INS)
 
 
 def table_offset(name: str) -> int:
-    """The byte offset in the table of a function of CPython, of an object (`ndarray`, `None`) or of a data type."""
+    """The byte offset in the table of a function of CPython, of an object (`ndarray`, `None`), of a data type, or of
+    `STAND_INS`."""
     return 8 * _ENTRIES.index(name)
 
 

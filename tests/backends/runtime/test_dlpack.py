@@ -10,8 +10,10 @@ import pytest
 
 import stepwell
 from stepwell.backends.runtime import dlpack
-from stepwell.backends.runtime.dlpack import _Managed, _Versioned, from_dlpack
+from stepwell.backends.runtime.dlpack import ManagedTensor, _UnversionedTensor, from_dlpack
+from stepwell.backends.runtime.exchange import exchange_of
 from stepwell.core.errors import ArgumentError
+from stepwell.tools.testing.tensors import ExchangeTensor, count_exported
 
 CODES = {"i": 0, "u": 1, "f": 2, "b": 6, "V": 4}
 
@@ -48,8 +50,8 @@ class Tensor:
         if not self.versioned and "max_version" in options:
             raise TypeError("unexpected keyword argument 'max_version'")
         array = self.array
-        managed = _Versioned() if self.versioned else _Managed()
-        if isinstance(managed, _Versioned):
+        managed = ManagedTensor() if self.versioned else _UnversionedTensor()
+        if isinstance(managed, ManagedTensor):
             managed.major, managed.flags = self.major, self.flags
         tensor = managed.tensor
         self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
@@ -216,7 +218,7 @@ def test_capsules_with_impossible_tensors_are_refused(change: Any, message: str)
     producer = Tensor(np.zeros(3, np.float32))
     capsule = producer.__dlpack__(max_version=(1, 0))
     address = dlpack._get_pointer(capsule, dlpack._get_name(capsule))
-    change(_Versioned.from_address(address).tensor)
+    change(ManagedTensor.from_address(address).tensor)
     with pytest.raises(ArgumentError, match=message):
         dlpack.read_dlpack(Producer((1, 0), capsule))
 
@@ -237,3 +239,46 @@ def test_compiled_functions_write_into_tensors(compile_text) -> None:
         lib(Tensor(array, device=2))
     with pytest.raises(ArgumentError, match="argument A: expected elements of type bfloat16, got uint16"):
         lib(Tensor(array.view(np.uint16)))
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_native_calls_read_tensors_through_the_table_of_functions(written: bool) -> None:
+    text = "@T.prim_func\ndef main(A: T.Buffer((3,), 'float32'), B: T.Buffer((3,), 'float32')):\n"
+    text += "    for i in range(3):\n        B[i] = A[i] * T.float32(2)\n"
+    main = stepwell.build(stepwell.parse_tvmscript(text))["main"]
+    source, target = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
+    first, second = ExchangeTensor(source), ExchangeTensor(target) if written else target
+    main(first, second)
+    before = first.calls["export"]
+    for _ in range(3):
+        target[:] = 0
+        main(first, second)
+        np.testing.assert_array_equal(target, 2 * source)
+    assert first.calls == {"describe": first.calls["describe"], "export": before, "__dlpack__": 0}
+    assert first.calls["describe"] >= 3
+    assert count_exported() == 0
+
+
+def test_a_read_only_tensor_is_not_written() -> None:
+    text = "@T.prim_func\ndef main(A: T.Buffer((3,), 'float32')):\n    A[0] = T.float32(1)\n"
+    main = stepwell.build(stepwell.parse_tvmscript(text))["main"]
+    array = np.zeros(3, np.float32)
+    main(ExchangeTensor(array))
+    assert array[0] == 1
+    array[0] = 0
+    array.flags.writeable = False
+    with pytest.raises(ArgumentError, match="expected a writeable array, got a read-only one"):
+        main(ExchangeTensor(array))
+    assert array[0] == 0
+
+
+def test_a_type_with_a_dlpack_of_its_own_does_not_inherit_the_table() -> None:
+    class Own(ExchangeTensor):
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__()
+
+    assert exchange_of(ExchangeTensor) is not None
+    assert exchange_of(type("Inherits", (ExchangeTensor,), {})) == exchange_of(ExchangeTensor)
+    assert exchange_of(Own) is None
+    assert exchange_of(type("Wrong", (), {"__dlpack_c_exchange_api__": 3})) is None
+    assert from_dlpack(Own(np.ones(2, np.float32))).sum() == 2

@@ -40,7 +40,7 @@ def test_a_seed_always_gives_the_same_program() -> None:
 
 @pytest.fixture(scope="module")
 def many() -> list[Module]:
-    return [random_module(SeededChoices(seed), EVERYTHING) for seed in range(100)]
+    return [random_module(SeededChoices(seed), EVERYTHING) for seed in range(150)]
 
 
 WANTED = """
