@@ -1,5 +1,6 @@
-"""The native code that the programs of a process share, linked on first use: the worker pool (`worker_pool.ll`),
-the polls of long loops, the calls of Python and of bound functions (`signals.ll`), and stand-ins of tensors (`tensors.ll`).
+"""The native code that the programs of a process share, linked on first use: the worker pool (`worker_pool.ll`), the
+polls of long loops, the calls of Python and of bound functions (`signals.ll`), and the stand-ins of tensors
+(`tensors.ll`).
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ _lock = threading.Lock()
 
 
 def shared_address(name: str) -> int:
-    """The address of `RUN_PARALLEL`, `POLL`, `CALL_PYTHON`, `CALL_BOUND` or `STAND_IN` in this process. Raises LinkError
-    if the process has no POSIX threads."""
+    """The address of `RUN_PARALLEL`, `POLL`, `CALL_PYTHON`, `CALL_BOUND` or `STAND_IN` in this process. Raises
+    LinkError if the process has no POSIX threads."""
     with _lock:
         return _link().address(name)
 

@@ -74,9 +74,8 @@ def _delete(address: int) -> None:
     del _exported[ManagedTensor.from_address(address).context]
 
 
-_older = ExchangeTable(
-    1, 3, None, None, *(ctypes.cast(each, ctypes.c_void_p).value for each in (_export, None, _describe)), None
-)
+_export_address, _describe_address = (ctypes.cast(each, ctypes.c_void_p).value for each in (_export, _describe))
+_older = ExchangeTable(1, 3, None, None, _export_address, None, _describe_address, None)
 _table = ExchangeTable(2, 0, ctypes.addressof(_older))
 _create = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
