@@ -72,8 +72,13 @@ def _constant_attr(value: int | float, _zero_sign: bool, dtype: DType) -> Attrib
     return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
+_CONSTANTS = frozenset((arith.ConstantOp, ConstOp, vector.BroadcastOp))
+
+
 def constant_value(value: SSAValue) -> int | float | None:
     """The number of a constant (bools as 0 and 1), or None. The value of a broadcast constant is the scalar."""
+    if type(value.owner) not in _CONSTANTS:
+        return None
     match value.owner:
         case arith.ConstantOp(value=IntegerAttr() as attr):
             number = attr.value.data
