@@ -90,12 +90,12 @@ def division(plain: type[Operation], otherwise: Handler) -> Handler:
     return lower
 
 
-def extremum(signed: type[Operation], otherwise: Handler) -> Handler:
-    """The lowering of a minimum or maximum."""
+def extremum(otherwise: Handler) -> Handler:
+    """The lowering of a minimum or maximum. An unsigned `index` of 64 bits may exceed 2^63, so unsigned stays unsigned."""
 
     def lower(w: UpstreamWriter, op: Operation) -> None:
         if _are_indices(w, op.operands):
-            _bind(w, op, w.op(signed, *(w.index(w.index_of(o)) for o in op.operands)))
+            _bind(w, op, w.op(type(op), *(w.index(w.index_of(o)) for o in op.operands)))
         else:
             otherwise(w, op)
 
@@ -146,10 +146,7 @@ def handlers(copy: Handler, floordiv: Handler, floormod: Handler, cast: Handler)
         FloormodOp: division(arith.RemUIOp, floormod),
         arith.RemSIOp: division(arith.RemUIOp, copy),
         arith.RemUIOp: division(arith.RemUIOp, copy),
-        arith.MinSIOp: extremum(arith.MinSIOp, copy),
-        arith.MinUIOp: extremum(arith.MinSIOp, copy),
-        arith.MaxSIOp: extremum(arith.MaxSIOp, copy),
-        arith.MaxUIOp: extremum(arith.MaxSIOp, copy),
+        **dict.fromkeys((arith.MinSIOp, arith.MinUIOp, arith.MaxSIOp, arith.MaxUIOp), extremum(copy)),
         arith.CmpiOp: _comparison(copy),
         CastOp: conversion(cast),
     }

@@ -5,6 +5,8 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (registers bfloat16 with numpy)
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stepwell.backends.build import build
 from stepwell.backends.llvm.compile import compile_module
@@ -262,6 +264,59 @@ def test_reinterpret_keeps_the_bits_of_scalars_and_vectors() -> None:
     a = np.array([-1.5], "float32")
     _, (_, b, c) = run(text, a, np.zeros(4, "uint8"), np.zeros(1, "int32"))
     assert b.tobytes() == c.tobytes() == a.tobytes()
+
+
+def _extremes(dtype: str) -> list[int]:
+    """Values at the ends of an integer type, and small values."""
+    least, most = int_range(parse_dtype(dtype))
+    return sorted({least, least + 1, 0, 1, 2, 5, most // 2, most // 2 + 1, most - 1, most})
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+@pytest.mark.parametrize("constant", [2**63 - 1, 2**63, 2**64 - 1])
+def test_unsigned_extrema_of_an_index_and_a_number_of_64_bits(op: str, constant: int) -> None:
+    _, (a,) = run(
+        f"""
+tir.func @main("A" %A: memref<4xui64>) {{
+  tir.for serial "i" %i : i32 in [0 +: 4] {{
+    %x = tir.cast %i : i32 -> ui64
+    %c = tir.const {constant} : ui64
+    %v = arith.{op}ui %x, %c : ui64
+    tir.store %v, %A[%i] : memref<4xui64>
+  }}
+}}""",
+        np.zeros(4, "uint64"),
+    )
+    assert a.tolist() == ([0, 1, 2, 3] if op == "min" else [constant] * 4)
+
+
+@given(data=st.data())
+def test_integer_arithmetic_on_loop_variables_and_extreme_constants(data: st.DataObject) -> None:
+    dtype = data.draw(st.sampled_from(["int8", "int32", "int64", "uint8", "uint32", "uint64"]))
+    sign, type = ("u" if dtype.startswith("u") else "s"), mlir_type(parse_dtype(dtype))
+    const = "tir.const" if sign == "u" else "arith.constant"
+    lines, values = [f"%x = tir.cast %i : i32 -> {type}"], ["%x", "%p"]
+    for number in range(data.draw(st.integers(1, 4))):
+        op = data.draw(st.sampled_from([f"arith.min{sign}i", f"arith.max{sign}i", "arith.addi", "arith.muli", "cmp"]))
+        constant = data.draw(st.sampled_from(_extremes(dtype)))
+        lines.append(f"%c{number} = {const} {constant} : {type}")
+        a, b = data.draw(st.permutations([data.draw(st.sampled_from(values)), f"%c{number}"]))
+        if op == "cmp":
+            predicate = data.draw(st.sampled_from([f"{sign}lt", f"{sign}ge", "eq"]))
+            lines.append(f"%t{number} = arith.cmpi {predicate}, {a}, {b} : {type}")
+            lines.append(f"%v{number} = tir.cast %t{number} : i1 -> {type}")
+        else:
+            lines.append(f"%v{number} = {op} {a}, {b} : {type}")
+        values.append(f"%v{number}")
+    body = "\n    ".join(lines)
+    text = f"""
+tir.func @main("A" %A: memref<4x{type}>, "p" %p: {type}) {{
+  tir.for serial "i" %i : i32 in [0 +: 4] {{
+    {body}
+    tir.store {values[-1]}, %A[%i] : memref<4x{type}>
+  }}
+}}"""
+    run(text, np.zeros(4, dtype), data.draw(st.sampled_from(_extremes(dtype))))
 
 
 # Memory
