@@ -7,6 +7,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ..dialects.tir import AllocateConstOp, AllocateOp, AllocBufferOp, AttrOp, ForOp, FuncOp, HandleType
 
+_ADDRESSED = frozenset((MemRefType, HandleType))
+
 
 def are_apart(a: SSAValue | None, b: SSAValue | None, noalias: bool) -> bool:
     """Whether two memories (`memory_of`) have no element in common. noalias: whether parameters do not overlap."""
@@ -27,7 +29,7 @@ def is_allocation(memory: SSAValue | None) -> bool:
 
 def uses_address(op: Operation) -> bool:
     """Whether an op uses the address of a buffer."""
-    return any(isinstance(value.type, MemRefType | HandleType) for value in (*op.operands, *op.results))
+    return any(type(value.type) in _ADDRESSED for value in (*op.operands, *op.results))
 
 
 def has_iterations(loop: ForOp) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from ..core.walking import find_ops
 from ..dialects.text.names import source_name
 from ..dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, LaunchThreadOp
 
@@ -36,13 +37,13 @@ def fresh_block_name(func: FuncOp, hint: str) -> str:
 
     TVM creates two blocks of the same name, after which neither is found by name; the other names are TVM's.
     """
-    return fresh_name(hint, {block_name(op) for op in func.walk() if isinstance(op, BlockOp)})
+    return fresh_name(hint, {block_name(op) for op in find_ops(func, BlockOp)})
 
 
 def fresh_buffer_name(func: FuncOp, hint: str) -> str:
     """`hint` if no buffer or parameter of the function has this name, else `hint_1`, ... as TVM prints them."""
     taken = {name for name, _ in func.params}
-    taken |= {op.buffer_name.data for op in func.walk() if isinstance(op, BufferOp)}
+    taken |= {op.buffer_name.data for op in find_ops(func, BufferOp)}
     return fresh_name(hint, taken)
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ..core.walking import find_ops
 from ..dialects.tir import (
     AccessOp,
     AccessPtrOp,
@@ -155,7 +156,7 @@ def _inner_ops(op: Operation) -> list[Operation]:
 
 def all_blocks(func: FuncOp) -> list[BlockOp]:
     """All blocks of a function, including nested blocks, in program order (outer before inner)."""
-    return [op for op in func.walk() if isinstance(op, BlockOp)]
+    return list(find_ops(func, BlockOp))
 
 
 # Buffers

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..analysis.names import loop_name
 from ..core.errors import OptionError, ScheduleError
+from ..core.walking import find_ops
 from ..core.xdsl_compat import set_name_hint
 from ..dialects.schedule import BlockType, BoundMap, LoopType, ScheduleOp, SizeType, TraceOp
 from ..dialects.text import print_marked
@@ -144,9 +145,7 @@ class Recorder:
             return marked
         if not isinstance(marked, BlockOp):
             return None
-        named = (
-            op for op in self._state.module.walk() if isinstance(op, BlockOp) and op.block_name == marked.block_name
-        )
+        named = (op for op in find_ops(self._state.module, BlockOp) if op.block_name == marked.block_name)
         return next(named, None)
 
     def _argument_ops(self, arguments: dict[str, Any]) -> list[BlockOp | ForOp]:

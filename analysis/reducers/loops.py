@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...core.walking import find_ops
 from ...dialects.tir import AccessOp, BlockOp, ForOp, LetOp, LoadOp, StoreOp, YieldOp
 from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression
 from ..index import Analyzer
@@ -34,7 +35,7 @@ def jointly_updated_buffers(loop: ForOp) -> list[SSAValue]:
 
 
 def _stores(loop: ForOp) -> list[StoreOp]:
-    return [op for op in loop.body.walk() if isinstance(op, StoreOp)]
+    return list(find_ops(loop.body, StoreOp))
 
 
 def _is_joint(loop: ForOp, store: StoreOp, analyzer: Analyzer) -> bool:

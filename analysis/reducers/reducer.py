@@ -10,6 +10,7 @@ from typing import TypeAlias
 from xdsl.ir import SSAValue
 
 from ...core.dtypes import DType, dtype_of, int_range, max_value, min_value, value_bounds
+from ...core.walking import find_ops
 from ...dialects.text import expression_text
 from ...dialects.text.names import source_name
 from ...dialects.tir import BlockOp, LoadOp, StoreOp, TirBuilder, constant_value
@@ -149,7 +150,7 @@ def why_not_identity_init(block: BlockOp, reducer: Reducer) -> str | None:
     name = block.block_name.data
     if block.init is None:
         return f"block {name} has no init"
-    stores = {root_buffer(op.buffer): op for op in block.init.walk() if isinstance(op, StoreOp)}
+    stores = {root_buffer(op.buffer): op for op in find_ops(block.init, StoreOp)}
     for n, (accumulator, expected) in enumerate(zip(reducer.accumulators, reducer.identity(), strict=True)):
         buffer = source_name(accumulator.buffer)
         store = stores.get(root_buffer(accumulator.buffer))

@@ -19,6 +19,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.dtypes import DType, dtype_of
 from ...core.errors import PassError
 from ...core.intervals import Interval, signed_range
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AccessOp,
     AccessPtrOp,
@@ -295,7 +296,7 @@ class _Collector:
         self.relaxer = Relaxer(self.sums, self._is_fixed)
         self.reads: dict[SSAValue, Box] = {}
         self.writes: dict[SSAValue, Box] = {}
-        self.written = {op.buffer for op in block.walk() if isinstance(op, StoreOp)}
+        self.written = {op.buffer for op in find_ops(block, StoreOp)}
         self.is_nested = False
         """Whether the current op is in a loop, a branch or the init of the block."""
 

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeGuard
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AccessOp,
     AllocateConstOp,
@@ -37,9 +38,9 @@ BoundLoop: TypeAlias = ForOp | LaunchThreadOp
 
 def thread_axis_of(op: Operation) -> str | None:
     """The axis that a loop is bound to; None for any other op."""
-    if isinstance(op, LaunchThreadOp):
+    if type(op) is LaunchThreadOp:
         return op.thread.data
-    return op.thread.data if isinstance(op, ForOp) and op.thread is not None else None
+    return op.thread.data if type(op) is ForOp and op.thread is not None else None
 
 
 def is_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:
@@ -169,7 +170,7 @@ def is_uniform_across_threads(value: SSAValue, written: Container[SSAValue | Non
 
 def written_memory(root: Operation) -> set[SSAValue | None]:
     """The memory written below an op; contains None if some memory is unknown."""
-    stores = {memory_of(op.buffer) for op in root.walk() if isinstance(op, StoreOp)}
-    calls = [op for op in root.walk() if isinstance(op, CallExternOp)]
+    stores = {memory_of(op.buffer) for op in find_ops(root, StoreOp)}
+    calls = list(find_ops(root, CallExternOp))
     pointers = {memory_of(v) for op in calls for v in op.args if isinstance(v.type, MemRefType | HandleType)}
     return stores | pointers

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
+from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp, LetOp, StoreOp
 from ..index import Analyzer, Lin
 from ..iter_map import iteration_domain, predicate_constraints, why_not_injective
@@ -147,7 +148,7 @@ def _threads_of_block(reduction: ThreadReduction) -> dict[str, int] | None:
 def _is_thread_private(block: BlockOp, axes: set[str]) -> bool:
     """Whether each thread accumulates into memory of its own, so that no cooperation is needed."""
     assert block.init is not None
-    stores = [op for op in block.init.walk() if isinstance(op, StoreOp)]
+    stores = list(find_ops(block.init, StoreOp))
     return all(axes <= set(thread_axes_of(memory_of(store.buffer))) for store in stores)
 
 

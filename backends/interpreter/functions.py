@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from ...core.dtypes import dtype_of
+from ...core.walking import find_ops
 from ...dialects.tir import FuncOp, HandleType, MatchBufferOp, MatchRegionOp, Mixed, ReturnOp, SymbolOp
 from ..oracle.aliases import ParameterWrites
 from ..oracle.checks import extent, match_buffer, offset_of, outside, stride
@@ -109,7 +110,7 @@ def _bind_symbols(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> 
     order: dict[SSAValue, int] = {value: n for n, value in enumerate(op.body.block.args)}
     matches = [inner for inner in op.body.block.ops if isinstance(inner, MatchBufferOp)]
     bound: set[SSAValue] = set()
-    symbols = [inner.result for inner in op.walk() if isinstance(inner, SymbolOp)]
+    symbols = [inner.result for inner in find_ops(op, SymbolOp)]
     interpreter.set_values((symbol, None) for symbol in symbols)
 
     def bind(number: Mixed, value: int) -> None:

@@ -17,6 +17,7 @@ from ...dialects.attributes import PACKED, PARALLEL, REPORT_ASSERTION, REPORT_UN
 
 _SHORT = 8192
 """The work of some 10 microseconds at most."""
+_WEIGHED = frozenset((func.CallOp, memref.CopyOp, memref.AllocOp))
 _OF_FUNCTION, _OF_DIVISION, _OF_ALLOCATION = 64, 8, 512
 
 _DIVISIONS = (
@@ -83,7 +84,7 @@ class Work:
                 return self._limit // 8
 
     def _of_op(self, op: Operation) -> float:
-        if not op.regions and not isinstance(op, func.CallOp | memref.CopyOp | memref.AllocOp):
+        if not op.regions and type(op) not in _WEIGHED:
             return _lanes(op) * _of_scalar(type(op))
         match op:
             case scf.ForOp():

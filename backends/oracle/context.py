@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from ...core.dtypes import DType, numpy_dtype
 from ...core.errors import UnsupportedError
+from ...core.walking import find_ops
 from ...dialects.tir import CallOp, FuncOp
 from .aliases import concurrent_loops_around, has_one_element_size
 
@@ -35,7 +36,7 @@ class OracleContext:
     @classmethod
     def of(cls, functions: Mapping[str, FuncOp], check: bool, uninitialized: frozenset[str]) -> OracleContext:
         """The context of the given functions."""
-        calls = [(f, op) for f in functions.values() for op in f.walk() if isinstance(op, CallOp)]
+        calls = [(f, op) for f in functions.values() for op in find_ops(f, CallOp)]
         concurrent: set[str] = set()
         while True:
             more = {

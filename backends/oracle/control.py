@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Operation, Region, SSAValue
 
 from ...analysis.reducers import jointly_updated_buffers
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -231,7 +232,7 @@ def _joint_reduction(f: FunctionCompiler, op: BlockOp) -> Generator[None]:
     """
     known, team = f.accesses.joint, f.accesses.team
     if op.init is not None and team is not None:
-        stores = [inner for inner in op.init.walk() if isinstance(inner, StoreOp) and inner.buffer in f.buffers]
+        stores = [inner for inner in find_ops(op.init, StoreOp) if inner.buffer in f.buffers]
         f.accesses.joint = {**known, **{f.buffers[store.buffer].memory: team for store in stores}}
     yield
     f.accesses.joint = known

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr,
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
+from ...core.walking import find_ops
 from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp, rename_parameters
 from ..tir.tree import is_expression_op
 from .expressions import ExpressionPrinter
@@ -106,7 +107,7 @@ def _decorator(op: FuncOp, style: Style) -> str:
     arguments: list[str] = []
     if op.private is not None:
         arguments.append("private=True")
-    if style.has_s_tir and any(isinstance(o, BlockOp | AllocBufferOp) for o in op.walk()):
+    if style.has_s_tir and any(find_ops(op, BlockOp, AllocBufferOp)):
         arguments.append("s_tir=True")
     return f"@T.prim_func({', '.join(arguments)})" if arguments else "@T.prim_func"
 

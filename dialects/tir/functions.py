@@ -20,6 +20,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove, MemoryAllocEffect, NoTerminator, SymbolOpInterface
 
+from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     DYNAMIC,
@@ -224,7 +225,7 @@ class ReturnOp(TirOp):
 
 def integer_sizes(func: FuncOp) -> list[tuple[str, SSAValue]]:
     """The (name, value) of each symbolic size and each signed integer parameter of a function."""
-    sizes: list[tuple[str, SSAValue]] = [(o.var_name.data, o.result) for o in func.walk() if isinstance(o, SymbolOp)]
+    sizes: list[tuple[str, SSAValue]] = [(o.var_name.data, o.result) for o in find_ops(func, SymbolOp)]
     return [(name, value) for name, value in (*sizes, *func.params) if _is_signed_integer(value.type)]
 
 

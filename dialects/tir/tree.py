@@ -67,10 +67,10 @@ def is_pure_expression(op: Operation) -> bool:
     kind = type(op)
     if kind in _PURE:
         return True
-    if isinstance(op, CallExternOp):
-        return op.pure is not None and op.result is not None
-    if isinstance(op, IfThenElseOp):
-        return all(is_pure_expression(inner) for inner in _inner_ops(op))
+    if kind is CallExternOp:
+        return op.properties.get("pure") is not None and bool(op.results)
+    if kind is IfThenElseOp:
+        return all(is_pure_expression(inner) for inner in _inner_ops(op))  # pyright: ignore[reportArgumentType]
     return len(op.results) == 1 and op.dialect_name() in _DIALECTS
 
 
@@ -93,7 +93,7 @@ def has_effect(op: Operation) -> bool:
 def _inner_ops(op: IfThenElseOp) -> Iterator[Operation]:
     """The expression ops in the regions of a lazy conditional."""
     for region in op.regions:
-        yield from (inner for inner in region.block.ops if not isinstance(inner, YieldOp))
+        yield from (inner for inner in region.block.ops if type(inner) is not YieldOp)
 
 
 def _is_in_expression(op: Operation) -> bool:

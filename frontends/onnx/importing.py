@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
+from ...core.walking import find_ops
 from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
@@ -87,7 +88,7 @@ def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: boo
     if builder.limits:
         attributes[SIZE_LIMITS] = string_array(builder.size_limits)
     func.func_attrs = DictionaryAttr(attributes)
-    names_of = (op.array_name for op in func.walk() if isinstance(op, ConstantOp))
+    names_of = (op.array_name for op in find_ops(func, ConstantOp))
     used = {name.data for name in names_of if name is not None}
     return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
 

@@ -16,6 +16,7 @@ from ...core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
 from ...core.dominance import check_dominance
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
+from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import (
     BlockOp,
@@ -478,7 +479,7 @@ def _sweep(ops: Any) -> None:
 
 def _sweep_free_buffers(block: Block) -> None:
     """Removes unused buffers without memory, such as those that `T.realize` has provided with memory."""
-    for pointer in [op for op in block.walk() if isinstance(op, FreePointerOp)]:
+    for pointer in list(find_ops(block, FreePointerOp)):
         users = [use.operation for use in pointer.pointer.uses]
         if all(isinstance(user, DeclBufferOp) and not user.buffer.uses for user in users):
             for op in (*users, pointer):

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from ...analysis.dependence import carried_dependence
 from ...analysis.scopes import depends_on, only_child
 from ...analysis.threads.axes import thread_axis_of
+from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp
 from .. import Schedule
 from ..handles import LoopRV
@@ -88,5 +89,5 @@ def _others(sch: Schedule, kernel: Kernel, loop: LoopRV) -> tuple[str, ...]:
     """The names of the other blocks in a loop."""
     op = sch.get(loop)
     assert isinstance(op, ForOp)
-    blocks = [inner for inner in op.walk() if isinstance(inner, BlockOp) and inner is not sch.get(kernel.rv)]
+    blocks = [inner for inner in find_ops(op, BlockOp) if inner is not sch.get(kernel.rv)]
     return tuple(block.block_name.data for block in blocks)

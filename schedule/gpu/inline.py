@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from ...analysis.scopes import BlockScope, writes_of
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp
 from .. import Schedule
 from ..handles import BlockRV
@@ -62,7 +63,7 @@ def _pays(block: BlockOp, scope: BlockScope) -> bool:
     consumers = scope.consumers(block)
     if not consumers:
         return False
-    loads = [op for other in consumers for op in other.walk() if isinstance(op, LoadOp) and op.buffer is buffer]
+    loads = [op for other in consumers for op in find_ops(other, LoadOp) if op.buffer is buffer]
     size = sum(1 for _ in block.body.walk())
     if len(loads) > 1 and size * len(loads) > LARGEST:
         return False

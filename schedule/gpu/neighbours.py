@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.scopes import consumers, enclosing_scope, precedes_in_text, producers, reads_of, root_buffer, writes_of
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from .. import Schedule
 from ..handles import BlockRV
@@ -90,5 +91,5 @@ def _is_written_between(buffer: SSAValue, a: BlockOp, b: BlockOp) -> bool:
 def _accesses(block: BlockOp, buffer: SSAValue) -> list[LoadOp | StoreOp]:
     """The loads and stores of the memory of a buffer, in the function that contains a block."""
     memory = root_buffer(buffer)
-    every = (op for op in enclosing_scope(block).walk() if isinstance(op, LoadOp | StoreOp))
+    every = find_ops(enclosing_scope(block), LoadOp, StoreOp)
     return [op for op in every if root_buffer(op.buffer) is memory]

@@ -13,6 +13,7 @@ from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, team_of, thread_ax
 from ...analysis.threads.memories import memory_of
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.schedule import BindOp, ParallelOp, UnrollOp, VectorizeOp
 from ...dialects.tir import ForOp, LoadOp, StoreOp
 from ..concurrency import require_independent
@@ -148,7 +149,7 @@ def _become(loop: ForOp, kind: str, thread: str | None = None) -> None:
 
 def _divided_memories(loop: ForOp, axis: str) -> list[SSAValue]:
     """The memories that are also used outside of a loop and become private to each thread if the loop is bound."""
-    memories = {memory_of(op.buffer) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)}
+    memories = {memory_of(op.buffer) for op in find_ops(loop, LoadOp, StoreOp)}
     shared = [m for m in memories if m is not None and not all(loop.is_ancestor(use.operation) for use in m.uses)]
     before, kind, thread = [thread_axes_of(m) for m in shared], loop.kind, loop.thread
     _become(loop, "thread_binding", axis)

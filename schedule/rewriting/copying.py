@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...analysis.names import block_name
 from ...analysis.scopes import statements
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, BlockOp, IfOp, IfThenElseOp, LetOp, LoadOp, StoreOp, TirBuilder, YieldOp
 from ...dialects.tir.tree import is_expression_op
@@ -113,7 +114,7 @@ def stores_in(ops: Iterable[Operation]) -> Iterator[StoreOp]:
 
 def loads_in(op: Operation) -> Iterator[LoadOp]:
     """The loads nested in an op."""
-    return (inner for inner in op.walk() if isinstance(inner, LoadOp))
+    return find_ops(op, LoadOp)
 
 
 def outer_values(op: Operation) -> Iterator[SSAValue]:

@@ -12,6 +12,7 @@ from ...analysis.iter_map import Domain, DomainVar, detect, invert
 from ...analysis.names import block_name, buffer_name
 from ...analysis.scopes import ancestors, enclosing_scope, root_buffer, statements
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.text import expression_text
 from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, BufferOp, FuncOp, LoadOp, StoreOp
 from ...dialects.tir.tree import erase_statement, has_effect
@@ -75,7 +76,7 @@ def _simple_stores(block: BlockOp, ops: Sequence[Operation]) -> list[StoreOp]:
     odd = why_not_simple(ops)
     if odd is not None:
         raise ScheduleError(f"block {name} has a {odd.name} in it, expected stores of single elements only", [block])
-    if any(isinstance(op, BufferOp) for op in block.walk()):
+    if any(find_ops(block, BufferOp)):
         raise ScheduleError(f"block {name} has buffers of its own, expected stores of single elements only", [block])
     if any(has_effect(op) for op in block.walk()):
         raise ScheduleError(f"block {name} makes calls, expected stores of single elements only", [block])

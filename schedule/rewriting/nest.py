@@ -21,6 +21,7 @@ from ...analysis.regions.access_regions import infer_accesses
 from ...analysis.scopes import ancestors, child_blocks, depends_on, root_buffer, statements
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError, ScheduleError
+from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import (
     DIVISIONS,
@@ -349,7 +350,7 @@ def erase_accesses(blocks: Iterable[BlockOp]) -> None:
 
 def _pointed_buffers(block: BlockOp) -> set[SSAValue]:
     """The buffers to which a block uses a pointer."""
-    return {root_buffer(op.buffer) for op in block.walk() if isinstance(op, BufferDataOp | AddressOfOp)}
+    return {root_buffer(op.buffer) for op in find_ops(block, BufferDataOp, AddressOfOp)}
 
 
 def renew_accesses(blocks: Iterable[BlockOp]) -> None:
@@ -372,7 +373,7 @@ def _is_shared(value: SSAValue) -> bool:
 
 def simplify_indices(block: BlockOp) -> None:
     """Simplify the indices of the loads and stores in a block to normal form."""
-    simplify_accesses(op for op in block.walk() if isinstance(op, LoadOp | StoreOp))
+    simplify_accesses(find_ops(block, LoadOp, StoreOp))
 
 
 def simplify_accesses(ops: Iterable[LoadOp | StoreOp]) -> None:

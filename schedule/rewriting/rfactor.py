@@ -14,6 +14,7 @@ from ...analysis.names import block_name, buffer_name, loop_name
 from ...analysis.reducers import Reducer, match_reducer
 from ...analysis.scopes import binding_sums, child_blocks, depends_on, is_private, loops_around, only_child, root_buffer
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp, StoreOp
 from ...dialects.tir.tree import captured_operands
 from ..state import State
@@ -186,7 +187,7 @@ def _check_body(block: BlockOp, reducer: Reducer) -> None:
     reduced = [v for axis, v in zip(block.axes, block.variables, strict=True) if is_reduction_axis(axis)]
     stores = [a.store for a in reducer.accumulators]
     if block.init is not None:
-        stores += [op for op in block.init.walk() if isinstance(op, StoreOp)]
+        stores += find_ops(block.init, StoreOp)
         _check_init_values(block, reduced)
     for store in stores:
         buffer = buffer_name(store.buffer)

@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from ...backends.build import build
 from ...backends.oracle import compile_oracle
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.tir import ForOp, FuncOp
 from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
@@ -174,7 +175,7 @@ def check_numbers(module: Module, problem: Problem, trace: Sequence[str] = ()) -
 
 def _is_oracles(func: FuncOp) -> bool:
     """Whether only the oracle runs a function."""
-    kinds = {op.kind.data for op in func.walk() if isinstance(op, ForOp)}
+    kinds = {op.kind.data for op in find_ops(func, ForOp)}
     return not kinds.isdisjoint(("thread_binding", "unrolled"))
 
 

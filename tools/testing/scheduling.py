@@ -10,6 +10,7 @@ import numpy as np
 from ...backends.build import build
 from ...core.dtypes import dtype_of_numpy
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.tir import FuncOp, SymbolOp
 from ...dialects.tir.tree import is_tree_form
 from ...frontends.mlir import parse_mlir
@@ -145,7 +146,7 @@ def random_arguments(func: FuncOp, seed: int, size: int | None) -> dict[str, Any
 
     size: the value of symbolic sizes, and of `n` if it is a scalar parameter; None for random ones.
     """
-    symbols = ["n", *(op.var_name.data for op in func.walk() if isinstance(op, SymbolOp))]
+    symbols = ["n", *(op.var_name.data for op in find_ops(func, SymbolOp))]
     arguments = InputGenerator(func, seed, {} if size is None else dict.fromkeys(symbols, size)).arguments()
     for array in arguments.values():
         if isinstance(array, np.ndarray) and dtype_of_numpy(array.dtype).is_float:

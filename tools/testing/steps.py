@@ -7,6 +7,7 @@ from typing import Any
 
 from ...analysis.scopes import child_blocks, depends_on, enclosing_scope
 from ...core.errors import ScheduleError
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfThenElseOp
 from ...dialects.tir.functions import integer_sizes
 from ...schedule import BlockRV, LoopRV, Schedule
@@ -41,7 +42,7 @@ class ProgramPicker:
 
         wanted: a predicate that the block usually satisfies.
         """
-        blocks = [op for op in self.schedule.mod.op.walk() if isinstance(op, BlockOp)]
+        blocks = list(find_ops(self.schedule.mod.op, BlockOp))
         fitting = [op for op in blocks if wanted is not None and wanted(op)]
         candidates = fitting if fitting and not flag(self.choices, 8) else blocks
         created = [op for op in candidates if op.block_name.data not in self.initial]
@@ -110,7 +111,7 @@ def is_epilogue(block: BlockOp) -> bool:
 
 
 def is_padding(block: BlockOp) -> bool:
-    return any(isinstance(op, IfThenElseOp) for op in block.walk())
+    return any(find_ops(block, IfThenElseOp))
 
 
 def writes_temporary(block: BlockOp) -> bool:

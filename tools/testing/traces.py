@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.dependence import Flow, compare_flows, value_flow
 from ...core.errors import ScheduleError, UnsupportedError
+from ...core.walking import find_ops
 from ...dialects.schedule import LoopType, ScheduleOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ...frontends.mlir import parse_mlir
@@ -119,7 +120,7 @@ def _refusal(name: str, program: ProgramPicker) -> str | None:
 
 
 def _block_names(mod: Module) -> frozenset[str]:
-    return frozenset(op.block_name.data for op in mod.op.walk() if isinstance(op, BlockOp))
+    return frozenset(op.block_name.data for op in find_ops(mod.op, BlockOp))
 
 
 def _functions(mod: Module) -> list[FuncOp]:

@@ -18,6 +18,7 @@ from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.gpu import max_shared_bytes
 from ...core.sizes import align_up
+from ...core.walking import find_ops
 from ...dialects.attributes import WARP_BARRIER
 
 _DYNAMIC, _STATIC = StringAttr("shared.dyn"), StringAttr("shared")
@@ -64,7 +65,7 @@ class GpuMergeSharedMemoryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         available = max_shared_bytes(self.arch)
-        for launch in [inner for inner in op.walk() if isinstance(inner, gpu.LaunchOp)]:
+        for launch in list(find_ops(op, gpu.LaunchOp)):
             buffers = _plan(launch.body.block, _allocations(launch, _DYNAMIC))
             total = max((buffer.offset + buffer.size for buffer in buffers), default=0)
             static = sum(_bytes(alloc) for alloc in _allocations(launch, _STATIC))
@@ -101,7 +102,7 @@ class _Buffer:
 
 
 def _allocations(launch: gpu.LaunchOp, space: StringAttr) -> list[memref.AllocaOp]:
-    allocs = [op for op in launch.walk() if isinstance(op, memref.AllocaOp)]
+    allocs = list(find_ops(launch, memref.AllocaOp))
     return [op for op in allocs if op.memref.type.memory_space == space]
 
 

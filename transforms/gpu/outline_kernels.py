@@ -22,6 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
 from ...core.gpu import C_FUNCTIONS
+from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import NOALIAS, ON_DEVICE
 
@@ -86,12 +87,12 @@ class GpuOutlineKernelsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         for function in functions:
-            launches = [inner for inner in function.walk() if isinstance(inner, gpu.LaunchOp)]
+            launches = list(find_ops(function, gpu.LaunchOp))
             if launches:
                 op.attributes["gpu.container_module"] = UnitAttr()
                 _outline(function, launches)
         _DeviceMemory(functions).allocate()
-        for load in [inner for function in functions for inner in function.walk() if isinstance(inner, memref.LoadOp)]:
+        for load in [inner for function in functions for inner in find_ops(function, memref.LoadOp)]:
             if not isinstance(_root(load.memref).owner, memref.GetGlobalOp):
                 _copy_to_host(load)
         _move_declarations(op)
@@ -106,7 +107,7 @@ def _move_declarations(module: ModuleOp) -> None:
     host: set[str] = set()
     device: set[str] = set()
     for top in list(block.ops):
-        called = {op.callee.string_value() for op in top.walk() if isinstance(op, func.CallOp)} & declared.keys()
+        called = {op.callee.string_value() for op in find_ops(top, func.CallOp)} & declared.keys()
         if not isinstance(top, gpu.ModuleOp):
             host |= called
             continue

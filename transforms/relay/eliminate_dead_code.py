@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import dce
 
+from ...core.walking import find_ops
 from ...operators.relay import CallOp, FuncOp
 from .graphs import drop_unused_arrays, erase
 
@@ -41,7 +42,7 @@ class RelayEliminateDeadCodePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with drop_unused_arrays(op):
             dce(op)
-            called = {call.callee.string_value() for call in op.walk() if isinstance(call, CallOp)}
+            called = {call.callee.string_value() for call in find_ops(op, CallOp)}
             for func in list(op.body.block.ops):
                 if isinstance(func, FuncOp) and func.primitive is not None and func.sym_name.data not in called:
                     erase(func)

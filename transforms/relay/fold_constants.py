@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.dtypes import numpy_dtype
+from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import (
     ConstantOp,
@@ -63,7 +64,7 @@ class RelayFoldConstantsPass(ModulePass):
                 folder = _Folder(constants_of(op))
                 folder.fold(list(func.body.block.ops))
                 folder.write()
-                for constant in [inner for inner in func.walk() if isinstance(inner, ConstantOp)]:
+                for constant in list(find_ops(func, ConstantOp)):
                     if not constant.result.uses:
                         erase(constant)
 

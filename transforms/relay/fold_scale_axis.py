@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import parse_dtype
+from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
 from .graphs import erase, graphs_of, replace
@@ -47,7 +48,7 @@ class RelayFoldScaleAxisPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
-            for inner in [each for each in func.walk() if isinstance(each, OperatorOp)]:
+            for inner in list(find_ops(func, OperatorOp)):
                 if inner.operator.name == "multiply" and inner.parent is not None:
                     _fold(inner, constants_of(op))
 

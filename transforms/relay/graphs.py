@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp
 
@@ -62,5 +63,5 @@ def drop_unused_arrays(module: ModuleOp) -> Generator[None]:
 
 
 def _array_names(module: ModuleOp) -> set[str]:
-    constants = [op for op in module.walk() if isinstance(op, ConstantOp)]
+    constants = list(find_ops(module, ConstantOp))
     return {op.array_name.data for op in constants if op.array_name is not None}

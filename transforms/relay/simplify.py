@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import int_range, parse_dtype, preserves_int
+from ...core.walking import find_ops
 from ...expressions.errors import TeError
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
 from ...operators.windows import paddings
@@ -57,14 +58,14 @@ class RelaySimplifyPass(ModulePass):
 def _simplify(func: FuncOp) -> bool:
     """Simplifies each operator once, then erases operators without uses. Returns whether the function has changed."""
     changed = False
-    for op in [inner for inner in func.walk() if isinstance(inner, OperatorOp)]:
+    for op in list(find_ops(func, OperatorOp)):
         for rule in _RULES.get(op.operator.name, ()):
             replacement = _apply(rule, op)
             if replacement is not None:
                 replace(op, [replacement])
                 changed = True
                 break
-    for op in reversed([inner for inner in func.walk() if isinstance(inner, OperatorOp | ConstantOp)]):
+    for op in reversed(list(find_ops(func, OperatorOp, ConstantOp))):
         if not any(result.uses for result in op.results):
             erase(op)
     return changed

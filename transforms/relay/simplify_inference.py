@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import parse_dtype
+from ...core.walking import find_ops
 from ...operators.relay import OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
 from .graphs import graphs_of, replace
 
@@ -46,7 +47,7 @@ class RelaySimplifyInferencePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
-            for inner in [each for each in func.walk() if isinstance(each, OperatorOp)]:
+            for inner in list(find_ops(func, OperatorOp)):
                 if inner.operator.name == "nn.dropout":
                     replace(inner, inner.args)
                 elif inner.operator.name == "nn.batch_norm":

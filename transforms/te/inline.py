@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import dtype_of
+from ...core.walking import find_ops
 from ...dialects import te
 from ...dialects.tir import ConstOp, IfThenElseOp, TirBuilder
 
@@ -63,7 +64,7 @@ class TeInlinePass(ModulePass):
 def inline_tensors(op: Operation, recompute: bool) -> None:
     """Inlines the tensors of a module or function, as the pass `te-inline` does."""
     # Readers first: each body is cloned once for each of its readers, however long the chain of readers is.
-    for compute in reversed([c for c in op.walk() if isinstance(c, te.ComputeOp)]):
+    for compute in reversed(list(find_ops(op, te.ComputeOp))):
         if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
             if recompute or _is_moved(compute) or _is_computed_once(compute):
                 _inline(compute)
@@ -76,7 +77,7 @@ def _is_read_only(tensor: SSAValue) -> bool:
 
 def _is_moved(op: te.ComputeOp) -> bool:
     """Whether all elements are constants or elements of other tensors, and no reduction reads such elements."""
-    reads = [inner for inner in op.body.walk() if isinstance(inner, te.ReadOp)]
+    reads = list(find_ops(op.body, te.ReadOp))
     moves = all(isinstance(inner, te.ReadOp | te.YieldOp) or _is_index(inner) for inner in op.body.walk())
     return moves and not (reads and any(reader.is_reduction for reader, _ in _reads(op)))
 

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.names import buffer_name, fresh_name
 from ...analysis.regions.access_regions import infer_accesses
+from ...core.walking import find_ops
 from ...dialects import te
 from ...dialects.attributes import ABOUT_ARGUMENT, GRAPH_KERNEL
 from ...dialects.te import tensor_type_of
@@ -73,7 +74,7 @@ class ConvertTeToTirPass(ModulePass):
     name = "convert-te-to-tir"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [f for f in op.walk() if isinstance(f, te.FuncOp)]:
+        for func in list(find_ops(op, te.FuncOp)):
             converted = _Converter(func).convert()
             block = func.parent
             assert block is not None
@@ -134,7 +135,7 @@ class _Converter:
                 op.detach()
                 op.erase()
         treeify(func)
-        for block in [op for op in func.walk() if isinstance(op, BlockOp)]:
+        for block in list(find_ops(func, BlockOp)):
             if not block.accesses:
                 infer_accesses(block)
         return func
@@ -323,7 +324,7 @@ class _Converter:
         for variable, value in zip(source.args, arguments, strict=True):
             variable.name_hint = None  # else the value would inherit the hint
             variable.replace_all_uses_with(value)
-        for op in [op for op in region.walk() if isinstance(op, te.ReadOp)]:
+        for op in list(find_ops(region, te.ReadOp)):
             reading = TirBuilder(InsertPoint.before(op), op.location)
             op.result.replace_all_uses_with(reading.load(*self._element(op.tensor, op.indices)))
             op.detach()

@@ -15,6 +15,7 @@ from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.gpu import MAX_BLOCK_DIMS, MAX_GRID_DIMS, MAX_THREADS_PER_BLOCK, STATIC_SHARED_BYTES
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, scope_of
 
 
@@ -53,7 +54,7 @@ class TirCheckLaunchesPass(ModulePass):
 
 def _check_sizes(kernel: Operation) -> None:
     """Raises UnsupportedError for more blocks or threads than a launch can have."""
-    launches = [op for op in kernel.walk() if isinstance(op, LaunchThreadOp)]
+    launches = list(find_ops(kernel, LaunchThreadOp))
     threads: list[int] = []
     for op in launches:
         axis, extent, name = op.thread.data, op.mixed_extent, op.var_name.data

@@ -15,6 +15,7 @@ from ...analysis.index import Analyzer, Lin, export
 from ...analysis.regions import IndexRange, required_region, shape_sides, touched_box
 from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead
@@ -67,9 +68,7 @@ class TirCompactBuffersPass(ModulePass):
     scopes: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for alloc in [
-            a for f in op.body.block.ops if isinstance(f, FuncOp) for a in f.walk() if isinstance(a, AllocBufferOp)
-        ]:
+        for alloc in [a for f in op.body.block.ops if isinstance(f, FuncOp) for a in find_ops(f, AllocBufferOp)]:
             if not self.scopes or scope_of(alloc.type) in self.scopes:
                 users = [use.operation for use in alloc.buffer.uses]
                 if users and alloc.mixed_strides is None and all(isinstance(u, LoadOp | StoreOp) for u in users):

@@ -32,6 +32,7 @@ from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp, is_shared
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ...core.walking import find_ops
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
 from ...dialects.tir import (
     AccessOp,
@@ -128,7 +129,7 @@ def distribute_threads(function: FuncOp) -> None:
 
 def _sink_views(function: FuncOp) -> None:
     """Moves allocations that are private to a thread, and have uses other than loads and stores, into its loops."""
-    for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+    for alloc in [a for a in find_ops(function, AllocBufferOp) if team_of(a) is None]:
         if is_of_warp(alloc.buffer):
             continue
         if thread_axes_of(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
@@ -155,7 +156,7 @@ class ExpandedBuffer:
 def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue, ExpandedBuffer]:
     """Expands the private memory of threads that is allocated outside of the loops over threads."""
     expanded: dict[SSAValue, ExpandedBuffer] = {}
-    for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp) and team_of(a) is None]:
+    for alloc in [a for a in find_ops(function, AllocBufferOp) if team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
         if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             raise UnsupportedError(

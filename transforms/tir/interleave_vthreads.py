@@ -16,6 +16,7 @@ from ...analysis.threads.axes import is_virtual_thread_loop, outer_loop_of_axis,
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import has_effect, is_expression_op, treeify
@@ -67,9 +68,9 @@ class TirInterleaveVthreadsPass(ModulePass):
     serial: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for launch in [o for o in op.walk() if isinstance(o, LaunchThreadOp) and is_virtual_thread_loop(o)]:
+        for launch in [o for o in find_ops(op, LaunchThreadOp) if is_virtual_thread_loop(o)]:
             _loop_over(launch)
-        loops = [o for o in op.walk() if isinstance(o, ForOp) and is_virtual_thread_loop(o)]
+        loops = [o for o in find_ops(op, ForOp) if is_virtual_thread_loop(o)]
         for loop in reversed(loops):  # inner ones first
             if outer_loop_of_axis(loop) is None:
                 divided = _use_outer(loop)
@@ -102,7 +103,7 @@ def _use_outer(loop: ForOp) -> set[SSAValue | None]:
         for op in loop.walk()
         if op is not loop and isinstance(op, ForOp) and thread_axis_of(op) == thread_axis_of(loop)
     ]
-    divided = {memory_of(op.buffer) for each in inner for op in each.walk() if isinstance(op, StoreOp)}
+    divided = {memory_of(op.buffer) for each in inner for op in find_ops(each, StoreOp)}
     for each in reversed(inner):
         replace_loop(each, loop.variable, loop.mixed_bounds[1])
     return divided

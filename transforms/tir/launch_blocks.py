@@ -28,6 +28,7 @@ from ...analysis.threads.axes import (
 from ...analysis.threads.memories import is_local, is_shared
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
+from ...core.walking import find_ops
 from ...dialects.tir import AllocateOp, AllocBufferOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, StoreOp, memory_space
 from ...dialects.tir.tree import is_pure_expression
 from ...schedule.rewriting.nest import function_of
@@ -94,7 +95,7 @@ def _launch(root: BoundLoop) -> None:
     for loop in loops:
         axis = thread_axis_of(loop) or ""
         replace_loop(loop, variables[axis], extents[axis])
-    for alloc in [op for op in launches[0].walk() if isinstance(op, AllocBufferOp)]:
+    for alloc in list(find_ops(launches[0], AllocBufferOp)):
         if alloc.type.memory_space == NoneAttr() and team_of(alloc) is None and not thread_axes_of(alloc.buffer):
             _share(alloc)
 
@@ -147,7 +148,7 @@ def _check_views(root: BoundLoop) -> None:
     """Raises UnsupportedError for memory without a scope that only one kernel uses, through pointers: each block would
     need a copy.
     """
-    for alloc in (op for op in function_of(root).walk() if isinstance(op, AllocBufferOp | AllocateOp)):
+    for alloc in find_ops(function_of(root), AllocBufferOp, AllocateOp):
         memory = alloc.results[0]
         if root.is_ancestor(alloc) or is_shared(memory) or is_local(memory):
             continue

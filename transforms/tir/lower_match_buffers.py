@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.diagnostics import unsupported_op_error, where
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AccessOp,
     AddressOfOp,
@@ -67,7 +68,7 @@ class TirLowerMatchBuffersPass(ModulePass):
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             replace_pointers(function)
         # Outer boxes first; their lowering includes nested boxes.
-        for region in [r for r in op.walk() if isinstance(r, MatchRegionOp)]:
+        for region in list(find_ops(op, MatchRegionOp)):
             if region.parent is not None:
                 _Lowering(region).run()
 

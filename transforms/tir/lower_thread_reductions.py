@@ -24,6 +24,7 @@ from ...analysis.threads.reductions import (
     warp_lanes_of,
 )
 from ...analysis.threads.shuffles import shuffle_down
+from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import treeify
@@ -89,9 +90,7 @@ class TirLowerThreadReductionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             replace_pointers(function)
-            reductions = [
-                r for b in function.walk() if isinstance(b, BlockOp) and (r := thread_reduction(b)) is not None
-            ]
+            reductions = [r for b in find_ops(function, BlockOp) if (r := thread_reduction(b)) is not None]
             if reductions:
                 treeify(function)
             for reduction in reductions:
@@ -311,7 +310,7 @@ class _Lowering:
         analyzer = Analyzer()
         fixed = {v: export(analyzer, lin, builder, v.type) for v, lin in plan.fixed.items()}
         indices = self._shared_index(builder, {**fixed, **taken.loops}, builder.const(0, "int32"))
-        stores = {op.buffer: op for op in taken.block.walk() if isinstance(op, StoreOp)}
+        stores = {op.buffer: op for op in find_ops(taken.block, StoreOp)}
         first = [stores[a.buffer] for a in self.accumulators]
         start = [store.value for store in first]
         for n, store in enumerate(first):

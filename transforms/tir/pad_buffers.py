@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ...core.walking import find_ops
 from ...dialects.attributes import ALIGNED_STRIDES
 from ...dialects.tir import AllocBufferOp, LoadOp, StoreOp, scope_of
 
@@ -34,7 +35,7 @@ class TirPadBuffersPass(ModulePass):
     name = "tir-pad-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for alloc in [inner for inner in op.walk() if isinstance(inner, AllocBufferOp)]:
+        for alloc in list(find_ops(op, AllocBufferOp)):
             rows = alloc.attributes.pop(ALIGNED_STRIDES, None)
             if isinstance(rows, ArrayAttr) and (scope_of(alloc.type) or "").startswith("shared"):
                 _pad(alloc, [_numbers(row) for row in rows.data])  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]

@@ -13,6 +13,7 @@ from ...analysis.names import loop_name
 from ...analysis.scopes import depends_on, loops_around, only_child
 from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp, FuncOp, LoadOp, StoreOp
 from ...dialects.tir.base import DYNAMIC
 from ...schedule import Schedule
@@ -79,11 +80,11 @@ def _decide(nest: ForOp) -> SharedLoop | str:
 
 def _nests(func: FuncOp) -> Iterator[ForOp]:
     """The outermost loops."""
-    return (op for op in func.walk() if isinstance(op, ForOp) and not loops_around(op) and any(_blocks(op)))
+    return (op for op in find_ops(func, ForOp) if not loops_around(op) and any(_blocks(op)))
 
 
 def _blocks(loop: ForOp) -> Iterator[BlockOp]:
-    return (op for op in loop.walk() if isinstance(op, BlockOp))
+    return find_ops(loop, BlockOp)
 
 
 def _perfect_loops(nest: ForOp) -> list[ForOp]:
@@ -115,7 +116,7 @@ def _is_independent(loop: ForOp) -> bool:
 def _grain(nest: ForOp, loop: ForOp) -> int:
     """The number of iterations of a loop that take `LEAST_TIME`; 1 if an iteration has an unknown time."""
     around = [*loops_around(loop), loop]
-    inner = [op for op in loop.walk() if isinstance(op, ForOp) and op is not loop]
+    inner = [op for op in find_ops(loop, ForOp) if op is not loop]
     if any(_extent(each) is None for each in inner):
         return 1
     iterations = prod(_extent(each) or 1 for each in around)

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.index import Analyzer, Lin, export, render_sum
 from ...analysis.thresholds import thresholds_of
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.text import expression_text
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp, Mixed, TirBuilder
 from ...dialects.tir.tree import depends_on
@@ -77,7 +78,7 @@ class TirPartitionLoopsPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp):
                 analyzer = Analyzer()
-                for alloc in [each for each in function.walk() if isinstance(each, AllocBufferOp)]:
+                for alloc in list(find_ops(function, AllocBufferOp)):
                     sink_allocation(alloc, analyzer, into_lanes=False)
                 _Partition(self.max_ops - sum(1 for _ in function.walk())).block(function.body.block)
 
@@ -342,14 +343,13 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
 
 def _comparisons(loop: ForOp) -> Iterator[SSAValue]:
     """The comparisons that depend on the variable of a loop and that its branches and lazy choices need to hold."""
-    for op in loop.body.walk():
-        if isinstance(op, IfOp | IfThenElseOp):
-            todo = [op.condition]
-            while todo:
-                owner = (value := todo.pop()).owner
-                if isinstance(owner, arith.AndIOp):
-                    todo += owner.operands
-                elif isinstance(owner, IntrinsicOp) and owner.intrinsic.data == "likely":
-                    todo.append(owner.args[0])
-                elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
-                    yield value
+    for op in find_ops(loop.body, IfOp, IfThenElseOp):
+        todo = [op.condition]
+        while todo:
+            owner = (value := todo.pop()).owner
+            if isinstance(owner, arith.AndIOp):
+                todo += owner.operands
+            elif isinstance(owner, IntrinsicOp) and owner.intrinsic.data == "likely":
+                todo.append(owner.args[0])
+            elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
+                yield value

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from ...analysis.index import Analyzer
 from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AllocateOp,
     AllocBufferOp,
@@ -68,14 +69,14 @@ class TirPlanAllocationsPass(ModulePass):
         functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
         analyzer = Analyzer()
         for function in functions.values():
-            for alloc in [a for a in function.walk() if isinstance(a, AllocBufferOp)]:
+            for alloc in list(find_ops(function, AllocBufferOp)):
                 if not self.launches or alloc.type.memory_space == NoneAttr():
                     sink_allocation(alloc, analyzer)
             self._decide(function, _is_recursive(function, functions))
 
     def _decide(self, function: FuncOp, is_recursive: bool) -> None:
         room = 0 if is_recursive else self.max_stack_bytes
-        allocs = [a for a in function.walk() if isinstance(a, AllocBufferOp | AllocateOp)]
+        allocs = list(find_ops(function, AllocBufferOp, AllocateOp))
         for size, alloc in sorted(((_byte_size(a), a) for a in allocs), key=lambda pair: pair[0] or 0):
             if alloc.memory is None:
                 fits = size is not None and size <= room
@@ -175,8 +176,5 @@ def _is_recursive(function: FuncOp, functions: dict[str, FuncOp]) -> bool:
 
 
 def _callees(function: FuncOp) -> Iterator[str]:
-    for op in function.walk():
-        if isinstance(op, CallOp):
-            yield op.callee.string_value()
-        elif isinstance(op, CallExternOp):
-            yield op.callee.data
+    for op in find_ops(function, CallOp, CallExternOp):
+        yield op.callee.data if isinstance(op, CallExternOp) else op.callee.string_value()

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.threads.axes import thread_axis_of
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AccessOp,
     AllocateOp,
@@ -34,9 +35,9 @@ def replace_pointers(function: FuncOp) -> None:
     """
     if all(thread_axis_of(op) is None for op in function.walk()):
         return
-    for alloc in [op for op in function.walk() if isinstance(op, AllocateOp)]:
+    for alloc in list(find_ops(function, AllocateOp)):
         _allocate_buffer(alloc)
-    for alloc in [op for op in function.walk() if isinstance(op, AllocBufferOp)]:
+    for alloc in list(find_ops(function, AllocBufferOp)):
         _replace_views(alloc)
 
 

@@ -26,6 +26,7 @@ from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import local_buffer, memory_of
 from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.attributes import TIR_NOALIAS, is_true
 from ...dialects.tir import (
     AssertOp,
@@ -172,7 +173,7 @@ class _Promotion:
         _, extent, step = loop.mixed_bounds
         if not isinstance(step, int) or (isinstance(extent, int) and extent <= 0):
             return
-        if any(isinstance(op, ForOp) and op.kind.data != "serial" for op in loop.walk()):
+        if any(op.kind.data != "serial" for op in find_ops(loop, ForOp)):
             return
         for elements in self._candidates(loop):
             count = sum(place.count for place in elements.accesses)
@@ -191,9 +192,9 @@ class _Promotion:
         """The buffers whose elements a loop uses at indices that it does not change."""
         accesses: dict[SSAValue, list[Access]] = {}
         for op in loop.body.walk():
-            if isinstance(op, LoadOp | StoreOp):
+            if type(op) is LoadOp or type(op) is StoreOp:
                 accesses.setdefault(op.buffer, []).append(op)
-            elif isinstance(op, AssertOp | ReturnOp) or has_effect(op) or uses_address(op):
+            elif type(op) is AssertOp or type(op) is ReturnOp or has_effect(op) or uses_address(op):
                 return []
         memories = {buffer: memory_of(buffer) for buffer in accesses}
         stored = [buffer for buffer, ops in accesses.items() if any(isinstance(op, StoreOp) for op in ops)]
@@ -300,7 +301,7 @@ class _Promotion:
 
     def _reads_other_memory(self, op: Operation, buffer: SSAValue) -> bool:
         """Whether no load of an expression may concern the memory of a buffer."""
-        loads = (inner for inner in op.walk() if isinstance(inner, LoadOp))
+        loads = find_ops(op, LoadOp)
         return all(are_apart(memory_of(load.buffer), memory_of(buffer), self._noalias) for load in loads)
 
 

@@ -10,6 +10,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import memory_of
+from ...core.walking import find_ops
 from ...dialects.attributes import ALIGNED_STRIDES, BLOCK_NAME
 from ...dialects.tir import (
     AllocBufferOp,
@@ -72,7 +73,7 @@ class TirResolveBlocksPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
             # Outer blocks come first, so nested blocks are resolved at their new position.
-            blocks = [b for b in function.walk() if isinstance(b, BlockOp)]
+            blocks = list(find_ops(function, BlockOp))
             if any(thread_axis_of(inner) is not None for inner in function.walk()):
                 for block in blocks:
                     _name_statements(block)
@@ -83,7 +84,7 @@ class TirResolveBlocksPass(ModulePass):
 def _name_statements(block: BlockOp) -> None:
     """Records the name of a block on its statements, except statements that contain other blocks."""
     for op in block.walk():
-        if isinstance(op, _STATEMENTS) and not any(isinstance(inner, BlockOp) for inner in op.walk()):
+        if isinstance(op, _STATEMENTS) and not any(find_ops(op, BlockOp)):
             op.attributes[BLOCK_NAME] = block.block_name
 
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...core.remarks import PassRemarks, Place
+from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, FuncOp
 from ...schedule.gpu import FunctionSchedule, schedule_functions
 
@@ -61,7 +62,7 @@ def _places(module: ModuleOp) -> _Places:
         if isinstance(func, FuncOp):
             name = func.sym_name.data
             places[name, ""] = Place.of(func)
-            places |= {(name, op.block_name.data): Place.of(op) for op in func.walk() if isinstance(op, BlockOp)}
+            places |= {(name, op.block_name.data): Place.of(op) for op in find_ops(func, BlockOp)}
     return places
 
 

@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Atom, DivAtom, Lin
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.attributes import GRAPH_KERNEL
 from ...dialects.te.base import COMPUTE_AXIS_KINDS
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp
@@ -152,7 +153,7 @@ class _Axes:
 
 
 def _blocks(func: FuncOp) -> list[BlockOp]:
-    return [block for block in func.walk() if isinstance(block, BlockOp)]
+    return list(find_ops(func, BlockOp))
 
 
 def _common_rows(func: FuncOp) -> int:
@@ -164,7 +165,7 @@ def _common_rows(func: FuncOp) -> int:
     *producers, last = blocks
     count = len(last.axes)
     for block in (*producers, last):
-        stores = [op for op in block.walk() if isinstance(op, StoreOp)]
+        stores = list(find_ops(block, StoreOp))
         if not all(_is_loop(axis.binding) for axis in block.axes) or (
             block is not last and not all(isinstance(op.buffer.owner, AllocBufferOp) for op in stores)
         ):

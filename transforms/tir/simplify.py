@@ -330,6 +330,8 @@ def _erase_dead(func: FuncOp) -> None:
 
 
 def _is_dead(op: Operation) -> bool:
+    if is_expression_op(op):
+        return op.results[0].first_use is None and not has_effect(op)
     match op:
         case LetOp():
             return op.result.first_use is None and not _may_have_effect(op.value)
@@ -340,7 +342,7 @@ def _is_dead(op: Operation) -> bool:
         case IfOp():
             return _is_empty(op.then) and _is_empty(op.orelse)
         case _:
-            return is_expression_op(op) and op.results[0].first_use is None and not has_effect(op)
+            return False
 
 
 def _may_have_effect(value: SSAValue) -> bool:

@@ -16,6 +16,7 @@ from ...analysis.lanes import LaneBuilder, NotVectorizable, free_values
 from ...analysis.private import uses_of_private_memory
 from ...core.dtypes import dtype_of, element_byte_size, int_fits
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -163,7 +164,7 @@ class TirVectorizeLoopsPass(ModulePass):
 
     def _lanes_of_chunks(self, loop: ForOp) -> int:
         """The number of lanes of the vectors of a loop with an unknown or great number of iterations; 0 for none."""
-        sizes = [_element_size(op) for op in loop.walk() if isinstance(op, LoadOp | StoreOp)]
+        sizes = [_element_size(op) for op in find_ops(loop, LoadOp, StoreOp)]
         lanes = min(self.vector_bytes // max(sizes, default=1), self.max_lanes)
         return lanes if int_fits(lanes * PARTIAL_VECTORS, dtype_of(loop.variable.type)) else 0
 
@@ -235,7 +236,7 @@ def _make_serial(loop: ForOp, reason: str) -> None:
 
 
 def _is_left(loop: ForOp) -> bool:
-    return any(isinstance(op, ReturnOp) for op in loop.walk())
+    return any(find_ops(loop, ReturnOp))
 
 
 def _inline(loop: ForOp, builder: TirBuilder, low: Mixed) -> None:
@@ -290,7 +291,7 @@ class _Vectorizer:
 
     def _statements_together(self) -> list[tuple[int, int]]:
         """The first and last of statements that must stay together in one serial loop."""
-        effects = {op for s in self.statements for op in s.walk() if isinstance(op, AssertOp) or has_effect(op)}
+        effects = {op for s in self.statements for op in s.walk() if type(op) is AssertOp or has_effect(op)}
         private = "each iteration has memory of its own"
         together = [(ops, private) for ops in uses_of_private_memory(self.loop)]
         together.append((effects, "calls and assertions run in the order of the iterations"))

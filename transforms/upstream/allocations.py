@@ -13,17 +13,19 @@ from ...core.dtypes import element_byte_size
 from ...core.sizes import byte_count
 from ...dialects.attributes import DISJOINT
 
-VIEWS = (
-    memref.CastOp,
-    memref.MemorySpaceCastOp,
-    memref.SubviewOp,
-    memref.ReinterpretCastOp,
-    memref.ViewOp,
-    memref.ExtractAlignedPointerAsIndexOp,
-    memref.ExtractStridedMetaDataOp,
-    UnrealizedConversionCastOp,
-    llvm.IntToPtrOp,
-    llvm.PtrToIntOp,
+VIEWS = frozenset(
+    (
+        memref.CastOp,
+        memref.MemorySpaceCastOp,
+        memref.SubviewOp,
+        memref.ReinterpretCastOp,
+        memref.ViewOp,
+        memref.ExtractAlignedPointerAsIndexOp,
+        memref.ExtractStridedMetaDataOp,
+        UnrealizedConversionCastOp,
+        llvm.IntToPtrOp,
+        llvm.PtrToIntOp,
+    )
 )
 """Ops whose results refer to the memory of an operand."""
 
@@ -44,8 +46,8 @@ def release_of(alloc: memref.AllocOp) -> memref.DeallocOp | None:
 
 def root_of(buffer: SSAValue) -> SSAValue:
     """The buffer that a view shows, or the disjoint part of it."""
-    while isinstance(buffer.owner, VIEWS) and DISJOINT not in buffer.owner.attributes:
-        buffer = buffer.owner.operands[0]
+    while isinstance(owner := buffer.owner, Operation) and type(owner) in VIEWS and DISJOINT not in owner.attributes:
+        buffer = owner.operands[0]
     return buffer
 
 
@@ -53,7 +55,7 @@ def users_of(buffer: SSAValue) -> Iterator[Operation]:
     """The ops that use a buffer or a view of it, the views included."""
     for use in buffer.uses:
         yield use.operation
-        if isinstance(use.operation, VIEWS):
+        if type(use.operation) in VIEWS:
             for result in use.operation.results:
                 yield from users_of(result)
 
@@ -65,8 +67,8 @@ def is_constant(value: SSAValue) -> bool:
 
 def is_in_registers(alloc: memref.AllocaOp) -> bool:
     """Whether a small stack buffer is accessed at constant indices."""
-    type = alloc.memref.type
-    if alloc.dynamic_sizes or byte_count(type.get_shape(), element_byte_size(type.element_type)) > _REGISTERS:
+    kind = alloc.memref.type
+    if alloc.dynamic_sizes or byte_count(kind.get_shape(), element_byte_size(kind.element_type)) > _REGISTERS:
         return False
-    accesses = [op for op in users_of(alloc.memref) if not isinstance(op, VIEWS)]
+    accesses = [op for op in users_of(alloc.memref) if type(op) not in VIEWS]
     return any(all(map(is_constant, getattr(op, "indices", ()))) for op in accesses)

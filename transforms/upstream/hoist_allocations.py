@@ -14,6 +14,7 @@ from xdsl.traits import ConstantLike
 from xdsl.transforms.loop_invariant_code_motion import move_loop_invariant_code
 
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from .allocations import description_of, release_of
 
 _remarks = PassRemarks("hoist-allocations")
@@ -50,7 +51,7 @@ class HoistAllocationsPass(ModulePass):
     name = "hoist-allocations"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for alloc in [each for each in op.walk() if isinstance(each, memref.AllocOp) and each.dynamic_sizes]:
+        for alloc in [each for each in find_ops(op, memref.AllocOp) if each.dynamic_sizes]:
             while (release := release_of(alloc)) is not None and _leave_loop(alloc, release):
                 pass
 

@@ -258,7 +258,7 @@ def _users(buffer: SSAValue) -> Iterator[Operation | None]:
         if isinstance(user, memref.DeallocOp):
             continue
         yield user
-        if isinstance(user, VIEWS):
+        if type(user) in VIEWS:
             for result in user.results:
                 yield from _users(result)
         elif _keeps(user, use.index):

@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.attributes import NOINLINE
 from .allocations import is_in_registers, root_of, users_of
 from .outlining import OutlinedBody, new_function_name
@@ -94,7 +95,7 @@ class _Outliner:
         self._function = function
         self._names = names
         self._last: Operation = function
-        self._registers = {op for op in function.walk() if isinstance(op, memref.AllocaOp) and is_in_registers(op)}
+        self._registers = {op for op in find_ops(function, memref.AllocaOp) if is_in_registers(op)}
 
     def block(self, block: Block) -> None:
         """Outlines statements of a block and of the blocks in it, while it has too many loops."""
@@ -200,7 +201,7 @@ class _Outliner:
 
 
 def _loop_count(op: Operation) -> int:
-    return sum(isinstance(inner, _LOOPS) for inner in op.walk())
+    return sum(1 for _ in find_ops(op, *_LOOPS))
 
 
 def _is_copyable(op: Operation) -> bool:

@@ -13,6 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import ConstantLike
 
 from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
 from ...dialects.attributes import GRAIN, PARALLEL
 from .outlining import OutlinedBody, new_function_name
 
@@ -62,11 +63,11 @@ class OutlineParallelLoopsPass(ModulePass):
         names = {each.sym_name.data for each in functions}
         for function in functions:
             last: Operation = function
-            for loop in [each for each in function.walk() if isinstance(each, scf.ParallelOp)]:
+            for loop in list(find_ops(function, scf.ParallelOp)):
                 if _has_one_iteration(loop):
                     _remarks.missed(loop, lambda loop=loop: f"{_name(loop)} has one iteration")
                     _make_serial(loop)
-            for loop in [each for each in function.walk() if isinstance(each, scf.ParallelOp) and not _is_nested(each)]:
+            for loop in [each for each in find_ops(function, scf.ParallelOp) if not _is_nested(each)]:
                 outlined = _outline(loop, function, names)
                 Rewriter.insert_op(outlined, InsertPoint.after(last))
                 last = outlined
@@ -115,7 +116,7 @@ def _detach(region: Region) -> Block:
 
 def _outline(loop: scf.ParallelOp, caller: func.FuncOp, names: set[str]) -> func.FuncOp:
     """Replaces a parallel loop by the call of a new function, which is returned."""
-    for inner in [op for op in loop.body.walk() if isinstance(op, scf.ParallelOp) and op is not loop]:
+    for inner in [op for op in find_ops(loop.body, scf.ParallelOp) if op is not loop]:
         _remarks.missed(inner, lambda inner=inner: f"{_name(inner)} is executed in order: it is in a parallel loop")
         _make_serial(inner)
     first, last = _number_iterations(loop)

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, UnitAtt
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...core.walking import find_ops
 from ...dialects.attributes import DISJOINT, NOALIAS
 from .allocations import is_constant, root_of
 
@@ -86,7 +87,7 @@ def _separate_buffers(operands: Sequence[SSAValue], body: Block, caller: func.Fu
     """For each operand of a function with `body`, whether it is a buffer that shares no memory with another operand."""
     roots = [_root(value) for value in operands]
     known = [each is None or _is_separate(each) or each in caller.args for each in roots]
-    if not all(known) or any(isinstance(op, _CASTS) for op in body.walk()):
+    if not all(known) or any(find_ops(body, *_CASTS)):
         return [False] * len(roots)
     return [
         each is not None and roots.count(each) == 1 and (_is_separate(each) or NOALIAS in caller.attributes)

@@ -82,8 +82,9 @@ class SplitVectorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
-            masked = _masked_lanes(function, self.whole) if self.masks else frozenset[int]()
-            splitter = _Splitter(self.whole, masked)
+            registers = _Registers()
+            masked = _masked_lanes(function, self.whole, registers) if self.masks else frozenset[int]()
+            splitter = _Splitter(self.whole, masked, registers)
             for inner in list(function.walk()):
                 if any(splitter.layout(value.type) for value in (*inner.operands, *inner.results)):
                     splitter.visit(inner)
@@ -136,20 +137,21 @@ def _count(type: Attribute) -> int:
 # Accesses by masks
 
 
-_LOADS = (memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp)
-_STORES = (memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp)
+_LOADS = frozenset((memref.LoadOp, vector.LoadOp, vector.MaskedLoadOp))
+_STORES = frozenset((memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp))
+_ACCESSES = _LOADS | _STORES
 _LOOPS = (scf.ForOp, scf.WhileOp, scf.ParallelOp)
 _REGISTER = 64
 """The bytes of the widest register of a processor with masks."""
 
 
-def _masked_lanes(function: Operation, whole: int) -> frozenset[int]:
+def _masked_lanes(function: Operation, whole: int, registers: _Registers) -> frozenset[int]:
     """The numbers of lanes of vectors whose last part is loaded and stored by masks throughout a function."""
     reasons: dict[int, list[tuple[Operation, str | None]]] = {}
     updated: dict[SSAValue, bool] = {}
     for op in function.walk():
-        if isinstance(op, (*_LOADS, *_STORES)) and (parts := _layout(_count(_accessed_type(op)), whole, True)):
-            if parts[-1].dead and not (_is_plain(op) and _is_register(op.base)):
+        if type(op) in _ACCESSES and (parts := _layout(_count(_accessed_type(op)), whole, True)):
+            if parts[-1].dead and not (_is_plain(op) and op.base in registers):
                 count = parts[-1].start + parts[-1].lanes
                 reasons.setdefault(count, []).append((op, _obstacle(op, parts[-1], updated)))
     for accesses in reasons.values():
@@ -176,8 +178,7 @@ def _obstacle(op: Operation, part: _Part, updated: dict[SSAValue, bool]) -> str 
 def _is_updated(buffer: SSAValue) -> bool:
     """Whether a load of a buffer may follow a store too closely: both are in the same outermost loop, or in none."""
     loads, stores = (
-        {_outermost_loop(user) for user in users_of(buffer) if isinstance(user, accesses)}
-        for accesses in (_LOADS, _STORES)
+        {_outermost_loop(user) for user in users_of(buffer) if type(user) in accesses} for accesses in (_LOADS, _STORES)
     )
     return bool(loads and stores and (loads & stores or None in loads | stores))
 
@@ -209,10 +210,17 @@ def _is_plain(op: Operation) -> TypeGuard[vector.LoadOp | vector.StoreOp]:
     )
 
 
-def _is_register(buffer: SSAValue) -> bool:
-    """Whether LLVM keeps a buffer in registers, which masked accesses would prevent."""
-    alloc = root_of(buffer).owner
-    return isinstance(alloc, memref.AllocaOp) and is_in_registers(alloc)
+class _Registers:
+    """The buffers that LLVM keeps in registers, unless masked accesses prevent it; before the pass changes the uses."""
+
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, bool] = {}
+
+    def __contains__(self, buffer: SSAValue) -> bool:
+        root = root_of(buffer)
+        if root not in self._known:
+            self._known[root] = isinstance(root.owner, memref.AllocaOp) and is_in_registers(root.owner)
+        return self._known[root]
 
 
 def _saves_accesses(lanes: int, size: int) -> bool:
@@ -232,12 +240,13 @@ def _narrow(type: Attribute, lanes: int) -> Attribute:
 class _Splitter:
     """The parts of the vectors of a function. The ops are visited in the order of the text: operands precede uses.
 
-    masked: the numbers of lanes whose last part may be wider than its lanes.
+    masked: the numbers of lanes whose last part may be wider than its lanes.  registers: the buffers in registers.
     """
 
-    def __init__(self, whole: int, masked: Collection[int]) -> None:
+    def __init__(self, whole: int, masked: Collection[int], registers: _Registers) -> None:
         self._whole = whole
         self._masked = masked
+        self.registers = registers
         self._values: dict[SSAValue, list[SSAValue]] = {}
         self._joined: dict[SSAValue, SSAValue] = {}
         self._replaced: list[Operation] = []
@@ -468,7 +477,7 @@ def _access(s: _Splitter, op: vector.LoadOp | vector.StoreOp | vector.MaskedLoad
 
 def _access_part(s: _Splitter, op: Operation, operands: Sequence[SSAValue], part: _Part) -> Sequence[SSAValue]:
     """Loads or stores a part. The memory of dead lanes is not accessed."""
-    if part.dead and _is_register(cast(Any, op).base):
+    if part.dead and cast(Any, op).base in s.registers:
         lanes = [s.narrow(value, part) if isinstance(value.type, VectorType) else value for value in operands]
         access = s.insert(_copy(op, lanes, part.lanes))
         return [s.widen(result, part) for result in access.results]

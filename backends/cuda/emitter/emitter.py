@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from ....core.diagnostics import did_you_mean
 from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
+from ....core.walking import find_ops
 from ....dialects.attributes import NOALIAS, PACKED, PARAMETER_NAME
 from ...llvm.function import lowering_unsupported
 from ...llvm.types import byte_size, dense_bytes, lane_count, layout_of
@@ -261,7 +262,7 @@ class _ModuleEmitter:
                 p for n, argument in enumerate(op.body.block.args) for p in self._parameter(f, op, n, argument)
             ]
             f.walk(op.body.block)
-        called = {each.callee.string_value() for each in op.walk() if isinstance(each, func.CallOp)}
+        called = {each.callee.string_value() for each in find_ops(op, func.CallOp)}
         shared_bytes = f.shared_bytes + sum(shared.get(name, 0) for name in called)
         symbol = self._symbols[op.sym_name.data]
         parameter_list = ", ".join(f"{p.ctype} {p.name}" for p in parameters)

@@ -13,6 +13,7 @@ from ....analysis.threads.axes import is_virtual_thread_loop
 from ....core.assertions import UNDEFINED_BEHAVIOR
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
+from ....core.walking import find_ops
 from ....dialects.attributes import ABOUT_ARGUMENT, GRAIN, REPORT_ASSERTION, REPORT_UNDEFINED, UNLIKELY
 from ....dialects.tir import (
     AssertOp,
@@ -179,7 +180,7 @@ def _return(_w: UpstreamWriter, op: ReturnOp) -> None:
 
 def returns(op: Operation) -> bool:
     """Whether `op` contains a tir.return."""
-    return any(isinstance(inner, ReturnOp) for inner in op.walk())
+    return any(find_ops(op, ReturnOp))
 
 
 def _ends(ops: Iterable[Operation]) -> bool | None:

@@ -91,7 +91,7 @@ def division(plain: type[Operation], otherwise: Handler) -> Handler:
 
 
 def extremum(otherwise: Handler) -> Handler:
-    """The lowering of a minimum or maximum. An unsigned `index` of 64 bits may exceed 2^63, so unsigned stays unsigned."""
+    """The lowering of a minimum or maximum. One of unsigned numbers stays unsigned: they may exceed 2^63."""
 
     def lower(w: UpstreamWriter, op: Operation) -> None:
         if _are_indices(w, op.operands):

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from ....core.diagnostics import unsupported_op_error
+from ....core.walking import find_ops
 from ....dialects.tir import FuncOp, MatchBufferOp, Mixed, SymbolOp, constant_value, element_limit
 from ....dialects.tir.describe import format_index
 from .casts import compare
@@ -21,8 +22,8 @@ from .writer import Handlers, Index, LoweredPointer, UpstreamWriter
 def matched_buffers(function: FuncOp) -> dict[SSAValue, MatchBufferOp]:
     """{ handle parameter -> its tir.match_buffer }, in parameter order."""
     buffers: dict[SSAValue, MatchBufferOp] = {}
-    for op in function.body.walk():
-        if isinstance(op, MatchBufferOp) and buffers.setdefault(op.source, op) is not op:
+    for op in find_ops(function.body, MatchBufferOp):
+        if buffers.setdefault(op.source, op) is not op:
             raise unsupported_op_error(op, "a parameter can be matched by one buffer only")
     return {arg: buffers[arg] for arg in function.body.block.args if arg in buffers}
 
