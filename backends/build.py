@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Program:
     # lazy: LLVM is needed for this target only
     from .caching import compile_once, program_kind
-    from .llvm.engine import Processor
 
     symbols = _symbols(module, target)
 
@@ -29,7 +28,7 @@ def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Progr
 
         return build_llvm(module, target, None, symbols, sanitize)
 
-    return compile_once(program_kind(symbols), module, (target, Processor.of(target), sanitize), make)
+    return compile_once(program_kind(symbols), module, target, (sanitize,), make)
 
 
 def _symbols(module: Module, target: Target) -> dict[str, int]:
@@ -58,10 +57,18 @@ def _build_emulated(module: Module, target: Target) -> Program:
 
 
 def _build_cuda(module: Module, target: Target) -> Program:
-    # lazy: the CUDA emitter is needed for this target only
-    from .cuda.build import build_cuda
+    # lazy: needed for this target only
+    from .caching import compile_once, program_kind
 
-    return build_cuda(module, target, symbols=_symbols(module, target))
+    symbols = _symbols(module, target)
+
+    def make(module: Module) -> Program:
+        # lazy: a program in the cache needs no passes
+        from .cuda.build import build_cuda
+
+        return build_cuda(module, target, symbols=symbols)
+
+    return compile_once(program_kind(symbols), module, target, (), make)
 
 
 ORACLE = "python"

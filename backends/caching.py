@@ -20,6 +20,7 @@ from ..core.arrays import plain_array
 from ..core.cache import digest, user_cache, warn_of_cache
 from ..core.errors import LoadError
 from ..core.remarks import is_collecting
+from ..core.target import Target
 from ..dialects import mlir_context
 from ..module import Module, has_graphs
 from .runtime.program import Program
@@ -29,7 +30,8 @@ _LIBRARIES = ("xdsl", "llvmlite", "islpy", "numpy", "ml_dtypes")
 """The packages that determine code, besides ours."""
 _FOLDERS = ("analysis", "backends", "core", "dialects", "expressions", "operators", "schedule", "transforms")
 _SUFFIXES = (".py", ".h", ".ll")
-_SOURCES = ("llvm", "llvm-optimized", "asm")
+_SOURCES = {"llvm": ("llvm", "llvm-optimized", "asm"), "cuda": ("llvm", "llvm-optimized", "asm", "ptx")}
+"""The texts of a compiled program that a saved one lacks, for each kind of target."""
 
 T = TypeVar("T")
 
@@ -44,28 +46,45 @@ class CachedKind(Generic[T]):
     program_of: Callable[[T], Program]
 
 
+def machine_of(target: Target) -> tuple[object, ...]:
+    """The facts besides a target that determine its code: the processor, the architecture of GPUs and the compiler for
+    them."""
+    # lazy: LLVM and the compiler for GPUs are needed where programs are compiled only
+    from .llvm.engine import Processor
+
+    if target.kind == "llvm":
+        return (Processor.of(target),)
+    from .cuda.nvrtc import architecture_of, compiler_version
+
+    return Processor.host(), architecture_of(target), compiler_version()
+
+
 def program_kind(symbols: Mapping[str, int]) -> CachedKind[Program]:
     """Programs. symbols: the addresses of C symbols to link."""
     load = partial(Program.load, symbols=symbols)
     return CachedKind("program", load, Program.export, lambda program: program)
 
 
-def compile_once(kind: CachedKind[T], module: Module, options: Sequence[object], make: Callable[[Module], T]) -> T:
+def compile_once(
+    kind: CachedKind[T], module: Module, target: Target, options: Sequence[object], make: Callable[[Module], T]
+) -> T:
     """The object that `make` compiles from a module, loaded from the cache if it has been compiled before.
 
-    options: the arguments of the compilation. Compiles without the cache where the module has operations or operators
-    of other packages, whose lowering may change without notice, and where passes are observed: by remarks, or by the
-    verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit of the cache would displace
-    all other entries. Raises the errors of `make`.
+    options: the other arguments of the compilation. Compiles without the cache for an emulated GPU; where the module
+    has operations or operators of other packages, whose lowering may change without notice; and where passes are
+    observed: by remarks, or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit
+    of the cache would displace all other entries. Raises the errors of `make`.
     """
     store = user_cache()
-    if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1" or not _is_ours(module):
+    if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1":
+        return make(module)
+    if target.kind not in _SOURCES or not _is_ours(module):
         return make(module)
     constants = {name: np.ascontiguousarray(plain_array(value)) for name, value in sorted(module.constants.items())}
     if sum(array.nbytes for array in constants.values()) > store.limit // 2:
         return make(module)
     text = _text(module)
-    key = f"{digest(_compiler(), text, *map(str, options), *_contents(constants))}.tar"
+    key = f"{digest(_compiler(), text, *map(str, (target, *machine_of(target), *options)), *_contents(constants))}.tar"
     path = store.find(kind.name, key)
     if path is not None:
         try:
@@ -74,7 +93,9 @@ def compile_once(kind: CachedKind[T], module: Module, options: Sequence[object],
             warn_of_cache(f"a {kind.name} is compiled again: {error}")
         else:
             again = cache(lambda: kind.program_of(make(_parse(text, module))))
-            kind.program_of(compiled).add_sources({each: partial(_source, again, each) for each in _SOURCES})
+            kind.program_of(compiled).add_sources(
+                {each: partial(_source, again, each) for each in _SOURCES[target.kind]}
+            )
             return compiled
     made = make(module)
     store.add(kind.name, key, partial(kind.save, made))

@@ -9,18 +9,18 @@ from math import prod
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import ModuleOp
 
-from ...core.errors import DeviceError, PluginError, UnsupportedError
+from ...core.errors import UnsupportedError
 from ...core.target import Target
 from ...module import Module
 from ...transforms.pipelines import AfterPass, lower_launches
-from ..devices.device import cuda_emulated, driver_of
+from ..devices.device import cuda_emulated
 from ..devices.driver import DeviceCode, KernelCode
 from ..llvm.compile import compile_native
 from ..llvm.emitter import DeviceRequirements
 from ..runtime.code import NativeCode
 from .demands import BufferRequirements
 from .emitter import EmittedCuda, emit_cuda
-from .nvrtc import PORTABLE, compile_cuda
+from .nvrtc import architecture_of, compile_cuda
 from .program import DeviceProgram, Launcher
 
 
@@ -35,7 +35,7 @@ def build_cuda(
     """
     emitted = _Emitted.of(module, target, after)
     emitted.check_threads(target.max_num_threads)
-    architecture = target.arch or _default_architecture()
+    architecture = architecture_of(target)
     compiled = [compile_cuda(each.source, architecture) for each in emitted.cuda]
     code = [
         DeviceCode(each.source, _kernels(each), architecture, binary.image)
@@ -104,13 +104,3 @@ class _Emitted:
 
 def _kernels(emitted: EmittedCuda) -> tuple[KernelCode, ...]:
     return tuple(KernelCode(each.name, each.symbol, each.dynamic_shared_bytes) for each in emitted.kernels)
-
-
-def _default_architecture() -> str:
-    """The architecture of GPU 0; `PORTABLE` if the machine has none."""
-    try:
-        driver = driver_of("cuda")
-        driver.count()
-        return driver.properties(0).architecture
-    except (DeviceError, PluginError):
-        return PORTABLE

@@ -10,11 +10,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import OptionError, PluginError, StepwellError
+from ...core.errors import DeviceError, OptionError, PluginError, StepwellError
+from ...core.target import Target
+from ..devices.device import driver_of
 from .emitter import NVRTC_OPTIONS
 from .emulation import InvalidCudaError
 
@@ -62,22 +64,51 @@ def compile_cuda(source: str, architecture: str) -> CompiledCuda:
     """
     if not _ARCHITECTURE.fullmatch(architecture):
         raise OptionError(f"architecture {architecture!r}, expected one like sm_90 or compute_90")
-    return _compiler()(source, architecture)
+    return _compiler().compile(source, architecture)
+
+
+def architecture_of(target: Target) -> str:
+    """The architecture to compile for: that of a target, else of GPU 0, else `PORTABLE`."""
+    if target.arch:
+        return target.arch
+    try:
+        driver = driver_of("cuda")
+        driver.count()
+        return driver.properties(0).architecture
+    except (DeviceError, PluginError):
+        return PORTABLE
+
+
+def compiler_version() -> str:
+    """The compiler of CUDA C++ and its headers, with versions; empty if none is installed."""
+    try:
+        return f"{_compiler().version} {header_folders()}"
+    except PluginError:
+        return ""
+
+
+@dataclass(frozen=True)
+class _Compiler:
+    version: str
+    compile: Callable[[str, str], CompiledCuda]
 
 
 @cache
-def _compiler() -> Callable[[str, str], CompiledCuda]:
+def _compiler() -> _Compiler:
     try:
         nvrtc: Any = importlib.import_module("cuda.bindings.nvrtc")
-        nvrtc.nvrtcVersion()  # loads the library
+        _, *version = nvrtc.nvrtcVersion()  # loads the library
     except (ImportError, RuntimeError) as error:
         nvcc = _nvcc()
         if nvcc is None:
             raise PluginError(
                 f"no compiler of CUDA C++: pip install 'stepwell[cuda]', or put nvcc on the path ({error})"
             ) from None
-        return lambda source, architecture: _compile_by_nvcc(nvcc, source, architecture)
-    return lambda source, architecture: _compile_by_nvrtc(nvrtc, source, architecture)
+        file = os.stat(nvcc)
+        version = f"{os.path.realpath(nvcc)} {file.st_size} {file.st_mtime_ns}"
+        return _Compiler(version, partial(_compile_by_nvcc, nvcc))
+    file = os.stat(nvrtc.__file__)
+    return _Compiler(f"NVRTC {version} {file.st_size} {file.st_mtime_ns}", partial(_compile_by_nvrtc, nvrtc))
 
 
 # NVRTC

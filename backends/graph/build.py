@@ -18,7 +18,6 @@ from ...transforms.pipelines import AfterPass, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
 from ..caching import CachedKind, compile_once
 from ..llvm.build import build_llvm
-from ..llvm.engine import Processor
 from ..runtime.program import Program
 from .description import GraphDescription
 from .executable import Executable
@@ -62,10 +61,9 @@ def build_graph(
         return describe(graph, _compile(graph, target, after, sanitize), entry)
 
     with report_remarks(remarks):
-        if target.kind != "llvm" or after is not None:
+        if after is not None:
             return compile_module(mod)
-        options = (target, Processor.of(target), entry, opt_level, sanitize)
-        return compile_once(_KIND, mod, options, compile_module)
+        return compile_once(_KIND, mod, target, (entry, opt_level, sanitize), compile_module)
 
 
 _KIND = CachedKind[Executable]("graph", Executable.load_cached, Executable.save, lambda executable: executable.program)

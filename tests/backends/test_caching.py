@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 import stepwell
 from stepwell.backends import caching
 from stepwell.backends.build import build
+from stepwell.backends.cuda import nvrtc
+from stepwell.backends.cuda.program import DeviceProgram
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
 from stepwell.backends.llvm import compile as llvm_compile
 from stepwell.core.cache import VARIABLE, Cache, CacheEntry
@@ -40,6 +43,14 @@ relay.func @main("x" %x: tensor<2xf32>) {
 """
 
 
+KERNEL = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in T.thread_binding(4, thread="threadIdx.x"):
+        B[i] = A[i] * T.float32(2)
+"""
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     """The cache of the test."""
@@ -61,9 +72,24 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return modules
 
 
+@pytest.fixture
+def compiled_cuda(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that grows with each text that is compiled for a GPU, by a compiler without one."""
+    texts: list[str] = []
+
+    def compile_text(source: str, architecture: str) -> nvrtc.CompiledCuda:
+        texts.append(source)
+        usage = {"main_kernel": nvrtc.KernelUsage(len(texts), 0, 0, 0, 0)}
+        return nvrtc.CompiledCuda(architecture, b"image", f"// ptx for {architecture}", "", usage)
+
+    compiler = nvrtc._Compiler("1", compile_text)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(nvrtc, "_compiler", lambda: compiler)
+    return texts
+
+
 def kept(cache: Cache) -> list[CacheEntry]:
-    """The compiled programs and graphs of the cache; the tables of the parser are added by the first text."""
-    return [entry for entry in cache.entries() if entry.kind != "parser"]
+    """The compiled programs and graphs of the cache, without the tables of the parser and the code of the runtime."""
+    return [entry for entry in cache.entries() if entry.kind in ("program", "graph")]
 
 
 def doubled(program: Any) -> list[float]:
@@ -98,6 +124,45 @@ def test_a_program_of_the_cache_has_the_texts_of_the_compiled_one(cache: Cache, 
     for kind in ("llvm", "llvm-optimized", "asm"):
         assert second.source(kind) == first.source(kind)
     assert len(compiled) == 2, "compiled once more for all texts"
+
+
+def test_a_program_for_a_gpu_is_compiled_once(cache: Cache, compiled_cuda: list[str]) -> None:
+    first, second = (build(stepwell.parse_tvmscript(KERNEL), "cuda -arch=sm_90") for _ in range(2))
+    assert len(compiled_cuda) == 1
+    assert [entry.kind for entry in kept(cache)] == ["program"]
+    assert isinstance(first, DeviceProgram)
+    assert isinstance(second, DeviceProgram)
+    assert second.usage == first.usage
+    assert second.source("cuda") == first.source("cuda")
+    assert len(compiled_cuda) == 1
+    for kind in ("ptx", "llvm", "llvm-optimized", "asm"):
+        assert second.source(kind) == first.source(kind)
+    assert len(compiled_cuda) == 2, "compiled once more for all other texts"
+
+
+def test_a_graph_for_a_gpu_is_compiled_once(cache: Cache, compiled_cuda: list[str]) -> None:
+    for _ in range(2):
+        executable = build_graph(net(), target="cuda -arch=sm_90")
+        assert "ptx for sm_90" in executable.program.source("ptx")
+    assert len(compiled_cuda) == 2, "once more for the text"
+    assert [entry.kind for entry in kept(cache)] == ["graph"]
+
+
+def test_another_architecture_or_compiler_of_gpus_is_another_entry(
+    cache: Cache, compiled_cuda: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = stepwell.parse_tvmscript(KERNEL)
+    build(module, "cuda -arch=sm_80")
+    build(module, "cuda -arch=sm_90")
+    compiler = nvrtc._compiler()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(nvrtc, "_compiler", lambda: replace(compiler, version="2"))
+    build(module, "cuda -arch=sm_90")
+    assert len(kept(cache)) == len(compiled_cuda) == 3
+
+
+def test_programs_for_an_emulated_gpu_are_not_kept(cache: Cache) -> None:
+    build(stepwell.parse_tvmscript(KERNEL), "cuda-emulated")
+    assert kept(cache) == []
 
 
 def test_another_place_in_the_source_is_another_program(cache: Cache) -> None:
