@@ -49,11 +49,12 @@ class CachedKind(Generic[T]):
 def machine_of(target: Target) -> tuple[object, ...]:
     """The facts besides a target that determine its code: the processor, the architecture of GPUs and the compiler for
     them."""
-    # lazy: LLVM and the compiler for GPUs are needed where programs are compiled only
+    # lazy: LLVM is needed for native code only
     from .llvm.engine import Processor
 
     if target.kind == "llvm":
         return (Processor.of(target),)
+    # lazy: the compilers for GPUs are needed for them only
     from .cuda.nvrtc import architecture_of, compiler_version
 
     return Processor.host(), architecture_of(target), compiler_version()
