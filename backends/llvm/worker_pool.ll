@@ -31,6 +31,7 @@ declare i32 @sched_yield()
 @stepwell.busy = internal global i32 0                      ; 1 while a loop uses the pool
 @stepwell.workers = internal global i32 0                   ; that have started
 @stepwell.handles = internal global [{most_workers} x i64] zeroinitializer
+@stepwell.restricted = internal global i32 0                ; the workers that have the processors of @stepwell.mask
 @stepwell.asleep = internal global i32 0                    ; the workers that sleep, or are about to
 @stepwell.mutex = internal global [128 x i8] zeroinitializer, align 64
 @stepwell.wake = internal global [128 x i8] zeroinitializer, align 64
@@ -59,6 +60,7 @@ define void @stepwell.reset() nounwind {
   call i32 @pthread_cond_init(ptr @stepwell.wake, ptr null)
   store i32 0, ptr @stepwell.workers
   store i32 0, ptr @stepwell.asleep
+  store i32 0, ptr @stepwell.restricted
   store i32 0, ptr @stepwell.status
   store atomic i32 0, ptr @stepwell.busy release, align 4
   %ticket = load i64, ptr @stepwell.ticket

@@ -1,9 +1,12 @@
 ; Restricts the workers to the processors of the caller other than the one that executes the caller. Linux may wake a
-; worker on that one, where it waits up to milliseconds until the caller has executed all chunks.
+; worker on that one, where it waits up to milliseconds until the caller has executed all chunks. Workers that are
+; restricted to the same processors already stay as they are: a change takes 15 us for each.
 
 declare i32 @sched_getcpu()
 declare i32 @sched_getaffinity(i32, i64, ptr)
 declare i32 @pthread_setaffinity_np(i64, i64, ptr)
+
+@stepwell.mask = internal global [16 x i64] zeroinitializer ; the processors of restricted workers
 
 define internal void @stepwell.keep_workers_off_this_cpu() nounwind {
   %mask = alloca [16 x i64], align 8
@@ -29,9 +32,15 @@ clear:
 sum:
   %n = phi i64 [ 0, %clear ], [ %n.next, %sum ]
   %any = phi i64 [ 0, %clear ], [ %any.next, %sum ]
+  %changed = phi i64 [ 0, %clear ], [ %changed.next, %sum ]
   %each = getelementptr [16 x i64], ptr %mask, i64 0, i64 %n
   %bits = load i64, ptr %each
   %any.next = or i64 %any, %bits
+  %known.word = getelementptr [16 x i64], ptr @stepwell.mask, i64 0, i64 %n
+  %known.bits = load i64, ptr %known.word
+  store i64 %bits, ptr %known.word
+  %difference = xor i64 %bits, %known.bits
+  %changed.next = or i64 %changed, %difference
   %n.next = add i64 %n, 1
   %more = icmp ult i64 %n.next, 16
   br i1 %more, label %sum, label %decide
@@ -40,9 +49,19 @@ decide:
   %workers = load i32, ptr @stepwell.workers
   %idle = icmp slt i32 %workers, 1
   %nothing = or i1 %none, %idle
-  br i1 %nothing, label %end, label %restrict
+  br i1 %nothing, label %forget, label %compare
+forget:
+  store i32 0, ptr @stepwell.restricted
+  br label %end
+compare:
+  %same = icmp eq i64 %changed.next, 0
+  %restricted = load i32, ptr @stepwell.restricted
+  %first = select i1 %same, i32 %restricted, i32 0
+  store i32 %workers, ptr @stepwell.restricted
+  %all = icmp sge i32 %first, %workers
+  br i1 %all, label %end, label %restrict
 restrict:
-  %w = phi i32 [ 0, %decide ], [ %w.next, %restrict ]
+  %w = phi i32 [ %first, %compare ], [ %w.next, %restrict ]
   %w.64 = zext i32 %w to i64
   %place = getelementptr [{most_workers} x i64], ptr @stepwell.handles, i64 0, i64 %w.64
   %handle = load i64, ptr %place

@@ -19,6 +19,7 @@ import stepwell
 from stepwell.backends.llvm import worker_pool
 from stepwell.backends.llvm.linking import RUN_PARALLEL
 from stepwell.core.errors import ExecutionError
+from stepwell.core.processors import available_processors
 
 TASK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 RUN = ctypes.CFUNCTYPE(ctypes.c_int32, TASK, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -84,6 +85,32 @@ def test_workers_that_sleep_are_woken() -> None:
     for idle in (0.0, 0.001, 0.05, 0.3):
         time.sleep(idle)
         test_workers_execute_iterations()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or available_processors() < 2, reason="needs Linux and two processors")
+def test_woken_workers_leave_the_processor_of_the_caller() -> None:
+    """Also after the caller has moved to another processor, and after more workers have started."""
+    processor_of_caller = ctypes.CDLL(None).sched_getcpu
+    available = os.sched_getaffinity(0)
+    first, second, *_ = sorted(available)
+    checked: set[tuple[int, int]] = set()
+    cases = [(2, first), (2, first), (2, second), (4, second), (4, first)]
+    try:
+        for threads, processor in cases * 20:
+            os.sched_setaffinity(0, {processor})  # moves the caller, which rarely leaves before the loop
+            os.sched_setaffinity(0, available)
+            with stepwell.threads(threads):
+                time.sleep(0.002)  # the workers sleep
+                before = processor_of_caller()
+                assert run(lambda low, high: 0, 0, 16) == 0
+                if before == processor_of_caller() == processor:
+                    others = [int(each) for each in os.listdir("/proc/self/task") if int(each) != os.getpid()]
+                    masks = [os.sched_getaffinity(each) for each in others]
+                    assert masks.count(available - {processor}) >= threads - 1
+                    checked.add((threads, processor))
+    finally:
+        os.sched_setaffinity(0, available)
+    assert checked == set(cases)
 
 
 def test_fewer_threads_execute_a_loop_after_the_number_is_lowered() -> None:
