@@ -27,6 +27,7 @@ def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Progr
         # lazy: a program in the cache needs no passes
         from .llvm.build import build_llvm
 
+        module.verify()
         return build_llvm(module, target, None, symbols, sanitize)
 
     return compile_once(program_kind(symbols), module, (target, Processor.of(target), sanitize), make)
@@ -36,6 +37,7 @@ def _symbols(module: Module, target: Target) -> dict[str, int]:
     """The addresses of the C functions that graphs call."""
     if not has_graphs(module.op):
         return {}
+    module.verify()
     # lazy: the operators of relay are needed for graphs only
     from ..transforms.relay.libraries import library_symbols
 
@@ -47,6 +49,7 @@ def _build_python(module: Module) -> Any:
     from ..transforms.pipelines import lower_to_tir
     from .oracle import compile_oracle
 
+    module.verify()
     return compile_oracle(lower_to_tir(module).op)
 
 
@@ -54,6 +57,7 @@ def _build_emulated(module: Module, target: Target) -> Program:
     # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_emulated
 
+    module.verify()
     return build_emulated(module, target, symbols=_symbols(module, target))
 
 
@@ -61,6 +65,7 @@ def _build_cuda(module: Module, target: Target) -> Program:
     # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_cuda
 
+    module.verify()
     return build_cuda(module, target, symbols=_symbols(module, target))
 
 
@@ -101,7 +106,6 @@ def build(
     parsed = Target() if target == ORACLE else Target.from_value(target)
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
-    module.verify()
     with report_remarks(remarks):
         if target == ORACLE:
             return _build_python(module)
