@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-import islpy as isl
+from . import isl
 
 DEPENDENCES = 1_200_000
 """The budget for the flow of values: longer analyses are not worth the wait."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import islpy as isl
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
@@ -24,7 +23,8 @@ from ..dialects.tir import (
     WhileOp,
     constant_value,
 )
-from .dependence.affine import DIM, Affine, NotAffineValue, Parameters, condition, iterations
+from . import isl
+from .dependence.affine import Affine, NotAffineValue, Parameters, condition, iterations
 from .filled import is_filled_before_reads
 from .index import Analyzer
 from .scopes import ancestors
@@ -116,7 +116,7 @@ class _Access:
             times = times.flat_range_product(isl.Map.from_pw_aff(entry))
         relation = times.reverse().apply_range(self.elements)
         for n in range(len(time), depth):
-            relation = relation.insert_dims(DIM.in_, n, 1).fix_val(DIM.in_, n, 0)
+            relation = relation.insert_dims(isl.dim_type.in_, n, 1).fix_val(isl.dim_type.in_, n, 0)
         return relation
 
 

@@ -26,6 +26,7 @@ def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Progr
         # lazy: a program in the cache needs no passes
         from .llvm.build import build_llvm
 
+        module.verify()
         return build_llvm(module, target, None, symbols, sanitize)
 
     return compile_once(program_kind(symbols), module, target, (sanitize,), make)
@@ -35,6 +36,7 @@ def _symbols(module: Module, target: Target) -> dict[str, int]:
     """The addresses of the C functions that graphs call."""
     if not has_graphs(module.op):
         return {}
+    module.verify()
     # lazy: the operators of relay are needed for graphs only
     from ..transforms.relay.libraries import library_symbols
 
@@ -46,6 +48,7 @@ def _build_python(module: Module) -> Any:
     from ..transforms.pipelines import lower_to_tir
     from .oracle import compile_oracle
 
+    module.verify()
     return compile_oracle(lower_to_tir(module).op)
 
 
@@ -53,6 +56,7 @@ def _build_emulated(module: Module, target: Target) -> Program:
     # lazy: the CUDA emitter is needed for this target only
     from .cuda.build import build_emulated
 
+    module.verify()
     return build_emulated(module, target, symbols=_symbols(module, target))
 
 
@@ -66,6 +70,7 @@ def _build_cuda(module: Module, target: Target) -> Program:
         # lazy: a program in the cache needs no passes
         from .cuda.build import build_cuda
 
+        module.verify()
         return build_cuda(module, target, symbols=symbols)
 
     return compile_once(program_kind(symbols), module, target, (), make)
@@ -108,7 +113,6 @@ def build(
     parsed = Target() if target == ORACLE else Target.from_value(target)
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
-    module.verify()
     with report_remarks(remarks):
         if target == ORACLE:
             return _build_python(module)

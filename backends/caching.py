@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
-from io import StringIO
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -74,7 +74,8 @@ def compile_once(
     options: the other arguments of the compilation. Compiles without the cache for an emulated GPU; where the module
     has operations or operators of other packages, whose lowering may change without notice; and where passes are
     observed: by remarks, or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit
-    of the cache would displace all other entries. Raises the errors of `make`.
+    of the cache would displace all other entries. A module that an entry has been made from is valid: `make` verifies
+    modules. Raises the errors of `make`.
     """
     store = user_cache()
     if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1":
@@ -84,7 +85,10 @@ def compile_once(
     constants = {name: np.ascontiguousarray(plain_array(value)) for name, value in sorted(module.constants.items())}
     if sum(array.nbytes for array in constants.values()) > store.limit // 2:
         return make(module)
-    text = _text(module)
+    try:
+        text = _text(module)
+    except Exception:  # of a module that breaks its constraints
+        return make(module)
     key = f"{digest(_compiler(), text, *map(str, (target, *machine_of(target), *options)), *_contents(constants))}.tar"
     path = store.find(kind.name, key)
     if path is not None:
@@ -109,9 +113,36 @@ def _source(program: Callable[[], Program], kind: str) -> str:
 
 def _text(module: Module) -> str:
     """The module as text, with the source locations, which error messages contain."""
-    text = StringIO()
-    Printer(text, print_generic_format=True, print_debuginfo=True).print_op(module.op)
-    return text.getvalue()
+    printer = _KeyPrinter()
+    printer.print_op(module.op)
+    return "".join(printer.parts)
+
+
+class _KeyPrinter(Printer):
+    """A printer without indentation and without counts of lines and columns, which take half of the time.
+
+    parts: the text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(print_generic_format=True, print_debuginfo=True)
+        self.parts: list[str] = []
+        self._texts: dict[int, tuple[Attribute, str]] = {}
+        """The texts of attributes by their identity, since those of 0.0 and -0.0 are equal."""
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        self.parts.append(text)
+
+    def _print_new_line(self, indent: int | None = None, print_message: bool = True) -> None:
+        self.parts.append("\n")
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if id(attribute) not in self._texts:
+            start = len(self.parts)
+            super().print_attribute(attribute)
+            self._texts[id(attribute)] = attribute, "".join(self.parts[start:])
+            del self.parts[start:]
+        self.parts.append(self._texts[id(attribute)][1])
 
 
 def _parse(text: str, module: Module) -> Module:

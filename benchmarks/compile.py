@@ -1,43 +1,39 @@
-"""Measures the time of compilation: against the size of a program, to a first callable, of models, and beside TVM.
+"""Measures the time of compilation: against the size of a program, of models, and beside TVM.
 
-    python benchmarks/compile.py [--parts growth,start,models,corpus] [--runs N] [--sizes 500,5000,50000]
+    python benchmarks/compile.py [--parts growth,models,corpus] [--runs N] [--sizes 500,5000,50000]
                                  [--models FOLDER] [--peer PYTHON]
 
 growth: microseconds for each operation of the program as read, by stage, for a function of many loops, a loop of many
-statements, and a module of many functions. LLVM is measured up to 10,000 operations.  start: from the text of a matrix
-product to a callable function, in a process that has compiled before, and in a new one, without a cache, with the
-tables of the parser in the cache, and with the program in the cache.  models: from an ONNX file to an executor, in new
-processes, without and with a cache, for the files `FOLDER/*/model.onnx` that `benchmarks/models.py --keep FOLDER`
-writes.  corpus: the stages for each program of the corpus, with TVM's parsing and compilation in turn, in a process of
-`--peer PYTHON`, a Python that can import `tvm` (`make peer-test` installs one at .venv-peer/bin/python). Figures are
-medians.
+statements, and a module of many functions. LLVM is measured up to 10,000 operations.  models: from an ONNX file
+to an executor, in new processes, without and with a cache, for the files `FOLDER/*/model.onnx` that
+`benchmarks/models.py --keep FOLDER` writes.  corpus: the stages for each program of the corpus, with TVM's parsing and
+compilation in turn, in a process of `--peer PYTHON`, a Python that can import `tvm` (`make peer-test` installs one at
+.venv-peer/bin/python). Figures are medians.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from measuring import describe_package, machine
+from measuring import caches, describe_package, machine, medians_in_turn, numbers_of_process
 
 from stepwell import parse_tvmscript
 from stepwell.backends.llvm.emitter import emit_module
 from stepwell.backends.llvm.engine import ObjectCode, Processor
-from stepwell.core.cache import VARIABLE, Cache
 from stepwell.tools.testing.corpus import script_programs
 from stepwell.transforms.pipelines import lower
 
-PARTS = ("growth", "start", "models", "corpus")
+PARTS = ("growth", "models", "corpus")
 STAGES = ("parse", "verify", "lower", "emit", "LLVM")
 LARGEST_FOR_LLVM = 10_000
 """The number of operations of the largest program that LLVM compiles here."""
@@ -137,36 +133,6 @@ def growth(options: argparse.Namespace) -> None:
             print(f"{kind:12}{count:8}{row}{last}  {passes}", flush=True)
 
 
-_PRODUCT = """
-@T.prim_func
-def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")):
-    for i, j, k in T.grid(64, 64, 64):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-"""
-_BUILD = """
-import sys, time
-start = time.perf_counter()
-import stepwell
-imported = time.perf_counter()
-stepwell.build(stepwell.parse_tvmscript(sys.argv[1]))["main"]
-print(imported - start, time.perf_counter() - imported)
-"""
-
-
-def start(options: argparse.Namespace) -> None:
-    """Prints the milliseconds from the text of a matrix product to a callable function."""
-    warm = sum(_median_stages(_PRODUCT, 10 * options.runs))
-    print(f"matrix product, text to callable: {warm:.0f} ms; a new process:")
-    print(f"{'cache':36}{'import stepwell ms':>20}{'first program ms':>18}")
-    for name, kinds in _CACHES.items():
-        imports, first = _medians(_BUILD, _PRODUCT, kinds, options.runs)
-        print(f"{name:36}{imports * 1e3:20.0f}{first * 1e3:18.0f}", flush=True)
-
-
 _MODEL = """
 import sys, time
 start = time.perf_counter()
@@ -185,43 +151,14 @@ def models(options: argparse.Namespace) -> None:
     if not files:
         print("# models are omitted: no --models FOLDER with FOLDER/*/model.onnx")
         return
-    print(f"{'model':12}{'cache':36}{'imports s':>10}{'executor s':>12}")
+    print(f"{'model':12}{'cache':8}{'imports s':>10}{'executor s':>12}")
     for file in files:
-        for name in ("off", "with the parser and the program"):
-            imports, executor = _medians(_MODEL, str(file), _CACHES[name], options.runs)
-            print(f"{file.parent.name:12}{name:36}{imports:10.2f}{executor:12.2f}", flush=True)
-
-
-_CACHES: dict[str, tuple[str, ...] | None] = {
-    "off": None,
-    "with the parser": ("parser",),
-    "with the parser and the program": ("parser", "program", "graph"),
-}
-"""The kinds of entries in the cache of a new process; None for no cache."""
-
-
-def _medians(program: str, argument: str, kinds: tuple[str, ...] | None, runs: int) -> list[float]:
-    """The medians of the numbers that a program prints in new processes. kinds: of entries in the cache."""
-    with TemporaryDirectory() as folder:
-        cache = Cache(Path(folder))
-        if kinds is not None:
-            _in_new_process(program, argument, folder)
-        rows: list[list[float]] = []
-        for _ in range(runs):
-            for entry in cache.entries():
-                if kinds is not None and entry.kind not in kinds:
-                    entry.path.unlink()
-            rows.append(_in_new_process(program, argument, "off" if kinds is None else folder))
-    return [statistics.median(column) for column in zip(*rows, strict=True)]
-
-
-def _in_new_process(program: str, argument: str, cache: str) -> list[float]:
-    """The numbers that a program prints. cache: the value of `STEPWELL_CACHE`."""
-    command = [sys.executable, "-c", program, argument]
-    variables = {**os.environ, VARIABLE: cache}
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules
-    output = subprocess.run(command, capture_output=True, text=True, check=True, env=variables).stdout
-    return [float(word) for word in output.split()]
+        with caches() as values:
+            measurements = {
+                name: partial(numbers_of_process, _MODEL, str(file), cache=value) for name, value in values.items()
+            }
+            for name, (imports, executor) in medians_in_turn(measurements, options.runs).items():
+                print(f"{file.parent.name:12}{name:8}{imports:10.2f}{executor:12.2f}", flush=True)
 
 
 _PEER = """
@@ -292,7 +229,6 @@ def main() -> None:
     options = arguments.parse_args()
     parts: dict[str, Callable[[argparse.Namespace], None]] = {
         "growth": growth,
-        "start": start,
         "models": models,
         "corpus": corpus,
     }

@@ -12,7 +12,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
@@ -71,6 +72,38 @@ def describe_package(name: str) -> str:
         return f"{name} {version(name)}"
     except PackageNotFoundError:
         return f"without {name}"
+
+
+def numbers_of_process(program: str, *arguments: str, cache: str = "off") -> list[float]:
+    """The numbers that a program of Python prints in a new process. cache: the value of `STEPWELL_CACHE`."""
+    return [float(word) for word in words_of_process(program, *arguments, cache=cache)]
+
+
+def words_of_process(program: str, *arguments: str, cache: str = "off") -> list[str]:
+    """The words that a program of Python prints in a new process. cache: the value of `STEPWELL_CACHE`."""
+    variables = {**os.environ, "STEPWELL_CACHE": cache}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # users have compiled modules
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=variables).stdout.split()
+
+
+def medians_in_turn(measurements: Mapping[str, Callable[[], Sequence[float]]], runs: int) -> dict[str, list[float]]:
+    """The medians of the numbers of each measurement; the measurements take turns, after one each that does not
+    count."""
+    rows: dict[str, list[Sequence[float]]] = {name: [] for name in measurements}
+    for run in range(runs + 1):
+        for name, measure in measurements.items():
+            numbers = measure()
+            if run:
+                rows[name].append(numbers)
+    return {name: [statistics.median(column) for column in zip(*each, strict=True)] for name, each in rows.items()}
+
+
+@contextmanager
+def caches() -> Iterator[dict[str, str]]:
+    """The values of `STEPWELL_CACHE` for a cache that exists until the end of the block, and for none."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield {"cache": folder, "off": "off"}
 
 
 class Worker:

@@ -4,16 +4,25 @@ functions under `stepwell.libraries`."""
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
 from .errors import PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from importlib.metadata import EntryPoint
+
     from xdsl.universe import Universe
 
 GROUP = "xdsl.universe"
 LIBRARIES = "stepwell.libraries"
+
+
+def _entries(group: str) -> Iterable[EntryPoint]:
+    # lazy: most programs need no plug-ins, and the import takes 0.02 s
+    from importlib.metadata import entry_points
+
+    return entry_points(group=group)
 
 
 @cache
@@ -26,7 +35,7 @@ def installed_universe() -> Universe:
     # lazy: the universe is slow to import, and most programs need no plug-ins
     from xdsl.universe import Universe
 
-    for entry in entry_points(group=GROUP):
+    for entry in _entries(GROUP):
         load_entry(entry, Universe)
     try:
         return Universe.get_multiverse()
@@ -51,7 +60,7 @@ def library_entry(name: str) -> EntryPoint | None:
 @cache
 def _library_entries() -> dict[str, list[EntryPoint]]:
     entries: dict[str, list[EntryPoint]] = {}
-    for entry in entry_points(group=LIBRARIES):
+    for entry in _entries(LIBRARIES):
         entries.setdefault(entry.name, []).append(entry)
     return entries
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import islpy as isl
 from xdsl.ir import Operation
 
+from ..analysis import isl
 from ..analysis.dependence import (
     CyclicCopyError,
     Flow,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import islpy as isl
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -44,10 +43,11 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.tree import has_effect
+from .. import isl
 from ..index import Atom, type_range
 from ..threads.atomics import is_atomic
 from ..threads.memories import buffer_of, memory_of, pointer_views
-from .affine import DIM, Affine, IndexAnalyzer, NotAffineValue, Parameters, condition, iterations, map_to
+from .affine import Affine, IndexAnalyzer, NotAffineValue, Parameters, condition, iterations, map_to
 from .reductions import accumulation
 
 
@@ -305,7 +305,9 @@ class AccessCollector:
             self._any_index(extents[n] if n < len(extents) else None) if function is None else function
             for n, function in enumerate(functions)
         ]
-        return map_to(where, values).project_out(DIM.in_, len(self.variables), self.affine.rank - len(self.variables))
+        return map_to(where, values).project_out(
+            isl.dim_type.in_, len(self.variables), self.affine.rank - len(self.variables)
+        )
 
     def _any_index(self, extent: Mixed | None) -> isl.Set:
         elements = Affine(self.analyzer, self.parameters, 1)
@@ -322,7 +324,7 @@ class AccessCollector:
 
     def _instances(self, context: AccessContext) -> isl.Set:
         """The instances of the statement in which an op runs."""
-        return context.where.project_out(DIM.set, len(self.variables), self.affine.rank - len(self.variables))
+        return context.where.project_out(isl.dim_type.set, len(self.variables), self.affine.rank - len(self.variables))
 
     def _is_skipped(self, memory: SSAValue) -> bool:
         return memory in self._locals or (self.is_left_out is not None and self.is_left_out(memory))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import islpy as isl
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -37,12 +36,12 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import static_values
 from ...dialects.tir.tree import is_expression_op
+from .. import isl
 from ..index import Analyzer, Atom, Compound, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, render_sum, type_range
 from ..names import memory_name
 
 Point: TypeAlias = tuple[int, ...]
 
-DIM = isl.dim_type
 _WORD = 32
 
 
@@ -152,11 +151,13 @@ def ranges_of(parameters: Mapping[Atom, str]) -> isl.Set:
     analyzer = IndexAnalyzer()
     space = isl.Space.params_alloc(isl.DEFAULT_CONTEXT, len(parameters))
     for n, name in enumerate(parameters.values()):
-        space = space.set_dim_name(DIM.param, n, name)
+        space = space.set_dim_name(isl.dim_type.param, n, name)
     result = isl.Set.universe(space)
     for n, value in enumerate(parameters):
         low, high = analyzer.atom_bounds(value)
-        result = result.lower_bound_val(DIM.param, n, integer(low)).upper_bound_val(DIM.param, n, integer(high))
+        result = result.lower_bound_val(isl.dim_type.param, n, integer(low)).upper_bound_val(
+            isl.dim_type.param, n, integer(high)
+        )
     return result
 
 
@@ -181,7 +182,7 @@ class Affine:
         if self._space is None or self._known != len(names):
             space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, len(names), self.rank)
             for n, name in enumerate(names.values()):
-                space = space.set_dim_name(DIM.param, n, name)
+                space = space.set_dim_name(isl.dim_type.param, n, name)
             self._space, self._known = space, len(names)
             self._directly.clear()
         return self._space
@@ -235,12 +236,14 @@ class Affine:
         if bounds is None or not (value in self.dims or self.parameters.is_fixed(value)):
             return None
         if value in self.dims:
-            return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, self.dims[value]), bounds
+            return isl.Aff.var_on_domain(
+                isl.LocalSpace.from_space(self.space()), isl.dim_type.set, self.dims[value]
+            ), bounds
         if value not in self.parameters.names:
             self.parameters.name(value)
             raise _NewParameterError
         position = list(self.parameters.names).index(value)
-        return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.param, position), bounds
+        return isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), isl.dim_type.param, position), bounds
 
     def function_of(self, lin: Lin) -> isl.PwAff:
         """A sum as a function of the dimensions. NotAffineValue if the sum is not one."""
@@ -263,10 +266,10 @@ class Affine:
         for atom, k in lin.terms.items():
             position = self.dims.get(atom)
             if position is not None:
-                aff = aff.set_coefficient_val(DIM.in_, position, k)
+                aff = aff.set_coefficient_val(isl.dim_type.in_, position, k)
             elif not isinstance(atom, Compound) or _is_by_symbol(atom):
                 index = list(self.parameters.names).index(atom)
-                aff = aff.set_coefficient_val(DIM.param, index, k)
+                aff = aff.set_coefficient_val(isl.dim_type.param, index, k)
             else:
                 compound = self._compound(atom)
                 rest.append(compound if k == 1 else compound.scale_val(integer(k)))
@@ -291,7 +294,9 @@ class Affine:
 
     def variable(self, position: int) -> isl.PwAff:
         """The projection onto a dimension, as a function."""
-        return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), DIM.set, position))
+        return isl.PwAff.from_aff(
+            isl.Aff.var_on_domain(isl.LocalSpace.from_space(self.space()), isl.dim_type.set, position)
+        )
 
     def constant(self, number: int) -> isl.PwAff:
         """A constant function."""
@@ -313,7 +318,9 @@ class Affine:
     def between(self, position: int, first: int, last: int) -> isl.Set:
         """The points with `first <= dimension <= last`."""
         universe = self.universe()
-        return universe.lower_bound_val(DIM.set, position, first).upper_bound_val(DIM.set, position, last)
+        return universe.lower_bound_val(isl.dim_type.set, position, first).upper_bound_val(
+            isl.dim_type.set, position, last
+        )
 
     def equal(self, position: int, function: isl.PwAff) -> isl.Set:
         """The points at which a dimension equals a function."""
@@ -410,7 +417,7 @@ def map_to(where: isl.Set, values: Sequence[isl.PwAff | isl.Set]) -> isl.Map:
 
 # Arithmetic on functions with ranges
 
-_Ranged: TypeAlias = tuple[isl.Aff, Interval]
+_Ranged: TypeAlias = "tuple[isl.Aff, Interval]"
 
 
 def _add(a: _Ranged, b: _Ranged) -> _Ranged:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
-
-from .affine import DIM
+from .. import isl
 from .order import AccessEvent, common_loop_count, is_unique, lift, pairs_before, reads_before_writes
 from .sources import LIVE_IN, AmbiguousSources, MemoryAccesses, NamedSources, Sink, ValueSource
 
@@ -62,7 +60,7 @@ class AssignedOnce:
             before = before.subtract(read.relation.intersect_range(write.relation.range()))
             late = read.relation.intersect_range(write.relation.range())
             if not early.is_empty():
-                lifted = late.intersect(lift(early, late.dim(DIM.in_)))
+                lifted = late.intersect(lift(early, late.dim(isl.dim_type.in_)))
                 late = late.subtract(lifted)
                 before = before.union(lifted)
             if not late.is_empty():
@@ -146,7 +144,7 @@ class AssignedOnce:
         asked = read.prefix(level)
         for event, named in zip(self._all_writes(), [*self.named_writes, *self.named_updates], strict=True):
             instances = event.statement.instances
-            run = instances.project_out(DIM.in_, level, instances.dim(DIM.in_) - level)
+            run = instances.project_out(isl.dim_type.in_, level, instances.dim(isl.dim_type.in_) - level)
             if not asked.apply_range(named.reverse()).is_subset(run):
                 return False
         return True

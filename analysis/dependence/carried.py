@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
+from .. import isl
 from ..names import memory_name
 from ..reducers import Reducer, match_reducer
 from ..threads.axes import is_thread_loop
 from ..threads.memories import buffer_of, memory_of
 from .accesses import AccessCollector
-from .affine import DIM, Affine, IndexAnalyzer, NotAffineValue, Parameters, Point
+from .affine import Affine, IndexAnalyzer, NotAffineValue, Parameters, Point
 from .digits import Digit, loop_of_step, step_name
 from .flow import Flow, flow_of, is_used_outside, memory_rank
 from .model import Region, merge_accesses
@@ -134,13 +134,13 @@ class _Conflicts:
             self._relation_by_iteration(b, shared, names).reverse()
         )
         for n in range(shared):
-            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+            pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
         if same_value:
             same = pairs
             for n in range(shared + width, shared + width + names):
-                same = same.equate(DIM.in_, n, DIM.out, n)
+                same = same.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
             pairs = pairs.subtract(same)
-        for kind in (DIM.in_, DIM.out):
+        for kind in (isl.dim_type.in_, isl.dim_type.out):
             pairs = pairs.project_out(kind, shared + width, names).project_out(kind, 0, shared)
         return pairs.subtract(isl.Map.identity(pairs.get_space()))
 
@@ -208,7 +208,7 @@ class _Conflicts:
         """The elements that a statement accesses in one iteration of the loop."""
         relation = at_point(touch.relation, parameters, ())
         for position, number in zip(_positions(touch.statement, self.region.root), point, strict=True):
-            relation = relation.fix_val(DIM.in_, position, number)
+            relation = relation.fix_val(isl.dim_type.in_, position, number)
         return relation
 
     def _instance(self, touch: _Touch, relation: isl.Map) -> str:
@@ -250,7 +250,7 @@ def _conflicts(a: isl.Map, b: isl.Map) -> isl.Map:
 def _point(relation: isl.Map, element: tuple[int, ...]) -> isl.Set:
     result = isl.Set.universe(relation.get_space().range())
     for n, number in enumerate(element):
-        result = result.fix_val(DIM.set, n, number)
+        result = result.fix_val(isl.dim_type.set, n, number)
     return result
 
 

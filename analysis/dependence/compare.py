@@ -8,11 +8,10 @@ from functools import cached_property
 from itertools import count
 from typing import Any
 
-import islpy as isl
 from xdsl.ir import Operation
 
-from .. import isl_budget
-from .affine import DIM, ranges_of
+from .. import isl, isl_budget
+from .affine import ranges_of
 from .digits import Digit
 from .flow import Flow
 from .liveness import Liveness, liveness
@@ -86,7 +85,7 @@ def _are_compared(alive: Liveness, before: Flow, after: Flow, renamed: dict[Any,
     for key, executions in alive.needed.items():
         if key in originals:
             instances, was = executions.apply(after.statements[key].instances), originals[key].instances.range()
-            if instances.dim(DIM.set) != was.dim(DIM.set) or not instances.is_subset(was):
+            if instances.dim(isl.dim_type.set) != was.dim(isl.dim_type.set) or not instances.is_subset(was):
                 return False
     return True
 
@@ -297,9 +296,9 @@ class _Side:
                 # { [copy, element] -> [origin, element copied from, element] }
                 flow = relation.apply_range(copied.flat_product(elements))
                 other, keeps = self.flow.memories[inner.memory].rank, self.keeps(at)
-                width = flow.dim(DIM.out)
+                width = flow.dim(isl.dim_type.out)
                 first, count = (width - rank - other, other) if keeps else (width - rank, rank)
-                flow = flow.project_out(DIM.out, first, count)
+                flow = flow.project_out(isl.dim_type.out, first, count)
                 self._trace(sink, at if keeps else inner.memory, origin, flow, (*path, source.writer))
 
     def _original(self, at: Memory, relation: isl.Map) -> tuple[Memory, isl.Map]:
@@ -314,7 +313,7 @@ class _Side:
             for memory, accesses in statement.accesses.items():
                 if accesses.writes is not None and self.keeps(memory):
                     elements = read.reverse().apply_range(accesses.writes)
-                    width = relation.dim(DIM.out) - self.flow.memories[at].rank
+                    width = relation.dim(isl.dim_type.out) - self.flow.memories[at].rank
                     writers = isl.Map.identity(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, width, width))
                     return memory, relation.apply_range(writers.flat_product(elements))
         return at, relation

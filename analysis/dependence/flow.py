@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import islpy as isl
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, LaunchThreadOp, MatchBufferOp, WhileOp
-from .. import isl_budget
+from .. import isl, isl_budget
 from ..index import Atom
 from ..names import memory_name
 from ..threads.axes import thread_axes_of
 from ..threads.memories import buffer_of
-from .affine import DIM, parameter_name
+from .affine import parameter_name
 from .assignment import AssignedOnce, NotAssignedOnce
 from .digits import Digit
 from .model import Region
@@ -60,7 +59,7 @@ class MemoryFlow:
         """{ reader -> [writer, element] } without the thread indices."""
         relation = _drop_last(relation, self.threads)
         if source.writer == LIVE_IN and self.threads:  # named by the element
-            relation = relation.project_out(DIM.out, self.rank, self.threads)
+            relation = relation.project_out(isl.dim_type.out, self.rank, self.threads)
         return relation
 
     def _events(self) -> MemoryAccesses:
@@ -230,7 +229,7 @@ def _memory_flow(root: Operation, memory: Memory, statements: list[Statement]) -
 
 
 def _drop_last(relation: isl.Map, count: int) -> isl.Map:
-    return relation.project_out(DIM.out, relation.dim(DIM.out) - count, count) if count else relation
+    return relation.project_out(isl.dim_type.out, relation.dim(isl.dim_type.out) - count, count) if count else relation
 
 
 def memory_rank(memory: SSAValue) -> int:

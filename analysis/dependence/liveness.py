@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import islpy as isl
 from xdsl.ir import BlockArgument, SSAValue
 
-from .affine import DIM
+from .. import isl
 from .flow import Flow, MemoryFlow
 from .sources import LIVE_IN, LIVE_OUT, Key, Sink, ValueSource
 
@@ -72,7 +71,7 @@ class _Search:
         for sink, source, relation in executions:
             if source.writer == LIVE_IN:
                 continue
-            edge = relation.project_out(DIM.out, relation.dim(DIM.out) - flow.rank, flow.rank)
+            edge = relation.project_out(isl.dim_type.out, relation.dim(isl.dim_type.out) - flow.rank, flow.rank)
             if sink.key == LIVE_OUT:
                 self._add(source.writer, edge.range())
             else:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-import islpy as isl
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.text import expression_text
@@ -27,6 +26,7 @@ from ...dialects.tir import (
     SymbolOp,
 )
 from ...dialects.tir.tree import is_expression_op
+from .. import isl
 from ..index import Atom, type_range
 from ..names import memory_name
 from ..threads.axes import (
@@ -39,7 +39,6 @@ from ..threads.axes import (
 )
 from .accesses import AccessCollector, StatementAccess, axis_values, first_steps
 from .affine import (
-    DIM,
     Affine,
     IndexAnalyzer,
     NotAffineValue,
@@ -366,7 +365,7 @@ class Region:
             if isinstance(step, int):
                 affs.append(zero.set_constant_val(step))
             else:
-                affs.append(isl.Aff.var_on_domain(local, DIM.set, loop))
+                affs.append(isl.Aff.var_on_domain(local, isl.dim_type.set, loop))
                 loop += 1
         affs += [zero] * (self.depth - len(affs))
         affs.append(zero.set_constant_val(phase))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import islpy as isl
 from xdsl.ir import Operation
 
-from .affine import DIM
+from .. import isl
 from .digits import Digit
 from .statements import Statement
 
@@ -26,7 +25,7 @@ class AccessEvent:
 
     def prefix(self, count: int) -> isl.Map:
         """{ the first `count` loop values -> element }."""
-        return self.relation.project_out(DIM.in_, count, self.relation.dim(DIM.in_) - count)
+        return self.relation.project_out(isl.dim_type.in_, count, self.relation.dim(isl.dim_type.in_) - count)
 
     def relation_by_instance(self) -> isl.Map:
         """{ instance -> element }."""
@@ -60,10 +59,10 @@ def pairs_before(a: AccessEvent, b: AccessEvent, fixed: int = 0) -> isl.Map | No
     pairs = a.prefix(shared).apply_range(b.prefix(shared).reverse())
     for level in range(shared):
         if level >= fixed:
-            earlier = pairs.order_lt(DIM.in_, level, DIM.out, level)
+            earlier = pairs.order_lt(isl.dim_type.in_, level, isl.dim_type.out, level)
             if not earlier.is_empty():
                 return earlier
-        pairs = pairs.equate(DIM.in_, level, DIM.out, level)
+        pairs = pairs.equate(isl.dim_type.in_, level, isl.dim_type.out, level)
     return pairs if first < 0 and not pairs.is_empty() else None
 
 
@@ -77,7 +76,7 @@ def reads_before_writes(reader: AccessEvent, writer: AccessEvent, elements: isl.
         if rest.is_empty():
             break
         earlier = writer.prefix(level + 1).apply_domain(_later_iterations(rest.get_space(), level))
-        rest = rest.subtract(earlier.insert_dims(DIM.in_, level + 1, shared - level - 1))
+        rest = rest.subtract(earlier.insert_dims(isl.dim_type.in_, level + 1, shared - level - 1))
     return rest
 
 
@@ -85,22 +84,26 @@ def _later_iterations(like: isl.Space, level: int) -> isl.Map:
     """{ p -> q }: the later iterations of the loop at `level`, in the same iterations of the loops around it."""
     result = isl.Map.universe(like.params().add_unnamed_tuple_ui(level + 1).map_from_set())
     for n in range(level):
-        result = result.equate(DIM.in_, n, DIM.out, n)
-    return result.order_lt(DIM.in_, level, DIM.out, level)
+        result = result.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
+    return result.order_lt(isl.dim_type.in_, level, isl.dim_type.out, level)
 
 
 def lift(relation: isl.Map, count: int) -> isl.Map:
     """{ outer loop values -> element } as a relation of executions in `count` loops."""
-    outer = relation.dim(DIM.in_)
-    return relation.insert_dims(DIM.in_, outer, count - outer)
+    outer = relation.dim(isl.dim_type.in_)
+    return relation.insert_dims(isl.dim_type.in_, outer, count - outer)
 
 
 def is_unique(statement: Statement, fixed: int) -> bool:
     """Whether no instance is executed twice in one iteration of the outer `fixed` loops."""
     domain = statement.domain
     identity = isl.Map.identity(domain.get_space().map_from_set())
-    count = domain.dim(DIM.set)
-    return identity.project_out(DIM.out, fixed, count - fixed).flat_range_product(statement.instances).is_injective()
+    count = domain.dim(isl.dim_type.set)
+    return (
+        identity.project_out(isl.dim_type.out, fixed, count - fixed)
+        .flat_range_product(statement.instances)
+        .is_injective()
+    )
 
 
 def common_loop_count(events: Sequence[AccessEvent]) -> int:

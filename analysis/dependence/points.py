@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import islpy as isl
-
-from .affine import DIM, Point
+from .. import isl
+from .affine import Point
 
 
 def lexicographic_minimum(relation: isl.Map) -> tuple[dict[str, int], Point, Point]:
@@ -14,30 +13,30 @@ def lexicographic_minimum(relation: isl.Map) -> tuple[dict[str, int], Point, Poi
 
     Any pair if the relation has no minimum.
     """
-    counts = [relation.dim(kind) for kind in (DIM.param, DIM.in_, DIM.out)]
-    points = relation.reset_tuple_id(DIM.in_).reset_tuple_id(DIM.out).wrap().flatten()
-    points = points.move_dims(DIM.set, 0, DIM.param, 0, counts[0])
+    counts = [relation.dim(kind) for kind in (isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out)]
+    points = relation.reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out).wrap().flatten()
+    points = points.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, counts[0])
     for n in range(counts[0]):
-        bounded = points.lower_bound_val(DIM.set, n, 0)
+        bounded = points.lower_bound_val(isl.dim_type.set, n, 0)
         points = points if bounded.is_empty() else bounded
     try:
         point = points.lexmin().sample_point()
     except isl.Error:  # not bounded from below
         point = points.sample_point()
-    numbers = [point.get_coordinate_val(DIM.set, n).to_python() for n in range(sum(counts))]
+    numbers = [point.get_coordinate_val(isl.dim_type.set, n).to_python() for n in range(sum(counts))]
     first, second = counts[0], counts[0] + counts[1]
-    names = [relation.get_dim_name(DIM.param, n) or "" for n in range(first)]
+    names = [relation.get_dim_name(isl.dim_type.param, n) or "" for n in range(first)]
     return dict(zip(names, numbers, strict=False)), tuple(numbers[first:second]), tuple(numbers[second:])
 
 
 def at_point(relation: isl.Map, parameters: Mapping[str, int], start: Point) -> isl.Map:
     """A relation restricted to fixed parameters and a point of its domain."""
     for name, number in parameters.items():
-        position = relation.find_dim_by_name(DIM.param, name)
+        position = relation.find_dim_by_name(isl.dim_type.param, name)
         if position >= 0:
-            relation = relation.fix_val(DIM.param, position, number)
+            relation = relation.fix_val(isl.dim_type.param, position, number)
     for n, number in enumerate(start):
-        relation = relation.fix_val(DIM.in_, n, number)
+        relation = relation.fix_val(isl.dim_type.in_, n, number)
     return relation
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
-
-from .affine import DIM
+from .. import isl
 from .order import AccessEvent
 from .reductions import IDEMPOTENT
 from .sources import LIVE_IN, LIVE_OUT, AmbiguousSources, Key, Memory, MemoryAccesses, NamedSources, Sink, ValueSource
@@ -21,10 +19,10 @@ class LastWriters:
 
     def __init__(self, events: MemoryAccesses):
         self.events = events
-        self.rank = events.everything.dim(DIM.out)
+        self.rank = events.everything.dim(isl.dim_type.out)
         all_events = (*events.writes, *(e for _, e in events.reads), *(e for _, e in events.updates))
         self.statements: dict[Key, Statement] = {e.statement.key: e.statement for e in all_events}
-        self.depth = max((s.time.dim(DIM.out) for s in self.statements.values()), default=1)
+        self.depth = max((s.time.dim(isl.dim_type.out) for s in self.statements.values()), default=1)
 
     def compute(self) -> NamedSources:
         """The sources of each sink, by the names of instances. `AmbiguousSources` if names do not determine them."""
@@ -72,8 +70,11 @@ class LastWriters:
         flow: list[tuple[Sink, ValueSource, isl.Map]] = []
         for relation in (maps.get_at(n) for n in range(maps.n_map())):
             inner = relation.range().unwrap()
-            sink, source = readers[inner.get_tuple_name(DIM.in_)], writers[relation.get_tuple_name(DIM.in_)]
-            flow.append((sink, source, _reader_to_writer(relation, inner.dim(DIM.in_))))
+            sink, source = (
+                readers[inner.get_tuple_name(isl.dim_type.in_)],
+                writers[relation.get_tuple_name(isl.dim_type.in_)],
+            )
+            flow.append((sink, source, _reader_to_writer(relation, inner.dim(isl.dim_type.in_))))
         sinks_in_order, sources_in_order = list(readers.values()), list(writers.values())
         return sorted(flow, key=lambda f: (sinks_in_order.index(f[0]), sources_in_order.index(f[1])))
 
@@ -84,8 +85,8 @@ class LastWriters:
         """A time before (-1) or after (1) the whole region."""
         time = isl.Map.universe(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, 0, self.depth))
         for n in range(self.depth):
-            time = time.fix_val(DIM.out, n, side * _FAR if n == 0 else 0)
-        return time.set_tuple_name(DIM.in_, name)
+            time = time.fix_val(isl.dim_type.out, n, side * _FAR if n == 0 else 0)
+        return time.set_tuple_name(isl.dim_type.in_, name)
 
     # Names
 
@@ -114,7 +115,7 @@ class LastWriters:
     def _check_contributions(self, sink: Sink, source: ValueSource, relation: isl.Map, names: isl.Map) -> None:
         """Raises Ambiguous if a reader sees a contribution twice."""
         executions = relation.wrap().flatten()
-        count = relation.dim(DIM.in_)
+        count = relation.dim(isl.dim_type.in_)
         called = _identity(relation, count).flat_product(names).intersect_domain(executions)
         twice = called.apply_range(called.reverse()).intersect(isl.Map.lex_lt(executions.get_space()))
         if twice.is_empty():
@@ -134,25 +135,25 @@ def _no_parameters() -> isl.Space:
 
 
 def _tag(relation: isl.Map, name: str) -> isl.Map:
-    return relation.set_tuple_name(DIM.in_, name).set_tuple_name(DIM.out, "E")
+    return relation.set_tuple_name(isl.dim_type.in_, name).set_tuple_name(isl.dim_type.out, "E")
 
 
 def _schedule(event: AccessEvent, name: str) -> isl.Map:
     """The schedule of an event: { execution -> time }."""
     time = event.statement.time
-    last = time.dim(DIM.out) - 1
+    last = time.dim(isl.dim_type.out) - 1
     domain = time.get_domain_space()
     phase = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(domain)).set_constant_val(event.phase)
     time = isl.Map.from_multi_aff(time.set_aff(last, phase))
-    return time.intersect_domain(event.statement.domain).set_tuple_name(DIM.in_, name)
+    return time.intersect_domain(event.statement.domain).set_tuple_name(isl.dim_type.in_, name)
 
 
 def _reader_to_writer(relation: isl.Map, count: int) -> isl.Map:
     """{ writer -> [reader -> element] }, with a reader of `count` dimensions, as { reader -> [writer, element] }."""
-    flat = relation.flatten_range().reset_tuple_id(DIM.in_).reset_tuple_id(DIM.out)
-    width = flat.dim(DIM.in_)
-    flat = flat.move_dims(DIM.in_, width, DIM.out, 0, count)
-    return flat.move_dims(DIM.out, 0, DIM.in_, 0, width)
+    flat = relation.flatten_range().reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out)
+    width = flat.dim(isl.dim_type.in_)
+    flat = flat.move_dims(isl.dim_type.in_, width, isl.dim_type.out, 0, count)
+    return flat.move_dims(isl.dim_type.out, 0, isl.dim_type.in_, 0, width)
 
 
 def _identity(like: isl.Map, rank: int) -> isl.Map:
@@ -162,4 +163,4 @@ def _identity(like: isl.Map, rank: int) -> isl.Map:
 def _split(points: isl.Set, count: int) -> isl.Map:
     """A set of flat pairs as a relation whose domain has `count` dimensions."""
     relation = isl.Map.from_domain(points)
-    return relation.move_dims(DIM.out, 0, DIM.in_, count, points.dim(DIM.set) - count)
+    return relation.move_dims(isl.dim_type.out, 0, isl.dim_type.in_, count, points.dim(isl.dim_type.set) - count)

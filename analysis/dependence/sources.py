@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
+from .. import isl
 from .order import AccessEvent
 from .statements import Init
 
@@ -42,7 +42,7 @@ class ValueSource:
     is_contribution: bool = False
 
 
-NamedSources: TypeAlias = dict[Sink, list[tuple[ValueSource, isl.Map]]]
+NamedSources: TypeAlias = "dict[Sink, list[tuple[ValueSource, isl.Map]]]"
 """The sources of each sink: { reader's instance -> [writer's instance, element] }."""
 
 

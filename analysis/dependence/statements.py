@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import islpy as isl
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.tir import BlockOp
-from .affine import DIM
+from .. import isl
 from .digits import Digit, step_name
 
 
@@ -162,17 +161,19 @@ class Statement:
 def _rename_parameters(relation: Any, names: Mapping[str, str]) -> Any:
     """A set, relation or function with its parameters renamed."""
     for prefix in ("new_", ""):  # through names that are not in use
-        for n in range(relation.dim(DIM.param)):
-            old = relation.get_space().get_dim_name(DIM.param, n)
-            relation = relation.set_dim_name(DIM.param, n, prefix + names[old] if prefix else old[len("new_") :])
+        for n in range(relation.dim(isl.dim_type.param)):
+            old = relation.get_space().get_dim_name(isl.dim_type.param, n)
+            relation = relation.set_dim_name(
+                isl.dim_type.param, n, prefix + names[old] if prefix else old[len("new_") :]
+            )
     return relation
 
 
 def project(relation: isl.Map, kept: Sequence[int]) -> isl.Map:
     """A relation with only the dimensions `kept` of its range."""
-    for n in reversed(range(relation.dim(DIM.out))):
+    for n in reversed(range(relation.dim(isl.dim_type.out))):
         if n not in kept:
-            relation = relation.project_out(DIM.out, n, 1)
+            relation = relation.project_out(isl.dim_type.out, n, 1)
     return relation
 
 

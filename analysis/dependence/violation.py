@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import islpy as isl
 from xdsl.ir import Operation
 
+from .. import isl
 from .affine import Point
 from .flow import Flow
 from .points import at_point, lexicographic_minimum, render_parameters, render_point

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-import islpy as isl
 from xdsl.ir import SSAValue
 
+from .. import isl
 from ..index import Lin, isl_text
 from ..isl_budget import MAPS, isl_operation_limit
 from .terms import Domain, axis_name

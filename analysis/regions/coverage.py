@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
 from xdsl.ir import SSAValue
 
 from ...dialects.text.names import source_name
+from .. import isl
 from ..index import Analyzer
 from ..isl_budget import REGIONS, isl_operation_limit
 from .boxes import AccessBox, IndexRange

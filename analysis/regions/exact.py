@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-import islpy as isl
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.text import expression_text
 from ...dialects.tir import ForOp
+from .. import isl
 from ..index import Analyzer, Atom, DivAtom, Lin, MaxAtom, MinAtom, ModAtom, render_sum, type_range
 from ..isl_budget import REGIONS, isl_operation_limit
 from .boxes import IndexRange

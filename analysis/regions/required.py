@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import islpy as isl
-
+from .. import isl
 from ..index import Analyzer, Lin
 from ..isl_budget import REGIONS, isl_operation_limit
 from .boxes import AccessBox, IndexRange

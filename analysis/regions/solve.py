@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-import islpy as isl
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.tir import BlockOp
+from .. import isl
 from ..index import Analyzer, Atom, Compound, DivAtom, Lin, ModAtom
 from ..isl_budget import REGIONS, isl_operation_limit
 from .boxes import AccessBox, IndexRange

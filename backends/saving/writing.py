@@ -9,7 +9,6 @@ import json
 import os
 import tarfile
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +59,9 @@ def _is_ours(path: Path) -> bool:
 
 
 def _write_files(folder: Path, contents: Contents) -> None:
+    # lazy: a program of the cache is not written, and the import takes 0.02 s
+    from importlib.metadata import version
+
     manifest = {
         "format": FORMAT,
         "kind": contents.kind,

@@ -23,6 +23,7 @@ from . import syntax
 from .builder import SyntaxTreeBuilder
 from .fstrings import fstring_parts
 from .layout import EXCERPT, NEWLINE, Excerpt, IndentationFilter, token_span
+from .tables import load_tables, tables_text
 
 MAX_NESTING = 600
 """The maximum nesting of statements and expressions, in Python stack frames needed to elaborate them."""
@@ -53,20 +54,38 @@ def _read(excerpt: Excerpt) -> syntax.File:
 
 @cache
 def _lark() -> Lark:
-    """The parser, made once per process on first use. Its tables, which take 0.2 s to compute, are in the cache."""
-    grammar = files(cast(str, __package__)).joinpath("grammar.lark").read_text(encoding="utf-8")
+    """The parser, made once per process on first use: of the tables that the package has for this version of lark, or
+    the cache for another version."""
+    grammar = _grammar()
+    saved = load_tables(grammar)
+    if saved is not None:
+        return _saved_lark(saved)
     store = user_cache()
     if store is None:
         return _new_lark(grammar)
     key = digest("tables", grammar, lark.__version__, sys.version)
-    tables = store.read("parser", key)
-    if tables is not None:
-        return Lark.__new__(Lark)._load(BytesIO(tables), **_options())  # pyright: ignore[reportPrivateUsage]
+    content = store.read("parser", key)
+    if content is not None:
+        return _saved_lark(BytesIO(content))
     parser = _new_lark(grammar)
     file = BytesIO()
     parser.save(file, exclude_options=tuple(_options()))
     store.keep("parser", key, file.getvalue())
     return parser
+
+
+def _grammar() -> str:
+    return files(cast(str, __package__)).joinpath("grammar.lark").read_text(encoding="utf-8")
+
+
+def tables_of_grammar() -> str:
+    """The content of the file of tables."""
+    grammar = _grammar()
+    return tables_text(grammar, _new_lark(grammar), tuple(_options()))
+
+
+def _saved_lark(saved: Any) -> Lark:
+    return Lark.__new__(Lark)._load(saved, **_options())  # pyright: ignore[reportPrivateUsage]
 
 
 def _new_lark(grammar: str) -> Lark:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import islpy as isl
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
+from ...analysis import isl
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.isl_budget import REGIONS, isl_operation_limit
 from ...analysis.iter_map import predicate_constraints

@@ -4,12 +4,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from xdsl.printer import Printer
 
 import stepwell
 from stepwell.backends import caching
@@ -19,10 +21,13 @@ from stepwell.backends.cuda.program import DeviceProgram
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
 from stepwell.backends.llvm import compile as llvm_compile
 from stepwell.core.cache import VARIABLE, Cache, CacheEntry
+from stepwell.core.errors import VerifyError
+from stepwell.dialects.tir import StoreOp
 from stepwell.module import Module
 from stepwell.operators import OPERATORS
 from stepwell.operators.definition import Operator
 from stepwell.tools.testing.comparison import assert_same
+from stepwell.tools.testing.corpus import CorpusProgram, script_programs
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.strategies import programs
@@ -209,6 +214,35 @@ def test_the_version_of_the_compiler_changes_with_its_files(tmp_path: Path, monk
     assert version() == versions[-1]
 
 
+@pytest.mark.parametrize("program", script_programs(), ids=lambda program: program.name)
+def test_the_text_of_a_key_is_that_of_the_module(program: CorpusProgram) -> None:
+    module = stepwell.parse_tvmscript(program.text)
+    text = caching._text(module)
+    assert caching._text(caching._parse(text, module)) == text
+    expected = StringIO()
+    Printer(expected, print_generic_format=True, print_debuginfo=True).print_op(module.op)
+    assert [line.strip() for line in text.splitlines()] == [line.strip() for line in expected.getvalue().splitlines()]
+
+
+def test_equal_attributes_with_other_texts_are_other_programs(cache: Cache, compiled: list[Any]) -> None:
+    for zero in ("0.0", "-0.0", "0.0"):
+        text = TEXT.replace("A[i] * T.float32(2)", f"T.max(A[i], T.float32(0.0)) * T.float32({zero})")
+        build(stepwell.parse_tvmscript(text))
+    assert len(compiled) == 2
+
+
+def test_a_module_that_breaks_its_constraints_is_rejected_each_time(cache: Cache, compiled: list[Any]) -> None:
+    module = stepwell.parse_tvmscript(TEXT)
+    build(module)
+    (store,) = (op for op in module.op.walk() if isinstance(op, StoreOp))
+    store.operands = store.operands[:2]  # without an index
+    for _ in range(2):
+        with pytest.raises(VerifyError):
+            build(module)
+    assert len(compiled) == 1
+    assert len(kept(cache)) == 1
+
+
 def test_a_broken_entry_is_compiled_again(cache: Cache, compiled: list[Any]) -> None:
     build(stepwell.parse_tvmscript(TEXT))
     (entry,) = kept(cache)
@@ -270,7 +304,7 @@ def test_a_program_of_an_earlier_process_needs_no_passes(cache: Cache) -> None:
     )
     runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True) for _ in range(2)]
     assert [run.stdout for run in runs] == ["True\n", "False\n"]
-    assert sorted(entry.kind for entry in cache.entries()) == ["parser", "program"]
+    assert [entry.kind for entry in kept(cache)] == ["program"]
 
 
 @given(program=programs(Features()))

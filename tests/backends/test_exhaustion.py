@@ -102,7 +102,7 @@ def test_a_full_disk_is_a_warning_of_the_build(tmp_path: Path) -> None:
         str(tmp_path),
         STEPWELL_CACHE=str(tmp_path),
     )
-    assert lines == ["True ['parser', 'program', 'runtime']", "True ['program']", "[]", "1"]
+    assert lines == ["True ['program', 'runtime']", "True ['program']", "[]", "1"]
 
 
 def test_a_folder_that_cannot_be_made_is_a_warning_of_the_build(tmp_path: Path) -> None:

@@ -9,14 +9,13 @@ from itertools import takewhile
 from math import prod
 from typing import TypeAlias
 
-import islpy as isl
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.dependence.affine import DIM
+from ...analysis import isl
 from ...analysis.dependence.digits import loop_of_step
 from ...analysis.dependence.model import Region
 from ...analysis.dependence.statements import Statement
@@ -118,7 +117,7 @@ class _Frame:
                 break
             if x is loop:
                 return _later(pairs, range(n, n + self.around.count(loop)))
-            pairs = pairs.equate(DIM.in_, n, DIM.out, n)
+            pairs = pairs.equate(isl.dim_type.in_, n, isl.dim_type.out, n)
         return pairs
 
     def by_same_thread(self, other: _Frame) -> isl.Map:
@@ -127,11 +126,11 @@ class _Frame:
         for mine, others in zip(self.threads, other.threads, strict=True):
             match mine, others:
                 case int(), int():
-                    pairs = pairs.equate(DIM.in_, mine, DIM.out, others)
+                    pairs = pairs.equate(isl.dim_type.in_, mine, isl.dim_type.out, others)
                 case int(), None:
-                    pairs = pairs.fix_val(DIM.in_, mine, 0)
+                    pairs = pairs.fix_val(isl.dim_type.in_, mine, 0)
                 case None, int():
-                    pairs = pairs.fix_val(DIM.out, others, 0)
+                    pairs = pairs.fix_val(isl.dim_type.out, others, 0)
                 case _:
                     pass
         return pairs
@@ -144,8 +143,8 @@ class _Frame:
 def _later(pairs: isl.Map, dims: Sequence[int]) -> isl.Map:
     """The pairs of which the second instance is later in lexicographic order of some dimensions."""
     first, *rest = dims
-    later = pairs.order_lt(DIM.in_, first, DIM.out, first)
-    return later.union(_later(pairs.equate(DIM.in_, first, DIM.out, first), rest)) if rest else later
+    later = pairs.order_lt(isl.dim_type.in_, first, isl.dim_type.out, first)
+    return later.union(_later(pairs.equate(isl.dim_type.in_, first, isl.dim_type.out, first), rest)) if rest else later
 
 
 @dataclass(frozen=True)

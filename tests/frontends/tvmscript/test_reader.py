@@ -14,6 +14,7 @@ from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript, reader, syntax
 from stepwell.frontends.tvmscript.layout import Excerpt
 from stepwell.frontends.tvmscript.reader import MAX_NESTING, read_module
+from stepwell.frontends.tvmscript.tables import load_tables
 
 
 def read(text: str) -> syntax.File:
@@ -419,10 +420,17 @@ def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
     assert str(parse_mlir(f"\ufeff{module}")) == str(module)
 
 
-def test_the_tables_of_the_parser_are_kept_and_damaged_ones_are_computed_again(
+def test_the_tables_of_the_package_are_those_of_the_grammar() -> None:
+    file = Path(reader.__file__).with_name("tables.json")
+    assert file.read_text() == reader.tables_of_grammar(), "python -m stepwell.tools.grammar writes them"
+    assert load_tables("other: grammar") is None
+
+
+def test_the_tables_of_another_version_of_lark_are_kept_and_damaged_ones_are_computed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STEPWELL_CACHE", str(tmp_path))
+    monkeypatch.setattr("lark.__version__", "1.0")
     program = "x = f'{a + 1}' if b else [c]\n"
     expected = show(read(program))
 
