@@ -18,7 +18,7 @@ from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
 from .polls import POLL_WORK, spend
 from .types import constant_value_of_operand, register_type
-from .work import trip_count
+from .work import constant_of, trip_count
 
 Body = Callable[[str, list[Value]], list[str]]
 """Emits the body of a loop, given the induction variable and the carried values; returns the components of the next
@@ -30,6 +30,10 @@ _LITTLE_WORK = 64
 """The work of an iteration that is small beside a poll, at most."""
 _LEAST_PART = 8
 """The number of iterations of a part of a long loop, at least."""
+_ROW_WORK = 2**26
+"""The work of a row between polls, at most, some 50 ms: the rest of a longer row is a loop over parts."""
+_LIGHT_WORK = 256
+"""The work of an iteration of a row, at most: the code of a row contains it twice."""
 
 
 def emit_loop(
@@ -43,23 +47,21 @@ def emit_loop(
     *,
     work: float,
     cost: int = 1,
-    is_whole: bool = False,
+    is_row: bool = False,
 ) -> list[Value]:
     """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
     values of `types` with components `initial`. Returns the carried values after the loop.
 
     work: of an iteration, perhaps infinite.  cost: the work of an iteration that its loops do not subtract from the
-    budget.  is_whole: whether the loop polls after all its iterations, not meanwhile.
+    budget.  is_row: whether the loop polls after all its iterations, up to `_ROW_WORK`, not meanwhile.
     """
     loop = _Loop(f, kind, types, hint)
     trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])
     if trips == 0 or min(trips, 2 * _maximum(kind)) * work <= POLL_WORK:
         return loop.emit(bounds, initial, body)
-    if is_whole:
-        results = loop.emit(bounds, initial, body)
-        spend(f, _whole_work(f, kind, bounds, work))
-        return results
     iterations = 0 if step is None else min(POLL_WORK // work, _maximum(kind) // step)
+    if step is not None and is_row and iterations >= _LEAST_PART:
+        return _emit_row(loop, (bounds[0], bounds[1], step), initial, body, int(iterations), work)
     if step is not None and iterations >= _LEAST_PART:
         return _emit_in_parts(loop, (bounds[0], bounds[1], step), initial, body, int(iterations), work, trips)
 
@@ -71,6 +73,50 @@ def emit_loop(
         return last
 
     return loop.emit(bounds, initial, body_with_poll)
+
+
+def _emit_row(
+    loop: _Loop, bounds: tuple[str, str, int], initial: list[str], body: Body, iterations: int, work: float
+) -> list[Value]:
+    """Emits a loop that polls after its iterations, or after the first `_ROW_WORK` of its work. A loop over parts of
+    `iterations` iterations, rarely executed, follows the poll."""
+    f = loop.f
+    lower, upper, step = bounds
+    end = _end_of_row(f, loop.kind, bounds, max(iterations, int(_ROW_WORK // work)) * step)
+    first = f.all_parts(loop.types, loop.emit((lower, end, str(step)), initial, body))
+    edges: list[tuple[str, list[str]]] = []
+
+    def rest() -> None:
+        f.branch_if(f.emit_value(f"icmp slt {loop.kind} {end}, {upper}"), rest_label, whole_label, ", !prof !2")
+        f.start_block(rest_label)
+        last = _emit_in_parts(loop, (end, upper, step), first, body, iterations, work, inf)
+        edges.append((f.current, f.all_parts(loop.types, last)))
+        f.branch(joined)
+        f.start_block(whole_label)
+
+    rest_label, whole_label, joined = f.fresh_label("rest"), f.fresh_label("whole"), f.fresh_label("joined")
+    spend(f, _work_of_row(f, loop.kind, (lower, end, str(step)), work), None if end == upper else rest)
+    edges.append((f.current, first))
+    f.branch(joined)
+    f.start_block(joined)
+    results, phis = f.phis(loop.types, edges)
+    f.close_phis(phis)
+    return results
+
+
+def _end_of_row(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, int], extent: int) -> str:
+    """The upper bound of a row, at most `extent` above the lower bound."""
+    lower, upper, _ = bounds
+    if extent > _maximum(kind):
+        return upper  # at most twice the extent
+    if lower == "0":
+        return f.emit_value(f.intrinsic("smin", kind, [(kind, upper), (kind, str(extent))]))
+    distance = f.emit_value(f"sub {kind} {upper}, {lower}")
+    positive = f.emit_value(f"icmp slt {kind} {lower}, {upper}")
+    long = f.emit_value(f"icmp ugt {kind} {distance}, {extent}")
+    is_longer = f.emit_value(f"and i1 {positive}, {long}")
+    limited = f.emit_value(f"add {kind} {lower}, {extent}")
+    return f.emit_value(f"select i1 {is_longer}, {kind} {limited}, {kind} {upper}")
 
 
 def _emit_in_parts(
@@ -101,7 +147,7 @@ def _emit_in_parts(
     return loop.emit_iterations((lower, upper), initial, part)
 
 
-def _whole_work(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], work: float) -> str:
+def _work_of_row(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str, str], work: float) -> str:
     """The work of a loop whose iterations have finite work, at least 1 and at most about the square of the budget."""
     lower, upper, _ = bounds
     distance = upper if lower == "0" else f.emit_value(f"sub {kind} {upper}, {lower}")
@@ -215,7 +261,7 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             variable.name_hint,
             work=1 + f.module.work.of_block(block),
             cost=_cost(f, block),
-            is_whole=f.is_in_long_loop and _is_bounded_by_memory(f, op),
+            is_row=f.is_in_long_loop and _is_row(f, op),
         ),
     )
 
@@ -225,14 +271,20 @@ def _cost(f: LlvmFunctionEmitter, block: Block) -> int:
     cost = f.module.work.outside_of_loops(block)
     if cost > _LITTLE_WORK:
         return cost
-    return 0 if any(isinstance(op, scf.ForOp) and _is_bounded_by_memory(f, op) for op in block.ops) else cost
+    return 0 if any(isinstance(op, scf.ForOp) and _is_row(f, op) for op in block.ops) else cost
 
 
-def _is_bounded_by_memory(f: LlvmFunctionEmitter, op: scf.ForOp) -> bool:
-    """Whether the trip count of a long loop with short iterations depends on sizes of buffers and 32-bit integers
-    alone. Such a loop ends within seconds."""
-    work = f.module.work.of_block(op.body.block)
-    return work < inf and trip_count(op) * (1 + work) > POLL_WORK and all(map(_is_size, (op.lb, op.ub, op.step)))
+def _is_row(f: LlvmFunctionEmitter, op: scf.ForOp) -> bool:
+    """Whether a long loop has light iterations, and a trip count that depends on sizes of buffers and 32-bit integers
+    alone, as the loop over a row of a matrix."""
+    work = 1 + f.module.work.of_block(op.body.block)
+    return (
+        work <= _LIGHT_WORK
+        and trip_count(op) * work > POLL_WORK
+        and constant_of(op.step) is not None
+        and all(map(_is_size, (op.lb, op.ub)))
+        and not any(isinstance(each, memref.AllocaOp | memref.AllocOp) for each in op.body.walk())
+    )
 
 
 def _is_size(value: SSAValue) -> bool:

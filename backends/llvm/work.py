@@ -112,13 +112,14 @@ class Work:
 
 def trip_count(op: scf.ForOp) -> float:
     """The trip count of a loop, infinite if it is unknown."""
-    lower, upper, step = map(_constant, (op.lb, op.ub, op.step))
+    lower, upper, step = map(constant_of, (op.lb, op.ub, op.step))
     if lower is None or upper is None or step is None or step <= 0:
         return math.inf
     return max(0, -(-(upper - lower) // step))
 
 
-def _constant(value: SSAValue) -> int | None:
+def constant_of(value: SSAValue) -> int | None:
+    """The value of an integer constant, None of another value."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data

@@ -49,7 +49,14 @@ def main(A: T.Buffer((1,), "int64"), n: T.int64):
 
 
 def test_of_a_nest_over_a_buffer_only_the_inner_loop_polls() -> None:
-    assert number_of_polls(NEST) == 1
+    """After a row, and after the parts of the rest of a very long row."""
+    assert number_of_polls(NEST) == 2
+
+
+def test_a_row_with_much_work_in_an_iteration_polls_meanwhile() -> None:
+    """The loop over rows polls too, as a row may be empty."""
+    text = NEST.replace("B[i, j] = A[i, j] + T.float32(1)", "for k in range(1000):\n            B[i, j] += A[i, j]")
+    assert number_of_polls(text) == 2
 
 
 def test_while_loops_poll() -> None:
@@ -107,9 +114,10 @@ def shrink(monkeypatch: pytest.MonkeyPatch, budget: int) -> None:
     monkeypatch.setattr(control, "POLL_WORK", budget)
     monkeypatch.setattr(polls, "POLL_WORK", budget)
     monkeypatch.setattr("stepwell.backends.llvm.emitter.POLL_WORK", budget)
+    monkeypatch.setattr(control, "_ROW_WORK", 2 * budget)
 
 
-@given(n=st.integers(0, 40), m=st.integers(0, 40), budget=st.sampled_from([8, 50, 400]))
+@given(n=st.integers(0, 40), m=st.integers(0, 40), budget=st.sampled_from([8, 50, 100, 400]))
 def test_nests_with_polls_compute_the_same(n: int, m: int, budget: int) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
         shrink(monkeypatch, budget)
@@ -118,6 +126,59 @@ def test_nests_with_polls_compute_the_same(n: int, m: int, budget: int) -> None:
     b = np.empty_like(a)
     main(a, b)
     np.testing.assert_array_equal(b, a + np.float32(1))
+
+
+@pytest.mark.parametrize("budget", [100, 1000])
+@pytest.mark.parametrize("kind", ["index", "i32", "i16"])
+@pytest.mark.parametrize("step", [1, 3])
+def test_rows_execute_each_iteration_once(kind: str, budget: int, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of all lengths, with a value that each iteration changes."""
+    shrink(monkeypatch, budget)
+    suffix = "" if kind == "index" else f" : {kind}"
+    lower_ = "%l" if kind != "index" else "%l_index"
+    text = f"""func.func @main(%n: index, %l: i32, %a: memref<?xi8>) -> i32 {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %u_index = memref.dim %a, %c0 : memref<?xi8>
+      %l_index = arith.index_cast %l : i32 to index
+      %l_16 = arith.trunci %l : i32 to i16
+      %u = arith.index_cast %u_index : index to {"i32" if kind == "index" else kind}
+      %s = arith.constant {step} : {kind}
+      %z = arith.constant 0 : i32
+      %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %z) -> (i32) {{
+        %y = scf.for %j = {"%l_16" if kind == "i16" else lower_} to {"%u_index" if kind == "index" else "%u"} step %s
+            iter_args(%t = %x) -> (i32) {suffix} {{
+          %three = arith.constant 3 : i32
+          %v = arith.muli %t, %three : i32
+          %k = {{}}
+          %w = arith.addi %v, %k : i32
+          scf.yield %w : i32
+        }}
+        scf.yield %y : i32
+      }}
+      func.return %r : i32
+    }}"""
+    as_i32 = {
+        "index": "arith.index_cast %j : index to i32",
+        "i32": "arith.addi %j, %z : i32",
+        "i16": "arith.extsi %j : i16 to i32",
+    }
+    lib = compile_module(parse_mlir(text.replace("{}", as_i32[kind])).op)
+    assert lib.source("llvm").count("call i32 @stepwell.poll()") >= 2
+    for rows, first, last in (
+        (1, 0, 0),
+        (3, 0, 1),
+        (2, 0, 1000),
+        (3, -40, 55),
+        (2, 7, 260),
+        (4, 9, 3),
+        (1, -1000, 999),
+    ):
+        expected = 0
+        for _ in range(rows):
+            for j in range(first, last, step):
+                expected = 3 * expected + j
+        assert lib(rows, first, np.zeros(last, "int8")) == (expected + 2**31) % 2**32 - 2**31
 
 
 @pytest.mark.parametrize("upper", [2**63 - 1, 2**63 - 3])
@@ -213,6 +274,60 @@ def test_an_interrupt_ends_a_long_call_and_leaves_the_process_usable() -> None:
             print((actual == expected).all())
     """)
     assert lines == ["interrupted", "True"] * 8
+
+
+@needs_signals
+@pytest.mark.parametrize("kind", ["serial", "parallel"])
+def test_an_interrupt_ends_a_nest_whose_rows_take_long(kind: str) -> None:
+    """Rows of iterations that take long, of very many iterations, and of iterations that wait for memory."""
+    lines = execute(
+        """
+        HEAVY = '''
+        @T.prim_func
+        def main(a: T.handle):
+            n = T.int64()
+            m = T.int64()
+            A = T.match_buffer(a, (n, m), "float32")
+            for i in T.{kind}(n):
+                for j in range(m):
+                    for k in range(2000):
+                        A[i, j] = T.exp(A[i, j]) - T.float32(1)
+        '''
+        LIGHT = '''
+        @T.prim_func
+        def main(A: T.Buffer((64,), "int64"), n: T.int32, m: T.int32):
+            for i in T.{kind}(n):
+                for j in range(m):
+                    A[j % 64] = A[j % 64] // T.int64(3) + A[i % 64]
+        '''
+        CARRIED = '''
+        @T.prim_func
+        def main(a: T.handle, b: T.handle, m: T.int32):
+            n = T.int64()
+            l = T.int64()
+            A = T.match_buffer(a, (n,), "int64")
+            B = T.match_buffer(b, (l,), "int64")
+            for i in T.{kind}(n):
+                for j in range(m):
+                    A[i] = B[A[i]]
+        '''
+        size = 1 << 22
+        ring = np.empty(size, "int64")
+        order = np.random.default_rng(0).permutation(size)
+        ring[order] = np.roll(order, 1)
+        for text, *arguments in (
+            (HEAVY, np.ones((10, 10**6), "float32")),
+            (LIGHT, np.ones(64, "int64"), 1000, 2**31 - 1),
+            (CARRIED, np.arange(100), ring, 2**31 - 1),
+        ):
+            main = program(text.format(kind=sys.argv[1]))["main"]
+            for threads in (1, 2):
+                with stepwell.threads(threads):
+                    interrupt(main, *arguments)
+        """,
+        kind,
+    )
+    assert lines == ["interrupted"] * 6
 
 
 @needs_signals
