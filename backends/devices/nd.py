@@ -281,7 +281,7 @@ def array(arr: Any, device: Device | None = None) -> NDArray:
     except ValueError as error:
         raise ArgumentError(str(error)) from None
     if device.kind == "cpu":
-        copy = empty_array(values.shape, values.dtype, 1, f"{dtype.name}{list(values.shape)}")
+        copy = empty_array(values.shape, values.dtype, f"{dtype.name}{list(values.shape)}")
         copy[...] = values
         return HostArray(copy, device)
     return empty_device_array(device, values.shape, values.dtype).copyfrom(values)
@@ -296,7 +296,7 @@ def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> N
     device = device or cpu()
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     if device.kind == "cpu":
-        return HostArray(empty_array(extents, kind, 1, f"{dtype}{list(extents)}"), device)
+        return HostArray(empty_array(extents, kind, f"{dtype}{list(extents)}"), device)
     return empty_device_array(device, extents, kind)
 
 

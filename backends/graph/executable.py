@@ -20,7 +20,6 @@ from ...dialects import mlir_context
 from ...module import Module
 from ...operators.relay import SizeLimit
 from ...transforms.relay.libraries import symbols_of_libraries
-from ...transforms.relay.plan_memory import ALIGNMENT
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_device_array
 from ..devices.nd import array as nd_array
@@ -192,13 +191,13 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
 
 
 def allocate_array(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
-    """Allocates an uninitialized array on a device, aligned to `ALIGNMENT`. name: its name in error messages. Raises
+    """Allocates an uninitialized array on a device, aligned as by `empty_array`. name: its name in error messages. Raises
     DeviceError if the device does not exist or has no memory left, SizeError for a shape that no array has.
     """
     kind = numpy_dtype(dtype)
     if device.kind != "cpu":
         return empty_device_array(device, tuple(shape), kind, name)
-    return HostArray(empty_array(shape, kind, ALIGNMENT, name or f"{dtype}{list(shape)}"))
+    return HostArray(empty_array(shape, kind, name or f"{dtype}{list(shape)}"))
 
 
 def to_device(array: Array, device: Device) -> NDArray:

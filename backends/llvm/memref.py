@@ -40,7 +40,7 @@ from .types import (
     llvm_memory_type,
     register_type,
 )
-from .workspace import ALLOCATE, hand_back_workspace, part_of_workspace, take_workspace
+from .workspace import allocate, hand_back_workspace, part_of_workspace, take_workspace
 
 _ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 
@@ -209,13 +209,7 @@ def _alloc(f: LlvmFunctionEmitter, op: memref.AllocOp) -> None:
     failure = str(f.module.failure(out_of_memory(op, op.memref)))
     size = byte_count(f, sizes, element_size(buffer_element_type(op.memref)), alignment, failure)
     is_kept = WORKSPACE_MEMORY in op.attributes
-    if is_kept:
-        pointer = take_workspace(f, size, alignment, op.memref.name_hint)
-    else:
-        allocate = f.module.declare(*ALLOCATE)
-        pointer = f.emit_value(
-            f"call noalias align {alignment} ptr {allocate}(i64 {alignment}, i64 {size})", op.memref.name_hint
-        )
+    pointer = (take_workspace if is_kept else allocate)(f, size, alignment, op.memref.name_hint)
     f.check(f.emit_value(f"icmp ne ptr {pointer}, null"), failure)
     f.own(pointer, hand_back_workspace if is_kept else free)
     bind_allocation(f, op, op.memref, pointer, sizes)

@@ -9,11 +9,43 @@ block are its size and the address to free.
 
 from __future__ import annotations
 
+import sys
+
 from .function import FREE, LlvmFunctionEmitter, LlvmModule
 from .linking import DISCARD_WORKSPACE
+from .types import constant_value_of_operand
 
 ALLOCATE = ("aligned_alloc", "ptr", ("i64", "i64"), "nounwind")
 """The declaration of `aligned_alloc`."""
+
+_ALLOCATE_LARGE = "stepwell.allocate"
+_LARGE = 1 << 22
+"""The bytes of memory that consists of huge pages where the system has them, at least: as in numpy."""
+_PAGE = 4096
+"""A divisor of the start of the advised memory; systems with larger pages refuse the advice unless it is aligned."""
+_MADV_HUGEPAGE = 14
+"""`MADV_HUGEPAGE` of Linux, `include/uapi/asm-generic/mman-common.h`."""
+
+_ALLOCATE_LARGE_TEXT = f"""\
+define internal noalias ptr @{_ALLOCATE_LARGE}(i64 %alignment, i64 %size) nounwind {{
+  %base = call ptr @aligned_alloc(i64 %alignment, i64 %size)
+  %failed = icmp eq ptr %base, null
+  %small = icmp ult i64 %size, {_LARGE}
+  %plain = or i1 %failed, %small
+  br i1 %plain, label %end, label %advise
+advise:
+  %start = ptrtoint ptr %base to i64
+  %start.up = add i64 %start, {_PAGE - 1}
+  %first = and i64 %start.up, {-_PAGE}
+  %stop = add i64 %start, %size
+  %last = and i64 %stop, {-_PAGE}
+  %length = sub i64 %last, %first
+  %page = inttoptr i64 %first to ptr
+  %ignored = call i32 @madvise(ptr %page, i64 %length, i32 {_MADV_HUGEPAGE})
+  br label %end
+end:
+  ret ptr %base
+}}"""
 
 _TAKE, _HAND_BACK, _PART = "stepwell.take", "stepwell.hand_back", "stepwell.part"
 _RELEASE = "stepwell.release"
@@ -52,7 +84,7 @@ replace:
   br label %allocate
 allocate:
   %bytes = add i64 %size, %alignment
-  %base = call ptr @aligned_alloc(i64 %alignment, i64 %bytes)
+  %base = call ptr @{{allocate}}(i64 %alignment, i64 %bytes)
   %failed = icmp eq ptr %base, null
   br i1 %failed, label %fail, label %fill
 fail:
@@ -121,14 +153,30 @@ end:
 """
 
 
+def allocate(f: LlvmFunctionEmitter, size: str, alignment: int, hint: str | None) -> str:
+    """Emits an allocation that ends with the call. Returns the pointer to it, which is null if there is no memory."""
+    callee = _allocating_function(f.module, constant_value_of_operand(size))
+    return f.emit_value(f"call noalias align {alignment} ptr @{callee}(i64 {alignment}, i64 {size})", hint)
+
+
+def _allocating_function(module: LlvmModule, size: int | None) -> str:
+    """The function that allocates memory of a size, perhaps unknown. On Linux, large memory asks for huge pages."""
+    module.declare(*ALLOCATE)
+    if sys.platform != "linux" or (size is not None and size < _LARGE):
+        return ALLOCATE[0]
+    module.declare("madvise", "i32", ("ptr", "i64", "i32"), "nounwind")
+    module.helper(_ALLOCATE_LARGE, lambda: _ALLOCATE_LARGE_TEXT)
+    return _ALLOCATE_LARGE
+
+
 def take_workspace(f: LlvmFunctionEmitter, size: str, alignment: int, hint: str | None) -> str:
     """Emits the call that takes a block. Returns the pointer to it, which is null if there is no memory."""
     f.module.declare(*FREE)
-    f.module.declare(*ALLOCATE)
+    callee = _allocating_function(f.module, None)
     f.module.variable(_WORKSPACE, f"[{_PLACES} x ptr]", "zeroinitializer")
     f.module.helper(_RELEASE, lambda: _RELEASE_TEXT)
-    callee = f.module.helper(_TAKE, lambda: _TAKE_TEXT)
-    return f.emit_value(f"call noalias align {alignment} ptr {callee}(i64 {size}, i64 {alignment})", hint)
+    taking = f.module.helper(_TAKE, lambda: _TAKE_TEXT.replace("{allocate}", callee))
+    return f.emit_value(f"call noalias align {alignment} ptr {taking}(i64 {size}, i64 {alignment})", hint)
 
 
 def hand_back_workspace(f: LlvmFunctionEmitter, pointer: str) -> None:

@@ -48,18 +48,23 @@ def _place_of(dtype: np.dtype[Any]) -> str:
     return f"array of {dtype}"  # the name of a type costs numpy microseconds, each argument of a call needs it
 
 
-def empty_array(shape: Sequence[int], dtype: np.dtype[Any], alignment: int, name: str) -> np.ndarray[Any, Any]:
-    """An uninitialized C-contiguous array of this machine's memory, aligned to `alignment` bytes. name: its name in
+ALIGNMENT = 64
+"""The bytes of a cache line, and of the widest vector: no access of a vector to an array that begins at a multiple of
+them crosses cache lines. Arrays of numpy begin at multiples of 16."""
+
+
+def empty_array(shape: Sequence[int], dtype: np.dtype[Any], name: str) -> np.ndarray[Any, Any]:
+    """An uninitialized C-contiguous array of this machine's memory, aligned to `ALIGNMENT` bytes. name: its name in
     error messages. Raises SizeError for a shape that no array has, DeviceError if there is not enough memory."""
     if any(extent < 0 for extent in shape) or len(shape) > _MOST_DIMENSIONS:
         raise ArgumentError(f"{name}: shape {list(shape)}, expected at most {_MOST_DIMENSIONS} extents from 0 on")
     check_shape(shape, dtype.itemsize, name)
     size = byte_count(shape, dtype.itemsize)
     try:
-        memory = np.empty(size + alignment, np.uint8)
+        memory = np.empty(size + ALIGNMENT, np.uint8)
     except (MemoryError, ValueError):  # the latter for sizes that numpy does not count
         raise DeviceError(f"{name}: out of memory of cpu: {size} bytes asked for") from None
-    start = -memory.ctypes.data % alignment
+    start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size].view(dtype).reshape(shape)
 
 

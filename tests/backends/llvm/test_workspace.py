@@ -1,6 +1,7 @@
 """Workspaces: memory of functions that a module keeps between calls."""
 
 import gc
+import sys
 import threading
 from pathlib import Path
 
@@ -119,3 +120,55 @@ def test_a_workspace_that_the_system_does_not_give_is_an_error_of_the_call() -> 
     main = stepwell.build(stepwell.parse_tvmscript(LARGE.format(size=f"T.int64({1 << 61})")))["main"]
     with pytest.raises(ExecutionError, match="out of memory"):
         main(np.zeros(1, "int8"), 1)
+
+
+# Huge pages
+
+DYNAMIC = """
+@T.prim_func
+def main(a: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (n,), "float32")
+    B = T.alloc_buffer((n,), "float32")
+    for i in range(n):
+        B[i] = A[i]
+    for i in range(n):
+        A[i] = B[n - 1 - i]
+"""
+SYSTEM = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="pages of Linux")
+def test_large_memory_asks_for_huge_pages() -> None:
+    dynamic = stepwell.build(stepwell.parse_tvmscript(DYNAMIC))
+    assert "@madvise" in dynamic.source("llvm")
+    small = stepwell.build(stepwell.parse_tvmscript(DYNAMIC.replace("    n = T.int64()\n", "    n = 8\n")))
+    assert "@madvise" not in small.source("llvm")
+    for size in (0, 1, 1000, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_000_001):
+        a = np.arange(size, dtype="float32")
+        dynamic["main"](a)
+        np.testing.assert_array_equal(a, np.arange(size, dtype="float32")[::-1])
+
+
+@pytest.mark.skipif(not SYSTEM.exists() or "never]" in SYSTEM.read_text(), reason="no huge pages")
+def test_a_large_workspace_consists_of_huge_pages() -> None:
+    sizes = []
+    for size in (1 << 20, 1 << 26):
+        main = stepwell.build(stepwell.parse_tvmscript(LARGE.format(size=size)))["main"]
+        before = advised_bytes()
+        main(np.zeros(1, "int8"), size)
+        sizes.append(advised_bytes() - before)
+    assert sizes[0] == 0
+    assert 1 << 25 < sizes[1] <= 1 << 26
+
+
+def advised_bytes() -> int:
+    """The bytes of the mappings of this process for which huge pages are asked."""
+    total = size = 0
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        name, _, rest = line.partition(":")
+        if name == "Size":
+            size = int(rest.split()[0]) * 1024
+        elif name == "VmFlags" and "hg" in rest.split():
+            total += size
+    return total
