@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import cache
@@ -40,13 +41,45 @@ class _Threads:
     """The number of threads of parallel loops, and the functions that receive each new number."""
 
     def __init__(self, count: int) -> None:
-        self.count = count
         self.receivers: list[Callable[[int], object]] = []
+        self._lock = threading.RLock()  # the handler of a signal may set the number meanwhile
+        self._base = [count]
+        self._blocks: list[list[int]] = []
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        """Replaces the lock, which a thread may hold that a child process lacks."""
+        self._lock = threading.RLock()
+
+    @property
+    def count(self) -> int:
+        """The number of the block that began last, of those that have not ended."""
+        return (self._blocks[-1] if self._blocks else self._base)[0]
 
     def set(self, count: int) -> None:
-        self.count = count
+        """Sets the number until the end of the block that began last."""
+        with self._lock:
+            (self._blocks[-1] if self._blocks else self._base)[0] = count
+            self._announce()
+
+    def begin(self, count: int) -> list[int]:
+        """Begins a block. Blocks of several threads may end in any order."""
+        block = [count]
+        with self._lock:
+            self._blocks.append(block)
+            self._announce()
+        return block
+
+    def end(self, block: list[int]) -> None:
+        """Ends a block, so that the number of an earlier one counts again."""
+        with self._lock:
+            self._blocks = [each for each in self._blocks if each is not block]
+            self._announce()
+
+    def _announce(self) -> None:
         for receive in self.receivers:
-            receive(count)
+            receive(self.count)
 
 
 @cache
@@ -84,14 +117,13 @@ def set_num_threads(count: int) -> None:
 
 @contextmanager
 def threads(count: int) -> Generator[None]:
-    """Executes parallel loops by `count` threads in a `with` block, in all threads of this process. Raises OptionError
-    for a number below 1 or above 512."""
-    before, count = get_num_threads(), _checked(count, "threads")
-    set_num_threads(count)
+    """Executes parallel loops by `count` threads in a `with` block, in all threads of this process. Of the blocks of
+    several threads the one counts that began last. Raises OptionError for a number below 1 or above 512."""
+    block = _threads().begin(_checked(count, "threads"))
     try:
         yield
     finally:
-        set_num_threads(before)
+        _threads().end(block)
 
 
 def on_thread_count(receive: Callable[[int], object]) -> None:

@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backends.graph import Executable, GraphExecutor, TensorSpec
+from ..backends.graph.profile import thread_count
 from ..core.diagnostics import did_you_mean
 from ..core.dtypes import numpy_dtype, parse_dtype
 from ..core.errors import OptionError
+from ..core.processors import get_num_threads, threads
 from .arrays import read_arrays, write_arrays
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -36,9 +38,12 @@ def run_saved(options: argparse.Namespace) -> int:
         print(f"{name}: {_describe(array)}")
     if options.output is not None:
         write_arrays(options.output, outputs)
-    print(_time(executor, options.repeat, options.number))
+    for count in _threads(options):
+        with threads(count):
+            prefix = f"{thread_count(count)}: " if options.threads else ""
+            print(prefix + _time(executor, options.repeat, options.number))
     if options.profile:
-        print(_profile(executor, options.repeat))
+        print(_profile(executor, options))
     return 0
 
 
@@ -117,15 +122,12 @@ def _time(executor: GraphExecutor, repeat: int, number: int) -> str:
     )
 
 
-def _profile(executor: GraphExecutor, repeat: int) -> str:
-    """A table of the kernels, in order of execution."""
-    timings = executor.profile(repeat)
-    whole = sum(each.seconds for each in timings) or 1.0
-    width = max((len(each.kernel) for each in timings), default=0)
-    width = max(width, len("kernel"))
-    lines = [f"{'kernel':{width}}{'share':>9}{'median us':>12}  shape"]
-    for each in timings:
-        shape = "x".join(map(str, each.shape)) or "scalar"
-        lines.append(f"{each.kernel:{width}}{each.seconds / whole:9.1%}{each.seconds * 1e6:12.1f}  {shape}")
-    lines.append(f"{'all':{width}}{1:9.1%}{whole * 1e6:12.1f}")
-    return "\n".join(lines)
+def _threads(options: argparse.Namespace) -> list[int]:
+    """The numbers of threads of the measurements."""
+    return options.threads or [get_num_threads()]
+
+
+def _profile(executor: GraphExecutor, options: argparse.Namespace) -> str:
+    """A table of the kernels, in the order of their first calls, with a column for each number of threads."""
+    first, *others = (executor.profile(options.repeat, count) for count in _threads(options))
+    return first.table(*others)

@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         add("-o", "--output", type=Path, metavar="FILE.npz", help="where to write the outputs"),
         add("--number", type=_positive, default=1, help="runs in each timed call (default 1)"),
         add("--profile", action="store_true", help="show how long each kernel takes"),
+        add("--threads", type=_counts, metavar="N,...", help="the numbers of threads to measure with"),
     ]
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
     cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
@@ -122,6 +123,10 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
     return int(text)
+
+
+def _counts(text: str) -> list[int]:
+    return [_positive(part) for part in text.split(",")]
 
 
 def run_command(options: argparse.Namespace) -> int:

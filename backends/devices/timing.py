@@ -6,8 +6,10 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from ...core.errors import OptionError
 from .device import Device
@@ -73,20 +75,60 @@ def device_clock(device: Device, context: Context | None = None) -> Clock:
     return clock
 
 
-def measure(run: Callable[[], Any], clock: Clock, number: int, repeat: int, min_repeat_ms: float) -> BenchmarkResult:
-    """Runs once, then `repeat` times `number` times; raises `number` until `number` runs take `min_repeat_ms`.
+@dataclass(frozen=True)
+class Repetition:
+    """The numbers of calls of a measurement, with the names of TVM's `time_evaluator`.
+
+    number: calls in each repetition, at least.  repeat: repetitions, whose means are the results.  min_repeat_ms: the
+    least milliseconds of a repetition: `number` grows until they have passed.  limit_zero_time_iterations: the tries
+    of which the clock sees no time, at most.  cooldown_interval_ms: the milliseconds of sleep after each
+    `repeats_to_cooldown` repetitions.  cache_flush_bytes: the bytes of other memory written before each repetition.
 
     Raises OptionError for numbers that are not positive.
     """
-    if number < 1 or repeat < 1 or min_repeat_ms < 0:
-        raise OptionError(f"number {number}, repeat {repeat}, min_repeat_ms {min_repeat_ms}: expected positive numbers")
-    clock(run, 1)
-    results: list[float] = []
-    while len(results) < repeat:
-        seconds = clock(run, number)
-        if seconds * 1000 >= min_repeat_ms:
+
+    number: int = 10
+    repeat: int = 1
+    min_repeat_ms: float = 0.0
+    limit_zero_time_iterations: int = 100
+    cooldown_interval_ms: float = 0.0
+    repeats_to_cooldown: int = 1
+    cache_flush_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, least = getattr(self, field.name), 1 if field.name in _POSITIVE else 0
+            if not value >= least:
+                raise OptionError(f"{field.name}: {value}, expected a number of at least {least}")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each repetition is one call, without conditions."""
+        return self == Repetition(number=1, repeat=self.repeat)
+
+    def measure(self, run: Callable[[], Any], clock: Clock) -> BenchmarkResult:
+        """Runs once, then `repeat` times at least `number` times. Raises the errors of `run`."""
+        clock(run, 1)
+        results: list[float] = []
+        number, zeros = self.number, 0
+        while len(results) < self.repeat:
+            if self.cache_flush_bytes:
+                _write(self.cache_flush_bytes)
+            seconds = clock(run, number)
+            zeros += seconds <= 0
+            if seconds * 1000 < self.min_repeat_ms and zeros < self.limit_zero_time_iterations:
+                wanted = number * self.min_repeat_ms / 1000 / seconds if seconds > 0 else 0.0
+                number = max(math.ceil(wanted * 1.1), number * 2)
+                continue
             results.append(seconds / number)
-            continue
-        wanted = number * min_repeat_ms / 1000 / seconds if seconds > 0 else 0.0
-        number = max(math.ceil(wanted * 1.1), number * 2)
-    return BenchmarkResult(tuple(results))
+            if self.cooldown_interval_ms and len(results) % self.repeats_to_cooldown == 0:
+                time.sleep(self.cooldown_interval_ms / 1000)
+        return BenchmarkResult(tuple(results))
+
+
+_POSITIVE = ("number", "repeat", "repeats_to_cooldown")
+
+
+def _write(count: int) -> None:
+    """Writes a number of bytes, and thereby replaces the contents of caches."""
+    np.empty(count, np.uint8).fill(1)

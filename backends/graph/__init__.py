@@ -3,7 +3,18 @@
 from .build import build_graph
 from .executable import Executable
 from .executor import GraphExecutor
+from .profile import KernelRun, KernelSum, KernelTime, Profile
 from .steps import TensorSpec
 from .workspace import Workspace
 
-__all__ = ["Executable", "GraphExecutor", "TensorSpec", "Workspace", "build_graph"]
+__all__ = [
+    "Executable",
+    "GraphExecutor",
+    "KernelRun",
+    "KernelSum",
+    "KernelTime",
+    "Profile",
+    "TensorSpec",
+    "Workspace",
+    "build_graph",
+]

@@ -191,8 +191,8 @@ def _index(kind: str, specs: Sequence[TensorSpec], key: str | int) -> int:
 
 
 def allocate_array(shape: Sequence[int], dtype: str, device: Device, name: str = "") -> NDArray:
-    """Allocates an uninitialized array on a device, aligned like `empty_array`. name: its name in errors. Raises
-    DeviceError if the device does not exist or has no memory left, SizeError for a shape that no array has.
+    """Allocates an uninitialized array on a device, aligned as by `empty_array`. name: its name in error messages.
+    Raises DeviceError if the device does not exist or has no memory left, SizeError for a shape that no array has.
     """
     kind = numpy_dtype(dtype)
     if device.kind != "cpu":

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from ...core.arrays import plain_array
 from ...core.errors import ArgumentError, ExecutionError
+from ...core.processors import get_num_threads, threads
 from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, import_array
-from ..devices.timing import Clock, device_clock, host_clock
+from ..devices.timing import Clock, Repetition, device_clock, host_clock
 from .executable import Executable, allocate_array
-from .steps import Branch, Steps, TensorSpec
+from .profile import KernelRun, KernelTime, Profile
+from .steps import Branch, Step, Steps, TensorSpec
 from .workspace import Workspace
 
 Array: TypeAlias = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class KernelTime:
-    """The run time of one kernel of a graph. seconds: the median of all runs."""
-
-    kernel: str
-    seconds: float
-    shape: tuple[int, ...]
 
 
 class GraphExecutor:
@@ -117,14 +110,24 @@ class GraphExecutor:
         return array.layout if self.device.kind == "cpu" else array
 
     def run(self, **inputs: Any) -> None:
-        """Runs the graph, after setting `inputs`. Raises ArgumentError if an input has never been set."""
-        if inputs:
-            self.set_input(**inputs)
-        with self.workspace.lock:
+        """Runs the graph, after setting `inputs`. Raises ArgumentError if an input has never been set, ExecutionError
+        inside of another run with the same workspace (in a hook, a packed function or the handler of a signal).
+        """
+        workspace = self.workspace
+        with workspace.lock:
+            if inputs:
+                self.set_input(**inputs)
             if self._run is None:
                 self._prepare()
-            assert self._run is not None
-            self._run()
+            run = self._run
+            assert run is not None
+            if workspace.is_running:
+                raise workspace.error()
+            workspace.is_running = True
+            try:
+                run()
+            finally:
+                workspace.is_running = False
 
     def get_output(self, key: str | int, out: Any = None) -> Any:
         """An output of the last run, by name or index, which the next run overwrites; with `out`, copies the output
@@ -171,41 +174,100 @@ class GraphExecutor:
 
     # Kernel by kernel
 
-    def profile(self, number: int = 10) -> list[KernelTime]:
-        """The run time of each kernel, in the order of the graph; of branches only the taken ones. number: of runs.
+    def profile(self, number: int = 10, threads: int | None = None) -> Profile:
+        """The run time of each kernel, in the order of the graph; of branches only the taken ones. number: of runs,
+        after one that is not measured.  threads: the number of threads of parallel loops, by default the present one.
 
-        Raises the errors of `run`.
+        Other runs with the same workspace wait meanwhile. Parallel loops that other threads of Python execute at the
+        same time have the workers in turns, so the times are those of a busy machine then. Raises the errors of `run`,
+        and OptionError for a number that is not positive.
         """
-        times: list[list[float]] = []
-        kernels: list[tuple[str, tuple[int, ...]]] = []
-        with self.workspace.lock:
-            for n in range(number):
-                for k, (kernel, call, shape) in enumerate(self._kernels()):
-                    if n == 0:
-                        kernels.append((kernel, shape))
-                        times.append([])
-                    times[k].append(self.clock(call, 1))
-        return [KernelTime(k, float(np.median(t)), shape) for (k, shape), t in zip(kernels, times, strict=True)]
+        return self.time_kernels(Repetition(number=1, repeat=number), threads)
 
-    def _kernels(self) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
-        """Yields each kernel's name, a call of it, and the shape of its first result.
+    def time_kernels(self, repetition: Repetition, threads: int | None = None) -> Profile:
+        """The run time of each kernel as of `profile`; `repetition` has the numbers of calls. With one call in a
+        repetition the kernels run in turns, in the order of the graph, else each kernel several times."""
+        with _threads(threads):
+            self.run()
+            with self.workspace.running():
+                if repetition.is_plain:
+                    return self._time_in_turns(repetition.repeat)
+                return Profile(
+                    (
+                        self._kernel_time(step, arrays, repetition.measure(call, self.clock).results)
+                        for step, call, arrays in self._calls()
+                    ),
+                    get_num_threads(),
+                )
+
+    def _time_in_turns(self, number: int) -> Profile:
+        clock = self.clock
+        calls = []
+        for step, call, arrays in self._calls():  # a kernel may compute the condition of a branch
+            call()
+            calls.append((step, call, arrays))
+        results: list[list[float]] = [[] for _ in calls]
+        for _ in range(number):
+            for (_, call, _), seconds in zip(calls, results, strict=True):
+                seconds.append(clock(call, 1))
+        times = (
+            self._kernel_time(step, arrays, seconds) for (step, _, arrays), seconds in zip(calls, results, strict=True)
+        )
+        return Profile(times, get_num_threads())
+
+    def _kernel_time(self, step: Step, arrays: Mapping[int, NDArray], results: Sequence[float]) -> KernelTime:
+        shape = arrays[step.outputs[0]].shape if step.outputs else ()
+        return KernelTime(step.kernel, statistics.median(results), shape, tuple(results))
+
+    def run_kernels(self, hook: Callable[[KernelRun], object], /, **inputs: Any) -> None:
+        """Runs the graph kernel by kernel, after setting `inputs`; calls `hook` after each kernel, in this thread,
+        when all threads have ended their part of the kernel. The outputs are those of `run`.
+
+        An exception of the hook ends the run; outputs are written in part then. The hook may not run a graph with the
+        same workspace. Raises the errors of `run`.
+        """
+        with self.workspace.lock:
+            if inputs:
+                self.set_input(**inputs)
+            if self._run is None:
+                self._prepare()
+            clock, outputs = self.clock, self._outputs
+            with self.workspace.running():
+                arrays = self._memory()
+                for output, index in zip(outputs, self.executable.returned, strict=True):
+                    if self.executable.tensors[index][1] is None:
+                        arrays[index] = output
+                for index, (step, call, _) in enumerate(self._calls(arrays)):
+                    seconds = clock(call, 1)
+                    reads, writes = (
+                        tuple(self._as_passed(arrays[n]) for n in numbers) for numbers in (step.inputs, step.outputs)
+                    )
+                    hook(KernelRun(step.kernel, index, reads, writes, seconds))
+                for output, index in zip(outputs, self.executable.returned, strict=True):
+                    if arrays[index] is not output:
+                        output.copyfrom(arrays[index])
+
+    def _calls(
+        self, arrays: dict[int, NDArray] | None = None
+    ) -> Iterator[tuple[Step, Callable[[], Any], Mapping[int, NDArray]]]:
+        """Yields each kernel, a call of it, and the arrays of all tensors, by default new ones for results.
 
         A kernel may compute the condition of a branch, so the caller runs each call before the next is determined.
         """
-        self.run()
-        yield from self._calls(self.executable.steps, self._memory())
+        arrays = self._memory() if arrays is None else arrays
+        return self._calls_of(self.executable.steps, arrays)
 
-    def _calls(
+    def _calls_of(
         self, steps: Steps, arrays: Mapping[int, NDArray]
-    ) -> Iterator[tuple[str, Callable[[], Any], tuple[int, ...]]]:
+    ) -> Iterator[tuple[Step, Callable[[], Any], Mapping[int, NDArray]]]:
         for step in steps:
             if isinstance(step, Branch):
-                yield from self._calls(step.then if arrays[step.condition].numpy() else step.orelse, arrays)
+                taken = step.then if arrays[step.condition].numpy() else step.orelse
+                yield from self._calls_of(taken, arrays)
                 continue
             numbers = [self._sizes[name] for name in step.sizes]
             arguments = [self._as_passed(arrays[n]) for n in (*step.inputs, *step.outputs)]
-            call = self.executable.program[step.kernel].bind(*numbers, *arguments)
-            yield step.kernel, call, arrays[step.outputs[0]].shape if step.outputs else ()
+            yield step, self.executable.program[step.kernel].bind(*numbers, *arguments), arrays
 
     def _memory(self) -> dict[int, NDArray]:
         """An array for each tensor of the graph."""
@@ -220,6 +282,10 @@ class GraphExecutor:
             else:
                 arrays[n] = self.workspace.part(offset, shape, spec.dtype)
         return arrays
+
+
+def _threads(count: int | None) -> AbstractContextManager[None]:
+    return nullcontext() if count is None else threads(count)
 
 
 def as_ndarray(value: Any) -> NDArray:

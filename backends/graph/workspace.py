@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...core.dtypes import numpy_dtype
+from ...core.errors import ExecutionError
 from ...core.sizes import byte_count
 from ..devices.device import Device, cpu
 from ..devices.nd import DeviceArray, HostArray, NDArray
@@ -28,6 +31,8 @@ class Workspace:
         self.device = device or cpu()
         self.lock = threading.RLock()
         """Is held during a run."""
+        self.is_running = False
+        """Whether a graph runs, in the thread that holds the lock."""
         self._memory: NDArray | None = None
         self._executors: weakref.WeakSet[GraphExecutor] = weakref.WeakSet()
 
@@ -44,6 +49,22 @@ class Workspace:
         if isinstance(memory, DeviceArray):
             return DeviceArray(self.device, layout, memory, memory.context)
         return HostArray(layout)
+
+    @contextmanager
+    def running(self) -> Generator[None]:
+        """The run of a graph, which waits for runs in other threads. Raises ExecutionError inside of another run."""
+        with self.lock:
+            if self.is_running:
+                raise self.error()
+            self.is_running = True
+            try:
+                yield
+            finally:
+                self.is_running = False
+
+    def error(self) -> ExecutionError:
+        """The error of a run inside of another run."""
+        return ExecutionError("run of a graph inside of a run with the same workspace, expected another executor")
 
     def join(self, executor: GraphExecutor, size: int) -> None:
         """Adds an executor, whose graph needs a number of bytes. Waits for the end of a run. Raises DeviceError and

@@ -89,18 +89,31 @@ class CompiledFunction:
         return host_clock
 
     def time_evaluator(
-        self, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0.0
+        self,
+        number: int = 10,
+        repeat: int = 1,
+        min_repeat_ms: float = 0.0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0.0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
     ) -> Callable[..., BenchmarkResult]:
-        """A function that takes the arguments of this function and measures its run time.
+        """A function that takes the arguments of this function and measures its run time, in the thread that calls it.
 
-        Runs once, then `repeat` times `number` times; raises `number` until `number` runs take `min_repeat_ms`.
-        Arguments are checked before. Raises the errors of a call, and OptionError for numbers that are not positive.
+        Runs once, then `repeat` times `number` times; raises `number` until `number` runs take `min_repeat_ms`. The
+        other numbers are those of `Repetition`. Arguments are checked before. Raises the errors of a call, and
+        OptionError for numbers that are not positive.
         """
         # lazy: only measurements need clocks
-        from ..devices.timing import measure
+        from ..devices.timing import Repetition
+
+        repetition = Repetition(
+            number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
+            cache_flush_bytes,
+        )  # fmt: skip
 
         def evaluate(*arguments: Any, **named: Any) -> BenchmarkResult:
-            return measure(self.bind(*arguments, **named), self.clock(*arguments), number, repeat, min_repeat_ms)
+            return repetition.measure(self.bind(*arguments, **named), self.clock(*arguments))
 
         return evaluate
 

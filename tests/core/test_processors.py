@@ -35,6 +35,19 @@ def test_the_number_of_threads_is_that_before_a_block_after_an_error() -> None:
     assert stepwell.get_num_threads() == before
 
 
+def test_blocks_of_several_threads_end_in_any_order() -> None:
+    before = stepwell.get_num_threads()
+    first, second = stepwell.threads(3), stepwell.threads(5)
+    seen = []
+    for change in (first.__enter__, second.__enter__):
+        change()
+        seen.append(stepwell.get_num_threads())
+    for block in (first, second):
+        block.__exit__(None, None, None)
+        seen.append(stepwell.get_num_threads())
+    assert seen == [3, 5, 5, before]
+
+
 @pytest.mark.parametrize("count", [0, -1, 513, 1.5, "2", True, None])
 def test_a_wrong_number_of_threads_is_refused(count: object) -> None:
     before = stepwell.get_num_threads()

@@ -11,6 +11,7 @@ import pytest
 
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
+from stepwell.core.processors import get_num_threads
 from stepwell.tools import arrays, compiling
 from stepwell.tools.stepwell import main
 
@@ -282,7 +283,18 @@ def test_results_of_small_types_can_be_read_again(tmp_path: Path) -> None:
 def test_kernels_are_timed(capsys: Capture, out: Path) -> None:
     _, text, _ = stepwell(capsys, "run", out, "--size", "n=2", "--profile", "--repeat", "3", "--number", "2")
     assert re.search(r"of 3 times 2 ", text)
-    assert re.search(r"fused_nn_dense +[\d.]+% +[\d.]+  2x3\nfused_nn_softmax +[\d.]+% +[\d.]+  2x3\nall +100.0%", text)
+    row = r" +1 +[\d.]+% +[\d.]+  2x3\n"
+    assert re.search(rf"kernel +calls +share +us, .*\nfused_nn_dense{row}fused_nn_softmax{row}all +2 +100.0%", text)
+
+
+def test_kernels_are_timed_with_numbers_of_threads(capsys: Capture, out: Path) -> None:
+    before = get_num_threads()
+    _, text, _ = stepwell(capsys, "run", out, "--size", "n=2", "--profile", "--repeat", "2", "--threads", "1,2")
+    assert re.search(r"^1 thread: median .*\n2 threads: median ", text, re.MULTILINE)
+    assert re.search(r"kernel +calls +share +us, 1 thread +us, 2 threads  shape\n", text)
+    assert get_num_threads() == before
+    refused(capsys, "threads: expected a number of threads, from 1 to 512, got 513", "run", out, "--size", "n=2",
+            "--threads", "513")  # fmt: skip
 
 
 def test_wrong_inputs_are_refused(capsys: Capture, out: Path) -> None:

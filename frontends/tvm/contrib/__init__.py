@@ -1,5 +1,5 @@
 """The supported part of `tvm.contrib`: graph executors."""
 
-from . import graph_executor, graph_runtime
+from . import debugger, graph_executor, graph_runtime
 
-__all__ = ["graph_executor", "graph_runtime"]
+__all__ = ["debugger", "graph_executor", "graph_runtime"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....backends.devices.timing import BenchmarkResult, measure
+from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
 from ....backends.graph import GraphExecutor
 from ....core.errors import OptionError
 from ..nd import Device, NDArray, array
@@ -51,27 +51,45 @@ class GraphModule:
         return array(values, self._executor.device) if out is None else out.copyfrom(values)
 
     def time_evaluator(
-        self, func_name: str, dev: Device | None = None, number: int = 10, repeat: int = 1, min_repeat_ms: int = 0
-    ) -> Callable[..., BenchmarkResult]:
+        self, func_name: str, dev: Device | None = None, number: int = 10, repeat: int = 1,
+        min_repeat_ms: float | None = None, limit_zero_time_iterations: int = 100, cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1, cache_flush_bytes: int = 0,
+    ) -> Callable[..., BenchmarkResult]:  # fmt: skip
         """A function that measures `run`: the mean of `number` runs, `repeat` times; more runs until they take
-        min_repeat_ms.
+        min_repeat_ms. The other numbers are those of `Repetition`. dev: ignored. OptionError for another func_name.
         """
         if func_name != "run":
             raise OptionError(f"time_evaluator of {func_name!r}, expected 'run'")
+        repetition = Repetition(
+            number, repeat, min_repeat_ms or 0, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
+            cache_flush_bytes,
+        )  # fmt: skip
 
         def evaluate(*args: Any) -> BenchmarkResult:
-            return measure(self._executor.run, self._executor.clock, number, repeat, min_repeat_ms)
+            return repetition.measure(self._executor.run, self._executor.clock)
 
         return evaluate
 
     def benchmark(
         self, device: Device | None = None, func_name: str = "run", repeat: int = 5, number: int = 5,
-        min_repeat_ms: int = 0, **inputs: Any,
+        min_repeat_ms: float | None = None, limit_zero_time_iterations: int = 100, end_to_end: bool = False,
+        cooldown_interval_ms: float = 0, repeats_to_cooldown: int = 1, **inputs: Any,
     ) -> BenchmarkResult:  # fmt: skip
-        """The run time of the graph."""
+        """The run time of the graph. end_to_end: with the copies of `inputs` to the device and of all outputs to the
+        memory of the host, in seconds of the host.
+        """
+        numbers = (limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown)
+        if end_to_end and func_name == "run":
+            repetition = Repetition(number, repeat, min_repeat_ms or 0, *numbers)
+            return repetition.measure(lambda: self._run_from_host(inputs), host_clock)
         if inputs:
             self._executor.set_input(**inputs)
-        return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms)()
+        return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms, *numbers)()
+
+    def _run_from_host(self, inputs: dict[str, Any]) -> None:
+        self._executor.run(**inputs)
+        for index in range(self._executor.num_outputs):
+            self.get_output(index).numpy()
 
 
 def create(graph_json_str: str, libmod: Any, device: Device | Sequence[Device] | None = None) -> GraphModule:

@@ -86,10 +86,17 @@ class OperatorModule:
         number: int = 10,
         repeat: int = 1,
         min_repeat_ms: float = 0.0,
+        limit_zero_time_iterations: int = 100,
+        cooldown_interval_ms: float = 0.0,
+        repeats_to_cooldown: int = 1,
+        cache_flush_bytes: int = 0,
     ) -> Callable[..., BenchmarkResult]:
         """A function that measures `func_name` on given arguments. dev: ignored; the arguments determine the device."""
         function = self.entry_func if func_name == self.entry_name else self._program[func_name]
-        return function.time_evaluator(number, repeat, min_repeat_ms)
+        return function.time_evaluator(
+            number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
+            cache_flush_bytes,
+        )  # fmt: skip
 
     def export_library(self, file_name: str | os.PathLike[str]) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.

@@ -132,7 +132,7 @@ def test_time_is_measured_on_the_device(add: Program, arrays: Any) -> None:
     found = add["main"].time_evaluator(number=2, repeat=3)(*arrays(3))
     assert len(found.results) == 3
     assert 0 < found.min <= found.median <= found.max
-    with pytest.raises(OptionError, match="number 0"):
+    with pytest.raises(OptionError, match="number: 0, expected a number of at least 1"):
         add["main"].time_evaluator(number=0)(*arrays(3))
 
 

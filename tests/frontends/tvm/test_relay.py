@@ -1,12 +1,14 @@
 """Programs written for `tvm.relay`: graphs are built, run, timed and rewritten as in TVM."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import stepwell
 import stepwell.frontends.tvm as tvm
 from stepwell.backends.graph import build_graph
 from stepwell.backends.interpreter import interpret
@@ -14,6 +16,7 @@ from stepwell.core.errors import ArgumentError, ExecutionError, OptionError, Uns
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.contrib import graph_executor
 from stepwell.frontends.tvm.contrib import graph_runtime as runtime
+from stepwell.frontends.tvm.contrib.debugger import debug_executor
 from stepwell.frontends.tvm.relay import testing
 
 
@@ -178,6 +181,62 @@ def test_runs_are_timed() -> None:
     assert len(timed.results) == 2
     with pytest.raises(OptionError, match="time_evaluator of 'runs', expected 'run'"):
         module.time_evaluator("runs")
+
+
+def test_runs_are_timed_with_all_numbers_of_tvm() -> None:
+    x = relay.var("x", shape=(2,))
+    module = graph_executor.GraphModule(relay.build(relay.Function([x], x + 1))["default"](tvm.cpu()))
+    values = np.arange(2, dtype="float32")
+    result = module.benchmark(
+        tvm.cpu(), func_name="run", repeat=3, number=2, min_repeat_ms=None, limit_zero_time_iterations=10,
+        end_to_end=True, cooldown_interval_ms=1, repeats_to_cooldown=2, x=values,
+    )  # fmt: skip
+    assert len(result.results) == 3
+    assert module.get_output(0).numpy().tolist() == [1, 2]
+    timed = module.time_evaluator("run", tvm.cpu(), number=1, repeat=2, cache_flush_bytes=1 << 16)()
+    assert len(timed.results) == 2
+    with pytest.raises(OptionError, match="cooldown_interval_ms: -1, expected a number of at least 0"):
+        module.benchmark(cooldown_interval_ms=-1)
+
+
+# Kernel by kernel
+
+
+def debugged() -> debug_executor.GraphModuleDebug:
+    x = relay.var("x", shape=(2, 3))
+    with tvm.transform.PassContext(opt_level=0):
+        lib = relay.build(relay.Function([x], relay.nn.softmax(relay.nn.relu(relay.nn.relu(x)))))
+    return debug_executor.create(lib.get_graph_json(), lib, tvm.cpu())
+
+
+def test_the_debugger_measures_kernels() -> None:
+    module = debugged()
+    report = module.profile(x=np.ones((2, 3), "float32"))
+    names = ["fused_nn_relu", "fused_nn_relu", "fused_nn_softmax"]
+    assert [call["Name"] for call in report.calls] == names
+    assert sum(call["Percent"] for call in report.calls) == pytest.approx(100)
+    assert report.configuration == {"Executor": "Graph", "Num threads": stepwell.get_num_threads()}
+    assert re.search(r"^fused_nn_relu +2 ", str(report), re.MULTILINE)
+    assert len(report.csv().splitlines()) == 4
+    assert json.loads(report.json())["calls"] == report.calls
+    times = module.run_individual(number=2, repeat=3, min_repeat_ms=0)
+    assert [len(each) for each in times] == [3, 3, 3]
+    assert all(seconds > 0 for each in times for seconds in each)
+    with pytest.raises(OptionError, match=r"collectors: .*, expected none"):
+        module.profile(["cycles"])
+    with pytest.raises(OptionError, match="dump_root: 'x', expected None"):
+        debug_executor.GraphModuleDebug(module, dump_root="x")
+
+
+def test_the_debugger_shows_results_of_kernels() -> None:
+    module = debugged()
+    module.set_input("x", np.array([[-1, 0, 2]] * 2, "float32"))
+    assert module.debug_get_output("fused_nn_relu").numpy().tolist() == [[0, 0, 2]] * 2
+    out = tvm.nd.empty((2, 3))
+    assert module.debug_get_output(2, out) is out
+    np.testing.assert_array_equal(out.numpy(), module.get_output(0).numpy())
+    with pytest.raises(ArgumentError, match="no kernel call 3, there is fused_nn_relu, fused_nn_softmax"):
+        module.debug_get_output(3)
 
 
 # Passes
