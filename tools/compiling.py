@@ -13,7 +13,7 @@ from ..backends.graph import Executable, build_graph
 from ..backends.saving.writing import check_replaceable
 from ..core.diagnostics import did_you_mean
 from ..core.dtypes import numpy_dtype
-from ..core.errors import OptionError, StepwellError
+from ..core.errors import OptionError
 from ..core.target import Target
 from ..frontends.mlir import parse_mlir
 from ..module import Module
@@ -24,6 +24,7 @@ from ..transforms.pipelines.lowering import passes_of
 from ..transforms.relay.to_tir import arrays_of
 from .arrays import read_arrays
 from .phases import Phases
+from .programs import entry_of
 from .remarks import add_remarks_option, remark_printer
 
 
@@ -32,17 +33,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, metavar="MODEL", help="a model of ONNX (.onnx), or a graph of relay (.mlir)")
     add("-o", "--output", type=Path, required=True, metavar="OUT", help="a folder, or a file that ends in .tar")
-    add(
-        "--input-shape", type=_input_shape, action="append", default=[], metavar="NAME:1,3,224,224",
-        help="of an input of ONNX; a size that is known when it runs is a name",
-    )  # fmt: skip
-    add("--constants", type=Path, metavar="FILE.npz", help="the arrays that a .mlir file refers to")
     add("--entry", metavar="NAME", help="the function to compile (main, or the only one)")
+    add_graph_options(parser)
     add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
-    add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
     add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
     add_remarks_option(parser)
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
+
+
+def add_graph_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Adds the options of `read_graph`, and `-O`, to a parser; returns them."""
+    add = parser.add_argument
+    return [
+        add(
+            "--input-shape", type=_input_shape, action="append", default=[], metavar="NAME:1,3,224,224",
+            help="of an input of ONNX; a size that is known when it runs is a name",
+        ),
+        add("--constants", type=Path, metavar="FILE.npz", help="the arrays that a .mlir file refers to"),
+        add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)"),
+    ]  # fmt: skip
 
 
 def _input_shape(text: str) -> tuple[str, tuple[Size, ...]]:
@@ -68,7 +77,7 @@ def compile_command(options: argparse.Namespace) -> int:
     phases = Phases()
     with phases.show_status():
         phases.begin("read")
-        module = _read(options)
+        module = read_graph(options)
         entry = entry_of(module, options.entry)
         phases.begin("optimise")
         executable = build_graph(
@@ -120,7 +129,9 @@ def _check_passes(names: list[str], below: list[str]) -> None:
 # Input
 
 
-def _read(options: argparse.Namespace) -> Module:
+def read_graph(options: argparse.Namespace) -> Module:
+    """The graph in the file of the options. Raises OptionError for a file of another kind, and the errors of the front
+    ends."""
     readers: dict[str, Callable[[argparse.Namespace], Module]] = {".onnx": _read_onnx, ".mlir": _read_mlir}
     read = readers.get(options.file.suffix)
     if read is None:
@@ -158,15 +169,6 @@ def _check_constants(module: Module) -> None:
                 raise OptionError(f"constant {name!r}, {expected}, is missing: --constants FILE.npz")
             if array.shape != shape_of(expected) or array.dtype != numpy_dtype(dtype_of_tensor(expected)):
                 raise OptionError(f"constant {name!r}: {array.dtype} of shape {array.shape}, expected {expected}")
-
-
-def entry_of(module: Module, name: str | None) -> str:
-    """The entry function: the function called `name`; by default `main`, or the only function. StepwellError if the
-    default is ambiguous."""
-    names = list(module.functions)
-    if name is None and "main" not in names and len(names) != 1:
-        raise StepwellError(f"which function? --entry one of {', '.join(names) or '(there is none)'}")
-    return name or ("main" if "main" in names else names[0])
 
 
 # Output

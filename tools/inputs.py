@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ..analysis.sizes import SizeValues
 from ..backends.runtime.memory import strided_view
 from ..core.dtypes import DType, dtype_of, numpy_dtype
 from ..core.errors import UnsupportedError
 from ..dialects.tir import (
-    BINARY_NAMES,
     DYNAMIC,
     AccessOp,
     BlockOp,
     BufferOp,
-    CastOp,
     ForOp,
     FuncOp,
     HandleType,
-    LetOp,
     LoadOp,
     MatchBufferOp,
     Mixed,
     StoreOp,
-    SymbolOp,
-    constant_value,
 )
 
 DEFAULT_SIZE = 16
 """The default of a symbolic size or an integer parameter."""
-
-_FOLDS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "floormod": lambda a, b: a % b,
-    "truncdiv": lambda a, b: int(a / b),
-    "min": min,
-    "max": max,
-}
 
 
 @dataclass
@@ -60,7 +45,6 @@ class InputGenerator:
     func: FuncOp
     seed: int = 0
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    _known: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int], init=False)
 
     def arguments(self) -> dict[str, Any]:
         """An array or a number for each parameter, by name, in order."""
@@ -80,11 +64,12 @@ class InputGenerator:
                 raise UnsupportedError(f"{self.func.sym_name.data}: cannot make up a pointer for parameter {name}")
             else:
                 dtype = dtype_of(value.type)
-                number = rng.standard_normal() if dtype.is_float else self._scalar(name)
+                number = rng.standard_normal() if dtype.is_float else self.size(name)
                 result[name] = numpy_dtype(dtype).type(number)
         return result
 
-    def _scalar(self, name: str) -> int:
+    def size(self, name: str) -> int:
+        """The value of a symbolic size or an integer parameter."""
         return self.sizes.get(name, DEFAULT_SIZE)
 
     def _extents(self) -> Iterator[int]:
@@ -110,27 +95,8 @@ class InputGenerator:
 
     def _number(self, value: Mixed) -> int:
         """The value of a size: known, given, default, or computed from known sizes."""
-        if isinstance(value, int):
-            return value
-        if value not in self._known:
-            self._known[value] = self._compute(value)
-        return self._known[value]
-
-    def _compute(self, value: SSAValue) -> int:
-        known = constant_value(value)
-        if known is not None:
-            return int(known)
-        match value.owner:
-            case SymbolOp() as symbol:
-                return self._scalar(symbol.var_name.data)
-            case CastOp() | LetOp() as op:
-                return self._number(op.value)
-            case Operation() as op if BINARY_NAMES.get(type(op)) in _FOLDS:
-                lhs, rhs = (self._number(o) for o in op.operands)
-                return _FOLDS[BINARY_NAMES[type(op)]](lhs, rhs)
-            case _:
-                names = [n for n, v in self.func.params if v is value]
-                return self._scalar(names[0]) if names else DEFAULT_SIZE
+        number = SizeValues(self.func, self.size).of(value)
+        return DEFAULT_SIZE if number is None else number
 
 
 def strided_copy(array: np.ndarray[Any, Any], strides: Sequence[int]) -> np.ndarray[Any, Any]:

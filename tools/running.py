@@ -29,7 +29,7 @@ def run_saved(options: argparse.Namespace) -> int:
     """Runs `stepwell run` on a folder or tar; returns the exit code."""
     executable = Executable.load(options.file)
     executor = GraphExecutor(executable)
-    for name, array in _inputs(executable, options).items():
+    for name, array in graph_inputs(executable, options).items():
         executor.set_input(name, array)
         print(f"{name}: {_describe(array)}")
     executor.run()
@@ -55,7 +55,7 @@ def _describe(array: Array) -> str:
 # Inputs
 
 
-def _inputs(executable: Executable, options: argparse.Namespace) -> dict[str, Array]:
+def graph_inputs(executable: Executable, options: argparse.Namespace) -> dict[str, Array]:
     """An array for each input, from the file or generated. OptionError or ArgumentError for unsuitable arrays."""
     specs = {spec.name: spec for spec in executable.inputs}
     arrays = read_arrays(options.inputs) if options.inputs is not None else {}

@@ -20,16 +20,16 @@ from ..backends.build import build
 from ..backends.llvm.build import build_llvm
 from ..backends.oracle import run_oracle
 from ..core.dtypes import dtype_of_numpy
-from ..core.errors import OptionError, PluginError, StepwellError, UnsupportedError
+from ..core.errors import OptionError, PluginError, UnsupportedError
 from ..core.target import Target
 from ..dialects.tir import FuncOp
-from ..frontends.mlir import parse_mlir
-from ..frontends.tvmscript import parse_tvmscript
-from ..module import FunctionNotFoundError, Module
+from ..module import Module
 from . import caching, compiling
 from .caching import cache_command
 from .compiling import compile_command
 from .inputs import InputGenerator, strided_copy
+from .profiling import command as profiling
+from .programs import entry_of, read_program, refuse_options
 from .remarks import add_remarks_option, complete_remarks_option, remark_printer
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
@@ -79,6 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         add("--threads", type=_counts, metavar="N,...", help="the numbers of threads to measure with"),
     ]
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
+    profile = commands.add_parser("profile", help="compare the kernels of a program with the limits of this machine")
+    profile.set_defaults(command=profiling.profile_command)
+    profiling.add_options(profile, _size, _counts)
     cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
     cache.set_defaults(command=cache_command)
     caching.add_options(cache)
@@ -105,13 +108,6 @@ def _refuse_fuzz(package: str, options: argparse.Namespace) -> int:
     raise PluginError(f"stepwell fuzz needs the package {package}: pip install 'stepwell[fuzz]'")
 
 
-def _refuse(options: argparse.Namespace, others: list[argparse.Action], what: str) -> None:
-    """OptionError for an option that applies to another kind of file."""
-    misplaced = [action.option_strings[-1] for action in others if getattr(options, action.dest) != action.default]
-    if misplaced:
-        raise OptionError(f"{options.file}: {misplaced[0]} is for {what}")
-
-
 def _size(text: str) -> tuple[str, int]:
     name, _, number = text.partition("=")
     if not name.isidentifier() or not number.isdecimal():
@@ -132,17 +128,17 @@ def _counts(text: str) -> list[int]:
 def run_command(options: argparse.Namespace) -> int:
     """Runs the `run` command; returns the exit code."""
     if options.file.is_dir() or options.file.suffix == ".tar":
-        _refuse(options, options.of_programs, "programs, and this is a compiled graph")
+        refuse_options(options, options.of_programs, "programs, and this is a compiled graph")
         return run_saved(options)
     if options.file.suffix == ".onnx":
         raise OptionError(f"{options.file}: a model is compiled first: stepwell compile {options.file} -o FOLDER")
-    _refuse(options, options.of_graphs, "compiled graphs (stepwell compile)")
+    refuse_options(options, options.of_graphs, "compiled graphs (stepwell compile)")
     return _run_program(options, options.target or "llvm")
 
 
 def _run_program(options: argparse.Namespace, target: str) -> int:
     module = read_program(options.file)
-    entry = _entry(module, options.entry)
+    entry = entry_of(module, options.entry)
     func = module.functions[entry]
     if not isinstance(func, FuncOp):
         raise UnsupportedError(f"{entry}: inputs can be made up for tir functions only, got {func.name}")
@@ -171,28 +167,6 @@ def _run_oracle(module: Module, entry: str, arguments: dict[str, Any]) -> dict[s
     result = run_oracle(module, entry, list(expected.values()))
     print("oracle: ran, nothing undefined")
     return {**expected, "the result": result}
-
-
-def read_program(path: Path) -> Module:
-    """The module in a TVMScript or MLIR file. Raises `ParseError`, OSError."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    parse = parse_mlir if path.suffix == ".mlir" else parse_tvmscript
-    module = parse(text, filename=str(path))
-    module.verify()
-    return module
-
-
-def _entry(module: Module, name: str | None) -> str:
-    names = list(module.functions)
-    if name is None:
-        if "main" in names:
-            return "main"
-        if len(names) == 1:
-            return names[0]
-        raise StepwellError(f"which function? --entry one of {', '.join(names) or '(there is none)'}")
-    if name not in names:
-        raise FunctionNotFoundError(f"no function {name!r} (has: {', '.join(names)})")
-    return name
 
 
 def print_landings(module: Module, sanitize: bool = False) -> None:

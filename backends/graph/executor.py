@@ -64,6 +64,11 @@ class GraphExecutor:
         return len(self.executable.outputs)
 
     @property
+    def sizes(self) -> Mapping[str, int]:
+        """The values of the symbolic sizes in the last run."""
+        return self._sizes
+
+    @property
     def clock(self) -> Clock:
         """The clock for `run`: the host's, or the device's."""
         return host_clock if self.device.kind == "cpu" else device_clock(self.device)

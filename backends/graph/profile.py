@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.tables import text_table
+
 
 @dataclass(frozen=True)
 class KernelTime:
@@ -80,8 +82,7 @@ class Profile(list[KernelTime]):
             rows.append([each.kernel, str(each.calls), f"{each.seconds / whole:.1%}", *times, shape])
         totals = [f"{profile.seconds * 1e6:.1f}" for profile in profiles]
         rows.append(["all", str(len(self)), "100.0%", *totals, ""])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(_line(row, widths) for row in rows)
+        return text_table(rows)
 
     def __str__(self) -> str:
         return self.table()
@@ -90,9 +91,3 @@ class Profile(list[KernelTime]):
 def thread_count(threads: int) -> str:
     """A number of threads as text."""
     return "1 thread" if threads == 1 else f"{threads} threads"
-
-
-def _line(row: list[str], widths: list[int]) -> str:
-    """A row of a table, whose first and last column are text and whose others are numbers."""
-    cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True))]
-    return "  ".join([*cells, row[-1]]).rstrip()
