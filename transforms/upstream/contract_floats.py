@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...analysis.index import Analyzer
 from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks, Place
+from ...core.walking import find_ops
+from ...dialects.tir import BlockOp, LoadOp, StoreOp
 
 _remarks = PassRemarks("contract-floats")
+_Sum: TypeAlias = arith.AddfOp | arith.SubfOp
+_SUMS = (arith.AddfOp, arith.SubfOp)
 
 
 @dataclass(frozen=True)
 class ContractFloatsPass(ModulePass):
     """Contracts a sum of a product and another number to `math.fma`, one instruction that rounds once.
 
-    Results change: one rounding replaces two, so a result is nearer to the exact one. No pipeline runs the pass unless
-    its user requests it (`-fast-math-contract=1` of a target). Only f32 and f64 are contracted, the types for which
-    processors have the instruction; where both operands of the sum are products, the first product is contracted.
+    Results change: one rounding replaces two, so a result is nearer to the exact one. Pipelines contract the reductions
+    that default schedules reorder, and all sums if their user requests it (`-fast-math-contract=1` of a target). Only
+    f32 and f64 are contracted, the types for which processors have the instruction; where both operands of the sum are
+    products, the first product is contracted.
+
+    reductions: contract only the updates of reductions: in a block with a reduction axis, the sum of an element and a
+    product that is stored to the element.
 
     Before
         %p = arith.mulf %a, %b : f32
@@ -42,22 +53,53 @@ class ContractFloatsPass(ModulePass):
 
     name = "contract-floats"
 
+    reductions: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        contractions = Counter[Place]()
-        for inner in list(op.walk()):
-            if isinstance(inner, arith.AddfOp | arith.SubfOp):
-                place = Place.of(inner) if _remarks.are_collected else Place()
-                contractions[place] += _contract(inner)
-        for place, count in contractions.items():
-            if count:
-                _remarks.applied(place, partial(_count_text, count))
+        _contract_all(_updates(op) if self.reductions else find_ops(op, *_SUMS))
+
+
+def contract_reductions(op: Operation) -> None:
+    """Contracts the updates of the reductions in an operation, as `contract-floats{reductions=true}` does."""
+    _contract_all(_updates(op))
+
+
+def _updates(root: Operation) -> Iterator[_Sum]:
+    """The sums of an element and another number that blocks with a reduction axis store to the element."""
+    for block in find_ops(root, BlockOp):
+        if all(axis.kind != "reduce" for axis in block.axes):
+            continue
+        for store in block.body.block.ops:
+            if isinstance(store, StoreOp) and isinstance(op := store.value.owner, _SUMS) and _is_update(store, op):
+                yield op
+
+
+def _is_update(store: StoreOp, sum: _Sum) -> bool:
+    """Whether an operand of a sum is the element to which it is stored."""
+    loads = [operand.owner for operand in sum.operands if isinstance(operand.owner, LoadOp)]
+    return any(load.buffer is store.buffer and _are_equal(load.indices, store.indices) for load in loads)
+
+
+def _are_equal(indices: Sequence[SSAValue], others: Sequence[SSAValue]) -> bool:
+    analyzer = Analyzer()
+    return all(analyzer.lin(a) == analyzer.lin(b) for a, b in zip(indices, others, strict=True))
+
+
+def _contract_all(sums: Iterable[_Sum]) -> None:
+    contractions = Counter[Place]()
+    for op in list(sums):
+        place = Place.of(op) if _remarks.are_collected else Place()
+        contractions[place] += _contract(op)
+    for place, count in contractions.items():
+        if count:
+            _remarks.applied(place, partial(_count_text, count))
 
 
 def _count_text(count: int) -> str:
     return "1 sum of a product rounds once" if count == 1 else f"{count} sums of products round once"
 
 
-def _contract(op: arith.AddfOp | arith.SubfOp) -> bool:
+def _contract(op: _Sum) -> bool:
     """Replaces a sum or difference, and the product that is one of its operands, by one operation; False if the sum
     has no such operand."""
     if dtype_of(op.result.type).bits < 32:
@@ -82,7 +124,7 @@ def _contract(op: arith.AddfOp | arith.SubfOp) -> bool:
     return True
 
 
-def _keep(op: arith.AddfOp | arith.SubfOp, reason: str) -> None:
+def _keep(op: _Sum, reason: str) -> None:
     """Reports a sum that rounds twice, if it is a sum of a product."""
     if any(isinstance(operand.owner, arith.MulfOp) for operand in op.operands):
         _remarks.missed(op, lambda: f"a sum of a product rounds twice: {reason}")

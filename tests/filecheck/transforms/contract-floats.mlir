@@ -1,4 +1,5 @@
 // RUN: stepwell-opt %s -p contract-floats | filecheck %s
+// RUN: stepwell-opt %s -p contract-floats{reductions=true} | filecheck %s --check-prefix REDUCTIONS
 
 tir.func @sums("A" %A: memref<8xf32>, "a" %a: f32, "b" %b: f32, "c" %c: f32, "h" %h: f16) {
   %0 = arith.constant 0 : i32
@@ -32,3 +33,36 @@ tir.func @others("A" %A: memref<8xf32>, "H" %H: memref<8xf16>, "a" %a: f32, "b" 
 }
 // CHECK:         tir.func @others(
 // CHECK-NOT:       math.fma
+
+// Of reductions, only the updates of their elements.
+tir.func @product("A" %A: memref<8xf32>, "B" %B: memref<8xf32>, "C" %C: memref<1xf32>) {
+  %0 = arith.constant 0 : i32
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    tir.block "C" (reduce "vk" %vk : i32 in [0 +: 8] = %k) {
+      tir.init {
+        %1 = arith.constant 0.0 : f32
+        %z = arith.constant 0 : i32
+        tir.store %1, %C[%z] : memref<1xf32>
+      }
+      %a = arith.constant 0 : i32
+      %2 = tir.load %C[%a] : memref<1xf32>
+      %3 = tir.load %A[%vk] : memref<8xf32>
+      %4 = tir.load %B[%vk] : memref<8xf32>
+      %5 = arith.mulf %3, %3 : f32
+      %6 = arith.addf %5, %4 : f32
+      %7 = arith.mulf %6, %4 : f32
+      %8 = arith.addf %2, %7 : f32
+      %b = arith.constant 0 : i32
+      tir.store %8, %C[%b] : memref<1xf32>
+    }
+  }
+}
+// CHECK:         tir.func @product(
+// REDUCTIONS:     tir.func @sums(
+// REDUCTIONS-NOT:   math.fma
+// REDUCTIONS:     tir.func @product(
+// REDUCTIONS:       arith.mulf
+// REDUCTIONS:       [[FACTOR:%.+]] = arith.addf
+// REDUCTIONS-NOT:   arith.mulf
+// REDUCTIONS:       [[SUM:%.+]] = math.fma [[FACTOR]], %{{.+}}, %{{.+}} : f32
+// REDUCTIONS:       tir.store [[SUM]], %C
