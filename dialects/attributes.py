@@ -20,6 +20,11 @@ HOST_FUNCTION = "tir.is_host_func"
 TIR_NOALIAS = "tir.noalias"
 """On a `tir` function, as in TVM: its buffers do not overlap."""
 
+TIR_IS_SCHEDULED = "tir.is_scheduled"
+"""On a `tir` function, as in TVM: it gets no default schedule."""
+SCHEDULED = "stepwell.scheduled"
+"""On a `tir` function: a schedule has changed it."""
+
 # Functions of the upstream landing
 
 PARAMETER_NAME = "stepwell.name"
