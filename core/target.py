@@ -40,7 +40,8 @@ class Target:
     features (`+avx2`); by default those of this machine.  num_cores: the number of cores that a library may use.  arch:
     the architecture of the GPU, `sm_90`.  max_num_threads: the maximum number of threads of a thread block.  contract:
     whether a multiplication and an addition may be contracted into one instruction with a single rounding
-    (`-fast-math-contract=1`).  libs: the libraries to offload operations to, by descending priority.
+    (`-fast-math-contract=1`); None for those of the sums of default schedules.  libs: the libraries to offload
+    operations to, by descending priority.
 
     OptionError for an invalid value and for an option that the kind does not have.
     """
@@ -51,7 +52,7 @@ class Target:
     num_cores: int = 1
     arch: str = ""
     max_num_threads: int = 1024
-    contract: bool = False
+    contract: bool | None = None
     libs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -93,15 +94,16 @@ class Target:
             raise UnsupportedError(f"target {self} does not support {feature}, expected llvm")
 
     def __str__(self) -> str:
-        options = (
-            f"-{name}={','.join(value) if isinstance(value, tuple) else int(value) if value is True else value}"
-            for name, value in self.options.items()
-        )
-        return " ".join([self.kind, *options])
+        return " ".join([self.kind, *(f"-{name}={_text(value)}" for name, value in self.options.items())])
 
 
 _KIND_SPECIFIC = ("mcpu", "mattr", "arch", "max_num_threads", "libs")
 _DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
+
+
+def _text(value: str | int | tuple[str, ...]) -> str:
+    """The value of an option as text."""
+    return ",".join(value) if isinstance(value, tuple) else str(int(value) if isinstance(value, bool) else value)
 
 
 def _check_name(what: str, name: str, known: Iterable[str]) -> None:

@@ -49,7 +49,8 @@ from .checks import Check, every
 class Options:
     """The options of a lowering.
 
-    arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
+    arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once; None
+    for the sums of default schedules.
     cpu: the processor.  schedule: whether functions that nobody has scheduled get default schedules for it.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
     libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
@@ -57,7 +58,7 @@ class Options:
     """
 
     arch: str = "sm_90"
-    contract: bool = False
+    contract: bool | None = None
     cpu: CpuModel = CPU_MODELS["avx2"]
     schedule: bool = True
     opt_level: int = 2
@@ -150,7 +151,9 @@ def _schedule_cpu(options: Options) -> list[ModulePass]:
     from ..tir.schedule_cpu import TirScheduleCpuPass
 
     # The checks of `sanitize` state the accesses of the program as its user wrote it.
-    return [TirScheduleCpuPass(cpu=str(options.cpu))] if options.schedule and not options.sanitize else []
+    if not options.schedule or options.sanitize:
+        return []
+    return [TirScheduleCpuPass(cpu=str(options.cpu), contract=options.contract is None)]
 
 
 def _schedule_gpu(_options: Options) -> list[ModulePass]:

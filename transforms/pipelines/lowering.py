@@ -37,14 +37,14 @@ def go_down(
 def lower(
     mod: Module,
     after: AfterPass | None = None,
-    contract: bool = False,
+    contract: bool | None = None,
     sanitize: bool = False,
     cpu: CpuModel = _DEFAULTS.cpu,
     schedule: bool = True,
 ) -> Module:
     """Lowers a copy of `mod`, at any landing, to the plain MLIR that the LLVM emitter accepts.
 
-    after: called with the module after each pass.  contract: whether sums of products may be rounded once.  sanitize:
+    after: called with the module after each pass.  contract: as of `Options`.  sanitize:
     whether the code detects undefined behaviour.  cpu: the processor.  schedule: whether functions that nobody has
     scheduled get default schedules.
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
@@ -53,7 +53,9 @@ def lower(
     return go_down(mod, LLVM, options, after)
 
 
-def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
+def lower_launches(
+    mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool | None = None
+) -> Module:
     """Lowers a copy of `mod`, at any landing, to plain MLIR with functions of a GPU and their launches.
 
     arch: the architecture whose limits apply.  after, contract, errors: as of `lower`.

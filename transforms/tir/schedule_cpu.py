@@ -15,6 +15,7 @@ from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, FuncOp
 from ...schedule.cpu.schedules import PREPARATIONS, RULES, schedule_functions
 from ...schedule.rules.results import FunctionSchedule
+from ..upstream.contract_floats import contract_reductions
 from .default_schedules import Places, places_of, report_schedule
 
 _remarks = PassRemarks("tir-schedule-cpu")
@@ -41,6 +42,8 @@ class TirScheduleCpuPass(ModulePass):
       loop from its operations and the bytes that it reads and writes.
 
     cpu: the processor, a name and facts (`CpuModel.from_text`): its registers determine the sizes of vectors and tiles.
+    contract: whether the products of the sums that it schedules are not rounded before they are added, where the
+    processor has the instruction (`contract-floats{reductions=true}`).
 
     Before
         for i, j, k in T.grid(66, 32, 48):
@@ -70,14 +73,19 @@ class TirScheduleCpuPass(ModulePass):
     name = "tir-schedule-cpu"
 
     cpu: str = "host"
+    contract: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         places = places_of(op) if _remarks.are_collected else {}
         if _remarks.are_collected:
             _report_kept(op, places)
-        for schedule in schedule_functions(op, CpuModel.from_text(self.cpu)).values():
-            if _remarks.are_collected:
-                report_schedule(_remarks, _of_interest(schedule), places, "in the same loops")
+        cpu = CpuModel.from_text(self.cpu)
+        schedules = schedule_functions(op, cpu)
+        for schedule in schedules.values() if _remarks.are_collected else ():
+            report_schedule(_remarks, _of_interest(schedule), places, "in the same loops")
+        for func in op.body.block.ops if self.contract and cpu.fma else ():
+            if isinstance(func, FuncOp) and func.sym_name.data in schedules:
+                contract_reductions(func)
 
 
 def _of_interest(schedule: FunctionSchedule) -> FunctionSchedule:
