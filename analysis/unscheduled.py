@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 
 from ..core.walking import find_ops
 from ..dialects.attributes import (
+    DISJOINT_VERSION,
     GRAPH_KERNEL,
     HOST_FUNCTION,
     SCHEDULED,
@@ -15,7 +16,7 @@ from ..dialects.attributes import (
     TIR_NOALIAS,
     is_true,
 )
-from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType
+from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType, MatchBufferOp
 from .scopes import loops_around
 from .work import function_nanoseconds
 
@@ -42,17 +43,35 @@ def reason_to_keep(func: FuncOp) -> str | None:
         return "it calls functions of a device"
     if is_true(func.attr(TIR_IS_SCHEDULED)):
         return f"it has the attribute {TIR_IS_SCHEDULED}"
+    if func.attr(DISJOINT_VERSION) is not None:
+        return "it has a version with a default schedule"
     if SCHEDULED in func.attributes:
         return "a schedule has changed it"
     for op in find_ops(func, ForOp, AttrOp, BlockOp):
         reason = _reason_of(op)
         if reason is not None:
             return reason
-    if not is_true(func.attr(TIR_NOALIAS)) and _buffer_count(func) > 1:
-        return f"its buffers may overlap, since it lacks the attribute {TIR_NOALIAS}"
+    if may_overlap(func) and not _are_contiguous(func):
+        return f"its buffers may overlap, since it lacks the attribute {TIR_NOALIAS}, and are not all contiguous"
     if function_nanoseconds(func) < LEAST_TIME:
         return "it takes too little time"
     return None
+
+
+def may_overlap(func: FuncOp) -> bool:
+    """Whether a function may be called with buffers that overlap."""
+    buffers = sum(isinstance(value.type, MemRefType | HandleType) for _, value in func.params)
+    return buffers > 1 and not is_graph_kernel(func) and not is_true(func.attr(TIR_NOALIAS))
+
+
+def _are_contiguous(func: FuncOp) -> bool:
+    """Whether all pointers that a function receives are contiguous buffers."""
+    matched = {op.source: op.buffer.type for op in find_ops(func, MatchBufferOp)}
+    types = [matched.get(value, value.type) for _, value in func.params]
+    return all(
+        isinstance(type.layout, NoneAttr) if isinstance(type, MemRefType) else not isinstance(type, HandleType)
+        for type in types
+    )
 
 
 def _reason_of(op: ForOp | AttrOp | BlockOp) -> str | None:
@@ -79,10 +98,6 @@ def _binds_its_loops(block: BlockOp) -> bool:
 def _is_loop_variable(value: object) -> bool:
     owner = getattr(value, "owner", None)
     return isinstance(getattr(owner, "parent_op", lambda: None)(), ForOp)
-
-
-def _buffer_count(func: FuncOp) -> int:
-    return sum(isinstance(value.type, MemRefType | HandleType) for _, value in func.params)
 
 
 def _has_blocks(func: FuncOp) -> bool:

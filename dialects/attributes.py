@@ -20,6 +20,9 @@ HOST_FUNCTION = "tir.is_host_func"
 TIR_NOALIAS = "tir.noalias"
 """On a `tir` function, as in TVM: its buffers do not overlap."""
 
+DISJOINT_VERSION = "stepwell.disjoint_version"
+"""On a `tir` function: the function to call instead where no buffer overlaps a buffer that is written. Both compute the
+same then."""
 TIR_IS_SCHEDULED = "tir.is_scheduled"
 """On a `tir` function, as in TVM: it gets no default schedule."""
 SCHEDULED = "stepwell.scheduled"

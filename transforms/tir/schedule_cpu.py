@@ -17,6 +17,7 @@ from ...schedule.cpu.schedules import PREPARATIONS, RULES, schedule_functions
 from ...schedule.rules.results import FunctionSchedule
 from ..upstream.contract_floats import contract_reductions
 from .default_schedules import Places, places_of, report_schedule
+from .disjoint_versions import add_disjoint_versions, remove_disjoint_versions
 
 _remarks = PassRemarks("tir-schedule-cpu")
 
@@ -40,6 +41,9 @@ class TirScheduleCpuPass(ModulePass):
     - Blocks that compute the same rows one after the other, as those of softmax and norms, share the loops over rows.
     - A loop over spatial axes around each block is parallel where threads save time, by an estimate of the time of the
       loop from its operations and the bytes that it reads and writes.
+
+    A function whose buffers may overlap, without `tir.noalias`, gets a version with the schedule, which it calls where
+    no buffer overlaps a buffer that it writes; else it executes the loops of the program.
 
     cpu: the processor, a name and facts (`CpuModel.from_text`): its registers determine the sizes of vectors and tiles.
     contract: whether the products of the sums that it schedules are not rounded before they are added, where the
@@ -76,11 +80,13 @@ class TirScheduleCpuPass(ModulePass):
     contract: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        places = places_of(op) if _remarks.are_collected else {}
         if _remarks.are_collected:
-            _report_kept(op, places)
+            _report_kept(op, places_of(op))
         cpu = CpuModel.from_text(self.cpu)
+        versions = add_disjoint_versions(op)
+        places = places_of(op) if _remarks.are_collected else {}
         schedules = schedule_functions(op, cpu)
+        remove_disjoint_versions(op, [name for name in versions if not schedules[name].applied])
         for schedule in schedules.values() if _remarks.are_collected else ():
             report_schedule(_remarks, _of_interest(schedule), places, "in the same loops")
         for func in op.body.block.ops if self.contract and cpu.fma else ():

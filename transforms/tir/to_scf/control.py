@@ -222,7 +222,7 @@ def finish(w: UpstreamWriter, ops: Sequence[Operation]) -> SSAValue | None:
             if True in {_ends(region.block.ops) for region in op.regions}:
                 return _final_if(w, op, rest)
             left, value = _attempt_if(w, op)
-            return _unless(w, left, value, lambda rest=rest: finish(w, rest))
+            return choose(w, left, lambda: value, lambda rest=rest: finish(w, rest))
         w.statements([op])
     if w.function.result_type is not None:
         name = w.function.sym_name.data
@@ -249,12 +249,15 @@ def _final_if(w: UpstreamWriter, op: IfOp, rest: Sequence[Operation]) -> SSAValu
     return _optional(w.make(scf.IfOp, [condition], _result_types(w), regions=[Region(b) for b in blocks]))
 
 
-def _unless(
-    w: UpstreamWriter, left: SSAValue, value: SSAValue | None, rest: Callable[[], SSAValue | None]
+def choose(
+    w: UpstreamWriter,
+    condition: SSAValue,
+    then: Callable[[], SSAValue | None],
+    orelse: Callable[[], SSAValue | None],
 ) -> SSAValue | None:
-    """`value` if the function has returned, else the result of `rest`."""
-    blocks = [_block(w, lambda: value), _block(w, rest)]
-    return _optional(w.make(scf.IfOp, [left], _result_types(w), regions=[Region(b) for b in blocks]))
+    """Lowers a branch with the rest of a function on both sides; returns the result of the function if it has one."""
+    blocks = [_block(w, then), _block(w, orelse)]
+    return _optional(w.make(scf.IfOp, [condition], _result_types(w), regions=[Region(b) for b in blocks]))
 
 
 def _block(w: UpstreamWriter, build: Callable[[], SSAValue | None]) -> Block:

@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....core.diagnostics import unsupported_op_error, where
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
+    DISJOINT_VERSION,
     GRAPH_KERNEL,
     HOST_FUNCTION,
     NOALIAS,
@@ -147,7 +148,7 @@ class ModuleLowering:
         w = UpstreamWriter(self, op, entry)
         with w.inside(entry):
             prologue.bind_function_parameters(w)
-            result = control.finish(w, list(op.body.block.ops))
+            result = self._body(w)
             w.location = op.location
             w.end(func.ReturnOp, *([] if result is None else [result]))
         new = func.FuncOp(
@@ -166,6 +167,19 @@ class ModuleLowering:
             new.attributes[ON_DEVICE] = UnitAttr()
         new.location = op.location
         return new
+
+    def _body(self, w: UpstreamWriter) -> SSAValue | None:
+        """The body of a function, or the version of it for buffers that do not overlap; returns the result."""
+        version = w.function.attr(DISJOINT_VERSION)
+        statements = list(w.function.body.block.ops)
+        if not isinstance(version, StringAttr):
+            return control.finish(w, statements)
+
+        def call() -> SSAValue | None:
+            types = [] if w.function.result_type is None else [lower_type(w.function.result_type)]
+            return next(iter(self.call_named(w, version.data, w.entry.args, types)), None)
+
+        return control.choose(w, prologue.are_disjoint(w), call, lambda: control.finish(w, statements))
 
 
 def _signature(function: FuncOp) -> list[Attribute]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from math import prod
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, i1
 from xdsl.ir import SSAValue
 
+from ....analysis.scopes import root_buffer
 from ....core.diagnostics import unsupported_op_error
+from ....core.dtypes import element_byte_size
 from ....core.walking import find_ops
-from ....dialects.tir import FuncOp, MatchBufferOp, Mixed, SymbolOp, constant_value, element_limit
+from ....dialects.tir import DYNAMIC, FuncOp, MatchBufferOp, Mixed, StoreOp, SymbolOp, constant_value, element_limit
 from ....dialects.tir.describe import format_index
 from .casts import compare
 from .control import emit_check
@@ -69,7 +72,7 @@ def _actual(w: UpstreamWriter, op: MatchBufferOp, what: str) -> SSAValue:
     if number_value is not None:
         return number_value
     if what.startswith("shape"):
-        return w.remember((buffer, what), w.make(memref.DimOp, [buffer, w.index(number)], [INDEX], {}).result)
+        return _extent(w, buffer, number)
     rank = type.get_num_dims()
     base = MemRefType(type.element_type, [], memory_space=type.memory_space)
     data = w.make(memref.ExtractStridedMetaDataOp, [buffer], [base, *[INDEX] * (1 + 2 * rank)], {})
@@ -115,6 +118,42 @@ def _check_elements(w: UpstreamWriter, op: MatchBufferOp) -> None:
             factor = w.op(arith.MaxSIOp, actual, w.index(1))
             total = factor if total is None else w.op(arith.MuliOp, factor, total)
             most = w.op(arith.DivSIOp, w.index(limit - 1), total)
+
+
+def are_disjoint(w: UpstreamWriter) -> SSAValue:
+    """The condition that no buffer of the parameters, which are contiguous, overlaps a buffer that may be written."""
+    written = {root_buffer(op.buffer) for op in find_ops(w.function, StoreOp)}
+    may_write = any(not isinstance(op, StoreOp) and op.name.startswith("tir.call") for op in w.function.walk())
+    matched = {arg: op.buffer for arg, op in matched_buffers(w.function).items()}
+    buffers = [matched.get(arg, arg) for arg in w.function.body.block.args]
+    buffers = [each for each in buffers if isinstance(each.type, MemRefType)]
+    spans = {each: _span(w, w.memref(each)) for each in buffers}
+    holds: SSAValue | None = None
+    for a, b in combinations(buffers, 2):
+        if may_write or not written.isdisjoint((a, b)):
+            before = compare(w, "sle", spans[a][1], spans[b][0])
+            after = compare(w, "sle", spans[b][1], spans[a][0])
+            apart = w.op(arith.OrIOp, before, after)
+            holds = apart if holds is None else w.op(arith.AndIOp, holds, apart)
+    return w.constant(1, i1) if holds is None else holds
+
+
+def _span(w: UpstreamWriter, buffer: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """The addresses of the first byte of a contiguous buffer and after its last byte."""
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    size: Index = element_byte_size(type.element_type)
+    for n, extent in enumerate(type.get_shape()):
+        size = w.mul(size, _extent(w, buffer, n) if extent == DYNAMIC else extent)
+    first = w.op(memref.ExtractAlignedPointerAsIndexOp, buffer, type=INDEX)
+    return first, w.index(w.add(first, size))
+
+
+def _extent(w: UpstreamWriter, buffer: SSAValue, dimension: int) -> SSAValue:
+    """The extent of a buffer along a dimension at run time."""
+    key = buffer, f"shape[{dimension}]"
+    known = w.recall(key)
+    return known or w.remember(key, w.make(memref.DimOp, [buffer, w.index(dimension)], [INDEX], {}).result)
 
 
 def _match_buffer(w: UpstreamWriter, op: MatchBufferOp) -> None:

@@ -1,0 +1,136 @@
+"""Functions whose buffers may overlap: a version with a default schedule, and the loops of the program otherwise."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import stepwell
+from stepwell.core.errors import ArgumentError
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.transforms.pipelines import apply_passes
+
+SCHEDULE = "tir-schedule-cpu{cpu=avx2}"
+PRODUCT = """
+@T.prim_func
+def main(a: T.handle, B: T.Buffer((16, 16), "float32"), c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 16), "float32")
+    C = T.match_buffer(c, (n, 16), "float32")
+    for i, j, k in T.grid(n, 16, 16):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+"""
+SHIFT = """
+@T.prim_func
+def main(A: T.Buffer((4096,), "int32"), B: T.Buffer((4096,), "int32")) -> T.int32:
+    for i in range(4096):
+        with T.block("B"):
+            vi = T.axis.spatial(4096, i)
+            B[vi] = A[vi] + 1
+    return B[4095]
+"""
+
+
+@pytest.mark.parametrize("text", [PRODUCT, SHIFT])
+def test_the_version_is_a_private_function_with_the_schedule(text: str) -> None:
+    mod = apply_passes(parse_tvmscript(text), SCHEDULE)
+    assert list(mod.functions) == ["main_disjoint", "main"]
+    version, main = mod.script().split("def main(")
+    assert "@T.prim_func(private=True)" in version
+    assert '"tir.noalias": True' in version
+    assert "T.vectorized" in version
+    assert '"stepwell.disjoint_version": "main_disjoint"' in main
+    assert "T.vectorized" not in main
+    assert apply_passes(mod, SCHEDULE).script() == mod.script()
+
+
+def test_a_name_of_the_module_is_not_taken() -> None:
+    other = SHIFT.replace("main", "main_disjoint").replace("@T.prim_func", "@T.prim_func(private=True)")
+    mod = parse_tvmscript(f"@I.ir_module\nclass Module:\n{indent(SHIFT)}\n{indent(other)}")
+    assert "main_disjoint_1" in apply_passes(mod, SCHEDULE).functions
+
+
+def indent(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SHIFT.replace("4096", "16"),
+        SHIFT.replace("    for i in", '    T.func_attr({"tir.is_scheduled": True})\n    for i in'),
+        SHIFT.replace('B: T.Buffer((4096,), "int32")', 'B: T.Buffer((4096,), "int32", strides=(2,))'),
+    ],
+    ids=["little work", "a scheduled function", "strides"],
+)
+def test_other_functions_have_no_version(text: str) -> None:
+    assert list(apply_passes(parse_tvmscript(text), SCHEDULE).functions) == ["main"]
+
+
+def test_a_version_that_no_rule_schedules_is_removed() -> None:
+    scan = SHIFT.replace("T.axis.spatial(4096, i)", "T.axis.opaque(4096, i)")
+    mod = apply_passes(parse_tvmscript(scan), SCHEDULE)
+    assert list(mod.functions) == ["main"]
+    assert "disjoint" not in mod.script()
+
+
+@cache
+def product(target: str) -> Any:
+    return stepwell.build(parse_tvmscript(PRODUCT), target)["main"]
+
+
+@settings(max_examples=settings().max_examples, deadline=None)
+@given(rows=st.integers(0, 20), offsets=st.lists(st.integers(0, 700), min_size=3, max_size=3), seed=st.integers(0, 9))
+def test_results_are_the_oracle_s_for_all_overlaps(rows: int, offsets: list[int], seed: int) -> None:
+    memory = np.random.default_rng(seed).integers(-2, 3, 1100).astype("float32")
+    results = []
+    for target in ("python", "llvm"):
+        copy = memory.copy()
+        a, b, c = (
+            copy[start : start + 16 * count].reshape(count, 16)
+            for start, count in zip(offsets, (rows, 16, rows), strict=True)
+        )
+        with np.errstate(all="ignore"):
+            product(target)(a, b, c)
+        results.append(copy)
+    np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 4095, 4096])
+def test_a_result_is_returned_on_both_ways(offset: int) -> None:
+    memory = np.arange(8192, dtype="int32")
+    expected = memory.copy()
+    for i in range(4096):
+        expected[offset + i] = expected[i] + 1
+    result = stepwell.build(parse_tvmscript(SHIFT))["main"](memory[:4096], memory[offset : offset + 4096])
+    np.testing.assert_array_equal(memory, expected)
+    assert result == expected[offset + 4095]
+
+
+def test_an_error_names_the_function_of_the_program() -> None:
+    arrays = (np.zeros(shape, "float32") for shape in ((30, 16), (16, 16), (31, 16)))
+    with pytest.raises(ArgumentError, match=r"^main: C: shape\[0\] must be n"):
+        stepwell.build(parse_tvmscript(PRODUCT))(*arrays)
+
+
+def test_a_function_of_the_module_calls_the_version() -> None:
+    caller = """
+    @T.prim_func
+    def both(A: T.Buffer((4096,), "int32"), B: T.Buffer((4096,), "int32"), C: T.Buffer((4096,), "int32")):
+        T.evaluate(Module.main(A.data, B.data))
+        T.evaluate(Module.main(B.data, C.data))
+"""
+    text = SHIFT.replace(" -> T.int32", "").replace("    return B[4095]\n", "")
+    mod = parse_tvmscript(f"@I.ir_module\nclass Module:\n{indent(text)}{caller}")
+    a, b, c = (np.arange(4096, dtype="int32") for _ in range(3))
+    stepwell.build(mod)["both"](a, b, c)
+    np.testing.assert_array_equal(c, a + 2)
+    stepwell.build(mod)["both"](a, a, a)
+    np.testing.assert_array_equal(a, np.arange(4096) + 2)
