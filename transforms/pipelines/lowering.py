@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from ...core.collection import rare_collection
 from ...module import Module
 from .checks import check_module
+from .division import Part, divide
 from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
 from .run import AfterPass, run_in_place
 
@@ -24,13 +25,19 @@ def go_down(
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that fails or leaves an operation that
     its landing excludes.
     """
+    mod = mod.clone()
+    _go_down_in_place(mod, landings, options, after)
+    return mod
+
+
+def _go_down_in_place(
+    mod: Module, landings: Iterable[Landing], options: Options, after: AfterPass | None = None
+) -> None:
     with rare_collection():
-        mod = mod.clone()
         for landing in landings:
             if landing.needed(mod.op):
                 run_in_place(mod, landing.passes(options), after)
                 check_module(mod.op, landing.leaves, landing.name)
-    return mod
 
 
 def lower(
@@ -51,7 +58,23 @@ def lower(
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
     """
     options = Options(contract=contract, sanitize=sanitize, fma=fma, masks=masks, streaming=streaming)
+    return lower_with(mod, options, after)
+
+
+def lower_with(mod: Module, options: Options, after: AfterPass | None = None) -> Module:
+    """Lowers like `lower`, with the options of a processor and a program."""
     return go_down(mod, LLVM, options, after)
+
+
+def lower_to_parts(mod: Module) -> list[Part]:
+    """Lowers a copy of `mod`, at any landing, to parts on the landing of loops, or one part at a landing below. Errors:
+    as of `lower`."""
+    return divide(go_down(mod, TIR))
+
+
+def lower_part(part: Part, options: Options) -> None:
+    """Lowers a part, in place, to the plain MLIR that the LLVM emitter accepts. Errors: as of `lower`."""
+    _go_down_in_place(part.module, LLVM[len(TIR) :], options)
 
 
 def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
