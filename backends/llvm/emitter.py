@@ -147,7 +147,8 @@ def emit_interface(parts: Sequence[Facts], order: Sequence[str]) -> EmittedModul
     emitter = _ModuleEmitter(ModuleOp([]), False)
     emitter.add_variables(facts.variables)
     emitter.add_interface(facts, ())
-    return EmittedModule(emitter.text(), facts, ())
+    text = replace(emitter.text(), shared={each.name for each in facts.variables.values()})
+    return EmittedModule(text, facts, ())
 
 
 def _join(parts: Sequence[Facts], order: Sequence[str]) -> Facts:

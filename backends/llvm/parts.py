@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...core.processes import shared_results
 from ...core.processors import available_processors, compile_jobs
 from ...core.remarks import Remark, collect_apart, report_again
-from ...transforms.pipelines import Options, Part, lower_part
+from ...transforms.pipelines import Options, Part, import_passes, lower_part
 from ..runtime import Program
 from .compile import native_code, texts_of
 from .emitter import Facts, emit_interface, emit_part
@@ -51,6 +51,7 @@ def compile_parts(
     processes = min(compile_jobs(), _MOST_PROCESSES, len(parts) // _PARTS_OF_PROCESS)
     work = _Work(parts, options, target, callables, max(1, available_processors() // max(1, processes)))
     heaviest_first = sorted(range(len(parts)), key=lambda number: -parts[number].weight)
+    import_passes(parts, options)
     compiled = shared_results(work, heaviest_first, processes)
     for each in compiled:
         report_again(each.remarks)

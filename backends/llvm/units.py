@@ -50,7 +50,8 @@ class ModuleText:
 
     declarations: of C symbols.  helpers: the text of each helper function, by name with its `@`.  variables, functions:
     of the module.  exports: the definitions of symbols that callers use.  footer: metadata.  outside: the declarations
-    of symbols of other parts of the program.  shared: the names of functions that other parts call.
+    of symbols of other parts of the program.  shared: the names of functions and variables
+    that other parts use.
     """
 
     declarations: Sequence[str]

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from .division import Part
 from .landings import Landing, Options
-from .lowering import lower, lower_graph, lower_launches, lower_part, lower_to_parts, lower_to_tir, lower_with
+from .lowering import (
+    import_passes,
+    lower,
+    lower_graph,
+    lower_launches,
+    lower_part,
+    lower_to_parts,
+    lower_to_tir,
+    lower_with,
+)
 from .run import AfterPass, run_pipeline
 from .spec import apply_passes, parse_passes
 
@@ -19,6 +28,7 @@ __all__ = [
     "Options",
     "Part",
     "apply_passes",
+    "import_passes",
     "lower",
     "lower_graph",
     "lower_launches",

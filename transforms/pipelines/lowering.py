@@ -14,6 +14,7 @@ from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
 from .run import AfterPass, run_in_place
 
 _DEFAULTS = Options()
+_LANDINGS_OF_PARTS = LLVM[len(TIR) :]
 
 
 def go_down(
@@ -74,7 +75,14 @@ def lower_to_parts(mod: Module) -> list[Part]:
 
 def lower_part(part: Part, options: Options) -> None:
     """Lowers a part, in place, to the plain MLIR that the LLVM emitter accepts. Errors: as of `lower`."""
-    _go_down_in_place(part.module, LLVM[len(TIR) :], options)
+    _go_down_in_place(part.module, _LANDINGS_OF_PARTS, options)
+
+
+def import_passes(parts: Sequence[Part], options: Options) -> None:
+    """Imports the passes that `lower_part` applies to some parts, before several processes would import them."""
+    for landing in _LANDINGS_OF_PARTS:
+        if any(landing.needed(part.module.op) for part in parts):
+            landing.passes(options)
 
 
 def lower_launches(mod: Module, after: AfterPass | None = None, arch: str = "sm_90", contract: bool = False) -> Module:
