@@ -35,7 +35,7 @@ def can_fork() -> bool:
 
 
 def shared_results(work: Work[T], order: Sequence[int], processes: int) -> list[T]:
-    """The results of `work` on the items 0 to n - 1, in this order, computed by at most some number of processes.
+    """The results of `work` on the items from 0, in order of their numbers, computed by up to `processes` processes.
 
     order: the numbers in the order in which processes take them.  The results of child processes are pickled. An item
     whose work fails in a process is repeated in this one, as are those that a process which dies leaves behind, with a

@@ -43,6 +43,11 @@ class Module:
     @T.prim_func
     def checked(A: T.Buffer((4,), "float32"), n: T.int32):
         assert n > 0, "n must be positive"
+        D = T.alloc_buffer((4,), "float32")
+        for i in range(4):
+            D[i] = A[3 - i]
+        for i in range(4):
+            A[i] = D[i]
         T.evaluate(T.call_packed("test.parts.first", A.data))
 
     @T.prim_func
@@ -155,7 +160,7 @@ TWO_TYPES = """
 
 def test_an_error_of_a_pass_names_its_place() -> None:
     text = FUNCTIONS.replace('        T.evaluate(T.call_packed("test.parts.second", n))\n', TWO_TYPES)
-    with pytest.raises(UnsupportedError, match=r"^p\.py:26:20: .* C function labs is called with different types"):
+    with pytest.raises(UnsupportedError, match=r"^p\.py:31:20: .* C function labs is called with different types"):
         build(parse_tvmscript(text, filename="p.py"))
 
 
@@ -206,7 +211,7 @@ def test_code_texts_remarks_and_errors_are_those_of_any_number_of_processes(tmp_
     assert forks == (0, 3, 9)
     assert facts[0] == facts[1] == facts[2]
     *_, error = facts[0]
-    assert error.startswith("UnsupportedError('p.py:26:20: ")
+    assert error.startswith("UnsupportedError('p.py:31:20: ")
     files = [{file.name: file.read_bytes() for file in (tmp_path / jobs).iterdir()} for jobs in "123"]
     assert files[0] == files[1] == files[2]
     assert sum(name.startswith("code") for name in files[0]) == 5
