@@ -2,7 +2,8 @@
 
 A child process has the memory of its parent, and of its threads only the one that forked. A lock that another thread
 held stays locked in the child, so a process with several threads of Python makes no children. Threads of C libraries
-hold no lock that the work needs: the allocator of the C library and LLVM (`backends/llvm/engine.py`) are ready for forks.
+hold no lock that the work needs: the allocator of the C library and LLVM (`backends/llvm/engine.py`) are ready for
+forks.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def shared_results(work: Work[T], order: Sequence[int], processes: int) -> list[
     """The results of `work` on the items from 0, in order of their numbers, computed by up to `processes` processes.
 
     order: the numbers in the order in which processes take them.  The results of child processes are pickled. An item
-    whose work fails in a process is repeated in this one, as are those that a process which dies leaves behind, with a
-    warning. So an error is that of the first item with an error, whichever process has found it.
+    whose work fails in a process is repeated in this one, as are those of a process that dies, with a warning. So an
+    error is that of the first item with an error, whichever process has found it.
     """
     results: dict[int, T] = {}
     if processes > 1 and can_fork():
@@ -93,7 +94,7 @@ class _Children(Generic[T]):
 
     def _add(self, work: Work[T]) -> None:
         """Makes a child process. Signals wait until its handlers are its own, and until this process knows it."""
-        file = open(os.memfd_create("stepwell"), "w+b")  # noqa: SIM115 (the child and the parent use it)
+        file = open(os.memfd_create("stepwell"), "w+b")
         self._files.append(file)
         parent = os.getpid()
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

@@ -34,7 +34,7 @@ PARALLEL = "stepwell.parallel"
 """On a call: it may be executed as calls at the same time, with parts of the range from the first operand to below the
 second."""
 ELSEWHERE = "stepwell.elsewhere"
-"""On a declaration: the function is in another part of the program, which is lowered apart (`pipelines/division.py`)."""
+"""On a declaration: the function is in another part of the program, which is lowered apart."""
 READ_ONLY = "stepwell.read_only"
 """On a parameter of such a declaration: a buffer that the function does not write."""
 GRAIN = "stepwell.grain"

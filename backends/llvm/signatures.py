@@ -130,7 +130,9 @@ class MemRefWrites:
         key = (function.sym_name.data, index)
         if key not in self._known:
             self._known[key] = True  # the answer for recursive calls
-            self._known[key] = self._of_declaration(function, index) if function.is_declaration else self._value(function.args[index])
+            self._known[key] = (
+                self._of_declaration(function, index) if function.is_declaration else self._value(function.args[index])
+            )
         return self._known[key]
 
     def _of_declaration(self, declaration: func.FuncOp, index: int) -> bool:

@@ -32,8 +32,8 @@ class CheckedCall:
         keep_alive: object,
         bound_code: Callable[[], int] | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code; `bound_code`:
-        returns the address of the code of `create_bound`.
+        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code;
+        `bound_code`: returns the address of the code of `create_bound`.
         """
         self.signature = signature
         self.failures = failures

@@ -68,7 +68,9 @@ def work(numbers):
 def test_each_process_takes_the_next_item_and_results_are_in_order(tmp_path) -> None:
     program = f"{EACH_TAKES_ONE}\nprint(len(set(shared_results(work, [2, 0, 1], 3))), has_no_children())"
     assert run(program, "-W", "error", cwd=tmp_path) == "3 True\n"
-    assert run("print([shared_results(squares, [2, 3, 0, 1], count) for count in (1, 2, 9)])") == f"{[[0, 1, 4, 9]] * 3}\n"
+    assert (
+        run("print([shared_results(squares, [2, 3, 0, 1], count) for count in (1, 2, 9)])") == f"{[[0, 1, 4, 9]] * 3}\n"
+    )
 
 
 def test_an_error_is_that_of_the_first_item_with_one_in_this_process() -> None:
@@ -112,7 +114,9 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     print(shared_results(work, range(20), 2) == list(range(20)), *(each.message for each in caught))
 """
-    assert run(program, cwd=tmp_path) == "True a process that compiles has ended by signal 9: this process does its work\n"
+    assert (
+        run(program, cwd=tmp_path) == "True a process that compiles has ended by signal 9: this process does its work\n"
+    )
     raised = f"""{DIES}
 try:
     shared_results(work, range(20), 2)
@@ -159,7 +163,10 @@ print(open("file").read())
 
 def test_a_child_whose_end_other_code_takes_leaves_its_results(tmp_path) -> None:
     for handler in ("signal.SIG_IGN", "lambda *_: os.waitpid(-1, os.WNOHANG)"):
-        program = f"{EACH_TAKES_ONE}\nsignal.signal(signal.SIGCHLD, {handler})\nprint(len(set(shared_results(work, range(3), 3))))"
+        program = f"""{EACH_TAKES_ONE}
+signal.signal(signal.SIGCHLD, {handler})
+print(len(set(shared_results(work, range(3), 3))))
+"""
         folder = tmp_path / str(len(handler))
         folder.mkdir()
         assert run(program, cwd=folder) == "3\n"
@@ -206,7 +213,10 @@ def test_a_process_with_several_threads_makes_no_children() -> None:
     thread.start()
     try:
         assert not processes.can_fork()
-        assert processes.shared_results(lambda numbers: ((n, os.getpid()) for n in numbers), range(3), 3) == [os.getpid()] * 3
+        assert (
+            processes.shared_results(lambda numbers: ((n, os.getpid()) for n in numbers), range(3), 3)
+            == [os.getpid()] * 3
+        )
     finally:
         stopped.set()
         thread.join()

@@ -140,9 +140,7 @@ def _declaration(function: FuncOp) -> func.FuncOp:
     attributes = [DictionaryAttr({READ_ONLY: UnitAttr()} if _is_read_only(each) else {}) for each in
                   function.body.block.args]  # fmt: skip
     types: tuple[Sequence[Attribute], Sequence[Attribute]] = parameter_types(function), outputs
-    op = func.FuncOp(
-        function.sym_name.data, types, Region(), visibility="private", arg_attrs=ArrayAttr(attributes)
-    )
+    op = func.FuncOp(function.sym_name.data, types, Region(), visibility="private", arg_attrs=ArrayAttr(attributes))
     op.attributes[ELSEWHERE] = UnitAttr()
     return op
 

@@ -15,7 +15,8 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def functions(name: str, *calls: str, private: bool = False) -> str:
     body = "\n".join(f"        Module.{callee}(A)" for callee in calls) or "        A[0] = A[0] + 1.0"
-    return f"    @T.prim_func{'(private=True)' if private else ''}\n    def {name}(A: T.Buffer((8,), 'float32')):\n{body}\n"
+    mark = "@T.prim_func(private=True)" if private else "@T.prim_func"
+    return f"    {mark}\n    def {name}(A: T.Buffer((8,), 'float32')):\n{body}\n"
 
 
 def module(*texts: str) -> Module:
@@ -89,7 +90,7 @@ def test_the_number_of_parts_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     "more",
     [
-        'func.func @f() { func.return }',
+        "func.func @f() { func.return }",
         'tir.func @"main.loops"("A" %A: memref<8xf32>) {}',
     ],
     ids=["other operations", "names that passes give"],

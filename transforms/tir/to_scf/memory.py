@@ -215,7 +215,9 @@ def constant_string(w: UpstreamWriter, text: str) -> SSAValue:
     data = [*text.encode(), 0]
     type = MemRefType(i8, [len(data)])
     value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), [(b + 128) % 256 - 128 for b in data])
-    return w.pointer_value(LoweredPointer(constant_memory(w, w.module.fresh_symbol(f"{w.function.sym_name.data}.string"), type, value)))
+    return w.pointer_value(
+        LoweredPointer(constant_memory(w, w.module.fresh_symbol(f"{w.function.sym_name.data}.string"), type, value))
+    )
 
 
 def _decl_buffer(w: UpstreamWriter, op: DeclBufferOp) -> None:
