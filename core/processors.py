@@ -14,6 +14,8 @@ from .errors import OptionError
 
 VARIABLE = "STEPWELL_NUM_THREADS"
 """The environment variable with the number of threads at the start of the process."""
+JOBS_VARIABLE = "STEPWELL_COMPILE_JOBS"
+"""The environment variable with the number of processes that compile the functions of a program."""
 MOST_THREADS = 512
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -84,19 +86,33 @@ class _Threads:
 
 @cache
 def _threads() -> _Threads:
-    value = os.environ.get(VARIABLE, "").strip()
+    return _Threads(_variable(VARIABLE, "threads"))
+
+
+def compile_jobs() -> int:
+    """The number of processes that compile the functions of a program, this one included.
+
+    The value of `STEPWELL_COMPILE_JOBS`, by default the number of processors that the process may use. Raises
+    OptionError if the variable has another value.
+    """
+    return _variable(JOBS_VARIABLE, "processes")
+
+
+def _variable(name: str, what: str) -> int:
+    """The number in an environment variable, by default the number of processors. what: the counted things."""
+    value = os.environ.get(name, "").strip()
     if not value:
-        return _Threads(available_processors())
+        return available_processors()
     try:
         count = int(value)
     except ValueError:
-        raise OptionError(f"{VARIABLE} is {value!r}, expected a number of threads") from None
-    return _Threads(_checked(count, VARIABLE))
+        raise OptionError(f"{name} is {value!r}, expected a number of {what}") from None
+    return _checked(count, name, what)
 
 
-def _checked(count: int, where: str) -> int:
+def _checked(count: int, where: str, what: str = "threads") -> int:
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_THREADS:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"{where}: expected a number of threads, from 1 to {MOST_THREADS}, got {count!r}")
+        raise OptionError(f"{where}: expected a number of {what}, from 1 to {MOST_THREADS}, got {count!r}")
     return count
 
 

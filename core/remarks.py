@@ -7,8 +7,8 @@ A pass reports by the `PassRemarks` of its module. Remarks are collected for the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -119,6 +119,21 @@ def report_remarks(receive: RemarkReceiver | None) -> Generator[None]:
     finally:
         for remark in remarks:
             receive(remark)
+
+
+def report_again(remarks: Iterable[Remark]) -> None:
+    """Adds remarks that a collection inside of the current one has, in their order."""
+    around = _collection.get()
+    if around is not None:
+        for remark in remarks:
+            around.setdefault(remark)
+
+
+@contextmanager
+def collect_apart() -> Generator[Collection[Remark]]:
+    """Collects the remarks of the body like `collect_remarks` if somebody collects; otherwise no message is built."""
+    with collect_remarks() if is_collecting() else nullcontext(()) as remarks:
+        yield remarks
 
 
 def is_collecting() -> bool:

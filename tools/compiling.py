@@ -75,17 +75,19 @@ def compile_command(options: argparse.Namespace) -> int:
     below = _lowering_passes(target, options.sanitize)
     _check_passes(options.print_after, below)
     phases = Phases()
+    # An observer of passes sees whole modules: without one, processes share the functions.
+    observer = _observer(phases, set(options.print_after), below[-1]) if options.print_after else None
     with phases.show_status():
         phases.begin("read")
         module = read_graph(options)
         entry = entry_of(module, options.entry)
-        phases.begin("optimise")
+        phases.begin("compile" if observer is None else "optimise")
         executable = build_graph(
             module,
             target=target,
             entry=entry,
             opt_level=options.O,
-            after=_observer(phases, set(options.print_after), below[-1]),
+            after=observer,
             sanitize=options.sanitize,
             remarks=remark_printer(options.remarks),
         )

@@ -148,7 +148,7 @@ class DeviceFunction(CompiledFunction):
         return self._native.result(slots)
 
     def _fail_on(self, device: Device, status: int, views: Sequence[Any]) -> None:
-        message = self._native.failures[status - 1].message if status > 0 else ""
+        message = self._native.failures[status].message if status > 0 else ""
         table = self._launcher.table
         if message.startswith(LAUNCH_FAILED):
             raise device.driver.launch_error(f"{self.name}: {message.removeprefix(LAUNCH_FAILED)}", table)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from ...core.cpu import cpu_of
 from ...core.target import Target
 from ...module import Module
-from ...transforms.pipelines import AfterPass, lower
+from ...transforms.pipelines import AfterPass, Options, lower_part, lower_to_parts, lower_with
 from ..runtime import Program
 from .compile import compile_module
 from .engine import Processor
+from .parts import compile_parts
 
 
 def build_llvm(
@@ -30,6 +31,13 @@ def build_llvm(
     Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     processor = Processor.of(target)
-    cpu = cpu_of(target)
-    lowered = lower(module, after, contract=target.contract, sanitize=sanitize, cpu=cpu, schedule=schedule)
-    return compile_module(lowered.op, target=processor, symbols=symbols, callables=callables)
+    options = Options(contract=target.contract, sanitize=sanitize, cpu=cpu_of(target), schedule=schedule)
+    if after is not None:  # observes the whole module
+        lowered = lower_with(module, options, after)
+        return compile_module(lowered.op, target=processor, symbols=symbols, callables=callables)
+    parts = lower_to_parts(module)
+    if len(parts) == 1:
+        lower_part(parts[0], options)
+        return compile_module(parts[0].module.op, target=processor, symbols=symbols, callables=callables)
+    order = list(module.functions)
+    return compile_parts(parts, options, processor, order=order, symbols=symbols, callables=callables)

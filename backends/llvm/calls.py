@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...core.identifiers import is_c_identifier, symbol_of
-from ...dialects.attributes import GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
+from ...dialects.attributes import ELSEWHERE, GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
 from .linking import CALL_PYTHON, DISPATCHER, RUN_PARALLEL, entry_name
@@ -57,6 +57,14 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
     name = global_symbol(function_name(function.sym_name.data))
     noinline = " noinline" if NOINLINE in function.attributes else ""
     return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}")
+
+
+def declaration_of(module: LlvmModule, function: func.FuncOp) -> str:
+    """The text of a declaration of a function, as other parts of the program see it."""
+    f = LlvmFunctionEmitter(module)
+    kinds = [kind for type in function.function_type.inputs for kind in f.component_types(type)]
+    kinds += ["ptr"] * len(function.function_type.outputs)
+    return f"declare hidden i32 {global_symbol(function_name(function.sym_name.data))}({', '.join(kinds)}) nounwind"
 
 
 def _is_noalias(function: func.FuncOp, argument: BlockArgument) -> bool:
@@ -110,6 +118,9 @@ def _call(f: LlvmFunctionEmitter, op: func.CallOp) -> None:
     callee = f.module.function(op.callee.string_value())
     if PACKED in callee.attributes:
         _call_packed(f, op, callee)
+    elif ELSEWHERE in callee.attributes:
+        f.module.elsewhere(callee)
+        _call_internal(f, op)
     elif callee.is_declaration:
         _call_external(f, op, callee)
     else:

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..runtime import Program
 from ..runtime.code import NativeCode
-from .emitter import NO_KERNELS, DeviceRequirements, emit_module
+from .emitter import NO_KERNELS, DeviceRequirements, Facts, emit_module
 from .engine import ObjectCode, Processor, host_triple
 from .linking import link_code
 from .remarks import report_stack_buffers
@@ -46,19 +46,25 @@ def compile_native(
         module, native_half=target.has_half_conversions, requirements=requirements, callables=callables
     )
     compiled = ObjectCode.of(emitted.parts.units(), target)
-    report_stack_buffers(emitted.stack, "\n".join(compiled.optimized))
-    code = NativeCode(
-        compiled.images,
+    report_stack_buffers(emitted.stack, compiled.optimized_text)
+    return native_code(emitted.facts, compiled), texts_of(emitted.parts.whole, compiled)
+
+
+def native_code(facts: Facts, code: ObjectCode) -> NativeCode:
+    """Native code with the facts about its program."""
+    target = code.target
+    return NativeCode(
+        code.images,
         host_triple(),
         target.cpu,
         target.features,
-        emitted.functions,
-        emitted.failures,
-        emitted.packed,
-        emitted.externals,
+        facts.functions,
+        facts.failures,
+        facts.packed,
+        facts.externals,
     )
-    return code, {
-        "llvm": emitted.parts.whole,
-        "llvm-optimized": lambda: "\n".join(compiled.optimized),
-        "asm": compiled.assembly,
-    }
+
+
+def texts_of(text: Callable[[], str], code: ObjectCode) -> dict[str, Callable[[], str]]:
+    """The functions that produce the texts of a program. text: produces its LLVM IR."""
+    return {"llvm": text, "llvm-optimized": lambda: code.optimized_text, "asm": code.assembly}

@@ -8,11 +8,11 @@ import os
 import platform
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from itertools import repeat
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -26,11 +26,30 @@ _lock = threading.RLock()
 _calls = ffi.lib._lock  # pyright: ignore[reportPrivateUsage]
 """The lock of llvmlite, held during each call of a function of LLVM, the destructors of its objects included."""
 _names = itertools.count()
+_running: list[int] = []
+"""The threads that compile a unit: `_lock` protects the list, `_ended` announces that a thread has left it."""
+_ended = threading.Condition(_lock)
+
+
+@contextmanager
+def _compiling() -> Generator[None]:
+    """The compilation of a unit, which calls LLVM without its locks."""
+    thread = threading.get_ident()
+    with _lock:
+        _running.append(thread)
+    try:
+        yield
+    finally:
+        with _lock:
+            _running.remove(thread)
+            _ended.notify_all()
 
 
 def _enter_llvm() -> None:
     """Waits until no other thread is inside LLVM."""
     _lock.acquire()
+    while any(each != threading.get_ident() for each in _running):
+        _ended.wait()
     _calls.__enter__()
 
 
@@ -109,15 +128,34 @@ class ObjectCode:
     def of(units: Sequence[str], target: Processor) -> ObjectCode:
         """Compiles the LLVM IR of units, in as many threads as there are processors. Raises InvalidCodeError if LLVM
         rejects it."""
-        with _lock:
-            _initialize()
-            if len(units) == 1:
-                compiled = [_compile(units[0], target)]
-            else:
-                with ThreadPoolExecutor(min(len(units), available_processors())) as threads:
-                    compiled = list(threads.map(_compile, units, repeat(target)))
-        images, optimized = zip(*compiled, strict=True)
+        if len(units) == 1:
+            return ObjectCode.join([_compile(units[0], target)], target)
+        with ThreadPoolExecutor(min(len(units), available_processors())) as threads:
+            return ObjectCode.start(units, target, threads)()
+
+    @staticmethod
+    def start(units: Sequence[str], target: Processor, threads: Executor) -> Callable[[], ObjectCode]:
+        """Starts the compilation of units in `threads`; the function that is returned waits for its end. Errors: as of
+        `of`."""
+        compiled = [threads.submit(_compile, unit, target) for unit in units]
+        return lambda: ObjectCode.join([each.result() for each in compiled], target)
+
+    @staticmethod
+    def join(units: Iterable[tuple[bytes, str]], target: Processor) -> ObjectCode:
+        """The code of units, each an object file and its optimized LLVM IR."""
+        images, optimized = zip(*units, strict=True)
         return ObjectCode(images, optimized, target)
+
+    @staticmethod
+    def join_all(codes: Sequence[ObjectCode]) -> ObjectCode:
+        """The code of all units of some codes, for one processor."""
+        images = tuple(image for code in codes for image in code.images)
+        return ObjectCode(images, tuple(text for code in codes for text in code.optimized), codes[0].target)
+
+    @property
+    def optimized_text(self) -> str:
+        """The optimized LLVM IR of all units."""
+        return "\n".join(self.optimized)
 
     def assembly(self) -> str:
         """The machine code as assembly text."""
@@ -131,9 +169,10 @@ class ObjectCode:
 
 def _compile(text: str, target: Processor) -> tuple[bytes, str]:
     """The object file of LLVM IR, and the optimized LLVM IR."""
-    module = _optimize(text, target.machine())
-    optimized = str(module)
-    return _emit_object(module, target.machine(_effort(optimized))), optimized
+    with _compiling():
+        module = _optimize(text, target.machine())
+        optimized = str(module)
+        return _emit_object(module, target.machine(_effort(optimized))), optimized
 
 
 class NativeModule:
@@ -263,7 +302,7 @@ def _emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
 
 def _unlocked(name: str) -> Callable[..., Any]:
     """A function of LLVM, called without llvmlite's lock: several threads may call it, each for a module with a context
-    of its own. A thread that holds `_lock` waits for them."""
+    of its own. A fork waits for them."""
     return getattr(ffi.lib, name)._cfn
 
 

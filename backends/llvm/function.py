@@ -65,6 +65,10 @@ class LlvmModule(Protocol):
         """The function or declaration named `name`."""
         ...
 
+    def elsewhere(self, declaration: func.FuncOp) -> None:
+        """Declares a function of another part of the program, once."""
+        ...
+
     def packed_number(self, declaration: func.FuncOp) -> int:
         """The index by which native code calls a packed function."""
         ...

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue, Use
 
 from ...core.dtypes import dtype_of, parse_dtype
 from ...core.errors import UnsupportedError
-from ...dialects.attributes import NOALIAS, PACKED, PARAMETER_DTYPE, PARAMETER_NAME
+from ...dialects.attributes import NOALIAS, PACKED, PARAMETER_DTYPE, PARAMETER_NAME, READ_ONLY
 from ..runtime.signature import (
     BufferParameter,
     FunctionSignature,
@@ -130,8 +130,14 @@ class MemRefWrites:
         key = (function.sym_name.data, index)
         if key not in self._known:
             self._known[key] = True  # the answer for recursive calls
-            self._known[key] = function.is_declaration or self._value(function.args[index])
+            self._known[key] = (
+                self._of_declaration(function, index) if function.is_declaration else self._value(function.args[index])
+            )
         return self._known[key]
+
+    def _of_declaration(self, declaration: func.FuncOp, index: int) -> bool:
+        attributes = _inputs(declaration)[index][1]
+        return attributes is None or READ_ONLY not in attributes.data
 
     def _value(self, value: SSAValue) -> bool:
         return any(self._use(use) for use in value.uses)

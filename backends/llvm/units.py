@@ -7,8 +7,8 @@ and declared in the units that use it. Helper functions, which have no state, ar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 UNIT_LINES = 1500
 """The number of lines of functions in a unit, at least, except for the last unit. LLVM compiles them in some 0.1 s."""
@@ -49,7 +49,9 @@ class ModuleText:
     """The parts of the text of a module.
 
     declarations: of C symbols.  helpers: the text of each helper function, by name with its `@`.  variables, functions:
-    of the module.  exports: the definitions of symbols that callers use.  footer: metadata.
+    of the module.  exports: the definitions of symbols that callers use.  footer: metadata.  outside: the declarations
+    of symbols of other parts of the program.  shared: the names of functions and variables
+    that other parts use.
     """
 
     declarations: Sequence[str]
@@ -58,11 +60,17 @@ class ModuleText:
     functions: Sequence[Definition]
     exports: Sequence[str]
     footer: str
+    outside: Mapping[str, str] = field(default_factory=dict[str, str])
+    shared: Collection[str] = ()
 
     def whole(self) -> str:
         """The text of the module."""
-        definitions = [each.text("internal") for each in (*self.variables, *self.functions)]
-        return self._join(self.declarations, self.helpers.values(), definitions, self.exports)
+        definitions = [
+            each.text("hidden" if each.name in self.shared else "internal")
+            for each in (*self.variables, *self.functions)
+        ]
+        declared = [*self.declarations, *self.outside.values()]
+        return self._join(declared, self.helpers.values(), definitions, self.exports)
 
     def units(self) -> list[str]:
         """The text of each unit, one for a small module. The exports and the variables are in the first unit."""
@@ -77,8 +85,8 @@ class ModuleText:
         helpers = self._used_helpers(texts)
         used = _symbols([*texts, *helpers])
         defined = {each.name for each in own}
-        others = (*self.variables, *self.functions)
-        declared = [each.declaration for each in others if each.name in used and each.name not in defined]
+        others = {each.name: each.declaration for each in (*self.variables, *self.functions)} | dict(self.outside)
+        declared = [text for name, text in others.items() if name in used and name not in defined]
         return self._join([*self.declarations, *declared], helpers, texts)
 
     def _used_helpers(self, texts: Sequence[str]) -> list[str]:

@@ -194,4 +194,7 @@ def part_of_workspace(f: LlvmFunctionEmitter, pointer: str, offset: str) -> str:
 def emit_discard(module: LlvmModule) -> str:
     """The text of the function that frees the kept blocks of a module, which may have none."""
     keeps = module.has_variable(_WORKSPACE)
+    if keeps:
+        module.declare(*FREE)
+        module.helper(_RELEASE, lambda: _RELEASE_TEXT)
     return f"define void @{DISCARD_WORKSPACE}() nounwind {{\n{_DISCARD if keeps else ''}  ret void\n}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -27,13 +27,13 @@ class CheckedCall:
         self,
         signature: FunctionSignature,
         address: int,
-        failures: Sequence[Failure],
+        failures: Mapping[int, Failure],
         packed: PackedCalls,
         keep_alive: object,
         bound_code: Callable[[], int] | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code; `bound_code`:
-        returns the address of the code of `create_bound`.
+        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code;
+        `bound_code`: returns the address of the code of `create_bound`.
         """
         self.signature = signature
         self.failures = failures
@@ -96,7 +96,7 @@ class CheckedCall:
 
     def fail(self, status: int, *arguments: Any) -> NoReturn:
         """Raises the error of a call with a status that is not 0."""
-        failure = self._take_error(status) if status < 0 else self.failures[status - 1]
+        failure = self._take_error(status) if status < 0 else self.failures[status]
         names = (parameter.name for parameter in self.signature.parameters)
         called = ", ".join(f"{name}: {describe_argument(value)}" for name, value in zip(names, arguments, strict=True))
         raise _family(failure)(f"{self.signature.name}: {failure.message} (called with {called or 'no arguments'})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .signature import Failure, FunctionSignature, PackedSignature
@@ -12,10 +12,10 @@ from .signature import Failure, FunctionSignature, PackedSignature
 class NativeCode:
     """Object files and their requirements of a process.
 
-    images: the files; the first contains the entry points and the signature table.  triple: LLVM's name of the machine
-    and system.  cpu, features: the processor, as in `llvm.Processor`.  functions: the callable functions.  failures:
-    the meanings of positive statuses.  packed: the packed functions, which native code calls by index.  externals: the
-    required C symbols.
+    images: the files; the first contains the signature table.  triple: LLVM's name of the machine and system.  cpu,
+    features: the processor, as in `llvm.Processor`.  functions: the callable functions.  failures: the meanings of
+    positive statuses.  packed: the packed functions, which native code calls by number.  externals: the required C
+    symbols.
     """
 
     images: tuple[bytes, ...]
@@ -23,8 +23,8 @@ class NativeCode:
     cpu: str
     features: str
     functions: tuple[FunctionSignature, ...]
-    failures: tuple[Failure, ...]
-    packed: tuple[PackedSignature, ...]
+    failures: Mapping[int, Failure]
+    packed: Mapping[int, PackedSignature]
     externals: tuple[str, ...]
 
 
@@ -33,8 +33,8 @@ TABLE_BEGIN = b"stepwell signatures\n"
 
 def signature_table(
     functions: Iterable[FunctionSignature],
-    failures: Iterable[Failure],
-    packed: Iterable[PackedSignature],
+    failures: Mapping[int, Failure],
+    packed: Mapping[int, PackedSignature],
     externals: Iterable[str],
     device: Iterable[object] = (),
 ) -> bytes:
@@ -43,7 +43,8 @@ def signature_table(
 
     Native code contains its table, so that a loader can compare the facts in other files with it.
     """
-    lines = [repr(each) for part in (functions, failures, packed, externals, device) for each in part]
+    facts = (functions, failures.items(), packed.items(), externals, device)
+    lines = [repr(each) for part in facts for each in part]
     return TABLE_BEGIN + "".join(f"{line}\n" for line in lines).encode() + b"\0"
 
 

@@ -10,7 +10,7 @@ caller of the native code, perhaps in another thread, retrieves it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -99,8 +99,9 @@ class PackedCalls:
     """The packed functions of a library. `dispatch(number, slots)` calls one of them, with an array of slots at an
     address."""
 
-    def __init__(self, signatures: Sequence[PackedSignature]) -> None:
-        calls = [_Call(signature) for signature in signatures]
+    def __init__(self, signatures: Mapping[int, PackedSignature]) -> None:
+        """signatures: by number."""
+        calls = {number: _Call(signature) for number, signature in signatures.items()}
 
         def dispatch(number: int, slots: int) -> None:
             calls[number](slots)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -44,14 +44,14 @@ class CompiledFunction:
         self,
         signature: FunctionSignature,
         address: int,
-        failures: Sequence[Failure],
+        failures: Mapping[int, Failure],
         packed: PackedCalls,
         keep_alive: object,
         direct_address: int | None = None,
         bound_code: Callable[[], int] | None = None,
         stand_in_code: Callable[[], int] | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the status messages; `keep_alive`: owns the code;
+        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code;
         `direct_address`: native code that checks the arguments itself, as of `create_builtin`; `bound_code`: as of
         `CheckedCall`; `stand_in_code`: as of `accept_types`.
         """

@@ -41,8 +41,8 @@ def _describe(code: NativeCode) -> dict[str, Any]:
         "cpu": code.cpu,
         "features": code.features,
         "functions": [_describe_signature(function) for function in code.functions],
-        "failures": [asdict(failure) for failure in code.failures],
-        "packed": [_describe_signature(function) for function in code.packed],
+        "failures": {str(status): asdict(failure) for status, failure in code.failures.items()},
+        "packed": {str(number): _describe_signature(function) for number, function in code.packed.items()},
         "externals": list(code.externals),
     }
 
@@ -63,8 +63,8 @@ def read_native(archive: Archive) -> NativeCode:
         fields["cpu"],
         fields["features"],
         tuple(FunctionSignature(**_read_signature(each)) for each in fields["functions"]),
-        tuple(Failure(**each) for each in fields["failures"]),
-        tuple(PackedSignature(**_read_signature(each)) for each in fields["packed"]),
+        {int(status): Failure(**each) for status, each in fields["failures"].items()},
+        {int(number): PackedSignature(**_read_signature(each)) for number, each in fields["packed"].items()},
         tuple(fields["externals"]),
     )
 

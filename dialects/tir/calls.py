@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import func
 from xdsl.dialects.builtin import FlatSymbolRefAttrConstr, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
@@ -16,6 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import SymbolTable, SymbolUserOpInterface
 
+from ..attributes import ELSEWHERE
 from .base import HandleType, TirOp, require
 from .functions import FuncOp
 
@@ -32,6 +34,8 @@ class _CalleeExists(SymbolUserOpInterface):
     def verify(self, op: object) -> None:
         assert isinstance(op, CallOp)
         callee = SymbolTable.lookup_symbol(op, op.callee)
+        if isinstance(callee, func.FuncOp) and ELSEWHERE in callee.attributes:
+            return
         require(isinstance(callee, FuncOp), f"(C1) no function {op.callee.string_value()!r} in the module")
         assert isinstance(callee, FuncOp)
         params = callee.body.block.args
@@ -48,7 +52,7 @@ class CallOp(_CallOp):
     """Call another function of the module.
 
     Constraints
-        (C1) the module has a function of this name.
+        (C1) the module has a function of this name, or declares one of another part (`stepwell.elsewhere`).
         (C2) one argument of the same type for each parameter; a pointer may be passed for a buffer and vice versa.
         (C3) the result type is the result type of the function.
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
 
 from stepwell.backends.build import build
 from stepwell.backends.llvm import units
@@ -25,7 +26,7 @@ from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import faulty_programs, programs
-from stepwell.transforms.pipelines import apply_passes, lower
+from stepwell.transforms.pipelines import apply_passes, division, lower
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COUNT = 64
@@ -95,6 +96,34 @@ def test_native_code_of_outlined_loops_in_units_computes_exactly_what_the_oracle
         patch.setattr(units, "UNIT_LINES", 1)
         main = build(outlined)["main"]
     assert_same(results(main, arguments), oracle_results(module, arguments))
+
+
+@given(program=programs(Features()))
+def test_native_code_in_parts_computes_exactly_what_the_oracle_computes(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    twice = module.clone()
+    copies = [op.clone() for op in module.op.body.block.ops]
+    names = {name: f"{name}_again" for name in module.functions}
+    for op in (inner for copy in copies for inner in copy.walk()):
+        for key in ("sym_name", "callee"):
+            _rename(op, key, names)
+    twice.op.body.block.add_ops(copies)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(division, "PART_WEIGHT", 1)
+        patch.setattr(units, "UNIT_LINES", 1)
+        lib = build(twice)
+    for name in ("main", "main_again"):
+        assert_same(results(lib[name], arguments), oracle_results(module, arguments))
+
+
+def _rename(op: Operation, key: str, names: dict[str, str]) -> None:
+    match op.properties.get(key):
+        case StringAttr() as name if name.data in names:
+            op.properties[key] = StringAttr(names[name.data])
+        case SymbolRefAttr() as name if name.string_value() in names:
+            op.properties[key] = SymbolRefAttr(names[name.string_value()])
+        case _:
+            pass
 
 
 # Checks of undefined behaviour

@@ -1,13 +1,24 @@
 """Pipelines: the landings of the lowering, the passes between them, and the check after each of them.
 
 `landings` lists the landings as data, `checks` the operations that may remain after each, `run` applies passes, `spec`
-reads a pipeline from text, `lowering` goes down a list of landings.
+reads a pipeline from text, `lowering` goes down a list of landings, `division` divides a program into parts that are
+lowered apart.
 """
 
 from __future__ import annotations
 
+from .division import Part
 from .landings import Landing, Options
-from .lowering import lower, lower_graph, lower_launches, lower_to_tir
+from .lowering import (
+    import_passes,
+    lower,
+    lower_graph,
+    lower_launches,
+    lower_part,
+    lower_to_parts,
+    lower_to_tir,
+    lower_with,
+)
 from .run import AfterPass, run_pipeline
 from .spec import apply_passes, parse_passes
 
@@ -15,11 +26,16 @@ __all__ = [
     "AfterPass",
     "Landing",
     "Options",
+    "Part",
     "apply_passes",
+    "import_passes",
     "lower",
     "lower_graph",
     "lower_launches",
+    "lower_part",
+    "lower_to_parts",
     "lower_to_tir",
+    "lower_with",
     "parse_passes",
     "run_pipeline",
 ]

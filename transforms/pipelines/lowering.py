@@ -10,10 +10,12 @@ from ...core.collection import rare_collection
 from ...core.cpu import CpuModel
 from ...module import Module
 from .checks import check_module
+from .division import Part, divide
 from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
 from .run import AfterPass, run_in_place
 
 _DEFAULTS = Options()
+_LANDINGS_OF_PARTS = LLVM[len(TIR) :]
 
 
 def go_down(
@@ -25,13 +27,19 @@ def go_down(
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that fails or leaves an operation that
     its landing excludes.
     """
+    mod = mod.clone()
+    _go_down_in_place(mod, landings, options, after)
+    return mod
+
+
+def _go_down_in_place(
+    mod: Module, landings: Iterable[Landing], options: Options, after: AfterPass | None = None
+) -> None:
     with rare_collection():
-        mod = mod.clone()
         for landing in landings:
             if landing.needed(mod.op):
                 run_in_place(mod, landing.passes(options), after)
                 check_module(mod.op, landing.leaves, landing.name)
-    return mod
 
 
 def lower(
@@ -50,7 +58,30 @@ def lower(
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
     """
     options = Options(contract=contract, sanitize=sanitize, cpu=cpu, schedule=schedule)
+    return lower_with(mod, options, after)
+
+
+def lower_with(mod: Module, options: Options, after: AfterPass | None = None) -> Module:
+    """Lowers like `lower`, with the options of a processor and a program."""
     return go_down(mod, LLVM, options, after)
+
+
+def lower_to_parts(mod: Module) -> list[Part]:
+    """Lowers a copy of `mod`, at any landing, to parts on the landing of loops, or one part at a landing below. Errors:
+    as of `lower`."""
+    return divide(go_down(mod, TIR))
+
+
+def lower_part(part: Part, options: Options) -> None:
+    """Lowers a part, in place, to the plain MLIR that the LLVM emitter accepts. Errors: as of `lower`."""
+    _go_down_in_place(part.module, _LANDINGS_OF_PARTS, options)
+
+
+def import_passes(parts: Sequence[Part], options: Options) -> None:
+    """Imports the passes that `lower_part` applies to some parts, before several processes would import them."""
+    for landing in _LANDINGS_OF_PARTS:
+        if any(landing.needed(part.module.op) for part in parts):
+            landing.passes(options)
 
 
 def lower_launches(

@@ -270,7 +270,7 @@ def test_the_manifest_is_checked(executable: Executable, tmp_path: Path, edit: E
 def test_another_version_of_the_format_is_refused(executable: Executable, tmp_path: Path, edit: Edit) -> None:
     executable.save(tmp_path / "out")
     edit(tmp_path / "out", lambda said: said.update(format=99, stepwell="7.0"))
-    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 6"):
+    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 7"):
         Executable.load(tmp_path / "out")
 
 
@@ -280,7 +280,7 @@ def test_another_version_of_the_format_is_refused(executable: Executable, tmp_pa
         lambda said: said["content"].pop("graph"),
         lambda said: said["content"]["graph"].pop("entry"),
         lambda said: said["content"]["code"]["functions"][0]["parameters"][0].update(kind="none"),
-        lambda said: said["content"]["code"].update(failures=[{}]),
+        lambda said: said["content"]["code"].update(failures={"1": {}}),
         lambda said: said["files"].pop("code.o") and said.update(files=None),
     ],
 )
@@ -396,7 +396,7 @@ def test_code_without_signatures_is_refused(executable: Executable, tmp_path: Pa
         lambda code: code["functions"][0].update(noalias=False),
         lambda code: code["functions"].reverse(),
         lambda code: code["functions"].pop(),
-        lambda code: code["failures"].pop(),
+        lambda code: code["failures"].popitem(),
         lambda code: code["externals"].append("system"),
     ],
 )

@@ -526,7 +526,7 @@ tir.func @pointers("A" %A: memref<8x8xf32>, "h" %h: !tir.handle, "n" %n: i32, "z
 // CHECK-NEXT:        %6 = arith.select %z, %0, %c0 : index
 // CHECK-NEXT:        %7 = memref.alloc(%6) : memref<?x4xf32>
 // CHECK-NEXT:        %E = memref.reinterpret_cast %7 to offset: [0], sizes: [8, 4], strides: [4, 1] : memref<?x4xf32> to memref<8x4xf32>
-// CHECK-NEXT:        %G = memref.get_global @pointers_w : memref<3xi8>
+// CHECK-NEXT:        %G = memref.get_global @pointers.w : memref<3xi8>
 // CHECK-NEXT:        %x = memref.load %B[%0] : memref<?xf32, strided<[1], offset: ?>>
 // CHECK-NEXT:        memref.store %x, %F[%0] : memref<8xf32, "local">
 // CHECK-NEXT:        memref.dealloc %7 : memref<?x4xf32>

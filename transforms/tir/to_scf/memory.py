@@ -198,7 +198,7 @@ def _allocate_const(w: UpstreamWriter, op: AllocateConstOp) -> None:
     shape = tensor.get_shape()
     buffer = MemRefType(type, shape, NoneAttr(), memory_space(op.pointer.type.scope.data))
     signless = DenseIntOrFPElementsAttr(TensorType(type, shape), value.data)  # pyright: ignore[reportArgumentType]
-    name = w.module.fresh_symbol(f"{w.function.sym_name.data}_{op.var_name.data}")
+    name = w.module.fresh_symbol(f"{w.function.sym_name.data}.{op.var_name.data}")
     w.pointers[op.pointer] = LoweredPointer(constant_memory(w, name, buffer, signless))
 
 
@@ -215,7 +215,9 @@ def constant_string(w: UpstreamWriter, text: str) -> SSAValue:
     data = [*text.encode(), 0]
     type = MemRefType(i8, [len(data)])
     value = DenseIntOrFPElementsAttr.from_list(TensorType(i8, [len(data)]), [(b + 128) % 256 - 128 for b in data])
-    return w.pointer_value(LoweredPointer(constant_memory(w, w.module.fresh_symbol("string"), type, value)))
+    return w.pointer_value(
+        LoweredPointer(constant_memory(w, w.module.fresh_symbol(f"{w.function.sym_name.data}.string"), type, value))
+    )
 
 
 def _decl_buffer(w: UpstreamWriter, op: DeclBufferOp) -> None:

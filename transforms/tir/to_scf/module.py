@@ -19,6 +19,7 @@ from ....core.diagnostics import unsupported_op_error, where
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
     DISJOINT_VERSION,
+    ELSEWHERE,
     GRAPH_KERNEL,
     HOST_FUNCTION,
     NOALIAS,
@@ -61,12 +62,18 @@ class ModuleLowering:
         }
         self._external: dict[str, tuple[tuple[Attribute, ...], tuple[Attribute, ...]]] = {}
         self._packed: dict[tuple[object, ...], str] = {}
+        self.signatures: dict[str, Sequence[Attribute]] = {}
         for op in module.body.block.ops:
-            if isinstance(op, func.FuncOp) and op.is_declaration and PACKED not in op.attributes:
-                type = op.function_type
-                self._external[op.sym_name.data] = tuple(type.inputs), tuple(type.outputs)
-        functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
-        self.signatures = {f.sym_name.data: _signature(f) for f in functions}
+            match op:
+                case FuncOp():
+                    self.signatures[op.sym_name.data] = parameter_types(op)
+                case func.FuncOp() if ELSEWHERE in op.attributes:
+                    self.signatures[op.sym_name.data] = op.function_type.inputs.data
+                case func.FuncOp() if op.is_declaration and PACKED not in op.attributes:
+                    type = op.function_type
+                    self._external[op.sym_name.data] = tuple(type.inputs), tuple(type.outputs)
+                case _:
+                    pass
 
     # Symbols of the module
 
@@ -182,8 +189,9 @@ class ModuleLowering:
         return control.choose(w, prologue.are_disjoint(w), call, lambda: control.finish(w, statements))
 
 
-def _signature(function: FuncOp) -> list[Attribute]:
-    """The types of the parameters; a matched handle has the type of its buffer."""
+def parameter_types(function: FuncOp) -> list[Attribute]:
+    """The upstream types of the parameters of a function; a matched handle has the type of its buffer. Raises
+    UnsupportedError for a type without an upstream equivalent."""
     buffers = prologue.matched_buffers(function)
     types = [buffers[a].buffer.type if a in buffers else a.type for a in function.body.block.args]
     try:
