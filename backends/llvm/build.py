@@ -11,7 +11,6 @@ from ...transforms.pipelines import AfterPass, Options, lower_part, lower_to_par
 from ..runtime import Program
 from .compile import compile_module
 from .engine import Processor
-from .parts import compile_parts
 
 
 def build_llvm(
@@ -39,5 +38,8 @@ def build_llvm(
     if len(parts) == 1:
         lower_part(parts[0], options)
         return compile_module(parts[0].module.op, target=processor, symbols=symbols, callables=callables)
+    # lazy: programs of one part need no processes
+    from .parts import compile_parts
+
     order = list(module.functions)
     return compile_parts(parts, options, processor, order=order, symbols=symbols, callables=callables)

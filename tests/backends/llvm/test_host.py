@@ -12,7 +12,7 @@ from stepwell.backends.runtime.code import NativeCode
 
 
 def test_code_for_less_than_this_processor_has_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = NativeCode((b"",), host_triple(), "x86-64", "", (), (), (), ())
+    code = NativeCode((b"",), host_triple(), "x86-64", "", (), {}, {}, ())
     monkeypatch.setattr(Processor, "host", staticmethod(lambda: Processor("haswell", "+avx2,+fma,-avx512f")))
     doubled = "+avx512f,-fma,+avx2,-avx512f"
     for cpu, features in (("x86-64", ""), ("nehalem", "-avx2,-fma,-avx512f"), ("haswell", ""), ("x", doubled)):
