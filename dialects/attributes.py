@@ -20,6 +20,13 @@ HOST_FUNCTION = "tir.is_host_func"
 TIR_NOALIAS = "tir.noalias"
 """On a `tir` function, as in TVM: its buffers do not overlap."""
 
+# Tensors and their blocks
+
+INLINE_RULE = "meta_schedule.inline_rule"
+"""On a tensor or block, as in TVM: `"disable"` for a tensor that is not inlined into its readers."""
+SCHEDULE_RULE = "schedule_rule"
+"""On a tensor or block, as in TVM: the name of the default schedule of its function."""
+
 # Functions of the upstream landing
 
 PARAMETER_NAME = "stepwell.name"

@@ -147,11 +147,11 @@ def _graphs_to_loops(_options: Options) -> list[ModulePass]:
 # Passes of loops
 
 
-def _schedule_kernels(_options: Options) -> list[ModulePass]:
+def _schedule_kernels(options: Options) -> list[ModulePass]:
     # lazy: the schedule primitives are needed for graphs only
     from ..tir.schedule_kernels import TirScheduleKernelsPass
 
-    return [TirScheduleKernelsPass()]
+    return [TirScheduleKernelsPass(masks=options.masks)]
 
 
 def _schedule_gpu(_options: Options) -> list[ModulePass]:

@@ -22,6 +22,7 @@ from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, Store
 from ...dialects.tir.base import DYNAMIC
 from ...dialects.tir.tree import depends_on
 from ...schedule import Schedule
+from ...schedule.cpu.winograd import Registers, products_of_winograd, schedule_winograd
 from ...schedule.handles import BlockRV, LoopRV
 from .parallel_kernels import shared_loops
 
@@ -43,10 +44,13 @@ IRREGULAR = 1 << 62
 """The stride along an axis that changes an address by other numbers than multiples."""
 UNKNOWN = 1
 """The extent that represents a dynamic extent: such an axis is not split."""
+_REGISTERS = {False: Registers(), True: Registers(blocks=4, square=16)}
+"""The registers of processors without and with masks."""
 ROWS = (8, 7, 6, 5, 4, 3, 2)
 """The numbers of vectors to keep in registers at once, the best first."""
 
 
+@dataclass(frozen=True)
 class TirScheduleKernelsPass(ModulePass):
     """Schedules the kernels of graphs for processors: vectors, and tiles of results in registers.
 
@@ -61,7 +65,11 @@ class TirScheduleKernelsPass(ModulePass):
     - A loop over spatial axes around each block is parallel where threads save time, by an estimate of the time of the
       loop from its operations and the bytes that it reads and writes.
 
+    - Convolutions by Winograd's algorithm have a schedule of their own (`schedule/cpu/winograd.py`).
+
     Only functions generated from graphs are scheduled (`relay.kernel`), and only axes of static extent are split.
+
+    masks: whether the processor has 32 registers of 64 bytes, and instructions for the lanes of a mask.
 
     Before
         for i, j, k in T.grid(64, 32, 48):
@@ -90,19 +98,37 @@ class TirScheduleKernelsPass(ModulePass):
 
     name = "tir-schedule-kernels"
 
+    masks: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp) and f.attr(GRAPH_KERNEL) is not None]:
+            if products_of_winograd(func) is not None and self._schedule_winograd(func):
+                continue
             rows = _common_rows(func)
             plans = _plans(func, rows)
             if rows or any(isinstance(plan, _Plan) for plan in plans.values()) or shared_loops(func):
-                copy = _schedule(func, rows, plans)
-                parent = func.parent
-                assert parent is not None
-                parent.insert_op_before(copy, func)
-                parent.erase_op(func)
+                _replace(func, _schedule(func, rows, plans))
             else:
                 _report(func, plans, rows)
                 shared_loops(func, _remarks)
+
+    def _schedule_winograd(self, func: FuncOp) -> bool:
+        """Replaces a function with the products of Winograd's algorithm by a scheduled copy. Returns whether its
+        schedule applies."""
+        schedule = Schedule(ModuleOp([func.clone()]), enable_check=False)
+        text = schedule_winograd(schedule, func.sym_name.data, _REGISTERS[self.masks])
+        if text is None:
+            return False
+        _remarks.applied(func, lambda: text)
+        _replace(func, _finish(schedule, func))
+        return True
+
+
+def _replace(func: FuncOp, copy: FuncOp) -> None:
+    parent = func.parent
+    assert parent is not None
+    parent.insert_op_before(copy, func)
+    parent.erase_op(func)
 
 
 @dataclass(frozen=True)
@@ -428,6 +454,12 @@ def _schedule(func: FuncOp, rows: int, plans: dict[str, _Plan | str]) -> FuncOp:
     for block, plan in plans.items():
         if isinstance(plan, _Plan):
             plan.apply(schedule, schedule.get_block(block, name))
+    return _finish(schedule, func)
+
+
+def _finish(schedule: Schedule, func: FuncOp) -> FuncOp:
+    """Shares the loops of a scheduled copy of a function among threads, and takes the copy out of the schedule."""
+    name = func.sym_name.data
     scheduled = schedule.mod.functions[name]
     assert isinstance(scheduled, FuncOp)
     for loop in shared_loops(scheduled, _remarks):
