@@ -21,7 +21,6 @@ from ..expressions.expr import PrimExpr, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern, operator
 from .extents import known_extent
-from .requirements import require_floats
 from .windows import Window, paddings, require_known_extents
 
 _STAYS = {"meta_schedule.inline_rule": "disable"}
@@ -108,24 +107,39 @@ def conv2d_winograd_weight_transform(weight: Tensor, tile_size: int = 4) -> Tens
     """
     name = "nn.conv2d_winograd_weight_transform"
     _require_tile(name, tile_size)
-    require_floats(name, weight)
+    _require_dtype(name, weight)
     if weight.ndim != 4 or [known_extent(extent) for extent in weight.shape[2:]] != [TAPS, TAPS]:
         raise TeError(f"{name}: weight of shape {list(weight.shape)}, expected windows of {TAPS} by {TAPS}")
     outputs, inputs = require_known_extents(weight.shape[:2], name)
     matrix = transforms(tile_size).weight
 
-    def rows(i: PrimExpr, o: PrimExpr, c: PrimExpr, x: PrimExpr) -> PrimExpr:
-        return _transformed(matrix, i, lambda y: weight(o, c, y, x))
+    blocks = -(-outputs // LANES)
 
-    by_rows = compute((len(matrix), outputs, inputs, TAPS), rows, "winograd_weight_rows")
-
-    def values(i: PrimExpr, j: PrimExpr, block: PrimExpr, c: PrimExpr, lane: PrimExpr) -> PrimExpr:
+    def tap(block: PrimExpr, c: PrimExpr, y: PrimExpr, x: PrimExpr, lane: PrimExpr) -> PrimExpr:
         o = block * LANES + lane
-        value = _transformed(matrix, j, lambda x: by_rows(i, o, c, x))
-        return value if outputs % LANES == 0 else scalar.if_then_else(o < outputs, value, const(0, weight.dtype))
+        element = weight(o, c, y, x)
+        return element if outputs % LANES == 0 else scalar.if_then_else(o < outputs, element, const(0, weight.dtype))
 
-    shape = (len(matrix), len(matrix), -(-outputs // LANES), inputs, LANES)
-    return compute(shape, values, "winograd_weight", varargs_names=["i", "j", "block", "c", "lane"])
+    names = ["block", "c", "y", "x", "lane"]
+    shape = (blocks, inputs, TAPS, TAPS, LANES)
+    taps = compute(shape, tap, "winograd_taps", attrs=_STAYS, varargs_names=names)
+    rows = compute(
+        (len(matrix), blocks, inputs, TAPS, LANES),
+        lambda i, block, c, x, lane: _transformed(matrix, i, lambda y: taps(block, c, y, x, lane)),
+        "winograd_weight_rows",
+        varargs_names=["i", "block", "c", "x", "lane"],
+    )
+    return compute(
+        (len(matrix), len(matrix), blocks, inputs, LANES),
+        lambda i, j, block, c, lane: _transformed(matrix, j, lambda x: rows(i, block, c, x, lane)),
+        "winograd_weight",
+        varargs_names=["i", "j", "block", "c", "lane"],
+    )
+
+
+def _require_dtype(name: str, data: Tensor) -> None:
+    if data.dtype not in ("float32", "float64"):
+        raise TeError(f"{name} of {data.dtype}, expected float32 or float64")
 
 
 def _require_tile(name: str, tile_size: int) -> None:
@@ -143,10 +157,16 @@ def _transformed(matrix: Matrix, row: PrimExpr, element: Callable[[int], PrimExp
 
 def _combination(factors: Sequence[Fraction], element: Callable[[int], PrimExpr]) -> PrimExpr:
     """The sum of the elements times factors, without the terms of factors of 0."""
-    terms = [(abs(factor), factor < 0, element(n)) for n, factor in enumerate(factors) if factor]
-    terms.sort(key=lambda term: term[1])  # a positive term first
-    scaled = [(x if factor == 1 else x * const(float(factor), x.dtype), negative) for factor, negative, x in terms]
-    return reduce(lambda total, term: total - term[0] if term[1] else total + term[0], scaled[1:], scaled[0][0])
+    terms = [(factor, element(n)) for n, factor in enumerate(factors) if factor]
+    first, *rest = sorted(terms, key=lambda term: term[0] < 0)
+    result = _scaled(*first)
+    for factor, x in rest:
+        result = result - _scaled(-factor, x) if factor < 0 else result + _scaled(factor, x)
+    return result
+
+
+def _scaled(factor: Fraction, x: PrimExpr) -> PrimExpr:
+    return x if factor == 1 else x * const(float(factor), x.dtype)
 
 
 # Convolutions
@@ -181,7 +201,7 @@ def conv2d_winograd(data: Tensor, weight: Tensor, channels: int, tile_size: int 
     """
     name = "nn.conv2d_winograd"
     _require_tile(name, tile_size)
-    require_floats(data, name)
+    _require_dtype(name, data)
     around = paddings(padding, 2, name)
     _require_operands(name, data, weight, channels, tile_size)
     batch, inputs, height, width = data.shape

@@ -40,6 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--entry", metavar="NAME", help="the function to compile (main, or the only one)")
     add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
     add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
+    add("--no-winograd", action="store_true", help="compute convolutions directly, with smaller rounding errors")
     add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
     add_remarks_option(parser)
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
@@ -76,6 +77,7 @@ def compile_command(options: argparse.Namespace) -> int:
             target=target,
             entry=entry,
             opt_level=options.O,
+            winograd=not options.no_winograd,
             after=_observer(phases, set(options.print_after), below[-1]),
             sanitize=options.sanitize,
             remarks=remark_printer(options.remarks),
@@ -108,7 +110,7 @@ def _lowering_passes(target: Target, sanitize: bool) -> list[str]:
 
 
 def _check_passes(names: list[str], below: list[str]) -> None:
-    graphs = [each.name for each in passes_of(GRAPHS)]
+    graphs = [each.name for each in passes_of(GRAPHS, Options(winograd=True))]
     known = list(dict.fromkeys([*graphs, *below]))
     for name in names:
         if name not in known:

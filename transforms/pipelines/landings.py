@@ -52,7 +52,8 @@ class Options:
     fma: whether the processor has an instruction for it.  masks: whether the processor loads and stores the lanes
     of a mask by an instruction.  streaming: whether streaming stores are faster there.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
-    libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
+    libraries: the libraries that compute operators of graphs, by name.  winograd: whether Winograd's algorithm computes
+    convolutions of graphs where it saves time.  sanitize: whether the code detects undefined
     behaviour (`tir-sanitize`); for LLVM only.
     """
 
@@ -63,6 +64,7 @@ class Options:
     streaming: bool = True
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
+    winograd: bool = False
     sanitize: bool = False
 
 
@@ -91,6 +93,7 @@ def has_kernels(module: ModuleOp) -> bool:
 
 def _optimize_graphs(options: Options) -> list[ModulePass]:
     # lazy: the operators of relay are needed for graphs only
+    from ..relay.convert_convolutions import RelayConvertConvolutionsPass
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
     from ..relay.fold_scale_axis import RelayFoldScaleAxisPass
@@ -105,6 +108,7 @@ def _optimize_graphs(options: Options) -> list[ModulePass]:
         RelaySimplifyPass(),
         RelayFoldScaleAxisPass(),
         RelayFoldConstantsPass(),
+        *([RelayConvertConvolutionsPass(), RelayFoldConstantsPass()] if options.winograd else []),
         CommonSubexpressionElimination(),
         RelayEliminateDeadCodePass(),
     ]
