@@ -266,20 +266,29 @@ class _Tiles:
         (top, _), (left, _) = self.around
         height, width = data.shape[2:]
 
-        def element(n: PrimExpr, y: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:
+        def element(n: PrimExpr, c: PrimExpr, y: PrimExpr, x: PrimExpr) -> PrimExpr:
             inside = scalar.all(y >= top, y < height + top, x >= left, x < width + left)
             return scalar.if_then_else(inside, data(n, c, y - top, x - left), const(0, data.dtype))
 
-        extents = [count * self.size + TAPS - 1 for count in self.grid]
-        shape = (self.batch, *extents, self.inputs)
-        return compute(shape, element, "winograd_image", attrs=_STAYS, varargs_names=["n", "y", "x", "c"])
+        rows, columns = (count * self.size + TAPS - 1 for count in self.grid)
+        columns = (columns + LANES - 1) // LANES * LANES
+        names = ["n", "c", "y", "x"]
+        shape = (self.batch, self.inputs, rows, columns)
+        padded = compute(shape, element, "winograd_padded", attrs=_STAYS, varargs_names=names)
+        return compute(
+            (self.batch, rows, columns, self.inputs),
+            lambda n, y, x, c: padded(n, c, y, x),
+            "winograd_image",
+            attrs=_STAYS,
+            varargs_names=["n", "y", "x", "c"],
+        )
 
     def values(self, image: Tensor) -> Tensor:
         """The values of the tiles at the points."""
         matrix = transforms(self.size).data
         rows = self.grid[0]
         by_rows = compute(
-            (self.batch, rows, len(matrix), image.shape[2], self.inputs),
+            (self.batch, rows, len(matrix), self.grid[1] * self.size + TAPS - 1, self.inputs),
             lambda n, row, i, x, c: _transformed(matrix, i, lambda y: image(n, row * self.size + y, x, c)),
             "winograd_rows",
             varargs_names=["n", "row", "i", "x", "c"],

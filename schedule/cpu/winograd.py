@@ -39,6 +39,7 @@ class Registers:
 class _Stages:
     """The blocks of the algorithm, in order."""
 
+    padded: BlockRV
     image: BlockRV
     rows: BlockRV
     values: BlockRV
@@ -127,7 +128,7 @@ def schedule_winograd(schedule: Schedule, name: str, registers: Registers) -> st
     part = _part(sizes)
     tiles = sizes.batch * sizes.rows * sizes.columns if part is None else part.tiles(sizes)
     height, blocks = _height(tiles), _width(sizes.blocks, registers.blocks)
-    _transpose_image(schedule, stages.image, registers.square)
+    _transpose_image(schedule, stages.padded, stages.image, registers.square)
     outer = _transpose_results(schedule, stages, registers.square, sizes, part)
     _transform_results(schedule, stages, outer)
     _sum(schedule, stages.sums, outer, height, blocks)
@@ -141,10 +142,11 @@ def _stages(schedule: Schedule, sums: BlockRV) -> _Stages | None:
     (values,) = schedule.get_producers(sums)
     (rows,) = schedule.get_producers(values)
     (image,) = schedule.get_producers(rows)
+    (padded,) = schedule.get_producers(image)
     (result_rows,) = schedule.get_consumers(sums)
     (results,) = schedule.get_consumers(result_rows)
     readers = schedule.get_consumers(results)
-    return _Stages(image, rows, values, sums, result_rows, results, readers[0]) if len(readers) == 1 else None
+    return _Stages(padded, image, rows, values, sums, result_rows, results, readers[0]) if len(readers) == 1 else None
 
 
 def _sizes(schedule: Schedule, stages: _Stages) -> _Sizes | None:
@@ -200,8 +202,13 @@ def _width(blocks: int, most: int) -> int:
 # Steps of the algorithm
 
 
-def _transpose_image(schedule: Schedule, image: BlockRV, square: int) -> None:
-    """Copies the image with its channels last: squares of columns and channels are transposed in registers."""
+def _transpose_image(schedule: Schedule, padded: BlockRV, image: BlockRV, square: int) -> None:
+    """Pads the image, and copies it with channels last: squares of columns and channels are transposed in registers.
+
+    The padding has loops of its own, since its conditions would multiply the squares.
+    """
+    row = schedule.get_loops(padded)[-1]
+    schedule.vectorize(schedule.split(row, [None, LANES])[1])
     n, y, x, c = schedule.get_loops(image)
     (x, x_in), (c, c_in) = schedule.split(x, [None, square]), schedule.split(c, [None, square])
     schedule.reorder(n, y, c, x, x_in, c_in)
@@ -258,10 +265,11 @@ def _sum(schedule: Schedule, sums: BlockRV, outer: Sequence[LoopRV], height: int
     """Adds the products of a tile in registers."""
     i, j, tile, block, lane, c = schedule.get_loops(sums)[len(outer) :]
     tile, tile_in = schedule.split(tile, [None, height])
-    block, block_in = schedule.split(block, [None, blocks])
-    point = schedule.fuse(i, j)
-    schedule.reorder(point, block, tile, c, tile_in, block_in, lane)
-    inner = [tile_in, block_in, lane]
+    point, inner = schedule.fuse(i, j), [tile_in, lane]
+    if blocks > 1:
+        block, block_in = schedule.split(block, [None, blocks])
+        inner = [tile_in, block_in, lane]
+    schedule.reorder(point, block, tile, c, *inner)
     start = schedule.decompose_reduction(sums, c)
     _fill(schedule, inner)
     _fill(schedule, schedule.get_loops(start)[-len(inner) :])
