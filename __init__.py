@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .frontends.tvmscript import parse_tvmscript
     from .module import Module
     from .schedule import Schedule
+    from .schedule.cpu import schedule_cpu
     from .schedule.gpu import schedule_gpu
     from .transforms.pipelines import apply_passes
 
@@ -78,6 +79,7 @@ __all__ = [
     "parse_tvmscript",
     "register_func",
     "relay",
+    "schedule_cpu",
     "schedule_gpu",
     "set_num_threads",
     "te",
@@ -103,6 +105,7 @@ _HOMES = {
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
+    "schedule_cpu": ".schedule.cpu",
     "schedule_gpu": ".schedule.gpu",
     "set_num_threads": ".core.processors",
     "threads": ".core.processors",

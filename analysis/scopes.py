@@ -66,6 +66,11 @@ def ancestors(op: Operation) -> Iterator[Operation]:
         parent = parent.parent_op()
 
 
+def function_around(op: Operation) -> FuncOp | None:
+    """The function that an op is or is in; None for an op outside of functions."""
+    return next((each for each in (op, *ancestors(op)) if isinstance(each, FuncOp)), None)
+
+
 def ops_between(op: Operation, outer: Operation) -> list[Operation]:
     """The ops between `op` and its ancestor `outer`, outermost first, both excluded. ValueError if `op` is not below
     `outer`."""

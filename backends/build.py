@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .runtime.program import Program
 
 
-def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Program:
+def _build_llvm(module: Module, target: Target, schedule: bool = True, sanitize: bool = False) -> Program:
     # lazy: LLVM is needed for this target only
     from .caching import compile_once, program_kind
 
@@ -27,9 +27,9 @@ def _build_llvm(module: Module, target: Target, sanitize: bool = False) -> Progr
         from .llvm.build import build_llvm
 
         module.verify()
-        return build_llvm(module, target, None, symbols, sanitize)
+        return build_llvm(module, target, None, symbols, sanitize, schedule=schedule)
 
-    return compile_once(program_kind(symbols), module, target, (sanitize,), make)
+    return compile_once(program_kind(symbols), module, target, (sanitize, schedule), make)
 
 
 def _symbols(module: Module, target: Target) -> dict[str, int]:
@@ -86,6 +86,7 @@ def build(
     target: str | Target = "llvm",
     sanitize: bool = False,
     remarks: RemarkReceiver | None = None,
+    schedule: bool = True,
 ) -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
@@ -98,7 +99,8 @@ def build(
 
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
     (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
-    (docs/performance.md).
+    (docs/performance.md).  schedule: whether functions that nobody has scheduled get default schedules for the
+    processor (docs/schedules.md); with `sanitize` they get none.
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
@@ -116,7 +118,7 @@ def build(
     with report_remarks(remarks):
         if target == ORACLE:
             return _build_python(module)
-        if not sanitize:
+        if not sanitize and schedule:
             return TARGETS[kind](module, parsed)
-        parsed.require_processor("sanitize")
-        return _build_llvm(module, parsed, sanitize=True)
+        parsed.require_processor("sanitize" if sanitize else "schedule=False")
+        return _build_llvm(module, parsed, schedule, sanitize)

@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 
 from ..core.arrays import plain_array
 from ..core.cache import digest, user_cache, warn_of_cache
+from ..core.cpu import cpu_of
 from ..core.errors import LoadError
 from ..core.remarks import is_collecting
 from ..core.target import Target
@@ -53,7 +54,7 @@ def machine_of(target: Target) -> tuple[object, ...]:
     from .llvm.engine import Processor
 
     if target.kind == "llvm":
-        return (Processor.of(target),)
+        return Processor.of(target), cpu_of(target)
     # lazy: the compilers for GPUs are needed for them only
     from .cuda.nvrtc import architecture_of, compiler_version
 

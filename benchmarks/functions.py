@@ -21,6 +21,8 @@ from xdsl.context import Context
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.llvm.engine import Processor
 from stepwell.backends.runtime.program import CompiledFunction
+from stepwell.core.cpu import cpu_of
+from stepwell.core.target import Target
 from stepwell.tools.testing.functions import elementwise_program
 from stepwell.transforms.upstream.expand_math import ExpandMathPass
 
@@ -39,20 +41,20 @@ OF_TWO = ("atan2", "powf")
 SIZE = 1 << 20
 
 
-def program(name: str, kind: str, lanes: int, processor: Processor, expand: bool) -> CompiledFunction:
+def program(name: str, kind: str, lanes: int, target: Target, expand: bool) -> CompiledFunction:
     module = elementwise_program(name, kind, lanes, 2 if name in OF_TWO else 1)
     if expand:
-        ExpandMathPass(fma=processor.has_fma).apply(Context(), module.op)
-    return compile_module(module.op, target=processor)["main"]
+        ExpandMathPass(fma=cpu_of(target).fma).apply(Context(), module.op)
+    return compile_module(module.op, target=Processor.of(target))["main"]
 
 
-def compare(name: str, kind: str, lanes: int, processor: Processor, runs: int) -> list[float]:
+def compare(name: str, kind: str, lanes: int, target: Target, runs: int) -> list[float]:
     """The medians of the times of the formula, of the C library and of numpy, in milliseconds."""
     low, high, of_numpy = FUNCTIONS[name]
     rng, dtype = np.random.default_rng(0), {"f32": np.float32, "f64": np.float64}[kind]
     arrays = [rng.uniform(low, high, SIZE).astype(dtype) for _ in range(2 if name in OF_TWO else 1)]
     out = np.empty(SIZE, dtype)
-    formula, library = (program(name, kind, lanes, processor, expand).bind(*arrays, out) for expand in (True, False))
+    formula, library = (program(name, kind, lanes, target, expand).bind(*arrays, out) for expand in (True, False))
     calls = [formula, library]
     if of_numpy is not None:
         calls.append(lambda: of_numpy(*arrays, out=out))
@@ -66,13 +68,13 @@ def main() -> None:
     arguments.add_argument("--target", help="the name of a processor of LLVM, by default the host")
     arguments.add_argument("--lanes", type=int, help="of a vector, by default those of a register of 512 bits")
     options = arguments.parse_args()
-    processor = Processor(options.target) if options.target else Processor.host()
+    target = Target(mcpu=options.target or "")
     lanes = options.lanes or (16 if options.type == "f32" else 8)
     print(f"# {machine()}")
     print(f"# {', '.join(map(describe_package, ('stepwell', 'numpy')))}; {' '.join(sys.argv)}")
     print(f"{'function':10}{'formula ms':>12}{'C library ms':>14}{'numpy ms':>10}{'to C':>8}{'to numpy':>10}")
     for name in FUNCTIONS:
-        formula, library, *others = compare(name, options.type, lanes, processor, options.runs)
+        formula, library, *others = compare(name, options.type, lanes, target, options.runs)
         line = f"{name:10}{formula:12.2f}{library:14.2f}"
         numpy, ratio = (f"{others[0]:.2f}", f"{others[0] / formula:.2f}") if others else ("", "")
         print(f"{line}{numpy:>10}{library / formula:8.1f}{ratio:>10}", flush=True)

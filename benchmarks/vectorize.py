@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -28,7 +29,7 @@ from measuring import machine, median_ratio, times_in_turn
 
 from stepwell import Module, parse_tvmscript, te
 from stepwell.backends.llvm.compile import compile_module
-from stepwell.backends.llvm.engine import Processor
+from stepwell.core.cpu import host_cpu
 from stepwell.transforms.pipelines import lower, run_pipeline
 from stepwell.transforms.pipelines.landings import BLOCKS, LEGAL, LOOPS, UPSTREAM, Options
 from stepwell.transforms.pipelines.lowering import passes_of
@@ -100,7 +101,7 @@ KERNELS = (multiply_add, stencil, padding, exponential, transpose, matmul)
 
 
 def _compile(mod: Module, vectors: bool) -> Callable[..., Any]:
-    passes = passes_of((BLOCKS, LOOPS, UPSTREAM, LEGAL), Options(masks=Processor.host().has_masks))
+    passes = passes_of((BLOCKS, LOOPS, UPSTREAM, LEGAL), Options(cpu=host_cpu()))
     kept = [each for each in passes if vectors or not isinstance(each, TirVectorizeLoopsPass)]
     return compile_module(run_pipeline(mod, kept).op)["main"]
 
@@ -148,7 +149,8 @@ def main(A: T.Buffer(({ROWS}, {REPETITIONS}), "{dtype}"), B: T.Buffer(({REPETITI
 
 def _gain_of_masks(kernel: Kernel, runs: int) -> float:
     mod, arrays, _ = kernel
-    calls = [partial(compile_module(lower(mod, masks=masks).op)["main"], *arrays) for masks in (True, False)]
+    models = [replace(host_cpu(), masks=masks) for masks in (True, False)]
+    calls = [partial(compile_module(lower(mod, cpu=cpu).op)["main"], *arrays) for cpu in models]
     return median_ratio(*times_in_turn(calls, runs))
 
 
@@ -236,8 +238,7 @@ def _print_symbolic(runs: int) -> None:
         calls: list[Callable[[], Any]] = []
         for is_symbolic, loop in ((True, "T.vectorized"), (True, "T.serial"), (False, "T.vectorized")):
             mod, arrays, _ = sized(body, is_symbolic, loop)
-            masks = Processor.host().has_masks
-            calls.append(partial(compile_module(lower(mod, masks=masks).op)["main"], *arrays))
+            calls.append(partial(compile_module(lower(mod, cpu=host_cpu()).op)["main"], *arrays))
         times = times_in_turn(calls, runs)
         vectors, serial, constant = (statistics.median(taken) * 1e6 for taken in times)
         gain, ratio = median_ratio(times[0], times[1]), median_ratio(times[0], times[2])

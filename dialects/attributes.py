@@ -19,6 +19,10 @@ HOST_FUNCTION = "tir.is_host_func"
 """On a `tir` function without kernels, as in TVM: the C functions that it calls get memory of a device."""
 TIR_NOALIAS = "tir.noalias"
 """On a `tir` function, as in TVM: its buffers do not overlap."""
+TIR_IS_SCHEDULED = "tir.is_scheduled"
+"""On a `tir` function, as in TVM: it gets no default schedule."""
+SCHEDULED = "stepwell.scheduled"
+"""On a `tir` function: a schedule has changed it."""
 
 # Tensors and their blocks
 

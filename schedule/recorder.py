@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp, i64
@@ -57,6 +58,8 @@ class Recorder:
         self._verifies = debug_mask in ("all", -1)
         self._render_level = error_render_level
         self._checked = enable_check
+        self._changes = 0
+        """The number of instructions of the trace that have changed the program."""
 
     # Recording
 
@@ -100,8 +103,24 @@ class Recorder:
             self._take_back()
             raise
 
+    @contextmanager
+    def attempt(self) -> Generator[None]:
+        """A context whose primitives are undone if it raises. Handles from inside of it are then invalid."""
+        length, values, changes = len(self._trace.body.block.ops), dict(self._values), self._changes
+        try:
+            yield
+        except BaseException:
+            for instruction in reversed(list(self._trace.body.block.ops)[length:]):
+                instruction.detach()
+                instruction.erase()
+            self._values = values
+            self._state.changed, self._changes = self._changes != changes, changes
+            self._take_back()
+            raise
+
     def _append(self, instruction: ScheduleOp, targets: Sequence[Target]) -> list[Any]:
         self._trace.body.block.add_op(instruction)
+        self._changes += self._state.changed
         handles: list[Any] = []
         for value, target in zip(instruction.results, targets, strict=True):
             self._state.values[value] = target

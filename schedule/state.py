@@ -9,15 +9,17 @@ from functools import cache
 from random import Random
 from typing import Any, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import OperandDef, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
 from ..analysis.index import WidthError
 from ..analysis.names import loop_name
+from ..analysis.scopes import function_around
 from ..core.diagnostics import did_you_mean
 from ..core.errors import ScheduleError
+from ..dialects.attributes import SCHEDULED
 from ..dialects.schedule import BlockType, BoundMap, LoopType, ScheduleOp
 from ..dialects.tir import BlockOp, ForOp, FuncOp
 from ..dialects.tir.functions import integer_sizes
@@ -170,16 +172,26 @@ def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tupl
     """Apply a primitive to arguments in the form of `ScheduleOp.arguments`; returns the targets of its results, and the
     decision of a random choice. ScheduleError if an index of the new program fits no integer type."""
     _check_handles(state, op, arguments)
+    resolved = {name: _resolve(state, value) for name, value in arguments.items()}
+    functions = _functions_of(resolved)
     try:
-        result = PRIMITIVES[op](state, **{name: _resolve(state, value) for name, value in arguments.items()})
+        result = PRIMITIVES[op](state, **resolved)
     except WidthError as error:
         state.changed = True  # by the ops emitted before the failure
         raise ScheduleError(str(error)) from error
+    for function in functions if state.changed else ():
+        function.attributes[SCHEDULED] = UnitAttr()
     if isinstance(result, SampledTargets):
         return list(result.targets), result.decision
     if result is None:
         return [], None
     return (list(result) if isinstance(result, list | tuple) else [result]), None
+
+
+def _functions_of(arguments: dict[str, Any]) -> list[FuncOp]:
+    """The functions that contain the blocks and loops among the arguments of a primitive."""
+    items = [item for value in arguments.values() for item in (value if isinstance(value, list) else [value])]  # pyright: ignore[reportUnknownVariableType]
+    return [function for op in items if isinstance(op, Operation) and (function := function_around(op)) is not None]
 
 
 def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> None:

@@ -61,7 +61,7 @@ PASSES: dict[str, str] = {
     "tir-resolve-blocks": "tir.resolve_blocks",
     "tir-sanitize": "tir.sanitize",
     "tir-schedule-gpu": "tir.schedule_gpu",
-    "tir-schedule-kernels": "tir.schedule_kernels",
+    "tir-schedule-cpu": "tir.schedule_cpu",
     "tir-simplify": "tir.simplify",
     "tir-unroll-loops": "tir.unroll_loops",
     "tir-vectorize-loops": "tir.vectorize_loops",

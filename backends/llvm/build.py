@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...core.cpu import cpu_of
 from ...core.target import Target
 from ...module import Module
 from ...transforms.pipelines import AfterPass, lower
@@ -19,21 +20,16 @@ def build_llvm(
     symbols: Mapping[str, int] | None = None,
     sanitize: bool = False,
     callables: bool = True,
+    schedule: bool = True,
 ) -> Program:
     """Compiles a module at any landing to native code of the processor of a target.
 
     after: is called with the module after each pass.  symbols: addresses of C functions that the module calls.
     sanitize: whether the code detects undefined behaviour.  callables: as of `emit_module`.
+    schedule: whether functions that nobody has scheduled get default schedules.
     Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     processor = Processor.of(target)
-    lowered = lower(
-        module,
-        after,
-        contract=target.contract,
-        sanitize=sanitize,
-        fma=processor.has_fma,
-        masks=processor.has_masks,
-        streaming=processor.has_streaming_stores,
-    )
+    cpu = cpu_of(target)
+    lowered = lower(module, after, contract=target.contract, sanitize=sanitize, cpu=cpu, schedule=schedule)
     return compile_module(lowered.op, target=processor, symbols=symbols, callables=callables)

@@ -73,25 +73,6 @@ class Processor:
         """Whether f16 and f32 convert by an instruction. Features that only the CPU's name implies do not count."""
         return self._has("f16c")
 
-    @property
-    def has_fma(self) -> bool:
-        """Whether an instruction multiplies and adds with one rounding. Features that only the CPU's name implies do
-        not count."""
-        return self._has("fma")
-
-    @property
-    def has_masks(self) -> bool:
-        """Whether instructions load and store the lanes of a mask, for all elements and widths of vectors: those of
-        AVX-512, since those of AVX2 are slower than several stores. Features that only the CPU's name implies do not
-        count."""
-        return {"+avx512bw", "+avx512vl"} <= set(self.features.split(","))
-
-    @property
-    def has_streaming_stores(self) -> bool:
-        """Whether stores of vectors that bypass the caches are faster than others for results larger than the caches:
-        on x86-64. Processors of Arm detect stores of whole lines by themselves."""
-        return platform.machine() in ("x86_64", "AMD64")
-
     def _has(self, feature: str) -> bool:
         """Whether the processor has a feature of x86-64 whose instructions every 64-bit Arm processor has."""
         return platform.machine() == "aarch64" or f"+{feature}" in self.features.split(",")

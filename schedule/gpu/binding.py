@@ -9,7 +9,7 @@ from ...analysis.threads.axes import BLOCK_AXES
 from ...dialects.tir import ForOp
 from .. import Schedule
 from ..handles import LoopRV
-from .results import decline_unless
+from ..rules.results import decline_unless
 
 THREADS = 256
 """The default number of threads of a block."""

@@ -16,8 +16,8 @@ from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
+from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes
 from .binding import extent_of, fuse_loops
-from .kernel import AffineAccess, Kernel, block_of, element_bytes
 from .neighbours import is_epilogue_of, producer_of
 
 UNROLLED = 2

@@ -12,10 +12,10 @@ from xdsl.ir import SSAValue
 from ...analysis.index import Lin
 from ...core.gpu import STATIC_SHARED_BYTES
 from .. import Schedule
+from ..rules.kernel import AffineAccess, Kernel
+from ..rules.results import decline_unless
 from .contraction import VECTOR_BYTES, Contraction, Tile, contract
 from .gemm import THREADS, longest_axis, operands, require_tile, tile_of_axis
-from .kernel import AffineAccess, Kernel
-from .results import decline_unless
 
 DEPTH = 8
 """The maximum number of channels in shared memory at a time."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...analysis.scopes import child_blocks
 from .. import Schedule
+from ..rules.kernel import Kernel
+from ..rules.results import decline_unless
 from .binding import bind_grid
-from .kernel import Kernel
-from .results import decline_unless
 
 
 def elementwise_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp
 from .. import Schedule
 from ..handles import LoopRV
+from ..rules.kernel import Kernel
+from ..rules.results import decline_unless
 from .binding import bind_grid
-from .kernel import Kernel
-from .results import decline_unless
 from .scopes import keep_to_threads
 
 

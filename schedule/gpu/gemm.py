@@ -8,9 +8,9 @@ from dataclasses import replace
 from xdsl.ir import SSAValue
 
 from .. import Schedule
+from ..rules.kernel import AffineAccess, Kernel
+from ..rules.results import decline_unless
 from .contraction import VECTOR_BYTES, Contraction, Tile, contract
-from .kernel import AffineAccess, Kernel
-from .results import decline_unless
 
 THREADS = 16
 """The maximum number of threads along each side of the tile of a block."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .. import Schedule
+from ..rules.kernel import Kernel
+from ..rules.results import decline_unless
 from .binding import extent_of, fuse_loops
 from .gemm import operands
-from .kernel import Kernel
 from .reduction import reorder_reduction_loops, require_reduction, share_steps
-from .results import decline_unless
 
 ROWS = 4
 """The number of rows of a block of threads."""

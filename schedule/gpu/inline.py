@@ -11,7 +11,7 @@ from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp
 from .. import Schedule
 from ..handles import BlockRV
-from .kernel import Kernel
+from ..rules.kernel import Kernel
 
 LARGEST = 64
 """The maximum number of ops of an expression that is inlined more than once."""

@@ -10,7 +10,8 @@ from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from .. import Schedule
 from ..handles import BlockRV
-from .kernel import Kernel, block_of, is_in_kernel
+from ..rules.kernel import Kernel, block_of
+from .scopes import is_in_kernel
 
 
 def is_epilogue_of(kernel: Kernel, user: BlockOp) -> bool:

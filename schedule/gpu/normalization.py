@@ -8,10 +8,11 @@ from ...analysis.scopes import BlockScope, enclosing_scope, writes_of
 from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
+from ..rules.kernel import Kernel, block_of, handle_of
+from ..rules.results import decline_unless
 from .binding import THREADS, fuse_loops
-from .kernel import Kernel, block_of, handle_of, is_in_kernel
 from .reduction import PARTS, parts_per_result, require_reduction, share_columns, share_steps, threads_for
-from .results import decline_unless
+from .scopes import is_in_kernel
 
 
 def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from ...analysis.threads.reductions import ThreadReductionError, thread_reductio
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rewriting.init_nests import plan_result
+from ..rules.kernel import Kernel, block_of
+from ..rules.results import DeclineError, decline_unless
 from .binding import THREADS, extent_of, fuse_loops
-from .kernel import Kernel, block_of
-from .results import DeclineError, decline_unless
 
 LEAST = 32
 """The minimum number of steps of a reduction that is distributed over threads."""

@@ -1,35 +1,39 @@
-"""Default schedules of whole functions: the order of rules and blocks, and the results."""
+"""Default schedules of whole functions: the order of rules and blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.scopes import child_blocks
 from ...analysis.threads.axes import thread_axis_of
-from ...core.errors import ScheduleError
 from ...dialects.attributes import HOST_FUNCTION, is_true
-from ...dialects.schedule import TraceOp
 from ...dialects.tir import FuncOp
 from ...module import Module
 from .. import Schedule
 from ..handles import BlockRV
-from ..trace import Trace
+from ..rules.kernel import Kernel, block_of, handle_of
+from ..rules.results import Applied, DefaultSchedules, FunctionSchedule, decline_unless
+from ..rules.search import Search
 from .convolution import convolution
 from .elementwise import elementwise_rule
 from .fallback import one_thread, outer_loops, parallel_loops
 from .gemm import gemm_rule
 from .gemv import gemv
 from .inline import inline_producers
-from .kernel import Kernel, block_of, handle_of, is_in_kernel, kernel_around
 from .normalization import normalization
 from .reduction import reduction_by_blocks, reduction_rule
-from .results import Applied, Declined, DeclineError, Rule, decline_unless
-from .scopes import share_between_kernels
+from .scopes import is_in_kernel, kernel_around, share_between_kernels
 from .single_thread import host_reads_memory, names_loaded_values, run_by_one_thread
 from .transpose import transpose_rule
+
+Rule: TypeAlias = Callable[[Schedule, Kernel], "tuple[str, ...]"]
+"""Schedules a block by primitives, and returns the names of other blocks that it has moved into the same kernel.
+
+Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; its steps are then undone.
+"""
 
 RULES: Mapping[str, Rule] = {
     "gemm": gemm_rule,
@@ -47,74 +51,14 @@ RULES: Mapping[str, Rule] = {
 """The rules by name, in the order in which they are tried."""
 
 
-@dataclass(frozen=True)
-class FunctionSchedule:
-    """The schedule of a function.
-
-    function: its name.  trace: the primitives.  applied: the rule that scheduled each block.  declined: the rules tried
-    before, and the reasons of their refusals.  alone: the number of statements without a block that one thread runs; no
-    primitive does this.
-    """
-
-    function: str
-    trace: Trace
-    applied: tuple[Applied, ...]
-    declined: tuple[Declined, ...]
-    alone: int = 0
-
-
-@dataclass(frozen=True)
-class GpuSchedules:
-    """A module with its default schedules.
-
-    mod: the scheduled module.  functions: the schedules by function; without functions that were bound to blocks or
-    threads before, which stay as they are.
-    """
-
-    mod: Module
-    functions: Mapping[str, FunctionSchedule]
-
-    @property
-    def trace(self) -> Trace:
-        """The primitives of all functions, for `Schedule.replay` on the original module."""
-        whole = TraceOp()
-        for function in self.functions.values():
-            copy = function.trace.op.clone()
-            for op in list(copy.body.block.ops):
-                op.detach()
-                whole.body.block.add_op(op)
-        return Trace(whole)
-
-    @property
-    def applied(self) -> list[Applied]:
-        """The rule that scheduled each block."""
-        return [each for function in self.functions.values() for each in function.applied]
-
-    @property
-    def declined(self) -> list[Declined]:
-        """The rules tried before on each block, and the reasons of their refusals."""
-        return [each for function in self.functions.values() for each in function.declined]
-
-    def __str__(self) -> str:
-        return "\n".join(_lines(self.functions))
-
-
-def _lines(functions: Mapping[str, FunctionSchedule]) -> Iterator[str]:
-    for name, schedule in functions.items():
-        yield f"{name}:"
-        yield from (f"  {each}" for each in schedule.applied)
-        if schedule.alone:
-            yield f"  {schedule.alone} statements without a block: one thread"
-
-
-def schedule_gpu(mod: Module | ModuleOp) -> GpuSchedules:
+def schedule_gpu(mod: Module | ModuleOp) -> DefaultSchedules:
     """A copy of a module in which each function runs on a GPU.
 
     Each `tir.func` without loops bound to blocks or threads gets the schedules of the first rules that apply. `mod`
     itself is unchanged.
     """
     module = (mod if isinstance(mod, Module) else Module(mod)).clone()
-    return GpuSchedules(module, schedule_functions(module.op))
+    return DefaultSchedules(module, schedule_functions(module.op))
 
 
 def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
@@ -134,61 +78,43 @@ def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
 
 
 def _schedule_function(func: FuncOp) -> tuple[FuncOp, FunctionSchedule]:
-    search = _Search(func.sym_name.data, Schedule(ModuleOp([func.clone()]), error_render_level="fast"))
+    search = Search.of(func)
     if not names_loaded_values(func):
-        search.run()
-    scheduled = search.sch.mod.functions[search.function]
-    assert isinstance(scheduled, FuncOp)
-    scheduled.detach()
-    scheduled.location = func.location
-    alone = run_by_one_thread(scheduled)
-    return scheduled, FunctionSchedule(
-        search.function, search.sch.trace.simplified(), tuple(search.applied), tuple(search.declined), alone
-    )
+        search.sch = inline_producers(search.sch, search.function)
+        _schedule_blocks(search)
+        share_between_kernels(search.sch, search.function)
+    scheduled = search.detached(func)
+    return scheduled, search.result(run_by_one_thread(scheduled))
 
 
-@dataclass
-class _Search:
-    """The search for a rule for each block of a function. left: blocks without an applicable rule."""
+def _schedule_blocks(search: Search) -> None:
+    """Schedules each block by the first rule that does not decline."""
+    left: list[BlockRV] = []
+    while (kernel := _next(search, left)) is not None:
+        if not any(search.attempt(name, kernel.name, _run(search, name, rule, kernel)) for name, rule in RULES.items()):
+            left.append(kernel.rv)
 
-    function: str
-    sch: Schedule
-    applied: list[Applied] = field(default_factory=list[Applied])
-    declined: list[Declined] = field(default_factory=list[Declined])
-    left: list[BlockRV] = field(default_factory=list[BlockRV])
 
-    def run(self) -> None:
-        self.sch = inline_producers(self.sch, self.function)
-        while (kernel := self._next()) is not None:
-            self._schedule(kernel)
-        share_between_kernels(self.sch, self.function)
+def _next(search: Search, left: Sequence[BlockRV]) -> Kernel | None:
+    """The next block outside of kernels: first reductions, whose kernels include other blocks, then all other blocks.
 
-    def _next(self) -> Kernel | None:
-        """The next block outside of kernels: first reductions, whose kernels include other blocks, then all other
-        blocks.
-        """
-        left = [self.sch.get(block) for block in self.left]
-        blocks = child_blocks(self.sch.mod.functions[self.function])
-        for block in sorted(blocks, key=lambda block: block.init is None):
-            if block not in left and not is_in_kernel(block):
-                return Kernel(handle_of(self.sch, self.function, block), block)
-        return None
+    left: blocks without an applicable rule.
+    """
+    without = [search.sch.get(block) for block in left]
+    for block in sorted(child_blocks(search.func), key=lambda block: block.init is None):
+        if block not in without and not is_in_kernel(block):
+            return Kernel(handle_of(search.sch, search.function, block), block)
+    return None
 
-    def _schedule(self, kernel: Kernel) -> None:
-        """Schedules a block by the first rule that does not decline."""
-        for name, rule in RULES.items():
-            trial = self.sch.copy()
-            block = block_of(trial, kernel.rv)
-            try:
-                others = rule(trial, Kernel(kernel.rv, block))
-                decline_unless(is_in_kernel(block), "it is in no loop over blocks or threads")
-                decline_unless(not host_reads_memory(kernel_around(block)), "the host would have to read memory for it")
-            except DeclineError as reason:
-                self.declined.append(Declined(name, kernel.name, str(reason)))
-            except ScheduleError as error:
-                self.declined.append(Declined(name, kernel.name, error.reason))
-            else:
-                self.applied.append(Applied(name, kernel.name, others))
-                self.sch = trial
-                return
-        self.left.append(kernel.rv)
+
+def _run(search: Search, name: str, rule: Rule, kernel: Kernel) -> Callable[[], Applied]:
+    block_name = kernel.name
+
+    def run() -> Applied:
+        block = block_of(search.sch, kernel.rv)
+        others = rule(search.sch, Kernel(kernel.rv, block))
+        decline_unless(is_in_kernel(block), "it is in no loop over blocks or threads")
+        decline_unless(not host_reads_memory(kernel_around(block)), "the host would have to read memory for it")
+        return Applied(name, block_name, others)
+
+    return run

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import Schedule
+from ..rules.kernel import Kernel
+from ..rules.results import decline_unless
 from .binding import fuse_loops
-from .kernel import Kernel
-from .results import decline_unless
 
 TILE = 32
 """The number of rows and columns of a tile."""

@@ -15,7 +15,7 @@ from stepwell.backends.interpreter import interpret
 from stepwell.core.processors import threads
 from stepwell.frontends.relay.parameters import bind_parameters
 from stepwell.schedule.cpu import winograd
-from stepwell.transforms.tir import parallel_kernels
+from stepwell.schedule.cpu import threads as sharing
 
 TOLERANCE = 1e-5
 """The largest error of an element, relative to the largest element."""
@@ -79,7 +79,7 @@ def test_winograd_computes_what_a_direct_convolution_computes(case: Convolution,
     expected = interpret(module, "main", list(arrays.values()))
     converted = apply_passes(module, f"relay-convert-convolutions{{tile-size={case.tile}}}")
     assert "nn.conv2d_winograd" in str(converted)
-    with patch.object(parallel_kernels, "LEAST_TIME", 0), patch.object(winograd, "FEWEST_PARTS", parts), threads(count):
+    with patch.object(sharing, "LEAST_TIME", 0), patch.object(winograd, "FEWEST_PARTS", parts), threads(count):
         executor = GraphExecutor(build_graph(converted))
         executor.run(**arrays)
     for n, wanted in enumerate(expected if isinstance(expected, list | tuple) else [expected]):

@@ -72,5 +72,5 @@ def test_stepwell_compile_prints_remarks_on_stderr(capsys: pytest.CaptureFixture
         stepwell.main(["compile", str(tmp_path / "graph.mlir"), "-o", str(tmp_path / "out"), "--remarks=json"])
     assert not stop.value.code
     remarks = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
-    assert {remark["pass"] for remark in remarks} >= {"tir-schedule-kernels", "tir-vectorize-loops", "expand-math"}
+    assert {remark["pass"] for remark in remarks} >= {"tir-schedule-cpu", "tir-vectorize-loops", "expand-math"}
     assert {remark["function"] for remark in remarks} == {"fused_exp"}

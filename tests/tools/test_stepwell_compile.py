@@ -149,7 +149,7 @@ def test_a_graph_is_compiled_for_a_device_and_runs(capsys: Capture, net: Path, o
     numbers = [[float(number) for number in re.findall(r"\d\.\d+", line)] for line in shown]
     np.testing.assert_allclose(*numbers, rtol=1e-5)
     refused(capsys, "no such pass runs", "compile", net, "-o", net.parent / "two", "--target", "cuda-emulated",
-            "--print-after", "tir-schedule-kernels")  # fmt: skip
+            "--print-after", "tir-schedule-cpu")  # fmt: skip
 
 
 def test_a_function_is_chosen_by_name(capsys: Capture, tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ...dialects.attributes import GRAPH_KERNEL
+from ...analysis.unscheduled import unscheduled_functions
+from ...core.cpu import CPU_MODELS, CpuModel
 from ...module import has_graphs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
@@ -49,19 +50,17 @@ class Options:
     """The options of a lowering.
 
     arch: the GPU architecture whose limits apply.  contract: whether a sum of a product may round once.
-    fma: whether the processor has an instruction for it.  masks: whether the processor loads and stores the lanes
-    of a mask by an instruction.  streaming: whether streaming stores are faster there.
+    cpu: the processor.  schedule: whether functions that nobody has scheduled get default schedules for it.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
     libraries: the libraries that compute operators of graphs, by name.  winograd: whether Winograd's algorithm computes
-    convolutions of graphs where it saves time.  sanitize: whether the code detects undefined
-    behaviour (`tir-sanitize`); for LLVM only.
+    convolutions of graphs where it saves time.  sanitize: whether the code detects undefined behaviour
+    (`tir-sanitize`); for LLVM only.
     """
 
     arch: str = "sm_90"
     contract: bool = False
-    fma: bool = True
-    masks: bool = False
-    streaming: bool = True
+    cpu: CpuModel = CPU_MODELS["avx2"]
+    schedule: bool = True
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
     winograd: bool = False
@@ -82,10 +81,9 @@ class Landing:
     needed: Callable[[ModuleOp], bool] = lambda _: True
 
 
-def has_kernels(module: ModuleOp) -> bool:
-    """Whether a module contains kernels generated from graphs."""
-    attributes = (op.properties.get("func_attrs") for op in module.body.block.ops)
-    return any(isinstance(each, DictionaryAttr) and GRAPH_KERNEL in each.data for each in attributes)
+def has_unscheduled(module: ModuleOp) -> bool:
+    """Whether a module contains functions that get default schedules for a processor."""
+    return next(unscheduled_functions(module), None) is not None
 
 
 # Passes of graphs
@@ -151,11 +149,12 @@ def _graphs_to_loops(_options: Options) -> list[ModulePass]:
 # Passes of loops
 
 
-def _schedule_kernels(options: Options) -> list[ModulePass]:
-    # lazy: the schedule primitives are needed for graphs only
-    from ..tir.schedule_kernels import TirScheduleKernelsPass
+def _schedule_cpu(options: Options) -> list[ModulePass]:
+    # lazy: the schedule primitives are needed for functions without a schedule only
+    from ..tir.schedule_cpu import TirScheduleCpuPass
 
-    return [TirScheduleKernelsPass(masks=options.masks)]
+    # The checks of `sanitize` state the accesses of the program as its user wrote it.
+    return [TirScheduleCpuPass(cpu=str(options.cpu))] if options.schedule and not options.sanitize else []
 
 
 def _schedule_gpu(_options: Options) -> list[ModulePass]:
@@ -177,7 +176,7 @@ def _resolve(options: Options, launches: bool) -> list[ModulePass]:
     vectorize = (
         TirVectorizeLoopsPass(vector_bytes=0, reductions=False)
         if launches
-        else TirVectorizeLoopsPass(masks=options.masks)
+        else TirVectorizeLoopsPass(masks=options.cpu.masks)
     )
     return [
         TirResolveBlocksPass(),
@@ -230,7 +229,7 @@ def _contract(options: Options) -> list[ModulePass]:
 
 
 def _stream(options: Options) -> list[ModulePass]:
-    return [StreamStoresPass()] if options.streaming else []
+    return [StreamStoresPass()] if options.cpu.streaming else []
 
 
 # Landings
@@ -253,8 +252,8 @@ KERNELS = Landing("loops of graphs", _graphs_to_loops, checks.no_tensors, has_gr
 BLOCKS = Landing("loops and blocks", lambda _: [ConvertTeToTirPass()], checks.no_tensors)
 """Functions on buffers, with loops and blocks."""
 
-SCHEDULED = Landing("scheduled kernels", _schedule_kernels, checks.no_tensors, has_kernels)
-"""Kernels of graphs with default schedules for a processor."""
+SCHEDULED = Landing("scheduled functions", _schedule_cpu, checks.no_tensors, has_unscheduled)
+"""Functions with default schedules for a processor, kernels of graphs among them."""
 
 SCHEDULED_GPU = Landing("default schedules", _schedule_gpu, checks.no_tensors)
 """Functions with loops bound to the axes of a grid; reductions across threads are trees."""
@@ -289,10 +288,10 @@ LEGAL = Landing(
         *([] if options.sanitize else [OutlineParallelLoopsPass()]),
         MergeAllocationsPass(),
         HoistAllocationsPass(),
-        SplitVectorsPass(masks=options.masks),
+        SplitVectorsPass(masks=options.cpu.masks),
         LegalizeSmallFloatsPass(),
         *_contract(options),
-        ExpandMathPass(fma=options.fma),
+        ExpandMathPass(fma=options.cpu.fma),
         *_stream(options),
         OutlineLoopsPass(),
     ],

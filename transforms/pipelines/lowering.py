@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from xdsl.passes import ModulePass
 
 from ...core.collection import rare_collection
+from ...core.cpu import CpuModel
 from ...module import Module
 from .checks import check_module
 from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
@@ -38,19 +39,17 @@ def lower(
     after: AfterPass | None = None,
     contract: bool = False,
     sanitize: bool = False,
-    fma: bool = True,
-    masks: bool = False,
-    streaming: bool = True,
+    cpu: CpuModel = _DEFAULTS.cpu,
+    schedule: bool = True,
 ) -> Module:
     """Lowers a copy of `mod`, at any landing, to the plain MLIR that the LLVM emitter accepts.
 
     after: called with the module after each pass.  contract: whether sums of products may be rounded once.  sanitize:
-    whether the code detects undefined behaviour.  fma: whether the processor multiplies and adds with one rounding.
-    masks: whether it loads and stores the lanes of a mask by an instruction.
-    streaming: whether stores that bypass the caches are faster there for large results.
+    whether the code detects undefined behaviour.  cpu: the processor.  schedule: whether functions that nobody has
+    scheduled get default schedules.
     Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that left ops it is specified to remove.
     """
-    options = Options(contract=contract, sanitize=sanitize, fma=fma, masks=masks, streaming=streaming)
+    options = Options(contract=contract, sanitize=sanitize, cpu=cpu, schedule=schedule)
     return go_down(mod, LLVM, options, after)
 
 

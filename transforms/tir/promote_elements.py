@@ -252,10 +252,14 @@ class _Promotion:
         places: dict[int | None, list[_Place]] = {}
         for place in elements.accesses:
             places.setdefault(place.lanes, []).append(place)
+        builder = TirBuilder(InsertPoint.before(first), loop.location)
+        # All copies are allocated before an access changes, whose dead operands may include the insertion point.
+        copies = {
+            lanes: self._allocate(builder, elements.buffer, len(group) * (lanes or 1))
+            for lanes, group in places.items()
+        }
         for lanes, group in places.items():
-            name, type = elements.buffer.name_hint or "element", memref_type(elements.buffer).element_type
-            alloc = local_buffer(name, type, len(group) * (lanes or 1))
-            copy = TirBuilder(InsertPoint.before(first), loop.location).insert(alloc).buffer
+            copy = copies[lanes]
             for number, place in enumerate(group):
                 accesses = elements.accesses[place]
                 if not _begins_with_store(accesses[0], loop):
@@ -277,6 +281,11 @@ class _Promotion:
                     drop_mask(access)
                     for value in unused:
                         erase_if_dead(value)
+
+    def _allocate(self, builder: TirBuilder, buffer: SSAValue, count: int) -> SSAValue:
+        """Allocates copies of elements of a buffer."""
+        type = memref_type(buffer).element_type
+        return builder.insert(local_buffer(buffer.name_hint or "element", type, count)).buffer
 
     def _include_stores_before(self, loop: ForOp, elements: _Elements) -> Operation:
         """Adds the stores directly before a loop that concern its elements to the accesses of their places. Returns the

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...core.remarks import PassRemarks, Place
-from ...core.walking import find_ops
-from ...dialects.tir import BlockOp, FuncOp
-from ...schedule.gpu import FunctionSchedule, schedule_functions
+from ...core.remarks import PassRemarks
+from ...schedule.gpu import schedule_functions
+from .default_schedules import places_of, report_schedule
 
 _remarks = PassRemarks("tir-schedule-gpu")
 
@@ -45,40 +42,12 @@ class TirScheduleGpuPass(ModulePass):
     name = "tir-schedule-gpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        places = _places(op) if _remarks.are_collected else {}
+        places = places_of(op) if _remarks.are_collected else {}
         schedules = schedule_functions(op)
-        if _remarks.are_collected:
-            for schedule in schedules.values():
-                _report(schedule, places)
-
-
-_Places: TypeAlias = dict[tuple[str, str], Place]
-"""The places of blocks, by the names of the function and the block; those of functions, by the name and ""."""
-
-
-def _places(module: ModuleOp) -> _Places:
-    places: _Places = {}
-    for func in module.body.block.ops:
-        if isinstance(func, FuncOp):
-            name = func.sym_name.data
-            places[name, ""] = Place.of(func)
-            places |= {(name, op.block_name.data): Place.of(op) for op in find_ops(func, BlockOp)}
-    return places
-
-
-def _report(schedule: FunctionSchedule, places: _Places) -> None:
-    """Reports the rules that scheduled the blocks of a function, and those that declined."""
-    function = places[schedule.function, ""]
-    for declined in schedule.declined:
-        _remarks.missed(
-            places.get((schedule.function, declined.block), function),
-            lambda: f"block {declined.block}: not by the rule {declined.rule}: {declined.reason}",
-        )
-    for applied in schedule.applied:
-        others = f", with {', '.join(applied.with_blocks)} in one kernel" if applied.with_blocks else ""
-        _remarks.applied(
-            places.get((schedule.function, applied.block), function),
-            lambda: f"block {applied.block}: by the rule {applied.rule}{others}",
-        )
-    if schedule.alone:
-        _remarks.missed(function, lambda: f"{schedule.alone} statements without a block: one thread computes them")
+        for schedule in schedules.values() if _remarks.are_collected else ():
+            report_schedule(_remarks, schedule, places, "in one kernel")
+            if schedule.alone:
+                _remarks.missed(
+                    places[schedule.function, ""],
+                    lambda: f"{schedule.alone} statements without a block: one thread computes them",
+                )

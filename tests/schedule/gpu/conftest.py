@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from stepwell import build
-from stepwell.schedule.gpu import GpuSchedules, schedule_gpu
+from stepwell.schedule.gpu import schedule_gpu
+from stepwell.schedule.rules.results import DefaultSchedules
 
 
-def scheduled_and_run(module: Any, *arguments: Any) -> GpuSchedules:
+def scheduled_and_run(module: Any, *arguments: Any) -> DefaultSchedules:
     schedules = schedule_gpu(module)
     schedules.mod.verify()
     ours, expected = ([a.copy() if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2))
@@ -26,12 +27,12 @@ def scheduled_and_run(module: Any, *arguments: Any) -> GpuSchedules:
 
 
 @pytest.fixture(scope="session")
-def run() -> Callable[..., GpuSchedules]:
+def run() -> Callable[..., DefaultSchedules]:
     """Schedules a module, and compares the results of its function on the emulated GPU with the oracle's."""
     return scheduled_and_run
 
 
 @pytest.fixture(scope="session")
-def rules() -> Callable[[GpuSchedules], dict[str, str]]:
+def rules() -> Callable[[DefaultSchedules], dict[str, str]]:
     """The rule applied to each block, by name."""
     return lambda schedules: {each.block: each.rule for each in schedules.applied}

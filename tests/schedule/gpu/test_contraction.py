@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stepwell import Schedule, build, schedule_gpu, te
 from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
-from stepwell.schedule.gpu import GpuSchedules
+from stepwell.schedule.rules.results import DefaultSchedules
 
 emulated = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 BLOCKS = "stepwell.schedule.gpu.gemm.BLOCKS"
@@ -49,7 +49,7 @@ def matmul(
     return te.create_prim_func([a, b, d])
 
 
-def large_tiles(module: Any) -> GpuSchedules:
+def large_tiles(module: Any) -> DefaultSchedules:
     """The default schedule with tiles of up to 128 x 128, usually reserved for results of many tiles."""
     with mock.patch(BLOCKS, 1):
         return schedule_gpu(module)
@@ -58,7 +58,7 @@ def large_tiles(module: Any) -> GpuSchedules:
 # Results
 
 
-def check(shape: tuple[int, ...], turned: tuple[bool, bool], dtype: str = "float32", **parts: Any) -> GpuSchedules:
+def check(shape: tuple[int, ...], turned: tuple[bool, bool], dtype: str = "float32", **parts: Any) -> DefaultSchedules:
     """Schedules a module with large tiles, and compares the emulated GPU with the oracle; elements are small
     integers."""
     module = matmul(shape, turned, dtype, **parts)

@@ -15,7 +15,8 @@ from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.dialects.tir import ForOp
 from stepwell.operators import OPERATORS
-from stepwell.schedule.gpu import RULES, GpuSchedules
+from stepwell.schedule.gpu import RULES
+from stepwell.schedule.rules.results import DefaultSchedules
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
@@ -44,12 +45,12 @@ def row_sum(a: Any) -> Any:
     return te.compute((int(a.shape[0]),), lambda i: te.sum(a[i, k], axis=k), name="S")
 
 
-def reasons(schedules: GpuSchedules) -> dict[str, str]:
+def reasons(schedules: DefaultSchedules) -> dict[str, str]:
     """The reason of each rule that declined, for programs of one block."""
     return {each.rule: each.reason for each in schedules.declined}
 
 
-def threads_of(schedules: GpuSchedules) -> tuple[Any, ...]:
+def threads_of(schedules: DefaultSchedules) -> tuple[Any, ...]:
     """The number of threads of a thread block, by axis, in a program of one kernel."""
     bound: dict[str, set[Any]] = {}
     for op in schedules.mod.op.walk():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell import Module, apply_passes, build, parse_mlir, parse_tvmscript
-from stepwell.backends.llvm.engine import Processor
+from stepwell.core.cpu import CPU_MODELS
 from stepwell.core.dtypes import parse_dtype
 from stepwell.tools.testing.comparison import assert_same
 from stepwell.tools.testing.execution import oracle_results, results
@@ -59,7 +59,7 @@ def arguments(lanes: int, dtype: str, seed: int) -> dict[str, Any]:
 @given(lanes=st.integers(2, 70), case=st.sampled_from(CASES), seed=st.integers(0, 2**16))
 def test_vectors_with_dead_lanes_compute_what_the_oracle_computes(lanes: int, case: tuple[str, str], seed: int) -> None:
     module, values = elementwise(lanes, *case), arguments(lanes, case[0], seed)
-    split = lower(module, masks=True)
+    split = lower(module, cpu=CPU_MODELS["avx512"])
     assert_same(results(build(split)["main"], values), oracle_results(module, values))
 
 
@@ -76,7 +76,7 @@ def main(A: T.Buffer((3, {lanes + 1}), "{dtype}"), B: T.Buffer((3,), "{dtype}"),
 """)
     rng = np.random.default_rng(seed)
     values = {name: random_array(rng, shape, parse_dtype(dtype)) for name, shape in zip("ABC", ((3, lanes + 1), 3, 3))}
-    split = lower(module, masks=True)
+    split = lower(module, cpu=CPU_MODELS["avx512"])
     assert_same(results(build(split)["main"], values), oracle_results(module, values))
 
 
@@ -90,7 +90,7 @@ def main(A: T.Buffer((2, {lanes}), "{dtype}"), C: T.Buffer((2, {lanes}), "{dtype
         for j in T.vectorized({lanes}):
             C[i, j] = T.max(A[i, j], T.Cast("{dtype}", 1))
 """)
-    split = lower(module, masks=True)
+    split = lower(module, cpu=CPU_MODELS["avx512"])
     assert str(split).count("vector.maskedload") == str(split).count("vector.maskedstore") == 1
     a, c = (_before_guard((2, lanes), np.dtype(dtype)) for _ in range(2))
     a[:] = np.arange(2 * lanes).reshape(2, lanes)
@@ -157,7 +157,3 @@ def test_divisions_by_variables_are_computed_without_dead_lanes() -> None:
     assert divisions == ["vector<8xi32>", "vector<7xi32>"]
 
 
-def test_only_processors_with_avx512_have_masks() -> None:
-    assert Processor("x86-64", "+avx512bw,+avx512vl").has_masks
-    assert not Processor("x86-64", "+avx512bw,-avx512vl").has_masks
-    assert not Processor("x86-64", "+avx2").has_masks

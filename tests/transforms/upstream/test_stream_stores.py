@@ -10,7 +10,7 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import Operation
 
 from stepwell import apply_passes, build, parse_mlir, parse_tvmscript
-from stepwell.backends.llvm.engine import Processor
+from stepwell.core.cpu import CPU_MODELS, host_cpu
 from stepwell.core.remarks import collect_remarks
 from stepwell.module import Module
 from stepwell.transforms.pipelines import lower
@@ -38,7 +38,7 @@ def streams(module: Module) -> int:
 
 def stream(module: Module) -> Module:
     """A program in which every possible store streams, lowered without the option of the target."""
-    return apply_passes(lower(module, streaming=False), "stream-stores{from-bytes=16}")
+    return apply_passes(lower(module, cpu=CPU_MODELS["neon"]), "stream-stores{from-bytes=16}")
 
 
 def shifted(shape: tuple[int, ...], dtype: str, elements: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -81,17 +81,14 @@ def test_whole_rows_are_streamed(dtype: str, lanes: int, outer: str) -> None:
 def test_a_stored_vector_is_not_read_from_memory_first() -> None:
     text = ROWS.format(rows=4096, columns=2048, lanes=16, groups=128, dtype="float32", outer="serial")
     program = build(parse_tvmscript(text))
-    assert ("!nontemporal" in program.source("llvm")) == Processor.host().has_streaming_stores
+    assert ("!nontemporal" in program.source("llvm")) == host_cpu().streaming
 
 
-def test_the_target_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_processor_decides() -> None:
     text = ROWS.format(rows=4096, columns=2048, lanes=16, groups=128, dtype="float32", outer="serial")
     module = parse_tvmscript(text)
     assert streams(lower(module)) == 1
-    assert not streams(lower(module, streaming=False))
-    for name, has in (("aarch64", False), ("x86_64", True)):
-        monkeypatch.setattr("platform.machine", lambda name=name: name)
-        assert Processor.host().has_streaming_stores is has
+    assert not streams(lower(module, cpu=CPU_MODELS["neon"]))
 
 
 LOOP = """

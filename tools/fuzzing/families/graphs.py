@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ....backends.graph import Executable, build_graph
 from ....core.processors import threads
 from ....frontends.onnx import OnnxUnsupportedError, from_onnx
+from ....schedule.cpu import threads as threads_rule
 from ....transforms.pipelines import parse_passes, run_pipeline
-from ....transforms.tir import parallel_kernels
 from ...testing.comparison import assert_near
 from ...testing.execution import interpret_graph, run_graph
 from ...testing.graphs import RandomGraph, graphs
@@ -42,9 +42,9 @@ def check_graph_pass(data: st.DataObject, case: Case) -> None:
 def check_compiled_graph(data: st.DataObject, case: Case) -> None:
     """A compiled graph computes what numpy computes."""
     graph, level = data.draw(graphs(most=8)), data.draw(st.integers(0, 2))
-    count, least = data.draw(st.sampled_from((1, 2, 5))), data.draw(st.sampled_from((0, parallel_kernels.LEAST_TIME)))
+    count, least = data.draw(st.sampled_from((1, 2, 5))), data.draw(st.sampled_from((0, threads_rule.LEAST_TIME)))
     case.show(graph.module, f"level {level}, {count} threads, kernels of {least} ns are shared")
-    with patch.object(parallel_kernels, "LEAST_TIME", least), threads(count):
+    with patch.object(threads_rule, "LEAST_TIME", least), threads(count):
         _check_executable(build_graph(graph.module, opt_level=level), graph)
 
 

@@ -1,19 +1,28 @@
-// RUN: stepwell-opt %s -p convert-relay-to-te,convert-te-to-tir,tir-schedule-kernels -t tvmscript | filecheck %s
+// RUN: stepwell-opt %s -p "convert-relay-to-te,convert-te-to-tir,tir-schedule-cpu{cpu=avx512}" -t tvmscript | filecheck %s
+// RUN: stepwell-opt %s -p "convert-relay-to-te,convert-te-to-tir,tir-schedule-cpu{cpu=avx2}" -t tvmscript | filecheck %s --check-prefix=AVX2
 
-// Rows of the second matrix are vectors, read once for eight rows of the first.
-relay.func primitive @product("a" %a: tensor<16x24xf32>, "b" %b: tensor<24x32xf32>) {
-  %0 = relay.nn.matmul(%a, %b) : (tensor<16x24xf32>, tensor<24x32xf32>) -> tensor<16x32xf32>
-  relay.return %0 : tensor<16x32xf32>
+// Rows of the second matrix are vectors, read once for the rows of a tile of the first: 8 x 3 vectors of 16 floats fit
+// into the registers of AVX-512, 6 x 2 of 8 into those of AVX2.
+relay.func primitive @product("a" %a: tensor<48x24xf32>, "b" %b: tensor<24x96xf32>) {
+  %0 = relay.nn.matmul(%a, %b) : (tensor<48x24xf32>, tensor<24x96xf32>) -> tensor<48x96xf32>
+  relay.return %0 : tensor<48x96xf32>
 }
 // CHECK-LABEL: def product
-// CHECK:       for i_0, j_0 in T.grid(2, 2):
+// CHECK:       for i_0, j_0 in T.grid(6, 2):
 // CHECK-NEXT:      for i_1_init in T.unroll(8):
-// CHECK-NEXT:          for j_1_init in T.vectorized(16):
-// CHECK-NEXT:              with T.block("T_matmul_init"):
+// CHECK-NEXT:          for j_1_init in T.unroll(3):
+// CHECK-NEXT:              for j_2_init in T.vectorized(16):
+// CHECK-NEXT:                  with T.block("T_matmul_init"):
 // CHECK:           for k in range(24):
 // CHECK-NEXT:          for i_1 in T.unroll(8):
-// CHECK-NEXT:              for j_1 in T.vectorized(16):
-// CHECK-NEXT:                  with T.block("T_matmul_update"):
+// CHECK-NEXT:              for j_1 in T.unroll(3):
+// CHECK-NEXT:                  for j_2 in T.vectorized(16):
+// CHECK-NEXT:                      with T.block("T_matmul_update"):
+// AVX2-LABEL:  def product
+// AVX2:        for i_0, j_0 in T.grid(8, 6):
+// AVX2-NEXT:       for i_1_init in T.unroll(6):
+// AVX2-NEXT:           for j_1_init in T.unroll(2):
+// AVX2-NEXT:               for j_2_init in T.vectorized(8):
 
 // Both are read along the sum: its lanes are summed by themselves, and then added.
 relay.func primitive @layer("a" %a: tensor<4x64xf32>, "b" %b: tensor<5x64xf32>) {

@@ -10,8 +10,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...analysis.index import Analyzer, Lin
-from ...analysis.scopes import ancestors, child_blocks, loops_around, only_child, reads_of, statements
-from ...analysis.threads.axes import thread_axis_of
+from ...analysis.scopes import child_blocks, loops_around, only_child, reads_of, statements
 from ...core.dtypes import element_byte_size
 from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp
 from .. import Schedule
@@ -203,16 +202,6 @@ def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
         return sch.get_block(name, function)
     blocks = child_blocks(func)
     return sch.get_child_blocks(sch.get_block("root", function))[blocks.index(block)]
-
-
-def kernel_around(block: BlockOp) -> ForOp:
-    """The outermost loop bound to blocks or threads around a block."""
-    return [op for op in ancestors(block) if isinstance(op, ForOp) and op.thread is not None][-1]
-
-
-def is_in_kernel(block: BlockOp) -> bool:
-    """Whether a block is nested in a loop bound to blocks or threads."""
-    return any(thread_axis_of(op) is not None for op in ancestors(block))
 
 
 def _depends_on_loop(loop: ForOp) -> bool:

@@ -14,7 +14,7 @@ from stepwell.core.processors import threads
 from stepwell.dialects.tir import ForOp
 from stepwell.frontends import relay
 from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
-from stepwell.transforms.tir import parallel_kernels
+from stepwell.schedule.cpu import threads as threads_rule
 
 SHAPES = [(8, 1), (1, 8), (17, 33), (16, 16), (5, 300), (2, 3)]
 
@@ -25,7 +25,7 @@ def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.param == "one thread":
         yield
         return
-    with patch.object(parallel_kernels, "LEAST_TIME", 0), threads(3):
+    with patch.object(threads_rule, "LEAST_TIME", 0), threads(3):
         yield
 
 
@@ -87,7 +87,7 @@ def test_products(rows: int, columns: int, length: int) -> None:
 
 # Threads
 
-KERNELS = "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir,tir-schedule-kernels"
+KERNELS = "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir,tir-schedule-cpu"
 
 
 def shared(*shape: Any, build: Callable[[Any], Any]) -> list[tuple[str, int, int]]:
@@ -120,7 +120,7 @@ def shared(*shape: Any, build: Callable[[Any], Any]) -> list[tuple[str, int, int
 def test_a_loop_that_takes_long_is_shared(
     shape: tuple[Any, ...], build: Callable[[Any], Any], expected: tuple[str, int] | None
 ) -> None:
-    with patch.object(parallel_kernels, "LEAST_TIME", 8000):
+    with patch.object(threads_rule, "LEAST_TIME", 8000):
         loops = shared(*shape, build=build)
         more = {} if expected is None else {grain for *_, grain in shared(*shape, build=lambda x: relay.exp(build(x)))}
     assert [loop[:2] for loop in loops] == ([] if expected is None else [expected])
@@ -129,5 +129,5 @@ def test_a_loop_that_takes_long_is_shared(
 
 
 def test_the_shortest_time_of_a_part_limits_its_iterations() -> None:
-    with patch.object(parallel_kernels, "LEAST_TIME", 0):
+    with patch.object(threads_rule, "LEAST_TIME", 0):
         assert shared(64, 64, build=relay.nn.relu) == [("ax0", 64, 1)]

@@ -1,0 +1,89 @@
+"""The functions that nobody has scheduled, which get default schedules for processors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+
+from ..core.walking import find_ops
+from ..dialects.attributes import (
+    GRAPH_KERNEL,
+    HOST_FUNCTION,
+    SCHEDULED,
+    TIR_IS_SCHEDULED,
+    TIR_NOALIAS,
+    is_true,
+)
+from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType
+from .scopes import loops_around
+from .work import function_nanoseconds
+
+LEAST_TIME = 1_000
+"""The estimated nanoseconds of a function from which a schedule is worth the time of its search."""
+
+
+def unscheduled_functions(module: ModuleOp) -> Iterator[FuncOp]:
+    """The functions with blocks that get default schedules: kernels of graphs, and functions without a
+    `reason_to_keep`."""
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp) and (is_graph_kernel(op) or (_has_blocks(op) and reason_to_keep(op) is None)):
+            yield op
+
+
+def is_graph_kernel(func: FuncOp) -> bool:
+    """Whether a function is generated from a graph."""
+    return func.attr(GRAPH_KERNEL) is not None
+
+
+def reason_to_keep(func: FuncOp) -> str | None:
+    """The reason why a function with blocks gets no default schedule; None if it gets one."""
+    if is_true(func.attr(HOST_FUNCTION)):
+        return "it calls functions of a device"
+    if is_true(func.attr(TIR_IS_SCHEDULED)):
+        return f"it has the attribute {TIR_IS_SCHEDULED}"
+    if SCHEDULED in func.attributes:
+        return "a schedule has changed it"
+    for op in find_ops(func, ForOp, AttrOp, BlockOp):
+        reason = _reason_of(op)
+        if reason is not None:
+            return reason
+    if not is_true(func.attr(TIR_NOALIAS)) and _buffer_count(func) > 1:
+        return f"its buffers may overlap, since it lacks the attribute {TIR_NOALIAS}"
+    if function_nanoseconds(func) < LEAST_TIME:
+        return "it takes too little time"
+    return None
+
+
+def _reason_of(op: ForOp | AttrOp | BlockOp) -> str | None:
+    """The mark of a schedule that an op has."""
+    match op:
+        case ForOp() if op.kind.data != "serial" or op.thread is not None:
+            return f"loop {op.loop_var.data} is not serial"
+        case ForOp() if op.annotations is not None:
+            return f"loop {op.loop_var.data} has annotations"
+        case AttrOp():
+            return "it has an attribute on statements"
+        case BlockOp() if not _binds_its_loops(op):
+            return f"the axes of block {op.block_name.data} are not the loops around it, in their order"
+        case _:
+            return None
+
+
+def _binds_its_loops(block: BlockOp) -> bool:
+    """Whether the axes of a block are bound to the loops around it, in their order, or have one element."""
+    bound = [axis.binding for axis in block.axes if axis.extent != 1 or _is_loop_variable(axis.binding)]
+    return bound == [loop.variable for loop in loops_around(block)]
+
+
+def _is_loop_variable(value: object) -> bool:
+    owner = getattr(value, "owner", None)
+    return isinstance(getattr(owner, "parent_op", lambda: None)(), ForOp)
+
+
+def _buffer_count(func: FuncOp) -> int:
+    return sum(isinstance(value.type, MemRefType | HandleType) for _, value in func.params)
+
+
+def _has_blocks(func: FuncOp) -> bool:
+    return next(find_ops(func, BlockOp), None) is not None

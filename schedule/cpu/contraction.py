@@ -1,0 +1,95 @@
+"""Sums of products whose vectors are used by several results: matrix products, convolutions."""
+
+from __future__ import annotations
+
+from ..rules.results import decline_unless
+from ..rules.strides import UNKNOWN, Strides, loads_of
+from .nest import Nest
+from .tiles import IN_FLIGHT, Tile, apply_tile, choose_rows, greatest_height, greatest_width, parts
+
+FARTHEST = 4
+"""The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
+REUSED = 16
+"""The least number of uses of an element of a factor for which the factor is transposed."""
+
+
+def contraction(nest: Nest) -> str:
+    """Splits two axes of the results into tiles, whose sums stay in registers while each vector is used for all rows.
+
+    A spatial axis along which stores are contiguous, and loads contiguous or invariant, is the vectorized axis; the
+    rows are along another spatial axis, along which the loaded vectors are invariant.
+
+    Declines: blocks without such axes.
+    """
+    strides = require_sums(nest)
+    vector = spatial_vector(nest, strides)
+    decline_unless(vector is not None, "no spatial axis is contiguous")
+    assert vector is not None
+    lanes = nest.lanes_along(strides.extents[vector])
+    vectors = parts(-(-strides.extents[vector] // lanes), greatest_width(nest.cpu))
+    loads = [n for n, stride in enumerate(strides.read) if stride[vector]]
+    spatial = [n for n in strides.of_kind("spatial") if n != vector]
+    highest = greatest_height(nest.cpu, vectors)
+    rows, height = choose_rows(nest, spatial, loads, highest, max(highest // 2, IN_FLIGHT // vectors) + 1)
+    decline_unless(rows is not None, "no results share the vectors that it loads")
+    tile = Tile(vector, lanes, rows, height, vectors)
+    apply_tile(nest, tile)
+    return tile.text(strides.names)
+
+
+def require_sums(nest: Nest) -> Strides:
+    """The strides of a reduction with an init. Raises DeclineError for other blocks."""
+    decline_unless(nest.kernel.init is not None, "it is no reduction with an init")
+    strides = nest.strides
+    decline_unless(strides.of_kind("reduce"), "it has no loop over summands")
+    return strides
+
+
+def spatial_vector(nest: Nest, strides: Strides) -> int | None:
+    """The spatial axis along which the results of a reduction are vectors: stores are contiguous there, and loads
+    contiguous, invariant, or nearly contiguous."""
+    for vector in reversed(strides.of_kind("spatial")):
+        is_near = all(0 <= stride[vector] <= FARTHEST for stride in strides.read)
+        if strides.written[vector] == 1 and is_near and nest.lanes_along(strides.extents[vector]):
+            return vector
+    return None
+
+
+# Factors whose rows are summed
+
+
+def transposed_factor(nest: Nest) -> str:
+    """Copies a factor of a product whose rows are summed, as the weights of `dense`, so that its columns are
+    contiguous: the results of the product are vectors then.
+
+    Declines: products without such a factor, or with few uses of its elements.
+    """
+    factor = factor_to_transpose(nest)
+    decline_unless(factor is not None, "no factor has rows that are summed for many results")
+    assert factor is not None
+    source, order = factor
+    nest.sch.cache_read(nest.rv, source, "global")
+    nest.sch.transform_layout(nest.rv, ("read", source), lambda *dims: tuple(dims[n] for n in order))
+    return "a copy with contiguous columns"
+
+
+def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:
+    """The index among the buffers that a reduction reads of a buffer to be transposed, and the new order of its
+    dimensions; None if there is none. Raises DeclineError for other blocks."""
+    strides = require_sums(nest)
+    if len(strides.kinds) != len(nest.kernel.axes) or spatial_vector(nest, strides) is not None:
+        return None
+    spatial = strides.of_kind("spatial")
+    vector = next((n for n in spatial if strides.written[n] == 1 and strides.extents[n] >= nest.lanes), None)
+    if vector is None or UNKNOWN in strides.extents:
+        return None
+    far = [n for n, stride in enumerate(strides.read) if stride[vector] > FARTHEST]
+    if len(far) != 1 or any(stride[vector] not in (0, 1) for n, stride in enumerate(strides.read) if n not in far):
+        return None
+    load = loads_of(nest.kernel.block)[far[0]]
+    reused = strides.size([n for n in spatial if not strides.read[far[0]][n]])
+    dims = [n for n, index in enumerate(load.indices) if index is nest.kernel.axes[vector]]
+    if len(dims) != 1 or reused < REUSED or strides.sources.count(strides.sources[far[0]]) != 1:
+        return None
+    order = [n for n in range(len(load.indices)) if n not in dims]
+    return strides.sources[far[0]], [*order, *dims]

@@ -1,0 +1,59 @@
+"""The view that rules have of a block and its loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...core.cpu import CpuModel
+from .. import Schedule
+from ..handles import BlockRV
+from ..rules.kernel import Kernel
+from ..rules.strides import Strides, strides_of
+
+LEAST = 4
+"""The least number of lanes of a vector, if a register has as many."""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A block to be scheduled for a processor, with the loops around it."""
+
+    cpu: CpuModel
+    sch: Schedule
+    kernel: Kernel
+
+    @property
+    def rv(self) -> BlockRV:
+        """The handle of the block."""
+        return self.kernel.rv
+
+    @cached_property
+    def strides(self) -> Strides:
+        """The strides of the accesses of the block. Raises DeclineError as `strides_of`."""
+        return strides_of(self.kernel)
+
+    @cached_property
+    def lanes(self) -> int:
+        """The number of elements of the block in a vector register."""
+        return self.cpu.lanes(self.strides.element_bytes)
+
+    @property
+    def least_lanes(self) -> int:
+        """The least number of lanes of a vector."""
+        return min(LEAST, self.lanes)
+
+    def lanes_along(self, extent: int) -> int:
+        """The number of lanes of vectors along an axis; 0 if no vectors are worthwhile.
+
+        It is the greatest that divides the extent, if the processor has masks for any number of lanes and needs no more
+        vectors than of whole registers; else that of a register, or the whole extent if it is less.
+        """
+        if extent < self.least_lanes:
+            return 0
+        if extent <= self.lanes:
+            return extent
+        if not self.cpu.masks:
+            return self.lanes
+        divisor = next((n for n in range(self.lanes, self.least_lanes - 1, -1) if extent % n == 0), 0)
+        return divisor if divisor and extent // divisor <= -(-extent // self.lanes) else self.lanes

@@ -1,0 +1,92 @@
+"""Reductions without shared vectors: sums of columns, pools, sums of rows and of whole tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import Schedule
+from ..handles import BlockRV, LoopRV
+from ..rules.results import decline_unless
+from .contraction import require_sums, spatial_vector
+from .nest import Nest
+from .tiles import IN_FLIGHT, Tile, apply_tile, choose_rows, keep_in_registers, parts
+
+PARTIAL = 4
+"""The number of vectors of partial sums: as many additions as a processor starts before the first one ends."""
+
+
+def columns(nest: Nest) -> str:
+    """Vectorizes a spatial axis along which stores are contiguous, and loads contiguous or invariant; several vectors
+    of sums stay in registers.
+
+    Declines: blocks without such an axis.
+    """
+    strides = require_sums(nest)
+    vector = spatial_vector(nest, strides)
+    decline_unless(vector is not None, "no spatial axis is contiguous")
+    assert vector is not None
+    lanes = nest.lanes_along(strides.extents[vector])
+    tile = Tile(vector, lanes, vectors=parts(-(-strides.extents[vector] // lanes), IN_FLIGHT))
+    apply_tile(nest, tile)
+    return tile.text(strides.names)
+
+
+def partial_sums(nest: Nest) -> str:
+    """Splits a reduction axis along which all loads are contiguous into lanes, each with a partial sum of its own; they
+    are added at the end. A sum of a whole tensor has several vectors of partial sums.
+
+    Declines: short sums, and loads that are not contiguous along the last reduction axis.
+    """
+    strides = require_sums(nest)
+    extents, read, spatial = strides.extents, strides.read, strides.of_kind("spatial")
+    summed = strides.of_kind("reduce")
+    vector, name = summed[-1], strides.names[summed[-1]]
+    is_long = extents[vector] >= nest.least_lanes and strides.size(summed) > nest.lanes
+    decline_unless(is_long, f"the sums are short, {extents[vector]} along {name}")
+    decline_unless(all(stride[vector] in (0, 1) for stride in read), f"not all loads are contiguous along {name}")
+    if all(extents[n] == 1 for n in spatial):
+        vectors = PARTIAL if extents[vector] > 2 * PARTIAL * nest.lanes else 1
+        tile = Tile(vector, vectors * nest.lanes)
+    else:
+        last_load = [n for n, stride in enumerate(read) if stride[vector]][-1:]
+        rows, height = choose_rows(nest, spatial, last_load, PARTIAL, PARTIAL // 2)
+        tile = Tile(vector, min(nest.lanes, extents[vector]), rows, height)
+    _sum_by_lanes(nest, tile)
+    return tile.text(strides.names, "partial sums")
+
+
+def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
+    """Sums each lane by itself, and then the lanes, for one tile of results at a time."""
+    sch, block, shared = nest.sch, nest.rv, nest.strides.shared
+    lane = sch.split(sch.get_loops(block)[tile.vector], [None, tile.lanes])[1]
+    partial = sch.rfactor(lane, -1)
+    loops = sch.get_loops(block)  # over spatial axes, then over lanes
+    outer, rows = loops[:-1], list[LoopRV]()
+    if tile.rows is not None:
+        parts = sch.split(loops[tile.rows], [None, tile.height])
+        outer = [parts[0] if n == tile.rows else loop for n, loop in enumerate(outer)]
+        rows = [parts[1]]
+        sch.reorder(*outer[shared:], *rows, loops[-1])
+    summed, inner = _join(sch, partial, outer, len(rows))
+    keep_in_registers(sch, partial, summed[0], inner)
+    if tile.lanes > nest.lanes:
+        lane = sch.split(sch.get_loops(block)[-1], [None, nest.lanes])[1]
+        vector = sch.rfactor(lane, -1)
+        summed, inner = _join(sch, vector, outer, 0)
+        keep_in_registers(sch, vector, summed[0], inner)
+
+
+def _join(
+    sch: Schedule, partial: BlockRV, outer: Sequence[LoopRV], tile: int
+) -> tuple[Sequence[LoopRV], Sequence[LoopRV]]:
+    """Moves partial sums into the loops around their final sum. Returns the loops over summands, and the loops inside,
+    over a tile and over lanes. tile: the number of loops over the tile."""
+    around = sch.get_loops(partial)[: len(outer)]
+    if [sch.get(loop) for loop in around] != [sch.get(loop) for loop in outer]:
+        sch.compute_at(partial, outer[-1])
+        lane, *inner = sch.get_loops(partial)[len(outer) :]
+        summed, inner = inner[tile:], [*inner[:tile], lane]
+        sch.reorder(*summed, *inner)
+        return summed, inner
+    *summed, lane = sch.get_loops(partial)[len(outer) :]
+    return summed, [lane]

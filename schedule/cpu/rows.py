@@ -1,0 +1,78 @@
+"""Chains of blocks over the same rows, as softmax and norms."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+from ...core.cpu import CpuModel
+from ...core.walking import find_ops
+from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
+from .. import Schedule
+from ..handles import BlockRV
+from ..rules.kernel import Kernel, handle_of
+from ..rules.results import DeclineError, decline_unless
+from .contraction import factor_to_transpose, require_sums, spatial_vector
+from .nest import Nest
+
+
+def rows(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, ...]:
+    """Moves all blocks of a function into the loops over rows of the last block. Returns the names of the other blocks.
+
+    Declines: functions whose blocks have no leading loops in common, or in which an iteration reads intermediate
+    results of another iteration; rows that are the vectors of a sum, or that use the same elements.
+    """
+    blocks = list(find_ops(sch.mod.functions[function], BlockOp))
+    count = _common_rows(cpu, sch, blocks)
+    decline_unless(count, "its blocks have no rows in common")
+    names = tuple(block.block_name.data for block in blocks[:-1])
+    *producers, last = (handle_of(sch, function, block) for block in blocks)
+    row = sch.get_loops(last)[count - 1]
+    for producer in reversed(producers):
+        sch.compute_at(producer, row)
+    return names
+
+
+def _common_rows(cpu: CpuModel, sch: Schedule, blocks: list[BlockOp]) -> int:
+    """The number of leading loops that all blocks have in common, where each iteration reads only the intermediate
+    results of the same iteration."""
+    *producers, last = blocks
+    count = len(last.axes)
+    for block in (*producers, last):
+        nest = Nest(cpu, sch, Kernel(BlockRV(""), block))
+        is_intermediate = all(isinstance(op.buffer.owner, AllocBufferOp) for op in find_ops(block, StoreOp))
+        if len(nest.kernel.loop_of) != len(block.axes) or not (block is last or is_intermediate):
+            return 0
+        count = min(count, _leading(block, last), _row_limit(nest))
+    return count
+
+
+def _row_limit(nest: Nest) -> int:
+    """The greatest number of leading axes of a block that may be rows. The results of a reduction along its vectors,
+    and those that use the same elements, stay together."""
+    axes = len(nest.kernel.axes)
+    if nest.kernel.init is None:
+        return axes
+    try:
+        strides = require_sums(nest)
+        if factor_to_transpose(nest) is not None:
+            return 0
+    except DeclineError:
+        return 0
+    vector = spatial_vector(nest, strides)
+    reused = [n for n, extent in enumerate(strides.extents) if extent > 1 and any(not row[n] for row in strides.read)]
+    return min([axes, *reused, *([] if vector is None else [vector])])
+
+
+def _leading(block: BlockOp, last: BlockOp) -> int:
+    """The number of leading spatial axes of a block that agree with those of the last block, and that are the leading
+    indices of its accesses of intermediate results."""
+    count = 0
+    for a, b in zip(block.axes, last.axes, strict=False):
+        if a.kind != "spatial" or (a.kind, a.low, a.extent) != (b.kind, b.low, b.extent) or a.extent == 1:
+            break
+        count += 1
+    for op in block.walk():
+        if isinstance(op, LoadOp | StoreOp) and isinstance(op.buffer.owner, AllocBufferOp):
+            pairs = zip(op.indices, block.variables[:count], strict=False)
+            count = len(list(takewhile(lambda pair: pair[0] is pair[1], pairs)))
+    return count

@@ -1,0 +1,132 @@
+"""Default schedules of whole functions: the order of rules and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...analysis.scopes import child_blocks
+from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
+from ...core.cpu import CpuModel
+from ...core.walking import find_ops
+from ...dialects.tir import BlockOp, ForOp
+from ...module import Module
+from ..handles import BlockRV
+from ..rules.kernel import Kernel, block_of, handle_of
+from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
+from ..rules.search import Search
+from .contraction import contraction, transposed_factor
+from .elements import elementwise, transpose
+from .nest import Nest
+from .reduction import columns, partial_sums
+from .rows import rows
+from .threads import loop_nests, threads
+from .winograd import products_of_winograd, winograd
+
+Rule: TypeAlias = Callable[[Nest], str]
+"""Schedules a block by primitives, and returns the schedule in words.
+
+Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; its steps are then undone.
+"""
+
+RULES: Mapping[str, Rule] = {
+    "contraction": contraction,
+    "columns": columns,
+    "partial sums": partial_sums,
+    "transpose": transpose,
+    "elementwise": elementwise,
+}
+"""The rules for one block by name, in the order in which they are tried. Before, `winograd` schedules a whole
+function, or `rows` and `PREPARATIONS` prepare it; afterwards, `threads` shares its loops."""
+
+PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
+"""The rules that prepare a block for others."""
+
+
+def schedule_cpu(mod: Module | ModuleOp, cpu: CpuModel | str = "host") -> DefaultSchedules:
+    """A copy of a module in which each function that nobody has scheduled has a default schedule for a processor.
+
+    cpu: the processor, or its text (`CpuModel.from_text`). docs/schedules.md states which functions stay as they are.
+    `mod` itself is unchanged. Raises OptionError for an unknown processor.
+    """
+    module = (mod if isinstance(mod, Module) else Module(mod)).clone()
+    model = CpuModel.from_text(cpu) if isinstance(cpu, str) else cpu
+    return DefaultSchedules(module, schedule_functions(module.op, model))
+
+
+def schedule_functions(module: ModuleOp, cpu: CpuModel) -> dict[str, FunctionSchedule]:
+    """Applies default schedules, in place, to the functions of a module that nobody has scheduled; returns the
+    schedules by function."""
+    schedules: dict[str, FunctionSchedule] = {}
+    for func in list(unscheduled_functions(module)):
+        # The iterations of kernels of graphs are independent by construction, so no step is checked.
+        search = Search.of(func, checked=not is_graph_kernel(func))
+        _run(cpu, search)
+        schedules[search.function] = search.result()
+        if search.applied:
+            scheduled = search.detached(func)
+            module.body.block.insert_op_before(scheduled, func)
+            module.body.block.erase_op(func)
+    return schedules
+
+
+def _run(cpu: CpuModel, search: Search) -> None:
+    if not _compute_by_tiles(cpu, search):
+        _prepare(cpu, search)
+        for handle in [handle_of(search.sch, search.function, block) for block in child_blocks(search.func)]:
+            _schedule_block(cpu, search, handle, RULES)
+    for n in range(len(loop_nests(search.func))):
+        _share_loops(search, loop_nests(search.func)[n])
+
+
+def _compute_by_tiles(cpu: CpuModel, search: Search) -> bool:
+    """Applies the rule `winograd` to a convolution by Winograd's algorithm. Returns whether it applies."""
+    products = products_of_winograd(search.func)
+    if products is None:
+        return False
+    block = products.block_name.data
+
+    def apply() -> Applied:
+        text, names = winograd(cpu, search.sch, search.function)
+        return Applied("winograd", block, tuple(name for name in names if name != block), text)
+
+    return search.attempt("winograd", block, apply)
+
+
+def _prepare(cpu: CpuModel, search: Search) -> None:
+    """Moves blocks to common rows, or transposes factors of products."""
+    blocks = child_blocks(search.func)
+    if len(blocks) > 1 and _share_rows(cpu, search, blocks[-1].block_name.data):
+        return
+    sums = [handle_of(search.sch, search.function, block) for block in blocks if block.init is not None]
+    for handle in sums:
+        _schedule_block(cpu, search, handle, PREPARATIONS)
+
+
+def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> None:
+    """Schedules a block by the first rule that does not decline."""
+    nest = None
+    for name, rule in rules.items():
+        block = block_of(search.sch, handle)
+        if nest is None or nest.kernel.block is not block:
+            nest = Nest(cpu, search.sch, Kernel(handle, block))
+        if search.attempt(name, nest.kernel.name, _apply(name, rule, nest)):
+            return
+
+
+def _apply(name: str, rule: Rule, nest: Nest) -> Callable[[], Applied]:
+    block = nest.kernel.name
+    return lambda: Applied(name, block, text=rule(nest))
+
+
+def _share_rows(cpu: CpuModel, search: Search, last: str) -> bool:
+    """Applies the rule `rows` to the blocks of a function. last: the name of the last block."""
+    return search.attempt("rows", last, lambda: Applied("rows", last, rows(cpu, search.sch, search.function)))
+
+
+def _share_loops(search: Search, nest: ForOp) -> None:
+    """Applies the rule `threads` to a loop nest."""
+    block = next(find_ops(nest, BlockOp)).block_name.data
+    search.attempt("threads", block, lambda: Applied("threads", block, text=threads(search.sch, search.function, nest)))

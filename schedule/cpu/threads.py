@@ -1,0 +1,77 @@
+"""The loops that threads share, by an estimate of their time."""
+
+from __future__ import annotations
+
+from math import ceil, prod
+
+from xdsl.ir import Operation
+
+from ...analysis.names import loop_name
+from ...analysis.scopes import depends_on, loops_around, only_child
+from ...analysis.work import block_nanoseconds, static_extent
+from ...core.walking import find_ops
+from ...dialects.tir import BlockOp, ForOp, FuncOp
+from .. import Schedule
+from ..rules.kernel import handle_of
+from ..rules.results import decline_unless
+
+LEAST_TIME = 8_000
+"""The least nanoseconds that a thread works on a part of a loop: some ten times the time to hand the part over."""
+_MANY = 16
+"""The number of iterations that balance threads: a loop of as many is shared rather than a loop inside."""
+
+
+def loop_nests(func: FuncOp) -> list[ForOp]:
+    """The outermost loops around blocks."""
+    return [op for op in find_ops(func, ForOp) if not loops_around(op) and any(find_ops(op, BlockOp))]
+
+
+def threads(sch: Schedule, function: str, nest: ForOp) -> str:
+    """Makes a loop of a nest parallel: the outermost of many iterations, else the longest. Its iterations compute
+    separate results, as it binds spatial axes alone, and take long enough.
+
+    Declines: nests without such a loop.
+    """
+    candidates = [loop for loop in _perfect_loops(nest) if static_extent(loop) != 1 and _is_independent(loop)]
+    decline_unless(candidates, "its iterations do not compute separate results")
+    extents = [_MANY if (extent := static_extent(loop)) is None else extent for loop in candidates]
+    chosen = next((n for n, extent in enumerate(extents) if extent >= _MANY), extents.index(max(extents)))
+    loop = candidates[chosen]
+    grain, extent = _grain(nest, loop), static_extent(loop)
+    decline_unless(extent is None or extent >= 2 * grain, "it takes too little time")
+    block = handle_of(sch, function, next(find_ops(loop, BlockOp)))
+    shared = next(each for each in sch.get_loops(block) if sch.get(each) is loop)
+    sch.annotate(shared, "grain", grain)
+    sch.parallel(shared)
+    return f"loop {loop_name(loop)}, at least {grain} iterations at a time"
+
+
+def _perfect_loops(nest: ForOp) -> list[ForOp]:
+    """The serial loops of a nest around all of its blocks, outermost first."""
+    loops = list[ForOp]()
+    op: Operation | None = nest
+    while isinstance(op, ForOp) and op.kind.data == "serial":
+        loops.append(op)
+        op = only_child(op)
+    return loops
+
+
+def _is_independent(loop: ForOp) -> bool:
+    """Whether the iterations of a loop compute separate results: each block in it has spatial axes that depend on the
+    loop, and no other such axes."""
+    for block in find_ops(loop, BlockOp):
+        kinds = {axis.kind for axis in block.axes if depends_on([axis.binding], loop.variable)}
+        if kinds != {"spatial"}:
+            return False
+    return True
+
+
+def _grain(nest: ForOp, loop: ForOp) -> int:
+    """The number of iterations of a loop that take `LEAST_TIME`; 1 if an iteration has an unknown time."""
+    around = [*loops_around(loop), loop]
+    inner = [op for op in find_ops(loop, ForOp) if op is not loop]
+    if any(static_extent(each) is None for each in inner):
+        return 1
+    iterations = prod(static_extent(each) or 1 for each in around)
+    nanoseconds = sum(block_nanoseconds(block) for block in find_ops(nest, BlockOp)) / max(iterations, 1)
+    return max(1, ceil(LEAST_TIME / max(nanoseconds, 1e-3)))

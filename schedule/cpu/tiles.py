@@ -1,0 +1,110 @@
+"""Tiles of sums that stay in registers: their sizes, and the primitives that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from ...core.cpu import CpuModel
+from .. import Schedule
+from ..handles import BlockRV, LoopRV
+from .nest import Nest
+
+HIGHEST = 8
+"""The greatest number of rows of a tile: more rows at multiples of 4 KiB displace each other from caches of 8 ways."""
+IN_FLIGHT = 8
+"""The number of sums of vectors that keep a processor busy: two at a time, each of which takes four cycles."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """The tile of a reduction, whose sums are in registers.
+
+    vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
+    sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
+    elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.
+    """
+
+    vector: int
+    lanes: int
+    rows: int | None = None
+    height: int = 1
+    vectors: int = 1
+
+    def text(self, names: Sequence[str], sums: str = "sums") -> str:
+        """The tile in words. names: of the axes.  sums: the name of its elements."""
+        times = "" if self.vectors == 1 else f", {self.vectors} at a time"
+        rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
+        return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}"
+
+
+def greatest_height(cpu: CpuModel, vectors: int) -> int:
+    """The greatest number of rows of a tile: its sums, the vectors of a row, and an element of each row in turn fit
+    into the registers."""
+    return max(min(HIGHEST, (cpu.vector_registers - 1 - vectors) // vectors), 1)
+
+
+def greatest_width(cpu: CpuModel) -> int:
+    """The number of vectors of a row of the largest tile: the least that gives the most sums in registers."""
+    return max(range(1, 5), key=lambda vectors: vectors * greatest_height(cpu, vectors))
+
+
+def parts(count: int, most: int) -> int:
+    """The size of the equal parts of a number of things, with as few parts as parts of `most` things allow."""
+    return -(-count // -(-count // most))
+
+
+def choose_rows(
+    nest: Nest, candidates: Sequence[int], vectors: Sequence[int], highest: int, least: int = 1
+) -> tuple[int | None, int]:
+    """The axis to split into the rows of tiles, and the height of a tile: an axis along which loaded vectors are
+    invariant, at least in each tile.
+
+    vectors: the indices of the loads of vectors.  highest: the greatest height.  least: the height from which on tiles
+    that divide the axis are preferred to higher ones.
+    """
+    strides = nest.strides
+    heights = range(highest, 1, -1)
+    for n in reversed(candidates) if vectors else ():
+        extent, run = strides.extents[n], gcd(*(strides.runs[load][n] for load in vectors))
+        height = next((rows for rows in heights if rows >= least and extent % rows == 0 == run % rows), 0)
+        if not height:
+            height = next((rows for rows in heights if run % rows == 0), 1) if run else parts(extent, highest)
+        if height > 1:
+            return n, height
+    return None, 1
+
+
+def fill_registers(sch: Schedule, tile: Sequence[LoopRV]) -> None:
+    """Vectorizes the innermost loop of a tile, and unrolls the others."""
+    *rows, lanes = tile
+    sch.vectorize(lanes)
+    for loop in rows:
+        sch.unroll(loop)
+
+
+def keep_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV, tile: Sequence[LoopRV]) -> None:
+    """Vectorizes a tile of sums, and moves its init before the reduction loops."""
+    start = sch.decompose_reduction(block, summed)
+    for loops in (tile, sch.get_loops(start)[-len(tile) :]):
+        fill_registers(sch, loops)
+
+
+def apply_tile(nest: Nest, tile: Tile) -> None:
+    """Splits the loops of a reduction into tiles, whose sums stay in registers during the loops over summands."""
+    sch, strides = nest.sch, nest.strides
+    outer, summed, inner = list[LoopRV](), list[LoopRV](), list[LoopRV]()
+    for n, (loop, kind) in enumerate(zip(sch.get_loops(nest.rv), strides.kinds, strict=True)):
+        if n == tile.vector:
+            first, *rest = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
+            outer.append(first)
+            inner += rest
+        elif n == tile.rows:
+            first, row = sch.split(loop, [None, tile.height])
+            outer.append(first)
+            inner.insert(0, row)
+        else:
+            (outer if kind == "spatial" else summed).append(loop)
+    sch.reorder(*outer[strides.shared :], *summed, *inner)
+    keep_in_registers(sch, nest.rv, summed[0], inner)

@@ -1,0 +1,160 @@
+"""The strides of the accesses of a block along the loops around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from math import gcd, prod
+
+from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.ir import SSAValue
+
+from ...analysis.index import Analyzer, Atom, DivAtom, Lin
+from ...analysis.scopes import only_child
+from ...core.dtypes import element_byte_size
+from ...dialects.te.base import COMPUTE_AXIS_KINDS
+from ...dialects.tir import BlockOp, LoadOp, StoreOp
+from ...dialects.tir.tree import depends_on
+from .kernel import Kernel
+from .results import decline_unless
+
+IRREGULAR = 1 << 62
+"""The stride along an axis that changes an address by other numbers than multiples."""
+UNKNOWN = (1 << 31) - 1
+"""The extent that represents a dynamic extent: large, and a multiple of no other."""
+FLOAT_BYTES = 4
+"""The least size of a float in a register: smaller floats are computed in f32."""
+
+
+@dataclass(frozen=True)
+class Strides:
+    """The axes of a block that have loops: their names, kinds and extents, and the strides in elements of the store and
+    of each load of another buffer along every axis, `IRREGULAR` where no number is the stride.
+
+    runs: for each load and axis, the length of the ranges of indices, from each multiple of the length on, in which the
+    address is the same; 0 for an address that the axis does not change.  sources: for each load, the index of its
+    buffer among the buffers that the block reads.  element_bytes: the size of the largest element in a register.
+    shared: the number of leading axes whose loops are around other blocks as well.
+    """
+
+    names: Sequence[str]
+    kinds: Sequence[str]
+    extents: Sequence[int]
+    written: Sequence[int]
+    read: Sequence[Sequence[int]]
+    runs: Sequence[Sequence[int]]
+    sources: Sequence[int]
+    element_bytes: int
+    shared: int
+
+    def of_kind(self, kind: str) -> list[int]:
+        """The indices of the axes of a kind whose loops are around this block alone."""
+        return [n for n, each in enumerate(self.kinds) if each == kind and n >= self.shared]
+
+    def size(self, axes: Sequence[int]) -> int:
+        """The product of the extents of some axes."""
+        return prod(self.extents[n] for n in axes)
+
+
+def strides_of(kernel: Kernel) -> Strides:
+    """The strides of a block that stores one element, whose axes are the loops around it, in their order.
+
+    Axes of one element may have no loop; they are omitted then. Raises DeclineError for other blocks.
+    """
+    block = kernel.block
+    decline_unless(set(kernel.kinds.values()) <= set(COMPUTE_AXIS_KINDS), "it has other axes than of results and sums")
+    decline_unless(kernel.is_one_store(), "it does more than store one element")
+    looped = [n for n, axis in enumerate(kernel.axes) if axis in kernel.loop_of]
+    _require_loops(kernel, looped)
+    extents = [UNKNOWN if (extent := kernel.extents[axis]) is None else extent for axis in kernel.axes]
+    decline_unless(0 not in extents, "an axis has no elements")
+    accesses = _accesses(block)
+    analyzer = Analyzer()
+    (written, _), *read = [_address(analyzer, block, access) for access in accesses]
+    buffers = [access.buffer for access in block.accesses if not access.is_write]
+    decline_unless(all(load.buffer in buffers for load in accesses[1:]), "it reads a buffer that it does not declare")
+    return Strides(
+        names=[block.axes[n].name for n in looped],
+        kinds=[block.axes[n].kind for n in looped],
+        extents=[extents[n] for n in looped],
+        written=[written[n] for n in looped],
+        read=[[strides[n] for n in looped] for strides, _ in read],
+        runs=[[runs[n] for n in looped] for _, runs in read],
+        sources=[buffers.index(load.buffer) for load in accesses[1:]],
+        element_bytes=max(map(_register_bytes, accesses)),
+        shared=_shared_loops(kernel),
+    )
+
+
+def _require_loops(kernel: Kernel, looped: Sequence[int]) -> None:
+    block = kernel.block
+    decline_unless(
+        [kernel.loop_of[kernel.axes[n]] for n in looped] == list(range(len(kernel.loops))),
+        "its axes are not the loops around it, in their order",
+    )
+    rest = (axis for n, axis in enumerate(kernel.axes) if n not in looped)
+    decline_unless(all(kernel.extents[axis] == 1 for axis in rest), "an axis has no loop of its own")
+    plain = all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in kernel.loops)
+    decline_unless(plain and all(axis.low == 0 for axis in block.axes), "a loop does not begin at 0, or has a step")
+    decline_unless(block.predicate is None, "it has a predicate")
+
+
+def _shared_loops(kernel: Kernel) -> int:
+    """The number of loops around a block that are around other blocks as well."""
+    nest = [*kernel.loops, kernel.block]
+    own = takewhile(lambda pair: only_child(pair[0]) is pair[1], zip(reversed(kernel.loops), reversed(nest)))  # pyright: ignore[reportArgumentType]
+    return len(kernel.loops) - len(list(own))
+
+
+def store_of(block: BlockOp) -> StoreOp:
+    """The store of a block that stores one element."""
+    return next(op for op in block.body.block.ops if isinstance(op, StoreOp))
+
+
+def loads_of(block: BlockOp) -> list[LoadOp]:
+    """The loads of a block from other buffers than the buffer that it stores to, outside of conditions."""
+    stored = store_of(block).buffer
+    return [op for op in block.body.block.ops if isinstance(op, LoadOp) and op.buffer is not stored]
+
+
+def _accesses(block: BlockOp) -> list[LoadOp | StoreOp]:
+    return [store_of(block), *loads_of(block)]
+
+
+def _register_bytes(access: LoadOp | StoreOp) -> int:
+    assert isinstance(access.buffer.type, MemRefType)
+    type = access.buffer.type.element_type
+    return max(element_byte_size(type), FLOAT_BYTES if isinstance(type, AnyFloat) else 1)
+
+
+def _address(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> tuple[list[int], list[int]]:
+    variables = list(block.variables)
+    strides, runs = [0] * len(variables), [0] * len(variables)
+    assert isinstance(access.buffer.type, MemRefType)
+    steps = access.buffer.type.get_strides() or [None] * len(access.indices)
+    for step, index in zip(steps, access.indices, strict=True):
+        for atom, coefficient in analyzer.lin(index).terms.items():
+            if atom in variables and step is not None:
+                strides[variables.index(atom)] += coefficient * step  # pyright: ignore[reportArgumentType]
+                continue
+            leaves = set(Lin.of(atom).leaves())
+            for axis, variable in enumerate(variables):
+                if any(depends_on(leaf, (variable,)) for leaf in leaves):
+                    runs[axis] = gcd(runs[axis], _run(atom, variable))
+    for axis, run in enumerate(runs):
+        if run:
+            runs[axis] = 1 if strides[axis] else run
+            strides[axis] = IRREGULAR
+        elif strides[axis]:
+            runs[axis] = 1
+    return strides, runs
+
+
+def _run(atom: Atom, variable: SSAValue) -> int:
+    """The length of the ranges of a variable in which a part of an index is the same, from each multiple on."""
+    if isinstance(atom, DivAtom) and atom.args[0] == Lin.of(variable):
+        divisor = atom.args[1]
+        if isinstance(divisor, Lin) and not divisor.terms:
+            return divisor.const
+    return 1
