@@ -40,7 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--entry", metavar="NAME", help="the function to compile (main, or the only one)")
     add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
     add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)")
-    add("--no-winograd", action="store_true", help="compute convolutions directly, with smaller rounding errors")
+    add("--no-winograd", action="store_true", help="compute all convolutions directly")
     add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
     add_remarks_option(parser)
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")

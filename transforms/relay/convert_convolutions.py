@@ -24,8 +24,8 @@ PER_BYTE, PER_WEIGHT_BYTE = 3, 5
 LEAST_WORK = 4e6
 """The least operations of a direct convolution that is replaced: 40 us or more."""
 GAIN = 1.15
-"""The least gain of an algorithm over another with smaller rounding errors: a tile of 4 over a tile of 2, and a tile of
-2 over a direct convolution."""
+"""The least gain by the estimate of tiles of 2 over a direct convolution, and of tiles of 4, whose rounding errors are
+larger, over the best of both."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +141,7 @@ class _Work:
         return products + PER_BYTE * 2 * 4 * elements + PER_WEIGHT_BYTE * (weights + transforms)
 
     def best_tile(self) -> int:
-        """The size of tiles of the least time, with `GAIN` for each step to larger errors; 0 for a direct
-        convolution."""
+        """The size of tiles of the least time, with `GAIN` for each step; 0 for a direct convolution."""
         if self.direct_operations() < LEAST_WORK:
             return 0
         best, time = 0, self.direct_time()
