@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
 from .nest import Nest
-from .tiles import IN_FLIGHT, Tile, apply_tile, choose_rows, greatest_height, greatest_width, parts
+from .tiles import IN_FLIGHT, Panel, Tile, apply_tile, choose_rows, greatest_height, greatest_width, parts
 
 FARTHEST = 4
 """The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
+LONG = 32
+"""The least number of summands of a result for which the loops over columns are moved."""
+LEAST_TILES = 4
+"""The least number of tiles that use a copy of columns."""
+CACHE_LINE = 64
+"""The size of a cache line in bytes."""
 REUSED = 16
 """The least number of uses of an element of a factor for which the factor is transposed."""
 
@@ -32,9 +41,46 @@ def contraction(nest: Nest) -> str:
     highest = greatest_height(nest.cpu, vectors)
     rows, height = choose_rows(nest, spatial, loads, highest, max(highest // 2, IN_FLIGHT // vectors) + 1)
     decline_unless(rows is not None, "no results share the vectors that it loads")
-    tile = Tile(vector, lanes, rows, height, vectors)
+    assert rows is not None
+    tile = Tile(vector, lanes, rows, height, vectors, _panel(nest, loads, Tile(vector, lanes, rows, height, vectors)))
     apply_tile(nest, tile)
     return tile.text(strides.names)
+
+
+def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
+    """The factor whose columns stay in a cache while the rows of the other factor are read: a copy, if the rows of the
+    factor are far from each other and many, and if enough results use each copied element. None for vectors of several
+    loads, for computed indices, and for short sums.
+
+    loads: the indices of the loads of vectors.
+    """
+    strides = nest.strides
+    summed, spatial = strides.of_kind("reduce"), strides.of_kind("spatial")
+    if len(loads) != 1 or strides.shared or strides.size(summed) < LONG:
+        return None
+    (number,) = loads
+    read = strides.read[number]
+    load = loads_of(nest.kernel.block)[number]
+    axes = nest.kernel.axes
+    is_plain = len({index for index in load.indices if index in axes}) == len(load.indices)
+    is_far = any(strides.extents[n] > 1 and read[n] > tile.lanes * tile.vectors for n in summed)
+    if not is_plain or not is_far or tile.rows is None or read[tile.vector] != 1 or any(read[n] < 0 for n in summed):
+        return None
+    used = [n for n in spatial if read[n] and n != tile.vector]
+    rows = strides.size([n for n in spatial if not read[n]])
+    return Panel(strides.sources[number] if _pays_copy(nest, tile, rows, summed) else None, used)
+
+
+def _pays_copy(nest: Nest, tile: Tile, rows: int, summed: Sequence[int]) -> bool:
+    """Whether a copy of the columns of a tile takes less time than it saves. rows: the number of results that use each
+    element."""
+    strides, cpu = nest.strides, nest.cpu
+    extents = [strides.extents[n] for n in (*summed, tile.vector)]
+    if UNKNOWN in extents or rows < LEAST_TILES * tile.height:
+        return False
+    # A row of a tile in one or two cache lines is loaded by itself, without its neighbours, wherever it is.
+    least = cpu.l1_bytes if tile.vectors * cpu.vector_bytes <= 2 * CACHE_LINE else cpu.l2_bytes
+    return prod(extents) * strides.element_bytes > least
 
 
 def require_sums(nest: Nest) -> Strides:

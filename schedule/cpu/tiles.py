@@ -18,12 +18,26 @@ IN_FLIGHT = 8
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A factor of a product, and the order of the loops over its columns.
+
+    source: the index of the factor among the buffers that the block reads; None if its columns are not copied.  axes:
+    the spatial axes that determine its elements besides the vectorized axis; their loops and the loop over tiles of
+    columns are around all other loops.
+    """
+
+    source: int | None
+    axes: Sequence[int]
+
+
+@dataclass(frozen=True)
 class Tile:
     """The tile of a reduction, whose sums are in registers.
 
     vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
     sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
-    elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.
+    elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.  panel: the factor whose
+    columns for a tile are copied, so that they are contiguous; None for no copy.
     """
 
     vector: int
@@ -31,12 +45,14 @@ class Tile:
     rows: int | None = None
     height: int = 1
     vectors: int = 1
+    panel: Panel | None = None
 
     def text(self, names: Sequence[str], sums: str = "sums") -> str:
         """The tile in words. names: of the axes.  sums: the name of its elements."""
         times = "" if self.vectors == 1 else f", {self.vectors} at a time"
         rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
-        return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}"
+        copy = ", copies of columns" if self.panel is not None and self.panel.source is not None else ""
+        return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}{copy}"
 
 
 def greatest_height(cpu: CpuModel, vectors: int) -> int:
@@ -94,17 +110,28 @@ def keep_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV, tile: Seque
 def apply_tile(nest: Nest, tile: Tile) -> None:
     """Splits the loops of a reduction into tiles, whose sums stay in registers during the loops over summands."""
     sch, strides = nest.sch, nest.strides
-    outer, summed, inner = list[LoopRV](), list[LoopRV](), list[LoopRV]()
+    outer, summed, inner = dict[int, LoopRV](), list[LoopRV](), list[LoopRV]()
     for n, (loop, kind) in enumerate(zip(sch.get_loops(nest.rv), strides.kinds, strict=True)):
         if n == tile.vector:
-            first, *rest = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
-            outer.append(first)
+            outer[n], *rest = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
             inner += rest
         elif n == tile.rows:
-            first, row = sch.split(loop, [None, tile.height])
-            outer.append(first)
+            outer[n], row = sch.split(loop, [None, tile.height])
             inner.insert(0, row)
+        elif kind == "spatial":
+            outer[n] = loop
         else:
-            (outer if kind == "spatial" else summed).append(loop)
-    sch.reorder(*outer[strides.shared :], *summed, *inner)
+            summed.append(loop)
+    first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
+    order = [*first, *(n for n in outer if n not in first)]
+    sch.reorder(*(outer[n] for n in order if n >= strides.shared), *summed, *inner)
+    if tile.panel is not None and tile.panel.source is not None:
+        _copy_panel(nest, tile.panel.source, outer[tile.vector])
     keep_in_registers(sch, nest.rv, summed[0], inner)
+
+
+def _copy_panel(nest: Nest, source: int, columns: LoopRV) -> None:
+    """Copies the columns of a factor for a tile. columns: the loop over tiles of columns."""
+    copy = nest.sch.cache_read(nest.rv, source, "global")
+    nest.sch.compute_at(copy, columns)
+    nest.sch.vectorize(nest.sch.split(nest.sch.get_loops(copy)[-1], [None, nest.lanes])[1])

@@ -20,6 +20,7 @@ from stepwell.core.dtypes import numpy_dtype
 from stepwell.core.processors import threads
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.operators.relay import CallOp, ConstantOp, FuncOp, IfOp, dtype_of_tensor, shape_of
+from stepwell.schedule.cpu import threads as threads_rule
 from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.execution import interpret_graph
@@ -27,7 +28,6 @@ from stepwell.tools.testing.graphs import RandomGraph, graphs
 from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
 from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from stepwell.transforms.relay.to_tir import arrays_of
-from stepwell.transforms.tir import parallel_kernels
 
 EXACT = [
     "relay-infer-types",
@@ -115,7 +115,7 @@ def test_native_code_computes_what_a_graph_computes(graph: RandomGraph) -> None:
 def test_kernels_that_threads_share_compute_what_a_graph_computes(count: int, graph: RandomGraph) -> None:
     expected = interpret_graph(graph.module, graph.inputs)
     fused = apply(graph.module, "relay-copy-results,relay-fuse-operators")
-    with patch.object(parallel_kernels, "LEAST_TIME", 0), threads(count):
+    with patch.object(threads_rule, "LEAST_TIME", 0), threads(count):
         got = run_natively(fused, graph.inputs, expected)
     assert_near(got, expected, graph.tolerances)
 

@@ -13,8 +13,8 @@ from stepwell.backends.graph import build_graph
 from stepwell.core.processors import threads
 from stepwell.dialects.tir import ForOp
 from stepwell.frontends import relay
-from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
 from stepwell.schedule.cpu import threads as threads_rule
+from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
 
 SHAPES = [(8, 1), (1, 8), (17, 33), (16, 16), (5, 300), (2, 3)]
 

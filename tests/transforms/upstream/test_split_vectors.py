@@ -155,5 +155,3 @@ def test_divisions_by_variables_are_computed_without_dead_lanes() -> None:
     )
     divisions = [line.rpartition(": ")[2] for line in text.splitlines() if "arith.divsi" in line]
     assert divisions == ["vector<8xi32>", "vector<7xi32>"]
-
-

@@ -1,0 +1,59 @@
+"""Default schedules for processors leave what a program computes, floats up to the order of sums."""
+
+from collections.abc import Iterator
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import DictionaryAttr
+
+from stepwell import Schedule, schedule_cpu
+from stepwell.analysis import unscheduled
+from stepwell.core.cpu import CPU_MODELS
+from stepwell.core.processors import threads
+from stepwell.dialects.attributes import TIR_NOALIAS
+from stepwell.dialects.tir.annotations import annotation_value
+from stepwell.module import Module
+from stepwell.schedule.cpu import threads as threads_rule
+from stepwell.tools.testing.choices import HypothesisChoices
+from stepwell.tools.testing.computations import random_computation
+from stepwell.tools.testing.scheduling import check_computes_the_same
+from stepwell.tools.testing.unscheduled_programs import SIZES, unscheduled_program
+
+EXAMPLES = settings().max_examples
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_least_time() -> Iterator[None]:
+    """Schedules and shares loops, however little time they take."""
+    with patch.object(unscheduled, "LEAST_TIME", 0), patch.object(threads_rule, "LEAST_TIME", 0):
+        yield
+
+
+def check(module: Module, data: st.DataObject, size: int | None) -> None:
+    cpu, seed = data.draw(st.sampled_from(sorted(CPU_MODELS))), data.draw(st.integers(0, 2**16))
+    schedules = schedule_cpu(module, cpu)
+    for target in ("python", "llvm"):
+        with threads(data.draw(st.sampled_from((1, 3)))):
+            check_computes_the_same(module, schedules.mod, seed=seed, target=target, size=size)
+    again = Schedule(module)
+    again.replay(schedules.trace)
+    assert again.mod.script() == schedules.mod.script()
+
+
+@given(data=st.data())
+@settings(max_examples=EXAMPLES * 2)
+def test_programs_that_the_rules_schedule(data: st.DataObject) -> None:
+    module = unscheduled_program(HypothesisChoices(data.draw))
+    check(module, data, data.draw(st.sampled_from(SIZES)))
+
+
+@given(data=st.data())
+@settings(max_examples=EXAMPLES)
+def test_random_computations(data: st.DataObject) -> None:
+    module = random_computation(HypothesisChoices(data.draw))
+    for func in module.functions.values():
+        attributes = func.func_attrs.data if func.func_attrs is not None else {}
+        func.properties["func_attrs"] = DictionaryAttr({**attributes, TIR_NOALIAS: annotation_value(True)})
+    check(module, data, None)

@@ -1,0 +1,153 @@
+"""Programs without a schedule, for default schedules: products, convolutions, reductions, rows, transposes."""
+
+from __future__ import annotations
+
+from ...frontends.tvmscript import parse_tvmscript
+from ...module import Module
+from .choices import Choices
+
+SIZES = (1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 31, 32, 33)
+DTYPES = ("float32", "float64", "float16", "int8", "int32", "uint8")
+PROGRAMS: dict[str, tuple[tuple[str, ...], str]] = {
+    "product": (
+        ("A: m, k", "B: k, n", "C: m, n"),
+        """
+for i, j, r in T.grid(m, n, k):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            C[vi, vj] = T.Cast("{dtype}", 0)
+        C[vi, vj] = C[vi, vj] + A[vi, vr] * B[vr, vj]
+""",
+    ),
+    "transposed product": (
+        ("A: m, k", "B: n, k", "C: m, n"),
+        """
+for i, j, r in T.grid(m, n, k):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            C[vi, vj] = T.Cast("{dtype}", 0)
+        C[vi, vj] = C[vi, vj] + A[vi, vr] * B[vj, vr]
+""",
+    ),
+    "product without an init": (
+        ("A: m, k", "B: k, n", "C: m, n"),
+        """
+for i, j, r in T.grid(m, n, k):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        C[vi, vj] = C[vi, vj] + A[vi, vr] * B[vr, vj]
+""",
+    ),
+    "batched product": (
+        ("A: k, m, n", "B: k, n, m", "C: k, m, m"),
+        """
+for b, i, j, r in T.grid(k, m, m, n):
+    with T.block("C"):
+        vb, vi, vj, vr = T.axis.remap("SSSR", [b, i, j, r])
+        with T.init():
+            C[vb, vi, vj] = T.Cast("{dtype}", 1)
+        C[vb, vi, vj] = C[vb, vi, vj] + A[vb, vi, vr] * B[vb, vr, vj]
+""",
+    ),
+    "convolution": (
+        ("A: 3, m + 2, n + 2", "B: k, 3, 3, 3", "C: k, m, n"),
+        """
+for c, y, x, d, p, q in T.grid(k, m, n, 3, 3, 3):
+    with T.block("C"):
+        vc, vy, vx, vd, vp, vq = T.axis.remap("SSSRRR", [c, y, x, d, p, q])
+        with T.init():
+            C[vc, vy, vx] = T.Cast("{dtype}", 0)
+        C[vc, vy, vx] = C[vc, vy, vx] + A[vd, vy + vp, vx + vq] * B[vc, vd, vp, vq]
+""",
+    ),
+    "columns": (
+        ("A: m, n", "B: n, n", "C: n"),
+        """
+for j, i in T.grid(n, m):
+    with T.block("C"):
+        vj, vi = T.axis.remap("SR", [j, i])
+        with T.init():
+            C[vj] = T.Cast("{dtype}", 0)
+        C[vj] = T.max(C[vj], A[vi, vj])
+""",
+    ),
+    "rows": (
+        ("A: m, n", "B: m, n", "C: m, n"),
+        """
+S = T.alloc_buffer((m,), "{dtype}")
+for i, j in T.grid(m, n):
+    with T.block("S"):
+        vi, vj = T.axis.remap("SR", [i, j])
+        with T.init():
+            S[vi] = T.Cast("{dtype}", 0)
+        S[vi] = S[vi] + A[vi, vj]
+for i, j in T.grid(m, n):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, vj] * B[vi, vj] + S[vi]
+""",
+    ),
+    "transpose": (
+        ("A: m, n", "B: n, m", "C: m, n"),
+        """
+for i, j in T.grid(m, n):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = A[vi, vj] + B[vj, vi]
+""",
+    ),
+    "elements in place": (
+        ("A: m, n", "B: n", "C: m, n"),
+        """
+for i, j in T.grid(m, n):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj] = C[vi, vj] * A[vi, vj] + B[vj]
+""",
+    ),
+    "elements that follow from others": (
+        ("A: m, n", "B: n", "C: m, n + 1"),
+        """
+for i, j in T.grid(m, n):
+    with T.block("C"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        C[vi, vj + 1] = C[vi, vj] + A[vi, vj]
+""",
+    ),
+}
+"""The parameters and the body of each program, in terms of the sizes m, n and k, and of a data type."""
+
+
+def unscheduled_program(choices: Choices) -> Module:
+    """A program with random sizes, constant or symbolic, and a random data type."""
+    name = sorted(PROGRAMS)[choices.integer(0, len(PROGRAMS) - 1)]
+    dtype = DTYPES[choices.integer(0, len(DTYPES) - 1)]
+    sizes = {size: SIZES[choices.integer(0, len(SIZES) - 1)] for size in "mnk"}
+    is_symbolic = choices.integer(0, 3) == 0
+    return parse_tvmscript(program_text(name, dtype, sizes, is_symbolic))
+
+
+def program_text(name: str, dtype: str, sizes: dict[str, int], is_symbolic: bool) -> str:
+    """The text of a program. is_symbolic: whether the first dimension that each symbol may be bound by is symbolic."""
+    parameters, body = PROGRAMS[name]
+    names = [parameter.partition(":")[0] for parameter in parameters]
+    shapes = [parameter.partition(":")[2].strip() for parameter in parameters]
+    symbols = [size for size in "mnk" if is_symbolic and any(size in shape.split(", ") for shape in shapes)]
+    lines = [f"{size} = T.int32()" for size in symbols]
+    lines += [
+        f'{name} = T.match_buffer({name.lower()}, ({shape},), "{dtype}")'
+        for name, shape in zip(names, shapes, strict=True)
+    ]
+    lines = [*lines, *body.strip().format(dtype=dtype).splitlines()]
+    text = "\n    ".join(lines)
+    constants = "\n".join(f"{size} = {number}" for size, number in sizes.items() if size not in symbols)
+    return f"""
+{constants}
+
+@T.prim_func
+def main({", ".join(f"{name.lower()}: T.handle" for name in names)}):
+    T.func_attr({{"tir.noalias": True}})
+    {text}
+"""
