@@ -34,8 +34,8 @@ TAPS = 3
 LANES = 16
 """The output channels of a block of transformed weights: the floats of the widest vectors."""
 POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
-"""The points of interpolation for each tile size. With 3/4 and 3/2 in place of 1 and 2, all factors are exact in binary,
-and the rounding errors of tiles of 4 are a quarter."""
+"""The points of interpolation for each tile size. The factors of images and results are exact in binary. Errors of
+tiles of 4 are a quarter of those with the points 1, -1, 2, -2 in place of 3/4, -3/4, 3/2, -3/2."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Transforms:
 
 @cache
 def transforms(tile: int) -> Transforms:
-    """The matrices for tiles of a size, by the algorithm of Toom and Cook: the polynomials of a window and of a tile are
-    multiplied by their values at points, the last of which is infinity."""
+    """The matrices for tiles of a size, by the algorithm of Toom and Cook: the polynomials of a window and of a tile
+    are multiplied by their values at points, the last of which is infinity."""
     points = POINTS[tile]
     whole = _with_roots(points)
     data = [[*_with_roots([p for p in points if p != point]), Fraction(0)] for point in points]
@@ -181,7 +181,8 @@ def _convolution_reference(data: Array, weight: Array, channels: int, tile_size:
     image = np.zeros((*data.shape[:2], rows * tile_size + TAPS - 1, columns * tile_size + TAPS - 1))
     image[:, :, top : top + data.shape[2], left : left + data.shape[3]] = data
     result = np.zeros((data.shape[0], channels, rows * tile_size, columns * tile_size))
-    factors = np.moveaxis(weight.astype("float64"), 2, 3).reshape(*weight.shape[:2], weight.shape[3], -1)[..., :channels]
+    by_channel = np.moveaxis(weight.astype("float64"), 2, 3)
+    factors = by_channel.reshape(*by_channel.shape[:3], -1)[..., :channels]
     for y, x in product(range(0, rows * tile_size, tile_size), range(0, columns * tile_size, tile_size)):
         tile = image[:, :, y : y + len(before), x : x + len(before)]
         values = np.einsum("ia,jb,ncab->ijnc", before, before, tile)
@@ -241,11 +242,6 @@ class _Tiles:
         rows, columns = self.grid
         return self.batch * rows * columns
 
-    def position(self, tile: PrimExpr) -> tuple[PrimExpr, PrimExpr, PrimExpr]:
-        """The image of a tile, and its position in the grid."""
-        rows, columns = self.grid
-        return tile // (rows * columns), tile // columns % rows, tile % columns
-
     def convolution(self, data: Tensor, weight: Tensor, channels: int) -> Tensor:
         values = self.values(self.image(data))
         points, blocks = len(transforms(self.size).data), weight.shape[2]
@@ -286,17 +282,20 @@ class _Tiles:
     def values(self, image: Tensor) -> Tensor:
         """The values of the tiles at the points."""
         matrix = transforms(self.size).data
-        rows = self.grid[0]
+        rows, columns = self.grid
+
+        def element_of_row(row: PrimExpr, i: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:
+            return _transformed(matrix, i, lambda y: image(row // rows, row % rows * self.size + y, x, c))
+
         by_rows = compute(
-            (self.batch, rows, len(matrix), self.grid[1] * self.size + TAPS - 1, self.inputs),
-            lambda n, row, i, x, c: _transformed(matrix, i, lambda y: image(n, row * self.size + y, x, c)),
+            (self.batch * rows, len(matrix), columns * self.size + TAPS - 1, self.inputs),
+            element_of_row,
             "winograd_rows",
-            varargs_names=["n", "row", "i", "x", "c"],
+            varargs_names=["row", "i", "x", "c"],
         )
 
         def element(i: PrimExpr, j: PrimExpr, tile: PrimExpr, c: PrimExpr) -> PrimExpr:
-            n, row, column = self.position(tile)
-            return _transformed(matrix, j, lambda x: by_rows(n, row, i, column * self.size + x, c))
+            return _transformed(matrix, j, lambda x: by_rows(tile // columns, i, tile % columns * self.size + x, c))
 
         shape = (len(matrix), len(matrix), self.number, self.inputs)
         return compute(shape, element, "winograd_values", varargs_names=["i", "j", "tile", "c"])

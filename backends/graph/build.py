@@ -40,9 +40,9 @@ def build_graph(
     mod: is not modified.  target: as accepted by `Target.from_value`, with the libraries to offload supported operators
     to, `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
     winograd: whether Winograd's algorithm, whose results round differently, computes convolutions where it saves time;
-    on a processor, and with rewriting (docs/relay.md#convolutions).  after: is called with the module after each pass.  sanitize: whether the code detects undefined behaviour, for
-    `llvm` only (docs/errors.md).  remarks: is called with each decision of the passes, as
-    `print` (docs/performance.md).
+    on a processor, and with rewriting (docs/relay.md#convolutions).  after: is called with the module after each pass.
+    sanitize: whether the code detects undefined behaviour, for `llvm` only (docs/errors.md).  remarks: is called with
+    each decision of the passes, as `print` (docs/performance.md).
 
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.

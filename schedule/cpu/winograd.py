@@ -48,9 +48,9 @@ class _Stages:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """The extents of a convolution. element: the bytes of an element.  size: the extent of a tile.  batch: the number of
-    images.  rows, columns: the grid of tiles of an image.  inputs, blocks: the input channels, and the blocks of output
-    channels."""
+    """The extents of a convolution. element: the bytes of an element.  size: the extent of a tile.  batch: the number
+    of images.  rows, columns: the grid of tiles of an image.  inputs, blocks: the input channels, and the blocks of
+    output channels."""
 
     element: int
     size: int
@@ -157,12 +157,13 @@ def _only(blocks: Sequence[BlockRV]) -> BlockRV:
 
 def _sizes(sch: Schedule, stages: _Stages) -> _Sizes:
     """The extents of a convolution. Raises DeclineError for dynamic extents."""
-    batch, rows, points, width, inputs = _extents(sch, stages.rows)
+    rows, points, width, inputs = _extents(sch, stages.rows)
+    batch = _extents(sch, stages.image)[0]
     blocks = _extents(sch, stages.sums)[3]
     _extents(sch, stages.output)
     size = points - 2
     (written,) = (access.buffer for access in block_of(sch, stages.sums).accesses if access.is_write)
-    return _Sizes(element_bytes(written), size, batch, rows, (width - 2) // size, inputs, blocks)
+    return _Sizes(element_bytes(written), size, batch, rows // batch, (width - 2) // size, inputs, blocks)
 
 
 def _extents(sch: Schedule, block: BlockRV) -> list[int]:
@@ -245,9 +246,7 @@ def _transpose_results(
     return around
 
 
-def _transpose(
-    sch: Schedule, block: BlockRV, source: int, outer: Sequence[LoopRV], square: Sequence[LoopRV]
-) -> None:
+def _transpose(sch: Schedule, block: BlockRV, source: int, outer: Sequence[LoopRV], square: Sequence[LoopRV]) -> None:
     """Copies squares of a buffer to registers before the block reads them in another order."""
     copy = sch.cache_read(block, source, "local")
     sch.compute_at(copy, outer[-1])

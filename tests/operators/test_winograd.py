@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell import relay
 from stepwell.expressions.errors import TeError
 from stepwell.operators import operator_of
 from stepwell.operators.winograd import transforms
-from stepwell import relay
 
 
 @pytest.mark.parametrize("tile", [2, 4])
@@ -47,31 +47,40 @@ def test_the_error_in_single_precision_is_small(tile: int, tolerance: float) -> 
     assert abs(result - exact).max() / abs(exact).max() < tolerance
 
 
-X = relay.var("x", shape=(1, 5, 8, 8))
+def var(*shape: int, dtype: str = "float32") -> Any:
+    return relay.var("v", shape=shape, dtype=dtype)
+
+
+def winograd(data: Any, weight: Any, channels: int) -> Any:
+    return relay.nn.conv2d_winograd(data, weight, channels=channels)
+
+
+transform = relay.nn.conv2d_winograd_weight_transform
+IMAGE = relay.var("x", shape=(1, 5, 8, 8))
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda w: relay.nn.conv2d_winograd_weight_transform(w(4, 5, 3, 1)), r"weight of shape \[4, 5, 3, 1\], expected"),
-        (lambda w: relay.nn.conv2d_winograd_weight_transform(w(4, 5, 3, 3), tile_size=3), "tile_size 3, expected 2 or 4"),
-        (lambda w: relay.nn.conv2d_winograd(X, w(6, 6, 1, 4, 16), channels=4), r"expected \[6, 6, 1, 5, 16\] of float32"),
-        (lambda w: relay.nn.conv2d_winograd(X, w(6, 6, 1, 5, 16), channels=17), r"expected \[6, 6, 2, 5, 16\]"),
-        (lambda w: relay.nn.conv2d_winograd(X, w(6, 6, 5, 16), channels=4), "4 and 4 dimensions, expected 4 and 5"),
+        (lambda: transform(var(4, 5, 3, 1)), r"weight of shape \[4, 5, 3, 1\], expected windows of 3 by 3"),
+        (lambda: transform(var(4, 5, 3, 3), tile_size=3), "tile_size 3, expected 2 or 4"),
+        (lambda: transform(var(4, 5, 3, 3, dtype="int8")), "of int8, expected float32 or float64"),
+        (lambda: winograd(IMAGE, var(6, 6, 1, 4, 16), 4), r"expected \[6, 6, 1, 5, 16\] of float32"),
+        (lambda: winograd(IMAGE, var(6, 6, 1, 5, 16), 17), r"expected \[6, 6, 2, 5, 16\] of float32"),
+        (lambda: winograd(IMAGE, var(6, 6, 5, 16), 4), "4 and 4 dimensions, expected 4 and 5"),
         (
-            lambda w: relay.nn.conv2d_winograd(relay.var("y", shape=(1, 5, 2, 8)), w(6, 6, 1, 5, 16), channels=4),
+            lambda: winograd(relay.var("y", shape=(1, 5, 2, 8)), var(6, 6, 1, 5, 16), 4),
             r"a window of 3 by 3 is larger than the image \[1, 5, 2, 8\]",
-        ),
-        (
-            lambda w: relay.nn.conv2d_winograd_weight_transform(relay.var("i", shape=(4, 5, 3, 3), dtype="int8")),
-            "of int8, expected float32 or float64",
         ),
     ],
 )
 def test_operands_that_do_not_fit_are_rejected(build: Any, message: str) -> None:
     with pytest.raises(TeError, match=message):
-        net = build(lambda *shape: relay.var("w", shape=shape))
-        relay.module(relay.Function(relay.free_vars(net), net))
+        module_of(build())
+
+
+def module_of(net: Any) -> None:
+    relay.module(relay.Function(relay.free_vars(net), net))
 
 
 def test_padding_lanes_of_weights_are_zero() -> None:

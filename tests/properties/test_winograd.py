@@ -14,8 +14,8 @@ from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.backends.interpreter import interpret
 from stepwell.core.processors import threads
 from stepwell.frontends.relay.parameters import bind_parameters
-from stepwell.schedule.cpu import winograd
 from stepwell.schedule.cpu import threads as sharing
+from stepwell.schedule.cpu import winograd
 
 TOLERANCE = 1e-5
 """The largest error of an element, relative to the largest element."""
@@ -23,8 +23,8 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class Convolution:
-    """A convolution. shape: of the image.  after: the operators after the convolution.  is_constant: whether the weights
-    are constants."""
+    """A convolution. shape: of the image.  after: the operators after it.  is_constant: whether the weights are
+    constants."""
 
     shape: tuple[int, int, int, int]
     channels: int

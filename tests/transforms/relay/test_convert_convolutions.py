@@ -22,11 +22,10 @@ def random(*shape: int) -> Any:
 
 def convolution(shape: tuple[int, ...] = SHAPE, channels: int = CHANNELS, **attributes: Any) -> Module:
     """A convolution with a batch norm and an activation, whose parameters are constants."""
-    norm = relay.nn.batch_norm(
-        relay.nn.conv2d(relay.var("x", shape=shape), relay.var("w"), channels=channels, kernel_size=(3, 3), **attributes),
-        *map(relay.var, ("gamma", "beta", "mean", "variance")),
-    )[0]
-    net = relay.nn.relu(norm)
+    attributes = {"channels": channels, "kernel_size": (3, 3), **attributes}
+    product = relay.nn.conv2d(relay.var("x", shape=shape), relay.var("w"), **attributes)
+    norm = relay.nn.batch_norm(product, *map(relay.var, ("gamma", "beta", "mean", "variance")))
+    net = relay.nn.relu(norm[0])
     channel = {"gamma": 0.5, "beta": 0.25, "mean": 0.125, "variance": 2.0}
     arrays: dict[str, Any] = {name: np.full(channels, value, "float32") for name, value in channel.items()}
     inputs = shape[1] // attributes.get("groups", 1)
@@ -90,7 +89,8 @@ def test_a_saved_graph_has_the_transformed_weights(tmp_path: Path) -> None:
             (1, 512, 4, 4),
             512,
             {"padding": 1},
-            "estimated speed of Winograd's algorithm 1.03 with tiles of 2 and 0.59 with tiles of 4, expected 1.15 or more",
+            "estimated speed of Winograd's algorithm 1.03 with tiles of 2 and 0.59 with tiles of 4, "
+            "expected 1.15 or more",
         ),
         (("n", *SHAPE[1:]), 32, {}, "a dynamic size"),
     ],

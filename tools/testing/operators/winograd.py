@@ -20,9 +20,8 @@ def winograd_weights(draw: Draw) -> Sample:
 @st.composite
 def winograd_convolutions(draw: Draw) -> Sample:
     """Images of at least one window, and any transformed weights."""
-    dtype, tile, channels, inputs = (
-        draw(choice) for choice in (st.sampled_from(("float32", "float64")), st.sampled_from((2, 4)), CHANNELS, CHANNELS)
-    )
+    dtype, tile = draw(st.sampled_from(("float32", "float64"))), draw(st.sampled_from((2, 4)))
+    channels, inputs = draw(CHANNELS), draw(CHANNELS)
     shape = [draw(st.integers(0, 3)), inputs, *(draw(st.integers(3, 11)) for _ in range(2))]
     weight = (tile + 2, tile + 2, -(-channels // LANES), inputs, LANES)
     operands = [numbers(draw, shape, dtype, -4, 4), numbers(draw, weight, dtype, -2, 2)]
