@@ -250,7 +250,9 @@ def _transpose(sch: Schedule, block: BlockRV, source: int, outer: Sequence[LoopR
     """Copies squares of a buffer to registers before the block reads them in another order."""
     copy = sch.cache_read(block, source, "local")
     sch.compute_at(copy, outer[-1])
-    fill_registers(sch, sch.get_loops(copy)[len(outer) :])
+    tile = sch.get_loops(copy)[len(outer) :]
+    if tile:  # else the square has one element
+        fill_registers(sch, tile)
     fill_registers(sch, square)
 
 

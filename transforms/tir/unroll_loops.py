@@ -24,7 +24,8 @@ _remarks = PassRemarks("tir-unroll-loops")
 
 @dataclass(frozen=True)
 class TirUnrollLoopsPass(ModulePass):
-    """Unrolls each `unrolled` loop completely: one copy of the body for every iteration.
+    """Unrolls each `unrolled` loop completely: one copy of the body for every iteration, without the branches that the
+    iteration does not take.
 
     A loop becomes a loop that runs its iterations in order where its trip count is unknown or more than `max-extent`,
     or where the copies would have more than `max-ops` operations. So does a loop around loops over threads whose memory
@@ -111,6 +112,7 @@ def _copy_body(loop: ForOp, variable: SSAValue) -> None:
         for fact in (difference, -difference):
             analyzer.assume_not_negative(fact)
         copy_known_branches(loop, copy, analyzer, {})
+    copy.variable.name_hint = None  # else the value would inherit the hint
     copy.variable.replace_all_uses_with(variable)
     target = loop.parent
     assert target is not None
