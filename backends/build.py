@@ -100,7 +100,7 @@ def build(
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
     (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
     (docs/performance.md).  schedule: whether functions that nobody has scheduled get default schedules for the
-    processor (docs/schedules.md); with `sanitize` they get none.
+    processor (docs/cpu.md); with `sanitize` they get none.
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,

@@ -7,7 +7,7 @@ from math import prod
 
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
-from .nest import Nest
+from .nest import CACHE_LINE, Nest
 from .tiles import IN_FLIGHT, Panel, Tile, apply_tile, choose_rows, greatest_height, greatest_width, parts
 
 FARTHEST = 4
@@ -16,8 +16,6 @@ LONG = 32
 """The least number of summands of a result for which the loops over columns are moved."""
 LEAST_TILES = 4
 """The least number of tiles that use a copy of columns."""
-CACHE_LINE = 64
-"""The size of a cache line in bytes."""
 REUSED = 16
 """The least number of uses of an element of a factor for which the factor is transposed."""
 

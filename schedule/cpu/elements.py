@@ -20,7 +20,7 @@ def elementwise(nest: Nest) -> str:
     vector = _stored_along(nest, strides)
     name = strides.names[vector]
     decline_unless(all(stride[vector] in (0, 1) for stride in strides.read), f"a load is not contiguous along {name}")
-    lanes = nest.lanes_along(strides.extents[vector])
+    lanes = nest.lanes_along(strides.extents[vector], nest.line_lanes)
     nest.sch.vectorize(nest.sch.split(nest.sch.get_loops(nest.rv)[vector], [None, lanes])[1])
     return f"vectors of {lanes} lanes along {name}"
 

@@ -11,6 +11,8 @@ from ..handles import BlockRV
 from ..rules.kernel import Kernel
 from ..rules.strides import Strides, strides_of
 
+CACHE_LINE = 64
+"""The size of a cache line in bytes."""
 LEAST = 4
 """The least number of lanes of a vector, if a register has as many."""
 
@@ -39,21 +41,29 @@ class Nest:
         return self.cpu.lanes(self.strides.element_bytes)
 
     @property
+    def line_lanes(self) -> int:
+        """The number of elements of the block in a cache line, or in a vector register that is larger: rows without
+        reuse are read by whole lines."""
+        return max(self.lanes, CACHE_LINE // self.strides.element_bytes)
+
+    @property
     def least_lanes(self) -> int:
         """The least number of lanes of a vector."""
         return min(LEAST, self.lanes)
 
-    def lanes_along(self, extent: int) -> int:
+    def lanes_along(self, extent: int, most: int | None = None) -> int:
         """The number of lanes of vectors along an axis; 0 if no vectors are worthwhile.
 
-        It is the greatest that divides the extent, if the processor has masks for any number of lanes and needs no more
-        vectors than of whole registers; else that of a register, or the whole extent if it is less.
+        most: the greatest number, by default that of a register. The number of lanes is the greatest that divides the
+        extent, if the processor has masks for any number of lanes and needs no more vectors than of `most` lanes; else
+        it is `most`, or the whole extent if that is less.
         """
+        most = most or self.lanes
         if extent < self.least_lanes:
             return 0
-        if extent <= self.lanes:
+        if extent <= most:
             return extent
         if not self.cpu.masks:
-            return self.lanes
-        divisor = next((n for n in range(self.lanes, self.least_lanes - 1, -1) if extent % n == 0), 0)
-        return divisor if divisor and extent // divisor <= -(-extent // self.lanes) else self.lanes
+            return most
+        divisor = next((n for n in range(most, self.least_lanes - 1, -1) if extent % n == 0), 0)
+        return divisor if divisor and extent // divisor <= -(-extent // most) else most

@@ -9,10 +9,14 @@ from ..handles import BlockRV, LoopRV
 from ..rules.results import decline_unless
 from .contraction import require_sums, spatial_vector
 from .nest import Nest
-from .tiles import IN_FLIGHT, Tile, apply_tile, choose_rows, keep_in_registers, parts
+from .tiles import Tile, apply_tile, choose_rows, keep_in_registers, parts
 
 PARTIAL = 4
 """The number of vectors of partial sums: as many additions as a processor starts before the first one ends."""
+
+
+WIDEST = 512
+"""The bytes of the vectors of sums of a row: rows that are far from each other are read in so long parts."""
 
 
 def columns(nest: Nest) -> str:
@@ -26,7 +30,8 @@ def columns(nest: Nest) -> str:
     decline_unless(vector is not None, "no spatial axis is contiguous")
     assert vector is not None
     lanes = nest.lanes_along(strides.extents[vector])
-    tile = Tile(vector, lanes, vectors=parts(-(-strides.extents[vector] // lanes), IN_FLIGHT))
+    most = min(WIDEST // nest.cpu.vector_bytes, nest.cpu.vector_registers - 2)
+    tile = Tile(vector, lanes, vectors=parts(-(-strides.extents[vector] // lanes), most))
     apply_tile(nest, tile)
     return tile.text(strides.names)
 
@@ -41,16 +46,16 @@ def partial_sums(nest: Nest) -> str:
     extents, read, spatial = strides.extents, strides.read, strides.of_kind("spatial")
     summed = strides.of_kind("reduce")
     vector, name = summed[-1], strides.names[summed[-1]]
-    is_long = extents[vector] >= nest.least_lanes and strides.size(summed) > nest.lanes
+    is_long = extents[vector] >= nest.least_lanes and strides.size(summed) > nest.line_lanes
     decline_unless(is_long, f"the sums are short, {extents[vector]} along {name}")
     decline_unless(all(stride[vector] in (0, 1) for stride in read), f"not all loads are contiguous along {name}")
     if all(extents[n] == 1 for n in spatial):
-        vectors = PARTIAL if extents[vector] > 2 * PARTIAL * nest.lanes else 1
-        tile = Tile(vector, vectors * nest.lanes)
+        vectors = PARTIAL if extents[vector] > 2 * PARTIAL * nest.line_lanes else 1
+        tile = Tile(vector, vectors * nest.line_lanes)
     else:
         last_load = [n for n, stride in enumerate(read) if stride[vector]][-1:]
         rows, height = choose_rows(nest, spatial, last_load, PARTIAL, PARTIAL // 2)
-        tile = Tile(vector, min(nest.lanes, extents[vector]), rows, height)
+        tile = Tile(vector, min(nest.line_lanes, extents[vector]), rows, height)
     _sum_by_lanes(nest, tile)
     return tile.text(strides.names, "partial sums")
 
@@ -69,8 +74,8 @@ def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
         sch.reorder(*outer[shared:], *rows, loops[-1])
     summed, inner = _join(sch, partial, outer, len(rows))
     keep_in_registers(sch, partial, summed[0], inner)
-    if tile.lanes > nest.lanes:
-        lane = sch.split(sch.get_loops(block)[-1], [None, nest.lanes])[1]
+    if tile.lanes > nest.line_lanes:
+        lane = sch.split(sch.get_loops(block)[-1], [None, nest.line_lanes])[1]
         vector = sch.rfactor(lane, -1)
         summed, inner = _join(sch, vector, outer, 0)
         keep_in_registers(sch, vector, summed[0], inner)

@@ -48,7 +48,7 @@ PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
 def schedule_cpu(mod: Module | ModuleOp, cpu: CpuModel | str = "host") -> DefaultSchedules:
     """A copy of a module in which each function that nobody has scheduled has a default schedule for a processor.
 
-    cpu: the processor, or its text (`CpuModel.from_text`). docs/schedules.md states which functions stay as they are.
+    cpu: the processor, or its text (`CpuModel.from_text`). docs/cpu.md states which functions stay as they are.
     `mod` itself is unchanged. Raises OptionError for an unknown processor.
     """
     module = (mod if isinstance(mod, Module) else Module(mod)).clone()

@@ -16,6 +16,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 
 from ...analysis.unscheduled import unscheduled_functions
 from ...core.cpu import CPU_MODELS, CpuModel
+from ...core.remarks import is_collecting
 from ...module import has_graphs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
@@ -82,8 +83,8 @@ class Landing:
 
 
 def has_unscheduled(module: ModuleOp) -> bool:
-    """Whether a module contains functions that get default schedules for a processor."""
-    return next(unscheduled_functions(module), None) is not None
+    """Whether a module contains functions that get default schedules for a processor, or remarks about others."""
+    return is_collecting() or next(unscheduled_functions(module), None) is not None
 
 
 # Passes of graphs

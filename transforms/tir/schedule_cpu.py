@@ -26,8 +26,8 @@ class TirScheduleCpuPass(ModulePass):
     registers.
 
     Each block is scheduled by the first rule that does not decline, with primitives of `Schedule`;
-    `stepwell.schedule_cpu` does the same and keeps the traces (docs/schedules.md lists the rules, and the functions
-    that stay as they are).
+    `stepwell.schedule_cpu` does the same and keeps the traces (docs/cpu.md lists the rules, and the functions that stay
+    as they are).
 
     - Sums of products: a spatial axis along which stores are contiguous, and loads contiguous or invariant, is
       vectorized. Another spatial axis, along which the loaded vectors are invariant, is split into tiles; the sums of a

@@ -1,0 +1,186 @@
+"""Which functions get default schedules, which rule schedules a block, and the sizes of tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from stepwell import Schedule, apply_passes, build, parse_mlir, parse_tvmscript, schedule_cpu, te
+from stepwell.analysis import unscheduled
+from stepwell.core.cpu import CPU_MODELS
+from stepwell.core.remarks import Remark
+from stepwell.dialects.tir import ForOp
+from stepwell.module import Module
+from stepwell.schedule.cpu.tiles import greatest_height, greatest_width
+from stepwell.tools.testing.unscheduled_programs import PROGRAMS, program_text
+
+SIZES = {"m": 48, "n": 96, "k": 40}
+
+
+@pytest.fixture(autouse=True)
+def _no_least_time() -> Iterator[None]:
+    with patch.object(unscheduled, "LEAST_TIME", 0):
+        yield
+
+
+def program(name: str, dtype: str = "float32", **sizes: int) -> Module:
+    return parse_tvmscript(program_text(name, dtype, SIZES | sizes, is_symbolic=False))
+
+
+def rules_of(name: str) -> dict[str, str]:
+    return {each.block: each.rule for each in schedule_cpu(program(name), "avx2").applied if each.rule != "threads"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("product", {"C": "contraction"}),
+        ("batched product", {"C": "contraction"}),
+        ("convolution", {"C": "contraction"}),
+        ("transposed product", {"C": "contraction", "B_global": "transpose"}),
+        ("columns", {"C": "columns"}),
+        ("rows", {"S": "partial sums", "C": "elementwise"}),
+        ("transpose", {"C": "transpose"}),
+        ("elements in place", {"C": "elementwise"}),
+        ("product without an init", {}),
+        ("elements that follow from others", {}),
+    ],
+)
+def test_rules(name: str, expected: dict[str, str]) -> None:
+    assert rules_of(name) == expected
+
+
+def test_every_program_has_its_rules() -> None:
+    assert {name for name in PROGRAMS if not rules_of(name)} == {
+        "product without an init",
+        "elements that follow from others",
+    }
+
+
+def test_tiles_fill_the_registers() -> None:
+    tiles = {name: (greatest_height(cpu, greatest_width(cpu)), greatest_width(cpu)) for name, cpu in CPU_MODELS.items()}
+    assert tiles == {"sse": (6, 2), "avx": (6, 2), "avx2": (6, 2), "avx512": (8, 3), "neon": (8, 3)}
+    for name, (height, width) in tiles.items():
+        assert height * width + width + 1 <= CPU_MODELS[name].vector_registers
+
+
+@pytest.mark.parametrize(
+    ("cpu", "dtype", "lanes"),
+    [
+        ("avx2", "float32", 8),
+        ("avx2", "float64", 4),
+        ("avx512", "float64", 8),
+        ("neon", "float32", 4),
+        ("avx2", "int8", 32),
+    ],
+)
+def test_lanes_follow_from_the_elements(cpu: str, dtype: str, lanes: int) -> None:
+    loops = [op for op in schedule_cpu(program("product", dtype), cpu).mod.op.walk() if isinstance(op, ForOp)]
+    assert {op.mixed_bounds[1] for op in loops if op.kind.data == "vectorized"} == {lanes}
+
+
+def test_columns_are_copied_for_many_rows_of_a_large_factor() -> None:
+    def copies(**sizes: int) -> bool:
+        return any(
+            "copies of columns" in each.text for each in schedule_cpu(program("product", **sizes), "avx2").applied
+        )
+
+    assert copies(m=256, n=256, k=256)
+    assert not copies(m=256, n=32, k=32)  # the factor is in the cache
+    assert not copies(m=16, n=256, k=256)  # few tiles use a copy
+
+
+def test_a_trace_replays_and_declined_rules_leave_no_steps() -> None:
+    module = program("elements that follow from others")
+    schedules = schedule_cpu(module, "avx2")
+    assert not [each for each in schedules.trace.instructions if each.name != "schedule.get_block"]
+    module = program("rows")
+    schedules = schedule_cpu(module, "avx2")
+    again = Schedule(module)
+    again.replay(str(schedules.trace))
+    assert again.mod.script() == schedules.mod.script()
+    assert "C with S: rows" in str(schedules)
+
+
+# Functions that stay as they are
+
+PRODUCT = program_text("product", "float32", SIZES, is_symbolic=False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("for i, j, r in T.grid(m, n, k):", "for r, j, i in T.grid(k, n, m):", "are not the loops around it"),
+        ("T.Cast", "T.Cast", ""),
+        ('"tir.noalias": True', '"tir.noalias": False', "lacks the attribute tir.noalias"),
+        ('"tir.noalias": True', '"tir.noalias": True, "tir.is_scheduled": True', "has the attribute tir.is_scheduled"),
+        (
+            "for i, j, r in T.grid(m, n, k):",
+            "for i, j in T.grid(m, n):\n      for r in T.unroll(k):",
+            "loop r is not serial",
+        ),
+        (
+            "for i, j, r in T.grid(m, n, k):",
+            'for i, j in T.grid(m, n):\n      for r in T.serial(k, annotations={"x": 1}):',
+            "loop r has annotations",
+        ),
+    ],
+)
+def test_the_reason_for_a_function_that_stays_as_it_is(before: str, after: str, reason: str) -> None:
+    assert before in PRODUCT
+    module = parse_tvmscript(PRODUCT.replace(before, after))
+    (func,) = module.functions.values()
+    assert reason in (unscheduled.reason_to_keep(func) or "")  # pyright: ignore[reportArgumentType]
+    assert bool(schedule_cpu(module).functions) == (not reason)
+
+
+def test_a_function_that_a_schedule_has_changed_stays_as_it_is() -> None:
+    schedule = Schedule(program("product"))
+    schedule.get_loops("C")
+    assert schedule_cpu(schedule.mod).functions
+    schedule.cache_read("C", 0, "global")  # no loop shows it
+    assert not schedule_cpu(schedule.mod).functions
+    assert not schedule_cpu(parse_mlir(str(schedule.mod))).functions
+
+
+def test_scheduled_functions_stay_as_they_are() -> None:
+    module = schedule_cpu(program("product")).mod
+    assert not schedule_cpu(module).functions
+    assert str(apply_passes(module, "tir-schedule-cpu")) == str(module)
+
+
+def test_little_work_is_not_scheduled() -> None:
+    with patch.object(unscheduled, "LEAST_TIME", 1000):
+        assert not schedule_cpu(program("product", m=4, n=4, k=4)).functions
+        assert schedule_cpu(program("product", m=64, n=64, k=64)).functions
+
+
+def test_build_schedules_unless_it_is_told_not_to() -> None:
+    arrays = [np.random.default_rng(0).random(shape, np.float32) for shape in ((48, 40), (40, 96), (48, 96))]
+    code: dict[bool, str] = {}
+    for schedule in (True, False):
+        main = build(program("product"), schedule=schedule)
+        code[schedule] = main.source("llvm")
+        main(*arrays)
+        np.testing.assert_allclose(arrays[2], arrays[0] @ arrays[1], rtol=1e-5)
+    assert "<8 x float>" not in code[False]
+    assert code[True] != code[False]
+
+
+def test_functions_of_te_are_scheduled() -> None:
+    a, b = (te.placeholder((64, 64), "float32", name=name) for name in "AB")
+    k = te.reduce_axis((0, 64), "k")
+    c = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    remarks: list[Remark] = []
+    build(te.create_prim_func([a, b, c]), remarks=remarks.append)
+    assert any("block C: by the rule contraction" in remark.message for remark in remarks)
+
+
+def test_a_kept_function_is_reported() -> None:
+    remarks: list[Any] = []
+    build(parse_tvmscript(PRODUCT.replace('"tir.noalias": True', '"a": 1')), remarks=remarks.append)
+    assert any("function main stays as it is: its buffers may overlap" in remark.message for remark in remarks)
