@@ -17,10 +17,12 @@ from ..dialects.attributes import (
 )
 from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType
 from .scopes import loops_around
-from .work import function_nanoseconds
+from .work import CALLS, function_nanoseconds
 
 LEAST_TIME = 1_000
 """The estimated nanoseconds of a function from which a schedule is worth the time of its search."""
+SIMPLE = 16
+"""The factor of this time for operators on elements without functions, which LLVM vectorizes by itself."""
 
 
 def unscheduled_functions(module: ModuleOp) -> Iterator[FuncOp]:
@@ -50,9 +52,15 @@ def reason_to_keep(func: FuncOp) -> str | None:
             return reason
     if not is_true(func.attr(TIR_NOALIAS)) and _buffer_count(func) > 1:
         return f"its buffers may overlap, since it lacks the attribute {TIR_NOALIAS}"
-    if function_nanoseconds(func) < LEAST_TIME:
+    if function_nanoseconds(func) < LEAST_TIME * (SIMPLE if _is_simple(func) else 1):
         return "it takes too little time"
     return None
+
+
+def _is_simple(func: FuncOp) -> bool:
+    """Whether no block of a function has an init, or calls a function."""
+    ops = (op for block in find_ops(func, BlockOp) for op in (block, *block.body.walk()))
+    return not any(op.name.startswith(CALLS) or (isinstance(op, BlockOp) and op.init is not None) for op in ops)
 
 
 def _reason_of(op: ForOp | AttrOp | BlockOp) -> str | None:

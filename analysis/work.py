@@ -15,6 +15,8 @@ from .scopes import loops_around
 
 _PER_OPERATION, _PER_FUNCTION = 0.01, 0.5
 """The nanoseconds of an operation, and of an elementary function, on an element of a vector."""
+CALLS = ("math.", "tir.call")
+"""The beginnings of the names of operations that compute functions."""
 _PER_BYTE = 0.04
 """The nanoseconds in which a thread loads or stores a byte."""
 
@@ -29,7 +31,7 @@ def block_nanoseconds(block: BlockOp) -> float:
     """An estimate of the time of all instances of a block, computed on vectors. A dynamic extent counts as 1."""
     instances = prod(1 if (extent := static_extent(loop)) is None else extent for loop in loops_around(block))
     ops = list(block.body.walk())
-    functions = sum(op.name.startswith(("math.", "tir.call")) for op in ops)
+    functions = sum(op.name.startswith(CALLS) for op in ops)
     buffers = dict.fromkeys(op.buffer for op in ops if isinstance(op, LoadOp | StoreOp))
     elements = sum(min(instances, _element_count(buffer)) * _element_size(buffer) for buffer in buffers)
     return instances * (len(ops) * _PER_OPERATION + functions * _PER_FUNCTION) + elements * _PER_BYTE

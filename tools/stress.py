@@ -3,6 +3,9 @@
 `python -m stepwell.tools.stress --minutes 10 --seed 7` starts the processes, kills random ones and starts others in
 their place, and damages and removes entries of the cache. Each result is compared with numpy. The test fails on a wrong
 result, an error, a crash, a process that does not progress, and temporary files that the cache does not remove.
+
+With `--folder` the cache and the core dump of a process that crashes are kept there (for `gdb python core.123`), where
+the kernel writes core dumps to the working directory (`/proc/sys/kernel/core_pattern`).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import argparse
 import faulthandler
 import os
 import random
+import resource
 import selectors
 import signal
 import subprocess
@@ -22,6 +26,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -132,6 +137,8 @@ def _integers(rng: np.random.Generator, *shape: int) -> Array:
 
 def work(seed: int) -> None:
     """Builds and runs programs in several threads until the process is killed. Prints a line for each."""
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (most, most))
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1)
     warnings.simplefilter("ignore", RuntimeWarning)  # of damaged entries
@@ -224,6 +231,7 @@ class Stress:
             [sys.executable, "-m", _MODULE, "--worker", str(choices.randrange(2**32))],
             stdout=subprocess.PIPE,
             stderr=errors,
+            cwd=self.folder,
             env={**os.environ, VARIABLE: str(self.folder)},
         )
         return _Process(process, errors, time.monotonic())
@@ -243,11 +251,16 @@ class Stress:
                     each.runs += len(lines)
         for each in processes:
             if each.process.poll() is not None:
-                self.failures.append(f"a process ended with {each.process.returncode}:\n{self._errors_of(each)}")
+                end = f"{each.process.returncode}{self._core_dumps()}"
+                self.failures.append(f"a process ended with {end}:\n{self._errors_of(each)}")
             elif time.monotonic() - each.last > _SILENCE:
                 each.process.send_signal(signal.SIGUSR1)  # prints the stacks of its threads
                 time.sleep(1)
                 self.failures.append(f"a process has no result for {_SILENCE:g} s:\n{self._errors_of(each)}")
+
+    def _core_dumps(self) -> str:
+        names = ", ".join(path.name for path in sorted(self.folder.glob("core*")))
+        return names and f", core dump {names} in {self.folder}"
 
     def _errors_of(self, process: _Process) -> str:
         process.errors.seek(0)
@@ -304,11 +317,18 @@ class Stress:
             self.failures.append(f"temporary files stay in the cache: {left}")
 
 
+def _private_folder(path: Path) -> Path:
+    """The absolute path of a folder, which is created if necessary, as a cache requires it."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path.resolve()
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Runs the stress test of the command line; returns 1 if it fails."""
     parser = argparse.ArgumentParser(prog="stress", description="processes build and run programs with one cache")
     parser.add_argument("--minutes", type=float, default=10.0, help="the time (default 10)")
     parser.add_argument("--seed", type=int, help="of programs, kills and damages (default: random)")
+    parser.add_argument("--folder", type=Path, help="keeps the cache and core dumps (default: a temporary folder)")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     if options.worker is not None:
@@ -316,8 +336,8 @@ def main(args: Sequence[str] | None = None) -> int:
         return 0
     seed = random.SystemRandom().randrange(2**32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        stress = Stress(Path(folder), seed, 60 * options.minutes, lambda text: print(text, flush=True))
+    with tempfile.TemporaryDirectory() if options.folder is None else nullcontext(options.folder) as folder:
+        stress = Stress(_private_folder(Path(folder)), seed, 60 * options.minutes, lambda text: print(text, flush=True))
         failures = stress.run()
     print(stress.summary())
     for failure in failures:

@@ -50,6 +50,12 @@ def test_a_crash_of_a_process_is_a_failure(tmp_path: Path, monkeypatch: pytest.M
     assert failures[0].startswith(f"a process ended with {-signal.SIGSEGV}")
 
 
+def test_the_core_dump_of_a_crash_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import os; open('core.7', 'w').close(); os.abort()"
+    failures = start(Stress(tmp_path, 0, 20), program, monkeypatch)
+    assert failures[0].startswith(f"a process ended with {-signal.SIGABRT}, core dump core.7")
+
+
 def test_a_process_without_results_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = "import faulthandler, signal, time; faulthandler.register(signal.SIGUSR1); time.sleep(60)"
     failures = start(Stress(tmp_path, 0, 20), program, monkeypatch)

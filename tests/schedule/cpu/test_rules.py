@@ -27,7 +27,7 @@ def _no_least_time() -> Iterator[None]:
         yield
 
 
-def program(name: str, dtype: str = "float32", **sizes: int) -> Module:
+def program(name: str, dtype: str = "float32", /, **sizes: int) -> Module:
     return parse_tvmscript(program_text(name, dtype, SIZES | sizes, is_symbolic=False))
 
 
