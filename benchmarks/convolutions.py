@@ -3,10 +3,10 @@
     python benchmarks/convolutions.py [--runs N] [--filter REGEX]
 
 Each case is a convolution of 3 by 3 with constant weights, bias and relu, on one thread: direct, with tiles of 2, and
-with tiles of 4. The three take turns in batches of some milliseconds. The columns are the median of the direct times; for
-each size of tiles the estimated gain, the median of the gains of paired batches, and the error, the largest difference
-from the direct result divided by the largest result; the choice of the estimate, the fastest algorithm, and the loss by
-the choice, the ratio of their times.
+with tiles of 4. The three take turns in batches of some milliseconds. The columns are the median of the direct times;
+for each size of tiles the estimated gain, the median of the gains of paired batches, and the error, the largest
+difference from the direct result divided by the largest result; the choice of the estimate, the fastest algorithm,
+and the loss by the choice, the ratio of their times.
 """
 
 from __future__ import annotations
