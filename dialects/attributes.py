@@ -28,6 +28,13 @@ TIR_IS_SCHEDULED = "tir.is_scheduled"
 SCHEDULED = "stepwell.scheduled"
 """On a `tir` function: a schedule has changed it."""
 
+# Tensors and their blocks
+
+INLINE_RULE = "meta_schedule.inline_rule"
+"""On a tensor or block, as in TVM: `"disable"` for a tensor that is not inlined into its readers."""
+SCHEDULE_RULE = "schedule_rule"
+"""On a tensor or block, as in TVM: the name of the default schedule of its function."""
+
 # Functions of the upstream landing
 
 PARAMETER_NAME = "stepwell.name"

@@ -20,6 +20,7 @@ from . import (
     scans,
     sorting,
     transform,
+    winograd,
 )
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
 
@@ -49,4 +50,5 @@ __all__ = [
     "scans",
     "sorting",
     "transform",
+    "winograd",
 ]

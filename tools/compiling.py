@@ -51,6 +51,7 @@ def add_graph_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
         ),
         add("--constants", type=Path, metavar="FILE.npz", help="the arrays that a .mlir file refers to"),
         add("-O", type=int, choices=[0, 1, 2], default=2, help="0: a kernel per operator; 1: fused; 2: all (default)"),
+        add("--no-winograd", action="store_true", help="compute all convolutions directly"),
     ]  # fmt: skip
 
 
@@ -87,6 +88,7 @@ def compile_command(options: argparse.Namespace) -> int:
             target=target,
             entry=entry,
             opt_level=options.O,
+            winograd=not options.no_winograd,
             after=observer,
             sanitize=options.sanitize,
             remarks=remark_printer(options.remarks),
@@ -119,7 +121,7 @@ def _lowering_passes(target: Target, sanitize: bool) -> list[str]:
 
 
 def _check_passes(names: list[str], below: list[str]) -> None:
-    graphs = [each.name for each in passes_of(GRAPHS)]
+    graphs = [each.name for each in passes_of(GRAPHS, Options(winograd=True))]
     known = list(dict.fromkeys([*graphs, *below]))
     for name in names:
         if name not in known:

@@ -29,6 +29,7 @@ def build_graph(
     target: Target | str | Mapping[str, Any] = "llvm",
     entry: str = "main",
     opt_level: int = 2,
+    winograd: bool = True,
     after: AfterPass | None = None,
     sanitize: bool = False,
     remarks: RemarkReceiver | None = None,
@@ -38,9 +39,10 @@ def build_graph(
 
     mod: is not modified.  target: as accepted by `Target.from_value`, with the libraries to offload supported operators
     to, `llvm -libs=cblas`.  opt_level: 0 for a kernel per operator and no rewriting, 1 adds fusion, 2 adds rewriting.
-    after: is called with the module after each pass.  sanitize: whether the code detects undefined behaviour, for
-    `llvm` only (docs/errors.md).  remarks: is called with each decision of the passes, as
-    `print` (docs/performance.md).
+    winograd: whether Winograd's algorithm, whose results round differently, computes convolutions where it saves time;
+    on a processor, and with rewriting (docs/relay.md#convolutions).  after: is called with the module after each pass.
+    sanitize: whether the code detects undefined behaviour, for `llvm` only (docs/errors.md).  remarks: is called with
+    each decision of the passes, as `print` (docs/performance.md).
 
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
@@ -54,16 +56,17 @@ def build_graph(
         raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
     if sanitize:
         target.require_processor("sanitize")
+    winograd &= target.kind == "llvm"
     libraries = tuple(library.name for library in libraries_of(target))
 
     def compile_module(module: Module) -> Executable:
-        graph = lower_graph(module, opt_level, libraries, after)
+        graph = lower_graph(module, opt_level, libraries, after, winograd)
         return describe(graph, _compile(graph, target, after, sanitize), entry)
 
     with report_remarks(remarks):
         if after is not None:
             return compile_module(mod)
-        return compile_once(_KIND, mod, target, (entry, opt_level, sanitize), compile_module)
+        return compile_once(_KIND, mod, target, (entry, opt_level, winograd, sanitize), compile_module)
 
 
 _KIND = CachedKind[Executable]("graph", Executable.load_cached, Executable.save, lambda executable: executable.program)

@@ -23,6 +23,7 @@ from .nest import Nest
 from .reduction import columns, partial_sums
 from .rows import rows
 from .threads import loop_nests, threads
+from .winograd import products_of_winograd, winograd
 
 Rule: TypeAlias = Callable[[Nest], str]
 """Schedules a block by primitives, and returns the schedule in words.
@@ -37,8 +38,8 @@ RULES: Mapping[str, Rule] = {
     "transpose": transpose,
     "elementwise": elementwise,
 }
-"""The rules for one block by name, in the order in which they are tried. Before, `rows` and `PREPARATIONS` prepare a
-function; afterwards, `threads` shares its loops."""
+"""The rules for one block by name, in the order in which they are tried. Before, `winograd` schedules a whole
+function, or `rows` and `PREPARATIONS` prepare it; afterwards, `threads` shares its loops."""
 
 PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
 """The rules that prepare a block for others."""
@@ -72,11 +73,26 @@ def schedule_functions(module: ModuleOp, cpu: CpuModel) -> dict[str, FunctionSch
 
 
 def _run(cpu: CpuModel, search: Search) -> None:
-    _prepare(cpu, search)
-    for handle in [handle_of(search.sch, search.function, block) for block in child_blocks(search.func)]:
-        _schedule_block(cpu, search, handle, RULES)
+    if not _compute_by_tiles(cpu, search):
+        _prepare(cpu, search)
+        for handle in [handle_of(search.sch, search.function, block) for block in child_blocks(search.func)]:
+            _schedule_block(cpu, search, handle, RULES)
     for n in range(len(loop_nests(search.func))):
         _share_loops(search, loop_nests(search.func)[n])
+
+
+def _compute_by_tiles(cpu: CpuModel, search: Search) -> bool:
+    """Applies the rule `winograd` to a convolution by Winograd's algorithm. Returns whether it applies."""
+    products = products_of_winograd(search.func)
+    if products is None:
+        return False
+    block = products.block_name.data
+
+    def apply() -> Applied:
+        text, names = winograd(cpu, search.sch, search.function)
+        return Applied("winograd", block, tuple(name for name in names if name != block), text)
+
+    return search.attempt("winograd", block, apply)
 
 
 def _prepare(cpu: CpuModel, search: Search) -> None:

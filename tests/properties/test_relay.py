@@ -43,6 +43,8 @@ EXACT = [
 ]
 ROUNDING = [
     "relay-simplify-inference",
+    "relay-convert-convolutions{tile-size=2}",
+    "relay-convert-convolutions{tile-size=4},relay-fold-constants",
     "relay-fold-constants,relay-fold-scale-axis,relay-fold-constants",
     "relay-simplify-inference,relay-fold-constants,relay-fold-scale-axis,relay-fold-constants,relay-simplify,cse",
 ]

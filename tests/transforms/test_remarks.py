@@ -441,6 +441,20 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16")):
         ],
     ),
     (
+        "relay-convert-convolutions",
+        """\
+relay.func @main("x" %x: tensor<1x64x56x56xf32>, "w" %w: tensor<64x64x3x3xf32>) {
+  %0 = relay.nn.conv2d(%x, %w) : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x54x54xf32>
+  %1 = relay.nn.conv2d(%x, %w) {strides = 2} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x27x27xf32>
+  relay.return %0 : tensor<1x64x54x54xf32>, %1 : tensor<1x64x27x27xf32>
+}
+""",
+        [
+            "@main: applied: Winograd's algorithm with tiles of 4, estimated 2.14 times as fast",
+            "@main: missed: the convolution stays direct: strides 2, expected 1",
+        ],
+    ),
+    (
         "tir-schedule-gpu",
         """\
 @T.prim_func
@@ -471,7 +485,7 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32")):
 def remarks_of(program: str, pipeline: str) -> list[str]:
     """The remarks of the last pass of a pipeline, without the names of file and pass."""
     name = pipeline.split(",")[-1].partition("{")[0]
-    parse = parse_mlir if program.startswith("func.func") else parse_tvmscript
+    parse = parse_mlir if program.startswith(("func.func", "relay.func")) else parse_tvmscript
     module = parse(program, filename="p")
     with collect_remarks() as remarks:
         apply_passes(module, pipeline)

@@ -84,7 +84,13 @@ def _kernels(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:
 
 def _compile_graph(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:
     module = read_graph(options)
-    executable = build_graph(module, target=options.target, entry=entry_of(module, options.entry), opt_level=options.O)
+    executable = build_graph(
+        module,
+        target=options.target,
+        entry=entry_of(module, options.entry),
+        opt_level=options.O,
+        winograd=not options.no_winograd,
+    )
     return _of_graph(executable, options, counts)
 
 

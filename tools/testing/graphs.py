@@ -402,7 +402,7 @@ def _convolution(graph: _Writer) -> None:
         width = [[0, 0], [0, 0], *([1, graph.draw(st.integers(0, 1))] for _ in range(rank))]
         x = graph.add("nn.pad", [x], x.bound, x.bits, pad_width=width) or x
     groups = channels if graph.flag() else 1
-    window = [graph.draw(st.integers(1, 2)) for _ in range(rank)]
+    window = [graph.draw(st.integers(1, 3)) for _ in range(rank)]
     features = groups * graph.draw(st.integers(1, 2))
     array, bits = graph._numbers((features, channels // groups, *window), x.dtype)  # pyright: ignore[reportPrivateUsage]
     weight = GraphTensor(graph.builder.constant(array, "weight"), 2, bits)

@@ -54,8 +54,9 @@ class Options:
     for the sums of default schedules.
     cpu: the processor.  schedule: whether functions that nobody has scheduled get default schedules for it.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
-    libraries: the libraries that compute operators of graphs, by name.  sanitize: whether the code detects undefined
-    behaviour (`tir-sanitize`); for LLVM only.
+    libraries: the libraries that compute operators of graphs, by name.  winograd: whether Winograd's algorithm computes
+    convolutions of graphs where it saves time.  sanitize: whether the code detects undefined behaviour
+    (`tir-sanitize`); for LLVM only.
     """
 
     arch: str = "sm_90"
@@ -64,6 +65,7 @@ class Options:
     schedule: bool = True
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
+    winograd: bool = False
     sanitize: bool = False
 
 
@@ -91,6 +93,7 @@ def has_unscheduled(module: ModuleOp) -> bool:
 
 def _optimize_graphs(options: Options) -> list[ModulePass]:
     # lazy: the operators of relay are needed for graphs only
+    from ..relay.convert_convolutions import RelayConvertConvolutionsPass
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
     from ..relay.fold_scale_axis import RelayFoldScaleAxisPass
@@ -105,6 +108,7 @@ def _optimize_graphs(options: Options) -> list[ModulePass]:
         RelaySimplifyPass(),
         RelayFoldScaleAxisPass(),
         RelayFoldConstantsPass(),
+        *([RelayConvertConvolutionsPass(), RelayFoldConstantsPass()] if options.winograd else []),
         CommonSubexpressionElimination(),
         RelayEliminateDeadCodePass(),
     ]

@@ -100,13 +100,17 @@ def lower_to_tir(mod: Module) -> Module:
 
 
 def lower_graph(
-    mod: Module, opt_level: int = 2, libraries: tuple[str, ...] = (), after: AfterPass | None = None
+    mod: Module,
+    opt_level: int = 2,
+    libraries: tuple[str, ...] = (),
+    after: AfterPass | None = None,
+    winograd: bool = False,
 ) -> Module:
     """Lowers the graphs in a copy of `mod` to calls of kernels with planned memory.
 
-    opt_level, libraries: as of `Options`.  after, errors: as of `lower`.
+    opt_level, libraries, winograd: as of `Options`.  after, errors: as of `lower`.
     """
-    return go_down(mod, GRAPHS, Options(opt_level=opt_level, libraries=libraries), after)
+    return go_down(mod, GRAPHS, Options(opt_level=opt_level, libraries=libraries, winograd=winograd), after)
 
 
 def passes_of(landings: Sequence[Landing], options: Options = _DEFAULTS) -> list[ModulePass]:

@@ -9,7 +9,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -17,6 +17,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.dtypes import dtype_of
 from ...core.walking import find_ops
 from ...dialects import te
+from ...dialects.attributes import INLINE_RULE
 from ...dialects.tir import ConstOp, IfThenElseOp, TirBuilder
 
 
@@ -25,7 +26,7 @@ class TeInlinePass(ModulePass):
     """Inlines computed tensors into their readers, unless they are reductions or parameters.
 
     An element with several reads is computed several times. A tensor with uses other than reads of elements (the init
-    of a scan, an argument of a call) stays.
+    of a scan, an argument of a call) stays, and a tensor with the annotation `"meta_schedule.inline_rule" = "disable"`.
 
     recompute: whether elements may be computed more than once. If False, a tensor stays if an element would be, unless
     it consists of constants and elements of other tensors, and no reduction reads it.
@@ -65,9 +66,16 @@ def inline_tensors(op: Operation, recompute: bool) -> None:
     """Inlines the tensors of a module or function, as the pass `te-inline` does."""
     # Readers first: each body is cloned once for each of its readers, however long the chain of readers is.
     for compute in reversed(list(find_ops(op, te.ComputeOp))):
-        if not compute.is_reduction and all(_is_read_only(tensor) for tensor in compute.tensors):
+        if _may_be_inlined(compute):
             if recompute or _is_moved(compute) or _is_computed_once(compute):
                 _inline(compute)
+
+
+def _may_be_inlined(op: te.ComputeOp) -> bool:
+    """Whether elements of a tensor can be computed where they are read, and no annotation forbids it."""
+    annotations = {} if op.annotations is None else op.annotations.data
+    is_pinned = annotations.get(INLINE_RULE) == StringAttr("disable")
+    return not op.is_reduction and not is_pinned and all(_is_read_only(tensor) for tensor in op.tensors)
 
 
 def _is_read_only(tensor: SSAValue) -> bool:

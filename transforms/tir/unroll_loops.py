@@ -6,23 +6,26 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.index import Analyzer, Lin
 from ...analysis.threads.axes import team_of, thread_axes_of
 from ...analysis.threads.memories import is_local, memory_of
 from ...core.dtypes import DType, dtype_of
 from ...core.remarks import PassRemarks
 from ...dialects.tir import ForOp, TirBuilder
 from ...dialects.tir.tree import captured_operands
+from .known_branches import copy_known_branches
 
 _remarks = PassRemarks("tir-unroll-loops")
 
 
 @dataclass(frozen=True)
 class TirUnrollLoopsPass(ModulePass):
-    """Unrolls each `unrolled` loop completely: one copy of the body for every iteration.
+    """Unrolls each `unrolled` loop completely: one copy of the body for every iteration, without the branches that the
+    iteration does not take.
 
     A loop becomes a loop that runs its iterations in order where its trip count is unknown or more than `max-extent`,
     or where the copies would have more than `max-ops` operations. So does a loop around loops over threads whose memory
@@ -101,8 +104,19 @@ def _value(builder: TirBuilder, low: int | SSAValue, offset: int, dtype: DType) 
 
 
 def _copy_body(loop: ForOp, variable: SSAValue) -> None:
-    source, target = loop.body.block, loop.parent_block()
-    assert isinstance(target, Block)
-    values: dict[SSAValue, SSAValue] = {loop.variable: variable}
-    for inner in source.ops:
-        target.insert_op_before(inner.clone(values), loop)
+    """Copies the body of a loop before the loop, without the branches that are never taken for a value of the
+    variable."""
+    analyzer, copy = Analyzer(), loop.clone_without_regions()
+    with analyzer.assumptions():
+        difference = analyzer.sub(Lin.of(loop.variable), analyzer.lin(variable))
+        for fact in (difference, -difference):
+            analyzer.assume_not_negative(fact)
+        copy_known_branches(loop, copy, analyzer, {})
+    copy.variable.name_hint = None  # else the value would inherit the hint
+    copy.variable.replace_all_uses_with(variable)
+    target = loop.parent
+    assert target is not None
+    for inner in list(copy.body.block.ops):
+        inner.detach()
+        target.insert_op_before(inner, loop)
+    copy.erase()

@@ -42,3 +42,20 @@ te.func @rows {
 // CHECK:           %E = te.compute "E"
 // CHECK-NEXT:        %[[zero:\d+]] = arith.constant 0 : i32
 // CHECK-NEXT:        %[[d:\d+]] = te.read %D[%[[zero]]] : tensor<1xf32>
+
+// A tensor whose annotation forbids it is not inlined.
+te.func @pinned {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) annotations {meta_schedule.inline_rule = "disable"} : tensor<8xf32> {
+    %0 = te.read %A[%i] : tensor<8xf32>
+    te.yield %0 : f32
+  }
+  %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
+    %1 = te.read %B[%i] : tensor<8xf32>
+    te.yield %1 : f32
+  }
+  te.params %A : tensor<8xf32>, %C : tensor<8xf32>
+}
+// CHECK:         te.func @pinned {
+// CHECK:           te.compute "B"
+// CHECK:           te.compute "C"

@@ -102,3 +102,22 @@ tir.func @threads("A" %A: memref<8xf32>) {
 // CHECK:             tir.store %{{.*}}, %L
 // CHECK:           tir.for thread_binding "t"
 // CHECK:             tir.store %{{.*}}, %L
+
+// The copy for a value of the variable has only the branch that is taken for this value.
+tir.func @branches("A" %A: memref<2xf32>, "x" %x: f32, "y" %y: f32) {
+  tir.for unrolled "i" %i : i32 in [0 +: 2] {
+    %c1 = arith.constant 1 : i32
+    %is_last = arith.cmpi eq, %i, %c1 : i32
+    tir.if %is_last {
+      tir.store %x, %A[%i] : memref<2xf32>
+    } else {
+      tir.store %y, %A[%i] : memref<2xf32>
+    }
+  }
+}
+// CHECK:         tir.func @branches(
+// CHECK-NOT:       tir.if
+// CHECK:           tir.store %y, %A
+// CHECK-NOT:       tir.if
+// CHECK:           tir.store %x, %A
+// CHECK-NOT:       tir.store

@@ -1,0 +1,329 @@
+"""Convolutions of images with windows of 3 by 3 by Winograd's algorithm: products of transformed tiles.
+
+The algorithm is that of A. Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..expressions import functions as scalar
+from ..expressions.axes import reduce_axis
+from ..expressions.errors import TeError
+from ..expressions.expr import PrimExpr, const
+from ..expressions.tensor import Tensor, compute
+from .definition import Pattern, operator
+from .extents import known_extent
+from .windows import Window, paddings, require_known_extents
+
+_STAYS = {"meta_schedule.inline_rule": "disable"}
+"""The annotation of tensors that are copied between layouts, in squares of elements."""
+
+Array = Any
+Matrix = tuple[tuple[Fraction, ...], ...]
+
+TAPS = 3
+"""The taps of a window along each dimension."""
+LANES = 16
+"""The output channels of a block of transformed weights: the floats of the widest vectors."""
+POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
+"""The points of interpolation for each tile size. The factors of images and results are exact in binary. Errors of
+tiles of 4 are a quarter of those with the points 1, -1, 2, -2 in place of 3/4, -3/4, 3/2, -3/2."""
+
+
+@dataclass(frozen=True)
+class Transforms:
+    """The matrices of the algorithm for tiles of results, along one dimension.
+
+    data: from the elements of a tile of the image, with a border, to values at the points.  weight: from the taps of a
+    window to values at the points.  result: from products at the points to a tile of the result.
+    """
+
+    data: Matrix
+    weight: Matrix
+    result: Matrix
+
+
+@cache
+def transforms(tile: int) -> Transforms:
+    """The matrices for tiles of a size, by the algorithm of Toom and Cook: the polynomials of a window and of a tile
+    are multiplied by their values at points, the last of which is infinity."""
+    points = POINTS[tile]
+    whole = _with_roots(points)
+    data = [[*_with_roots([p for p in points if p != point]), Fraction(0)] for point in points]
+    weight = [[point**n / _at_others(point, points) for n in range(TAPS)] for point in points]
+    result = [[*(point**n for point in points), Fraction(n == tile - 1)] for n in range(tile)]
+    infinity = [Fraction(n == TAPS - 1) for n in range(TAPS)]
+    return Transforms(_matrix([*data, whole]), _matrix([*weight, infinity]), _matrix(result))
+
+
+def _matrix(rows: Sequence[Sequence[Fraction]]) -> Matrix:
+    return tuple(map(tuple, rows))
+
+
+def _with_roots(roots: Sequence[Fraction]) -> list[Fraction]:
+    """The coefficients of the monic polynomial with some roots, of the lowest degree first."""
+    result = [Fraction(1)]
+    for root in roots:
+        result = [a - root * b for a, b in zip([Fraction(0), *result], [*result, Fraction(0)], strict=True)]
+    return result
+
+
+def _at_others(point: Fraction, points: Sequence[Fraction]) -> Fraction:
+    """The value at a point of the polynomial whose roots are the other points."""
+    return reduce(lambda value, other: value * (point - other), (p for p in points if p != point), Fraction(1))
+
+
+def _array(matrix: Matrix) -> Array:
+    return np.array([[float(each) for each in row] for row in matrix])
+
+
+# Weights
+
+
+def _weight_reference(weight: Array, tile_size: int) -> Array:
+    matrix = _array(transforms(tile_size).weight)
+    values = np.einsum("ia,jb,kcab->ijck", matrix, matrix, weight.astype("float64"))
+    blocks = -(-weight.shape[0] // LANES)
+    padded = np.pad(values, [(0, 0)] * 3 + [(0, blocks * LANES - weight.shape[0])])
+    packed = padded.reshape(*padded.shape[:3], blocks, LANES)
+    return np.ascontiguousarray(packed.transpose(0, 1, 3, 2, 4)).astype(weight.dtype)
+
+
+@operator("nn.conv2d_winograd_weight_transform", Pattern.OPAQUE, _weight_reference)
+def conv2d_winograd_weight_transform(weight: Tensor, tile_size: int = 4) -> Tensor:
+    """The weights of a convolution of 3 by 3, in the form of `nn.conv2d_winograd`.
+
+    tile_size: the size of the tiles of results, 2 or 4. The weight has the layout OIHW. The result has the axes y and x
+    of the points of a tile, block of 16 output channels, input channel, and output channel in the block; output
+    channels are padded with zeros.
+    """
+    name = "nn.conv2d_winograd_weight_transform"
+    _require_tile(name, tile_size)
+    _require_dtype(name, weight)
+    if weight.ndim != 4 or [known_extent(extent) for extent in weight.shape[2:]] != [TAPS, TAPS]:
+        raise TeError(f"{name}: weight of shape {list(weight.shape)}, expected windows of {TAPS} by {TAPS}")
+    outputs, inputs = require_known_extents(weight.shape[:2], name)
+    matrix = transforms(tile_size).weight
+
+    blocks = -(-outputs // LANES)
+
+    def tap(block: PrimExpr, c: PrimExpr, y: PrimExpr, x: PrimExpr, lane: PrimExpr) -> PrimExpr:
+        o = block * LANES + lane
+        element = weight(o, c, y, x)
+        return element if outputs % LANES == 0 else scalar.if_then_else(o < outputs, element, const(0, weight.dtype))
+
+    names = ["block", "c", "y", "x", "lane"]
+    shape = (blocks, inputs, TAPS, TAPS, LANES)
+    taps = compute(shape, tap, "winograd_taps", attrs=_STAYS, varargs_names=names)
+    rows = compute(
+        (len(matrix), blocks, inputs, TAPS, LANES),
+        lambda i, block, c, x, lane: _transformed(matrix, i, lambda y: taps(block, c, y, x, lane)),
+        "winograd_weight_rows",
+        varargs_names=["i", "block", "c", "x", "lane"],
+    )
+    return compute(
+        (len(matrix), len(matrix), blocks, inputs, LANES),
+        lambda i, j, block, c, lane: _transformed(matrix, j, lambda x: rows(i, block, c, x, lane)),
+        "winograd_weight",
+        varargs_names=["i", "j", "block", "c", "lane"],
+    )
+
+
+def _require_dtype(name: str, data: Tensor) -> None:
+    if data.dtype not in ("float32", "float64"):
+        raise TeError(f"{name} of {data.dtype}, expected float32 or float64")
+
+
+def _require_tile(name: str, tile_size: int) -> None:
+    if tile_size not in POINTS:
+        raise TeError(f"{name}: tile_size {tile_size}, expected {' or '.join(map(str, POINTS))}")
+
+
+def _transformed(matrix: Matrix, row: PrimExpr, element: Callable[[int], PrimExpr]) -> PrimExpr:
+    """The product of a row of a matrix and a vector of elements. The row is a loop variable that a schedule unrolls."""
+    *first, result = [_combination(factors, element) for factors in matrix]
+    for n, value in reversed(list(enumerate(first))):
+        result = scalar.if_then_else(row.equal(n), value, result)
+    return result
+
+
+def _combination(factors: Sequence[Fraction], element: Callable[[int], PrimExpr]) -> PrimExpr:
+    """The sum of the elements times factors, without the terms of factors of 0."""
+    terms = [(factor, element(n)) for n, factor in enumerate(factors) if factor]
+    first, *rest = sorted(terms, key=lambda term: term[0] < 0)
+    result = _scaled(*first)
+    for factor, x in rest:
+        result = result - _scaled(-factor, x) if factor < 0 else result + _scaled(factor, x)
+    return result
+
+
+def _scaled(factor: Fraction, x: PrimExpr) -> PrimExpr:
+    return x if factor == 1 else x * const(float(factor), x.dtype)
+
+
+# Convolutions
+
+
+def _convolution_reference(data: Array, weight: Array, channels: int, tile_size: int, padding: Window) -> Array:
+    (top, bottom), (left, right) = paddings(padding, 2, "nn.conv2d_winograd")
+    ours = transforms(tile_size)
+    before, after = _array(ours.data), _array(ours.result)
+    height, width = data.shape[2] + top + bottom - TAPS + 1, data.shape[3] + left + right - TAPS + 1
+    rows, columns = -(-height // tile_size), -(-width // tile_size)
+    image = np.zeros((*data.shape[:2], rows * tile_size + TAPS - 1, columns * tile_size + TAPS - 1))
+    image[:, :, top : top + data.shape[2], left : left + data.shape[3]] = data
+    result = np.zeros((data.shape[0], channels, rows * tile_size, columns * tile_size))
+    by_channel = np.moveaxis(weight.astype("float64"), 2, 3)
+    factors = by_channel.reshape(*by_channel.shape[:3], -1)[..., :channels]
+    for y, x in product(range(0, rows * tile_size, tile_size), range(0, columns * tile_size, tile_size)):
+        tile = image[:, :, y : y + len(before), x : x + len(before)]
+        values = np.einsum("ia,jb,ncab->ijnc", before, before, tile)
+        sums = np.einsum("ijnc,ijck->ijnk", values, factors)
+        result[:, :, y : y + tile_size, x : x + tile_size] = np.einsum("ui,vj,ijnk->nkuv", after, after, sums)
+    return np.ascontiguousarray(result[:, :, :height, :width]).astype(data.dtype)
+
+
+@operator("nn.conv2d_winograd", Pattern.OUT_FUSABLE, _convolution_reference)
+def conv2d_winograd(data: Tensor, weight: Tensor, channels: int, tile_size: int = 4, padding: Window = 0) -> Tensor:
+    """The convolution of an image with windows of 3 by 3 in steps of 1, by Winograd's algorithm.
+
+    channels: the number of output channels.  tile_size: the size of the tiles of results, 2 or 4.  padding: the zeros
+    around the image, as of `nn.conv2d`. The data have the layout NCHW; the weight is a result of
+    `nn.conv2d_winograd_weight_transform` for the same tile_size. A tile of 4 needs 1/4 of the multiplications of a
+    direct convolution, a tile of 2 needs 4/9; results round differently.
+    """
+    name = "nn.conv2d_winograd"
+    _require_tile(name, tile_size)
+    _require_dtype(name, data)
+    around = paddings(padding, 2, name)
+    _require_operands(name, data, weight, channels, tile_size)
+    batch, inputs, height, width = data.shape
+    counts = [height + sum(around[0]) - (TAPS - 1), width + sum(around[1]) - (TAPS - 1)]
+    if any((known := known_extent(count)) is not None and known < 1 for count in counts):
+        raise TeError(f"{name}: a window of {TAPS} by {TAPS} is larger than the image {list(data.shape)}")
+    return _Tiles(tile_size, batch, inputs, counts, around).convolution(data, weight, channels)
+
+
+def _require_operands(name: str, data: Tensor, weight: Tensor, channels: int, tile_size: int) -> None:
+    if data.ndim != 4 or weight.ndim != 5:
+        raise TeError(f"{name}: data and weight of {data.ndim} and {weight.ndim} dimensions, expected 4 and 5")
+    points = tile_size + TAPS - 1
+    expected = [points, points, -(-channels // LANES), known_extent(data.shape[1]), LANES]
+    if require_known_extents(weight.shape, name) != expected or weight.dtype != data.dtype:
+        given = f"weight of shape {list(weight.shape)} of {weight.dtype}"
+        raise TeError(f"{name}: {given}, expected {expected} of {data.dtype}")
+
+
+@dataclass(frozen=True)
+class _Tiles:
+    """The tiles of a convolution. counts: the extents of the result.  around: the padding of the image."""
+
+    size: int
+    batch: Any
+    inputs: Any
+    counts: Sequence[Any]
+    around: Sequence[tuple[int, int]]
+
+    @property
+    def grid(self) -> list[Any]:
+        """The numbers of tiles along y and x."""
+        return [(count + self.size - 1) // self.size for count in self.counts]
+
+    @property
+    def number(self) -> Any:
+        rows, columns = self.grid
+        return self.batch * rows * columns
+
+    def convolution(self, data: Tensor, weight: Tensor, channels: int) -> Tensor:
+        values = self.values(self.image(data))
+        points, blocks = len(transforms(self.size).data), weight.shape[2]
+        c = reduce_axis((0, self.inputs), "rc")
+        sums = compute(
+            (points, points, self.number, blocks, LANES),
+            lambda i, j, tile, block, lane: scalar.sum(
+                values(i, j, tile, c.var) * weight(i, j, block, c.var, lane), axis=c
+            ),
+            "winograd_sums",
+            attrs={"schedule_rule": "conv2d_winograd"},
+            varargs_names=["i", "j", "tile", "block", "lane"],
+        )
+        return self.result(self.results(sums, blocks), channels)
+
+    def image(self, data: Tensor) -> Tensor:
+        """The image with channels last, and with zeros around it that complete all tiles."""
+        (top, _), (left, _) = self.around
+        height, width = data.shape[2:]
+
+        def element(n: PrimExpr, c: PrimExpr, y: PrimExpr, x: PrimExpr) -> PrimExpr:
+            inside = scalar.all(y >= top, y < height + top, x >= left, x < width + left)
+            return scalar.if_then_else(inside, data(n, c, y - top, x - left), const(0, data.dtype))
+
+        rows, columns = (count * self.size + TAPS - 1 for count in self.grid)
+        columns = (columns + LANES - 1) // LANES * LANES
+        names = ["n", "c", "y", "x"]
+        shape = (self.batch, self.inputs, rows, columns)
+        padded = compute(shape, element, "winograd_padded", attrs=_STAYS, varargs_names=names)
+        return compute(
+            (self.batch, rows, columns, self.inputs),
+            lambda n, y, x, c: padded(n, c, y, x),
+            "winograd_image",
+            attrs=_STAYS,
+            varargs_names=["n", "y", "x", "c"],
+        )
+
+    def values(self, image: Tensor) -> Tensor:
+        """The values of the tiles at the points."""
+        matrix = transforms(self.size).data
+        rows, columns = self.grid
+
+        def element_of_row(row: PrimExpr, i: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:
+            return _transformed(matrix, i, lambda y: image(row // rows, row % rows * self.size + y, x, c))
+
+        by_rows = compute(
+            (self.batch * rows, len(matrix), columns * self.size + TAPS - 1, self.inputs),
+            element_of_row,
+            "winograd_rows",
+            varargs_names=["row", "i", "x", "c"],
+        )
+
+        def element(i: PrimExpr, j: PrimExpr, tile: PrimExpr, c: PrimExpr) -> PrimExpr:
+            return _transformed(matrix, j, lambda x: by_rows(tile // columns, i, tile % columns * self.size + x, c))
+
+        shape = (len(matrix), len(matrix), self.number, self.inputs)
+        return compute(shape, element, "winograd_values", varargs_names=["i", "j", "tile", "c"])
+
+    def results(self, sums: Tensor, blocks: Any) -> Tensor:
+        """The elements of the result in tiles, output channels last."""
+        matrix = transforms(self.size).result
+        points = len(matrix[0])
+        by_rows = compute(
+            (self.size, points, self.number, blocks, LANES),
+            lambda u, j, tile, block, lane: _transformed(matrix, u, lambda i: sums(i, j, tile, block, lane)),
+            "winograd_result_rows",
+            varargs_names=["u", "j", "tile", "block", "lane"],
+        )
+        return compute(
+            (self.number, self.size, self.size, blocks, LANES),
+            lambda tile, u, v, block, lane: _transformed(matrix, v, lambda j: by_rows(u, j, tile, block, lane)),
+            "winograd_results",
+            attrs=_STAYS,
+            varargs_names=["tile", "u", "v", "block", "lane"],
+        )
+
+    def result(self, tiles: Tensor, channels: int) -> Tensor:
+        rows, columns = self.grid
+
+        def element(n: PrimExpr, k: PrimExpr, y: PrimExpr, x: PrimExpr) -> PrimExpr:
+            tile = (n * rows + y // self.size) * columns + x // self.size
+            return tiles(tile, y % self.size, x % self.size, k // LANES, k % LANES)
+
+        shape = (self.batch, channels, *self.counts)
+        return compute(shape, element, "conv2d_winograd", "conv2d_winograd", varargs_names=["nn", "ff", "yy", "xx"])

@@ -1,0 +1,292 @@
+"""The default schedule of convolutions by Winograd's algorithm (`nn.conv2d_winograd`) for processors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from xdsl.dialects.builtin import StringAttr
+
+from ...core.cpu import CpuModel
+from ...core.walking import find_ops
+from ...dialects.attributes import SCHEDULE_RULE
+from ...dialects.tir import BlockOp, FuncOp
+from .. import Schedule
+from ..handles import BlockRV, LoopRV
+from ..rules.kernel import block_of, element_bytes, handle_of
+from ..rules.results import decline_unless
+from .tiles import fill_registers, greatest_height, keep_in_registers
+
+RULE = "conv2d_winograd"
+"""The value of `schedule_rule` on the products of the algorithm."""
+LANES = 16
+"""The lanes of vectors of channels: the output channels of a block of transformed weights."""
+WIDEST = 4
+"""The greatest number of blocks of output channels of a tile of sums."""
+FEWEST_PARTS = 6
+"""The least number of parts of a convolution that are computed one after the other, each in all steps: fewer parts do
+not balance threads."""
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """The blocks of the algorithm, in order."""
+
+    padded: BlockRV
+    image: BlockRV
+    rows: BlockRV
+    values: BlockRV
+    sums: BlockRV
+    result_rows: BlockRV
+    results: BlockRV
+    output: BlockRV
+
+    def all(self) -> list[BlockRV]:
+        """The blocks before the output, and the output."""
+        return [getattr(self, each.name) for each in fields(self)]
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """The extents of a convolution. element: the bytes of an element.  size: the extent of a tile.  batch: the number
+    of images.  rows, columns: the grid of tiles of an image.  inputs, blocks: the input channels, and the blocks of
+    output channels."""
+
+    element: int
+    size: int
+    batch: int
+    rows: int
+    columns: int
+    inputs: int
+    blocks: int
+
+    @property
+    def points(self) -> int:
+        """The values of a transformed tile."""
+        return (self.size + 2) ** 2
+
+    @property
+    def tile_bytes(self) -> int:
+        """The bytes of the values and the sums of a tile."""
+        return self.element * self.points * (self.inputs + self.blocks * LANES)
+
+    @property
+    def weight_bytes(self) -> int:
+        return self.element * self.points * self.inputs * self.blocks * LANES
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The part of a convolution that is computed in all steps before the next part. images, rows: the images, and the
+    rows of tiles of each image."""
+
+    images: int
+    rows: int
+
+    def tiles(self, sizes: _Sizes) -> int:
+        return self.images * self.rows * sizes.columns
+
+    def count(self, sizes: _Sizes) -> int:
+        """The number of parts."""
+        return sizes.batch * sizes.rows // (self.images * self.rows)
+
+    def bytes_moved(self, sizes: _Sizes, cache: int) -> int:
+        """The bytes that pass between the cache of a core and the next cache: the weights for each part, and values and
+        sums that the cache does not hold, written and read. cache: the bytes of the cache of a core."""
+        own = self.tiles(sizes) * sizes.tile_bytes
+        return self.count(sizes) * (sizes.weight_bytes + (0 if own <= cache else 2 * own))
+
+
+def products_of_winograd(func: FuncOp) -> BlockOp | None:
+    """The block of the products of a convolution by Winograd's algorithm; None for other functions."""
+    for block in find_ops(func, BlockOp):
+        if block.annotations is not None and block.annotations.data.get(SCHEDULE_RULE) == StringAttr(RULE):
+            return block
+    return None
+
+
+def winograd(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, tuple[str, ...]]:
+    """Schedules a convolution by Winograd's algorithm.
+
+    Images are copied with their channels last, so that all vectors are of channels. Sums of a tile are in registers
+    during the loop over input channels. Results are transposed back in registers, where operators that follow the
+    convolution are applied to them. Parts of an image are computed in all steps before the next part, if their values
+    and sums fit into the cache of a core.
+
+    Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes; results that several blocks
+    read.
+    """
+    func = sch.mod.functions[function]
+    assert isinstance(func, FuncOp)
+    products = products_of_winograd(func)
+    decline_unless(products is not None, "it is no convolution by Winograd's algorithm")
+    assert products is not None
+    stages = _stages(sch, handle_of(sch, function, products))
+    sizes = _sizes(sch, stages)
+    part = _part(sizes, cpu.l2_bytes)
+    tiles = sizes.batch * sizes.rows * sizes.columns if part is None else part.tiles(sizes)
+    height, blocks = _tile(cpu, tiles, sizes)
+    names = tuple(block_of(sch, stage).block_name.data for stage in stages.all())
+    square = cpu.lanes(sizes.element)
+    _transpose_image(sch, stages, square)
+    outer = _transpose_results(sch, stages, square, sizes, part)
+    _transform_results(sch, stages, outer)
+    _sum(sch, stages.sums, outer, height, blocks)
+    _transform_image(sch, stages, outer, sizes.columns)
+    where = "" if part is None else f", {tiles} tiles at a time"
+    return f"sums in registers, {blocks * LANES} channels of {height} tiles{where}", names
+
+
+def _stages(sch: Schedule, sums: BlockRV) -> _Stages:
+    """The blocks of the algorithm. Raises DeclineError for results that several blocks read."""
+    values = _only(sch.get_producers(sums))
+    rows = _only(sch.get_producers(values))
+    image = _only(sch.get_producers(rows))
+    padded = _only(sch.get_producers(image))
+    result_rows = _only(sch.get_consumers(sums))
+    results = _only(sch.get_consumers(result_rows))
+    output = _only(sch.get_consumers(results))
+    return _Stages(padded, image, rows, values, sums, result_rows, results, output)
+
+
+def _only(blocks: Sequence[BlockRV]) -> BlockRV:
+    """The only block. Raises DeclineError for another number of blocks."""
+    decline_unless(len(blocks) == 1, f"a step with {len(blocks)} producers or consumers, expected 1")
+    return blocks[0]
+
+
+def _sizes(sch: Schedule, stages: _Stages) -> _Sizes:
+    """The extents of a convolution. Raises DeclineError for dynamic extents."""
+    rows, points, width, inputs = _extents(sch, stages.rows)
+    batch = _extents(sch, stages.image)[0]
+    blocks = _extents(sch, stages.sums)[3]
+    _extents(sch, stages.output)
+    size = points - 2
+    (written,) = (access.buffer for access in block_of(sch, stages.sums).accesses if access.is_write)
+    return _Sizes(element_bytes(written), size, batch, rows // batch, (width - 2) // size, inputs, blocks)
+
+
+def _extents(sch: Schedule, block: BlockRV) -> list[int]:
+    """The extents of the axes of a block. Raises DeclineError for dynamic extents."""
+    extents = [axis.extent for axis in block_of(sch, block).axes]
+    known = [extent for extent in extents if isinstance(extent, int)]
+    decline_unless(len(known) == len(extents), "a size is dynamic")
+    return known
+
+
+# Sizes of tiles and parts
+
+
+def _part(sizes: _Sizes, cache: int) -> _Part | None:
+    """The parts that move the fewest bytes, if there are enough of them; None for a convolution that is computed step
+    by step as a whole."""
+    whole = _Part(sizes.batch, sizes.rows)
+    inside = [_Part(1, rows) for rows in _divisors(sizes.rows)]
+    across = [_Part(images, sizes.rows) for images in _divisors(sizes.batch)]
+    parts = [part for part in (*inside, *across) if part.count(sizes) >= FEWEST_PARTS]
+    best = min((whole, *parts), key=lambda part: part.bytes_moved(sizes, cache))
+    return None if best == whole else best
+
+
+def _divisors(number: int) -> list[int]:
+    return [n for n in range(1, number + 1) if number % n == 0]
+
+
+def _tile(cpu: CpuModel, tiles: int, sizes: _Sizes) -> tuple[int, int]:
+    """The tiles of the image, and the blocks of output channels, of a tile of sums.
+
+    The blocks are those of the most sums in registers. The number of tiles is a divisor of the number of all tiles, or
+    leaves the most over, among the three greatest that fit into registers.
+    """
+    registers = max(LANES * sizes.element // cpu.vector_bytes, 1)
+    widths = [n for n in range(1, WIDEST + 1) if sizes.blocks % n == 0]
+    blocks = max(widths, key=lambda width: width * greatest_height(cpu, width * registers))
+    highest = greatest_height(cpu, blocks * registers)
+    if tiles <= highest:
+        return tiles, blocks
+    heights = range(highest, max(highest - 3, 0), -1)
+    return max(heights, key=lambda height: tiles % height or height + highest), blocks
+
+
+# Steps of the algorithm
+
+
+def _transpose_image(sch: Schedule, stages: _Stages, square: int) -> None:
+    """Pads the image, and copies it with channels last: squares of columns and channels are transposed in registers.
+
+    The padding has loops of its own, since its conditions would multiply the squares.
+    """
+    row = sch.get_loops(stages.padded)[-1]
+    sch.vectorize(sch.split(row, [None, LANES])[1])
+    n, y, x, c = sch.get_loops(stages.image)
+    (x, x_in), (c, c_in) = sch.split(x, [None, square]), sch.split(c, [None, square])
+    sch.reorder(n, y, c, x, x_in, c_in)
+    _transpose(sch, stages.image, 0, [n, y, c, x], [x_in, c_in])
+
+
+def _transpose_results(
+    sch: Schedule, stages: _Stages, square: int, sizes: _Sizes, part: _Part | None
+) -> Sequence[LoopRV]:
+    """Copies the results with their channels first, and moves the other steps to each part. Returns the loops over
+    parts."""
+    n, k, y, x = sch.get_loops(stages.output)
+    (k, k_in), (x, x_in) = sch.split(k, [None, square]), sch.split(x, [None, square])
+    around, inside = list[LoopRV](), [n, y]
+    if part is not None:
+        (n, n_in), (y, y_in) = sch.split(n, [None, part.images]), sch.split(y, [None, part.rows * sizes.size])
+        around, inside = [n, y], [n_in, y_in]
+    sch.reorder(*around, k, *inside, x, k_in, x_in)
+    (written,) = (access.buffer for access in block_of(sch, stages.results).accesses if access.is_write)
+    read = [access.buffer for access in block_of(sch, stages.output).accesses if not access.is_write]
+    index = read.index(written)
+    _transpose(sch, stages.output, index, [*around, k, *inside, x], [k_in, x_in])
+    if around:
+        for block in (stages.results, stages.result_rows, stages.sums, stages.values, stages.rows):
+            sch.compute_at(block, around[-1], preserve_unit_loops=True)
+    return around
+
+
+def _transpose(sch: Schedule, block: BlockRV, source: int, outer: Sequence[LoopRV], square: Sequence[LoopRV]) -> None:
+    """Copies squares of a buffer to registers before the block reads them in another order."""
+    copy = sch.cache_read(block, source, "local")
+    sch.compute_at(copy, outer[-1])
+    tile = sch.get_loops(copy)[len(outer) :]
+    if tile:  # else the square has one element
+        fill_registers(sch, tile)
+    fill_registers(sch, square)
+
+
+def _transform_image(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV], columns: int) -> None:
+    """Computes the values of a row of tiles, for a vector of channels at a time."""
+    i, j, tile, c = sch.get_loops(stages.values)[len(outer) :]
+    row, column = sch.split(tile, [None, columns])
+    c, c_in = sch.split(c, [None, LANES])
+    sch.reorder(row, c, i, column, j, c_in)
+    fill_registers(sch, [j, c_in])
+    sch.compute_at(stages.rows, c, preserve_unit_loops=True)
+    i, x, c_in = sch.get_loops(stages.rows)[-3:]
+    sch.reorder(x, i, c_in)
+    fill_registers(sch, [i, c_in])
+
+
+def _sum(sch: Schedule, sums: BlockRV, outer: Sequence[LoopRV], height: int, blocks: int) -> None:
+    """Adds the products of a tile in registers."""
+    i, j, tile, block, lane, c = sch.get_loops(sums)[len(outer) :]
+    tile, tile_in = sch.split(tile, [None, height])
+    point, inner = sch.fuse(i, j), [tile_in, lane]
+    if blocks > 1:
+        block, block_in = sch.split(block, [None, blocks])
+        inner = [tile_in, block_in, lane]
+    sch.reorder(point, block, tile, c, *inner)
+    keep_in_registers(sch, sums, c, inner)
+
+
+def _transform_results(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV]) -> None:
+    """Computes the results of a tile, for a vector of channels at a time."""
+    tile, u, v, block, lane = sch.get_loops(stages.results)[len(outer) :]
+    sch.reorder(tile, block, u, v, lane)
+    fill_registers(sch, [v, lane])
+    sch.compute_at(stages.result_rows, block, preserve_unit_loops=True)
+    u, j, *_, lane = sch.get_loops(stages.result_rows)[len(outer) + 2 :]
+    sch.reorder(j, u, lane)
+    fill_registers(sch, [u, lane])

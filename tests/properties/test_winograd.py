@@ -1,0 +1,87 @@
+"""Convolutions by Winograd's algorithm compute what direct convolutions compute, but for rounding, for any extents, and
+with any operators after them."""
+
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from stepwell import Module, apply_passes, relay
+from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.backends.interpreter import interpret
+from stepwell.core.processors import threads
+from stepwell.frontends.relay.parameters import bind_parameters
+from stepwell.schedule.cpu import threads as sharing
+from stepwell.schedule.cpu import winograd
+
+TOLERANCE = 1e-5
+"""The largest error of an element, relative to the largest element."""
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A convolution. shape: of the image.  after: the operators after it.  is_constant: whether the weights are
+    constants."""
+
+    shape: tuple[int, int, int, int]
+    channels: int
+    padding: tuple[int, ...]
+    tile: int
+    after: str
+    is_constant: bool = True
+
+    def arrays(self) -> dict[str, Any]:
+        batch, inputs, height, width = self.shape
+        around = self.padding * (2 if len(self.padding) == 2 else 1)
+        result = (batch, self.channels, height + around[0] + around[2] - 2, width + around[1] + around[3] - 2)
+        shapes = {"x": self.shape, "w": (self.channels, inputs, 3, 3), "b": (self.channels,), "r": result}
+        choose = np.random.default_rng(self.channels)
+        return {name: choose.normal(size=shape).astype("float32") for name, shape in shapes.items()}
+
+    def module(self) -> Module:
+        arrays = self.arrays()
+        x, w, b, r = (relay.var(name, shape=array.shape) for name, array in arrays.items())
+        net = relay.nn.conv2d(x, w, padding=self.padding)
+        if "bias" in self.after:
+            net = relay.nn.bias_add(net, b)
+        if "residual" in self.after:
+            net = net + r
+        if "relu" in self.after:
+            net = relay.nn.relu(net)
+        if "twice" in self.after:
+            net = relay.Tuple([net, relay.exp(net)])
+        mod = relay.module(relay.Function([x, w, b, r], net))
+        return bind_parameters(mod, {"w": arrays["w"]}) if self.is_constant else mod
+
+
+extents = st.sampled_from((3, 4, 5, 7, 8, 13))
+convolutions = st.builds(
+    Convolution,
+    st.tuples(st.sampled_from((1, 2, 7)), st.sampled_from((1, 3, 16, 19)), extents, extents),
+    st.sampled_from((1, 3, 16, 33)),
+    st.sampled_from(((0, 0), (1, 1), (0, 1, 2, 1))),
+    st.sampled_from((2, 4)),
+    st.sampled_from(("", "bias relu", "bias residual relu", "relu twice")),
+    st.booleans(),
+)
+
+
+@given(convolutions, st.sampled_from((1, 3)), st.sampled_from((1, 6)))
+@settings(max_examples=settings().max_examples // 4)
+@example(Convolution((1, 17, 13, 9), 16, (1, 1), 2, "bias residual relu"), 1, 6)  # parts of several rows of tiles
+@example(Convolution((1, 1, 3, 3), 1, (0, 0), 2, ""), 1, 1)  # one element
+@example(Convolution((12, 16, 5, 5), 16, (1, 1), 4, "bias"), 3, 6)  # parts of several images
+def test_winograd_computes_what_a_direct_convolution_computes(case: Convolution, count: int, parts: int) -> None:
+    module = case.module()
+    arrays = {name: array for name, array in case.arrays().items() if name != "w" or not case.is_constant}
+    expected = interpret(module, "main", list(arrays.values()))
+    converted = apply_passes(module, f"relay-convert-convolutions{{tile-size={case.tile}}}")
+    assert "nn.conv2d_winograd" in str(converted)
+    with patch.object(sharing, "LEAST_TIME", 0), patch.object(winograd, "FEWEST_PARTS", parts), threads(count):
+        executor = GraphExecutor(build_graph(converted))
+        executor.run(**arrays)
+    for n, wanted in enumerate(expected if isinstance(expected, list | tuple) else [expected]):
+        np.testing.assert_allclose(executor.get_output(n), wanted, TOLERANCE, TOLERANCE * float(abs(wanted).max()))

@@ -1,0 +1,34 @@
+"""Samples of convolutions by Winograd's algorithm."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from ....operators.winograd import LANES
+from .sampling import Draw, Sample, any_padding, numbers
+
+CHANNELS = st.sampled_from((1, 2, 3, 5, 16, 17))
+
+
+@st.composite
+def winograd_weights(draw: Draw) -> Sample:
+    """Weights of 3 by 3."""
+    weight = numbers(draw, (draw(CHANNELS), draw(CHANNELS), 3, 3), draw(st.sampled_from(("float32", "float64"))))
+    return Sample([weight], {"tile_size": draw(st.sampled_from((2, 4)))})
+
+
+@st.composite
+def winograd_convolutions(draw: Draw) -> Sample:
+    """Images of at least one window, and any transformed weights."""
+    dtype, tile = draw(st.sampled_from(("float32", "float64"))), draw(st.sampled_from((2, 4)))
+    channels, inputs = draw(CHANNELS), draw(CHANNELS)
+    shape = [draw(st.integers(0, 3)), inputs, *(draw(st.integers(3, 11)) for _ in range(2))]
+    weight = (tile + 2, tile + 2, -(-channels // LANES), inputs, LANES)
+    operands = [numbers(draw, shape, dtype, -4, 4), numbers(draw, weight, dtype, -2, 2)]
+    return Sample(operands, {"channels": channels, "tile_size": tile, "padding": any_padding(draw, 2, 2)})
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "nn.conv2d_winograd": winograd_convolutions(),
+    "nn.conv2d_winograd_weight_transform": winograd_weights(),
+}
