@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_graph_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Adds the options of `read_graph`, and `-O`, to a parser; returns them."""
+    """Adds the options of `read_graph` and of the optimization of graphs to a parser; returns them."""
     add = parser.add_argument
     return [
         add(
