@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.results import decline_unless
+from ..rules.strides import UNKNOWN
 from .contraction import require_sums, spatial_vector
 from .nest import Nest
-from .tiles import Tile, apply_tile, choose_rows, keep_in_registers, parts
+from .tiles import Tile, apply_tile, choose_rows, fill_registers, keep_in_registers, parts
 
 PARTIAL = 4
 """The number of vectors of partial sums: as many additions as a processor starts before the first one ends."""
@@ -17,11 +18,16 @@ PARTIAL = 4
 
 WIDEST = 512
 """The bytes of the vectors of sums of a row: rows that are far from each other are read in so long parts."""
+AT_ONCE = 8
+"""The number of long rows that are added at a time: as many streams as a processor fetches in advance."""
+LEAST_PART = 4096
+"""The least bytes of a part of long rows: shorter parts are not fetched in advance."""
 
 
 def columns(nest: Nest) -> str:
     """Vectorizes a spatial axis along which stores are contiguous, and loads contiguous or invariant; several vectors
-    of sums stay in registers.
+    of sums stay in registers. Of rows that are longer than these vectors, eight are added at a time to sums that stay
+    in the L1 cache, so that the rows are read as they are in memory.
 
     Declines: blocks without such an axis.
     """
@@ -30,10 +36,47 @@ def columns(nest: Nest) -> str:
     decline_unless(vector is not None, "no spatial axis is contiguous")
     assert vector is not None
     lanes = nest.lanes_along(strides.extents[vector])
+    if _has_long_rows(nest, vector):
+        return _add_rows(nest, vector, lanes)
     most = min(WIDEST // nest.cpu.vector_bytes, nest.cpu.vector_registers - 2)
     tile = Tile(vector, lanes, vectors=parts(-(-strides.extents[vector] // lanes), most))
     apply_tile(nest, tile)
     return tile.text(strides.names)
+
+
+def _has_long_rows(nest: Nest, vector: int) -> bool:
+    """Whether the summands are rows of more bytes than `WIDEST`, far from each other. vector: the vectorized axis."""
+    strides = nest.strides
+    summed, extent = strides.of_kind("reduce"), strides.extents[vector]
+    rows = [n for n in summed if strides.extents[n] != 1]
+    if len(rows) != 1 or UNKNOWN in (extent, strides.extents[rows[0]]) or strides.extents[rows[0]] < 2 * AT_ONCE:
+        return False
+    steps = [stride[rows[0]] for stride in strides.read if stride[vector]]
+    is_single = len(steps) == 1 and steps[0] >= extent and all(stride[vector] in (0, 1) for stride in strides.read)
+    return is_single and extent * strides.element_bytes > WIDEST
+
+
+def _add_rows(nest: Nest, vector: int, lanes: int) -> str:
+    """Adds `AT_ONCE` rows at a time, in parts whose sums fit into half of the L1 cache. Returns the schedule in words.
+
+    Each core has a part, if the parts are not too short.
+    """
+    sch, strides, cpu = nest.sch, nest.strides, nest.cpu
+    row = strides.extents[vector] * strides.element_bytes
+    count = max(min(cpu.cores, row // LEAST_PART), -(-row // (cpu.l1_bytes // 2)))
+    loops = sch.get_loops(nest.rv)
+    summed = next(n for n in strides.of_kind("reduce") if strides.extents[n] != 1)
+    part, vectors, lane = sch.split(loops[vector], [count, None, lanes])
+    summands, row_of_step = sch.split(loops[summed], [None, AT_ONCE])
+    outer = [loops[n] for n in strides.of_kind("spatial") if n != vector]
+    single = [loops[n] for n in strides.of_kind("reduce") if n != summed]
+    sch.reorder(*outer, part, summands, *single, vectors, row_of_step, lane)
+    start = sch.decompose_reduction(nest.rv, summands)
+    sch.vectorize(sch.get_loops(start)[-1])
+    fill_registers(sch, [row_of_step, lane])
+    name = strides.names[vector]
+    parts = "" if count == 1 else f", in {count} parts"
+    return f"sums in the L1 cache, vectors of {lanes} lanes along {name}, {AT_ONCE} rows at a time{parts}"
 
 
 def partial_sums(nest: Nest) -> str:

@@ -73,6 +73,17 @@ for j, i in T.grid(n, m):
         C[vj] = T.max(C[vj], A[vi, vj])
 """,
     ),
+    "long rows": (
+        ("A: k + 8", "B: k + 8, n * 16 + m", "C: n * 16 + m"),
+        """
+for j, r in T.grid(n * 16 + m, k + 8):
+    with T.block("C"):
+        vj, vr = T.axis.remap("SR", [j, r])
+        with T.init():
+            C[vj] = T.Cast("{dtype}", 2)
+        C[vj] = C[vj] + A[vr] * B[vr, vj]
+""",
+    ),
     "rows": (
         ("A: m, n", "B: m, n", "C: m, n"),
         """

@@ -43,6 +43,7 @@ def rules_of(name: str) -> dict[str, str]:
         ("convolution", {"C": "contraction"}),
         ("transposed product", {"C": "contraction", "B_global": "transpose"}),
         ("columns", {"C": "columns"}),
+        ("long rows", {"C": "columns"}),
         ("rows", {"S": "partial sums", "C": "elementwise"}),
         ("transpose", {"C": "transpose"}),
         ("elements in place", {"C": "elementwise"}),
@@ -92,6 +93,18 @@ def test_columns_are_copied_for_many_rows_of_a_large_factor() -> None:
     assert copies(m=256, n=256, k=256)
     assert not copies(m=256, n=32, k=32)  # the factor is in the cache
     assert not copies(m=16, n=256, k=256)  # few tiles use a copy
+
+
+def test_long_rows_are_read_as_they_are_in_memory() -> None:
+    def text(**sizes: int) -> str:
+        applied, *_ = schedule_cpu(program("long rows", **sizes), "avx2,cores=4").applied
+        return applied.text
+
+    assert text(k=8, n=8, m=1) == "sums in the L1 cache, vectors of 8 lanes along vj, 8 rows at a time"
+    assert text(k=8, n=128, m=1).endswith(", in 2 parts")  # 4 parts would be shorter than 4 KiB
+    assert text(k=8, n=2048, m=1).endswith(", in 9 parts")  # the sums of each fit into half of the L1 cache
+    assert text(k=8, n=7, m=8).startswith("sums in registers")
+    assert text(k=7, n=8, m=1).startswith("sums in registers")
 
 
 def test_a_trace_replays_and_declined_rules_leave_no_steps() -> None:
