@@ -1,0 +1,382 @@
+"""The pass `tir-collapse-axes`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.index import Analyzer
+from ...analysis.names import loop_name
+from ...analysis.scopes import loops_around, only_child
+from ...analysis.unscheduled import is_graph_kernel
+from ...core.dtypes import dtype_of, int_fits
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...core.xdsl_compat import set_name_hint
+from ...dialects.attributes import SCHEDULE_RULE
+from ...dialects.tir import (
+    AccessOp,
+    AddressOfOp,
+    AllocBufferOp,
+    Axis,
+    BlockOp,
+    CallOp,
+    ForOp,
+    FuncOp,
+    LoadOp,
+    StoreOp,
+    TirBuilder,
+)
+from ...dialects.tir.operands import redirect_access, set_operands
+from ...dialects.tir.tree import erase_if_dead, is_pure_expression
+from ...schedule.rewriting.nest import erase_accesses, make_loop, move_to_end, renew_accesses, set_axes
+
+_LONG = 128
+"""The number of elements from which on a row is long enough for vectors, if it has whole ones."""
+_WHOLE = 16
+"""The elements of a whole vector: a multiple of those of the vectors of any processor."""
+_remarks = PassRemarks("tir-collapse-axes")
+
+
+@dataclass(frozen=True)
+class TirCollapseAxesPass(ModulePass):
+    """Collapses axes of kernels of graphs into one axis where all elements along them are contiguous, so that vectors
+    extend over the ends of short rows: an image of 7 by 7 has 49 elements in a row.
+
+    Two consecutive axes of a block are collapsed if every access that uses one of them has both as indices of
+    consecutive dimensions, the extent of the second axis is the size of its dimension, and nothing else depends on the
+    axes; the dimensions are then collapsed in all blocks that access the buffer. A kernel is changed only if some rows
+    are short, or no whole vectors. Its name, parameters and results stay: the computation moves to a private function
+    with collapsed parameters, `NAME.collapsed`, which the kernel calls.
+
+    Before
+        tir.func @add("A" %A: memref<64x7x7xf32>, "B" %B: memref<64xf32>, "C" %C: memref<64x7x7xf32>) {
+          tir.for serial "c" %c : i32 in [0 +: 64] {
+            tir.for serial "y" %y : i32 in [0 +: 7] {
+              tir.for serial "x" %x : i32 in [0 +: 7] {
+                ... %C[%vc, %vy, %vx] = %A[%vc, %vy, %vx] + %B[%vc]
+
+    After
+        tir.func @add.collapsed("A" %A: memref<64x49xf32>, "B" %B: memref<64xf32>, "C" %C: memref<64x49xf32>) {
+          tir.for serial "c" %c : i32 in [0 +: 64] {
+            tir.for serial "y_x" %y_x : i32 in [0 +: 49] {
+              ... %C[%vc, %vy_vx] = %A[%vc, %vy_vx] + %B[%vc]
+
+    Must hold before: nothing.
+
+    Gone after: nothing.
+    """
+
+    name = "tir-collapse-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in list(op.body.block.ops):
+            if isinstance(func, FuncOp) and is_graph_kernel(func) and _may_collapse(func):
+                collapse = _Collapse.of(func)
+                if collapse is not None:
+                    _move_to_inner_function(func, collapse)
+
+
+def _may_collapse(func: FuncOp) -> bool:
+    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule for its blocks."""
+    blocks = list(find_ops(func, BlockOp))
+    known = all(isinstance(value.type, MemRefType) for _, value in func.params)
+    return bool(blocks) and known and all(_has_plain_loops(block) and not _has_rule(block) for block in blocks)
+
+
+def _has_rule(block: BlockOp) -> bool:
+    return block.annotations is not None and SCHEDULE_RULE in block.annotations.data
+
+
+def _has_plain_loops(block: BlockOp) -> bool:
+    """Whether the axes of a block are its loops, in their order, which have known extents and contain it alone."""
+    loops = loops_around(block)
+    nest = [*loops, block]
+    return (
+        block.predicate is None
+        and [axis.binding for axis in block.axes] == [loop.variable for loop in loops]
+        and all(only_child(loop) is inner for loop, inner in zip(loops, nest[1:], strict=True))
+        and all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in loops)
+        and all(loop.kind.data == "serial" and loop.annotations is None for loop in loops)
+        and all(axis.low == 0 and isinstance(axis.extent, int) for axis in block.axes)
+        and [axis.extent for axis in block.axes] == [loop.mixed_bounds[1] for loop in loops]
+    )
+
+
+@dataclass(frozen=True)
+class _Access:
+    """A load or a store of a block. axes: for each index, the number of the axis that it is, or None."""
+
+    op: LoadOp | StoreOp
+    axes: Sequence[int | None]
+
+    @property
+    def buffer(self) -> SSAValue:
+        return self.op.buffer
+
+
+class _Collapse:
+    """The axes of blocks and the dimensions of buffers of a function that are collapsed with the ones after them.
+
+    axes: the numbers of such axes of each block.  dims: the numbers of such dimensions of each buffer.
+    """
+
+    def __init__(self, func: FuncOp):
+        self.blocks = list(find_ops(func, BlockOp))
+        self.accesses = {block: list(_accesses(block)) for block in self.blocks}
+        self.axes = {block: _similar_axes(block) for block in self.blocks}
+        self.dims = {buffer: _collapsible_dimensions(buffer) for buffer in _buffers(func)}
+        for block in self.blocks:
+            self.axes[block] -= set(_others(block, self.accesses[block]))
+        while any([self._restrict(block, access) for block in self.blocks for access in self.accesses[block]]):
+            pass
+
+    @staticmethod
+    def of(func: FuncOp) -> _Collapse | None:
+        """The collapsed axes of a function; None if its rows are long already."""
+        collapse = _Collapse(func)
+        return collapse if any(map(collapse._has_short_rows, collapse.blocks)) else None
+
+    def _restrict(self, block: BlockOp, access: _Access) -> bool:
+        """Drops the axes and the dimensions that an access does not permit. Returns whether some were dropped."""
+        axes, dims = self.axes[block], self.dims[access.buffer]
+        assert isinstance(access.buffer.type, MemRefType)
+        shape, extents = access.buffer.type.get_shape(), [axis.extent for axis in block.axes]
+        indices = access.axes
+        pairs = {
+            dim
+            for dim in dims
+            if (first := indices[dim]) in axes
+            and indices[dim + 1] == (second := first + 1)
+            and extents[second] == shape[dim + 1]
+        }
+        kept = {indices[dim] for dim in pairs}
+        lost = {n for n in axes if n not in kept and (n in indices or n + 1 in indices)}
+        changed = pairs != dims or bool(lost)
+        self.dims[access.buffer], self.axes[block] = pairs, axes - lost
+        return changed
+
+    def _has_short_rows(self, block: BlockOp) -> bool:
+        """Whether a row of several rows that are collapsed is short, or no whole vectors."""
+        return any(
+            extents[n] > 1 and extents[n + 1] > 1 and (extents[n + 1] < _LONG or extents[n + 1] % _WHOLE)
+            for extents in [_extents(block)]
+            for n in self.axes[block]
+            if n + 1 not in self.axes[block]
+        )
+
+
+def _extents(block: BlockOp) -> list[int]:
+    return [axis.extent for axis in block.axes if isinstance(axis.extent, int)]
+
+
+def _accesses(block: BlockOp) -> Iterator[_Access]:
+    variables = list(block.variables)
+    analyzer = Analyzer()
+    for op in find_ops(block, LoadOp, StoreOp):
+        yield _Access(op, [_axis_of(analyzer, index, variables) for index in op.indices])
+
+
+def _axis_of(analyzer: Analyzer, index: SSAValue, variables: Sequence[SSAValue]) -> int | None:
+    """The number of the axis that an index is equal to; None if there is none."""
+    if index not in variables:
+        atom = analyzer.exact(index).atom
+        if not isinstance(atom, SSAValue):
+            return None
+        index = atom
+    return variables.index(index) if index in variables else None
+
+
+def _similar_axes(block: BlockOp) -> set[int]:
+    """The numbers of the axes whose next axis is of the same kind and type."""
+    axes, types = block.axes, [variable.type for variable in block.variables]
+    return {
+        n
+        for n in range(len(axes) - 1)
+        if axes[n].kind == axes[n + 1].kind in ("spatial", "reduce") and types[n] == types[n + 1]
+        if int_fits(prod(_extents(block)), dtype_of(types[n]))
+    }
+
+
+def _buffers(func: FuncOp) -> Iterator[SSAValue]:
+    yield from (value for _, value in func.params)
+    yield from (op.buffer for op in find_ops(func, AllocBufferOp))
+
+
+def _collapsible_dimensions(buffer: SSAValue) -> set[int]:
+    """The dimensions of a buffer that are contiguous with the next one; none of a buffer with other uses than accesses
+    of elements."""
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    is_plain = isinstance(type.layout, NoneAttr) and -1 not in type.get_shape()
+    if not is_plain or not all(isinstance(use.operation, AccessOp | LoadOp | StoreOp) for use in buffer.uses):
+        return set()
+    return set(range(type.get_num_dims() - 1))
+
+
+def _others(block: BlockOp, accesses: Sequence[_Access]) -> Iterator[int]:
+    """The numbers of the axes that are used elsewhere than in indices that are axes; and of the axes before these."""
+    indices = {access.op: _indices_of_axes(access) for access in accesses}
+    for n, variable in enumerate(block.variables):
+        if not _is_used_in(variable, indices):
+            yield from (n - 1, n)
+
+
+def _indices_of_axes(access: _Access) -> set[SSAValue]:
+    return {index for index, axis in zip(access.op.indices, access.axes, strict=True) if axis is not None}
+
+
+def _is_used_in(value: SSAValue, indices: Mapping[LoadOp | StoreOp, set[SSAValue]]) -> bool:
+    """Whether a value is used only in some indices of accesses, and in declarations of regions."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, LoadOp | StoreOp):
+            is_other = value is op.predicate or (isinstance(op, StoreOp) and value is op.value)
+            if is_other or value not in indices[op]:
+                return False
+        elif not isinstance(op, AccessOp):
+            if op.regions or not is_pure_expression(op) or not all(_is_used_in(each, indices) for each in op.results):
+                return False
+    return True
+
+
+# The collapsed function
+
+
+def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
+    """Moves the body of a kernel to a function with collapsed axes, which the kernel calls."""
+    name = func.sym_name.data
+    _remarks.applied(func, lambda: f"axes of {name} are collapsed: {_text(collapse)}")
+    inner = FuncOp(
+        f"{name}.collapsed",
+        [(parameter, value.type) for parameter, value in func.params],
+        attrs=DictionaryAttr({} if func.func_attrs is None else func.func_attrs.data),
+        body=func.detach_region(func.body),
+        private=True,
+    )
+    inner.location = func.location
+    types = [value.type for value in inner.body.block.args]
+    func.add_region(_calling_region(func, inner, types))
+    block = func.parent
+    assert block is not None
+    block.insert_op_before(inner, func)
+    for each in collapse.blocks:
+        if collapse.axes[each]:
+            _collapse_block(each, collapse)
+    for buffer, dims in collapse.dims.items():
+        _collapse_buffer(buffer, dims)
+    renew_accesses(collapse.blocks)
+
+
+def _calling_region(func: FuncOp, inner: FuncOp, types: Sequence[Attribute]) -> Region:
+    """The body of a kernel that calls the collapsed function, with pointers to the first elements of its buffers."""
+    body = Block(arg_types=types)
+    builder = TirBuilder(InsertPoint.at_end(body), func.location)
+    pointers = list[SSAValue]()
+    for name, argument, type in zip(func.param_names.data, body.args, types, strict=True):
+        assert isinstance(type, MemRefType)
+        set_name_hint(argument, name.data)
+        zeros = [builder.const(0, "int32")] * type.get_num_dims()
+        pointers.append(builder.insert(AddressOfOp(argument, zeros)).pointer)
+    builder.insert(CallOp(inner.sym_name.data, pointers))
+    return Region(body)
+
+
+def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
+    """Collapses the axes and the loops of a block, and the indices of its accesses."""
+    axes, body, old = block.axes, block.body.block, list(block.variables)
+    groups = _groups(len(axes), collapse.axes[block])
+    loops = _collapse_loops(block, groups)
+    added = [body.insert_arg(old[group[0]].type, n) for n, group in enumerate(groups)]
+    erase_accesses([block])
+    new_of = {group[0]: new for group, new in zip(groups, added, strict=True)}
+    for access in collapse.accesses[block]:
+        _collapse_indices(access, collapse.dims[access.buffer], new_of)
+    for group, new in zip(groups, added, strict=True):
+        if len(group) == 1:
+            old[group[0]].replace_all_uses_with(new)
+    for variable in old:
+        body.erase_arg(variable)
+    new_axes = [
+        Axis("_".join(axes[n].name for n in group), axes[group[0]].kind, 0, _product(axes, group), loop.variable)
+        for group, loop in zip(groups, loops, strict=True)
+    ]
+    set_axes(block, new_axes)
+
+
+def _product(axes: Sequence[Axis], group: Sequence[int]) -> int:
+    return prod(extent for n in group if isinstance(extent := axes[n].extent, int))
+
+
+def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]]) -> list[ForOp]:
+    """Replaces the loops around a block by a loop for each group of loops. Returns the new loops."""
+    old, new = loops_around(block), list[ForOp]()
+    axes = block.axes
+    parent = old[0].parent
+    assert parent is not None
+    for group in groups:
+        name = "_".join(loop_name(old[n]) for n in group)
+        loop = make_loop(name, 0, _product(axes, group), old[group[0]].variable.type)
+        loop.location = old[group[0]].location
+        if new:
+            new[-1].body.block.add_op(loop)
+        else:
+            parent.insert_op_before(loop, old[0])
+        new.append(loop)
+    move_to_end(block, new[-1].body.block)
+    set_operands(block, [[loop.variable for loop in new], [], []])
+    old[0].detach()
+    old[0].erase()
+    return new
+
+
+def _collapse_indices(access: _Access, dims: Collection[int], new_of: Mapping[int, SSAValue]) -> None:
+    """Collapses the indices of an access. dims: the dimensions that are collapsed with the next one.  new_of: the axis
+    in place of a collapsed axis and the axes after it."""
+    old = list(access.op.indices)
+    indices = list[SSAValue]()
+    for group in _groups(len(old), dims):
+        axis = access.axes[group[0]]
+        collapsed = len(group) > 1 and axis is not None
+        indices.append(new_of[axis] if collapsed else old[group[0]])  # pyright: ignore[reportArgumentType]
+    redirect_access(access.op, access.buffer, indices)
+    for index in old:
+        erase_if_dead(index)
+
+
+def _collapse_buffer(buffer: SSAValue, dims: Collection[int]) -> None:
+    type = buffer.type
+    assert isinstance(type, MemRefType)
+    shape = type.get_shape()
+    collapsed = [prod(shape[dim] for dim in group) for group in _groups(len(shape), dims)]
+    Rewriter.replace_value_with_new_type(
+        buffer, MemRefType(type.element_type, collapsed, type.layout, type.memory_space)
+    )
+
+
+def _groups(count: int, joined: Collection[int]) -> list[list[int]]:
+    """The numbers below `count` in groups: each of some numbers is in a group with the next number."""
+    groups: list[list[int]] = []
+    for n in range(count):
+        if n - 1 in joined:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
+    return groups
+
+
+def _text(collapse: _Collapse) -> str:
+    texts = []
+    for block in collapse.blocks:
+        axes = [axis.name for axis in block.axes]
+        texts += [
+            " and ".join(axes[n] for n in group) for group in _groups(len(axes), collapse.axes[block]) if group[1:]
+        ]
+    return ", ".join(dict.fromkeys(texts))
