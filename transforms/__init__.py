@@ -45,6 +45,7 @@ PASSES: dict[str, str] = {
     "te-inline": "te.inline",
     "tir-check-bounds": "tir.check_bounds",
     "tir-check-launches": "tir.check_launches",
+    "tir-collapse-axes": "tir.collapse_axes",
     "tir-compact-buffers": "tir.compact_buffers",
     "tir-distribute-threads": "tir.distribute_threads",
     "tir-hoist-conditions": "tir.hoist_conditions",

@@ -1,0 +1,93 @@
+"""The axes of kernels that are collapsed, and what kernels compute with collapsed axes."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import MemRefType
+
+from stepwell import Module, apply_passes, build, relay
+from stepwell.core.remarks import collect_remarks
+from stepwell.tools.testing.graphs import RandomGraph, graphs
+from stepwell.tools.testing.scheduling import check_computes_the_same
+from stepwell.transforms.pipelines import lower_graph, lower_to_tir
+
+
+def kernels(*inputs: tuple[int, ...], body: Any) -> Module:
+    """The kernels of a graph, in loops. body: a function of the inputs."""
+    variables = [relay.var(f"x{n}", shape=shape) for n, shape in enumerate(inputs)]
+    return lower_to_tir(lower_graph(relay.module(relay.Function(variables, body(*variables)))))
+
+
+def collapsed(module: Module) -> dict[str, list[tuple[int, ...]]]:
+    """The shapes of the buffers of collapsed functions, by name."""
+    return {
+        name: [value.type.get_shape() for value in func.body.block.args if isinstance(value.type, MemRefType)]
+        for name, func in apply_passes(module, "tir-collapse-axes").functions.items()
+        if name.endswith(".collapsed")
+    }
+
+
+def check(module: Module) -> None:
+    after = apply_passes(module, "tir-collapse-axes")
+    for target in ("python", "llvm"):
+        check_computes_the_same(module, after, target=target)
+
+
+def test_a_convolution_with_windows_of_one_element_has_the_axes_of_a_product() -> None:
+    def body(x: Any, w: Any, b: Any, r: Any) -> Any:
+        return relay.nn.relu(relay.nn.bias_add(relay.nn.conv2d(x, w), b) + r)
+
+    module = kernels((2, 3, 7, 5), (4, 3, 1, 1), (4,), (2, 4, 7, 5), body=body)
+    ((name, shapes),) = collapsed(module).items()
+    assert name.endswith("relu.collapsed")
+    assert shapes == [(2, 3, 35), (4, 3, 1), (4,), (2, 4, 35), (2, 4, 35)]
+    check(module)
+
+
+def test_reductions_and_operators_on_elements() -> None:
+    module = kernels((2, 3, 7, 7), body=lambda x: relay.mean(x, [2, 3], keepdims=True))
+    assert list(collapsed(module).values()) == [[(6, 49), (6, 1)]]
+    check(module)
+    module = kernels((2, 3, 7), (2, 3, 7), body=lambda a, b: relay.exp(a) * b)
+    assert list(collapsed(module).values()) == [[(42,)] * 3]
+    check(module)
+    module = kernels((2, 3, 7), (3, 1), body=lambda a, b: a * b)
+    assert collapsed(module) == {}  # rows of 7 have factors of their own
+    module = kernels((3, 2, 7), (3, 1, 1), body=lambda a, b: a * b)
+    assert list(collapsed(module).values()) == [[(3, 14), (3, 1, 1), (3, 14)]]
+    check(module)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "body"),
+    [
+        (((1, 3, 7, 7), (4, 3, 3, 3)), lambda x, w: relay.nn.conv2d(x, w, padding=1)),  # windows read between rows
+        (((1, 3, 8, 8), (4, 3, 1, 1)), lambda x, w: relay.nn.conv2d(x, w, strides=2)),  # every second element
+        (((3, 7, 5),), lambda x: relay.transpose(x, [0, 2, 1])),  # other orders of elements
+        (((3, 128),), relay.exp),  # long rows of whole vectors
+        (((7, 1),), relay.exp),  # one row
+        (((3, 7),), lambda x: relay.nn.softmax(x)),  # one sum for each row
+        (((3, 7),), lambda x: relay.nn.pad(x, [[0, 1], [1, 0]])),  # conditions on axes
+    ],
+)
+def test_other_kernels_stay_as_they_are(shapes: tuple[tuple[int, ...], ...], body: Any) -> None:
+    assert collapsed(kernels(*shapes, body=body)) == {}
+
+
+def test_a_kernel_keeps_its_parameters_and_reports_its_axes() -> None:
+    module = kernels((2, 3, 7), body=relay.exp)
+    with collect_remarks() as remarks:
+        after = apply_passes(module, "tir-collapse-axes")
+    assert [remark.message for remark in remarks] == ["axes of fused_exp are collapsed: v_ax0 and v_ax1 and v_ax2"]
+    source, target = np.random.default_rng(0).random((2, 3, 7), "float32"), np.zeros((2, 3, 7), "float32")
+    build(after)["fused_exp"](source, target)
+    np.testing.assert_allclose(target, np.exp(source), 1e-6)
+
+
+@given(graphs(most=6, branches=False))
+@settings(max_examples=settings().max_examples // 2)
+def test_kernels_of_random_graphs_compute_the_same(graph: RandomGraph) -> None:
+    check(lower_to_tir(lower_graph(graph.module)))
