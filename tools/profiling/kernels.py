@@ -17,6 +17,7 @@ from ...module import Module
 from ...transforms.pipelines import lower_to_tir
 from ...transforms.pipelines.landings import SCHEDULED, TIR, Options
 from ...transforms.pipelines.lowering import go_down
+from ...transforms.tir.collapse_axes import COLLAPSED
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,13 @@ def _functions(module: Module) -> dict[str, FuncOp]:
 
 
 def _decisions(module: Module) -> dict[str, tuple[Remark, ...]]:
-    """The remarks of the passes that schedule functions for a processor, by function."""
+    """The remarks of the passes that schedule functions for a processor, by function; those about a function with
+    collapsed axes belong to the kernel that calls it."""
     names = [each.name for each in SCHEDULED.passes(Options())]
     with collect_remarks() as remarks:
         go_down(module, (*TIR, SCHEDULED))
     decisions: dict[str, list[Remark]] = {}
     for remark in remarks:
         if remark.pass_name in names:
-            decisions.setdefault(remark.place.function, []).append(remark)
+            decisions.setdefault(remark.place.function.removesuffix(COLLAPSED), []).append(remark)
     return {function: tuple(each) for function, each in decisions.items()}

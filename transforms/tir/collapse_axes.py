@@ -38,6 +38,8 @@ from ...dialects.tir.operands import redirect_access, set_operands
 from ...dialects.tir.tree import erase_if_dead, is_pure_expression
 from ...schedule.rewriting.nest import erase_accesses, make_loop, move_to_end, renew_accesses, set_axes
 
+COLLAPSED = ".collapsed"
+"""The end of the name of a function with collapsed axes, after the name of the kernel that calls it."""
 _LONG = 128
 """The number of elements from which on a row is long enough for vectors, if it has whole ones."""
 _WHOLE = 16
@@ -255,7 +257,7 @@ def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
     name = func.sym_name.data
     _remarks.applied(func, lambda: f"axes of {name} are collapsed: {_text(collapse)}")
     inner = FuncOp(
-        f"{name}.collapsed",
+        f"{name}{COLLAPSED}",
         [(parameter, value.type) for parameter, value in func.params],
         attrs=DictionaryAttr({} if func.func_attrs is None else func.func_attrs.data),
         body=func.detach_region(func.body),

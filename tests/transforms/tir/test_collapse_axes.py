@@ -67,6 +67,7 @@ def test_reductions_and_operators_on_elements() -> None:
         (((1, 3, 7, 7), (4, 3, 3, 3)), lambda x, w: relay.nn.conv2d(x, w, padding=1)),  # windows read between rows
         (((1, 3, 8, 8), (4, 3, 1, 1)), lambda x, w: relay.nn.conv2d(x, w, strides=2)),  # every second element
         (((3, 7, 5),), lambda x: relay.transpose(x, [0, 2, 1])),  # other orders of elements
+        (((3, 7),), lambda x: relay.strided_slice(x, [0, 0], [3, 5])),  # parts of rows
         (((3, 128),), relay.exp),  # long rows of whole vectors
         (((7, 1),), relay.exp),  # one row
         (((3, 7),), lambda x: relay.nn.softmax(x)),  # one sum for each row
