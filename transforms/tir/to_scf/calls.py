@@ -82,8 +82,10 @@ def _as_memref(w: UpstreamWriter, op: Operation, n: int, arg: SSAValue, type: Me
     shape = type.get_shape()
     if any(extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
         raise unsupported_op_error(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
-    # A separate pointer, so that the memref starts at its target.
-    return view(w, LoweredPointer(w.pointer_value(pointer)), type, list(shape))[0]
+    if not (isinstance(base.type, MemRefType) and pointer.offset == 0 and isinstance(base.type.layout, NoneAttr)):
+        # A separate pointer, so that the memref starts at its target.
+        pointer = LoweredPointer(w.pointer_value(pointer))
+    return view(w, pointer, type, list(shape))[0]
 
 
 def _castable(have: MemRefType[Attribute], want: MemRefType[Attribute]) -> bool:
