@@ -105,7 +105,7 @@ class Recorder:
 
     @contextmanager
     def attempt(self) -> Generator[None]:
-        """A context whose primitives are undone if it raises. Handles from inside of it are then invalid."""
+        """A context whose primitives are undone if it ends with an exception; their handles are then invalid."""
         length, values, changes = len(self._trace.body.block.ops), dict(self._values), self._changes
         try:
             yield

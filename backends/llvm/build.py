@@ -41,5 +41,4 @@ def build_llvm(
     # lazy: programs of one part need no processes
     from .parts import compile_parts
 
-    order = list(module.functions)
-    return compile_parts(parts, options, processor, order=order, symbols=symbols, callables=callables)
+    return compile_parts(parts, options, processor, symbols=symbols, callables=callables)

@@ -38,15 +38,13 @@ def compile_parts(
     options: Options,
     target: Processor,
     *,
-    order: Sequence[str],
     symbols: Mapping[str, int] | None = None,
     callables: bool = True,
 ) -> Program:
     """Compiles the parts of a program, which are lowered in place, to native code. The result depends neither on the
     number of processes nor on the parts that each compiles.
 
-    options: of the lowering.  order: the names of functions in the order of the program.  Other arguments and errors:
-    as of `compile_module`.
+    options: of the lowering.  Other arguments and errors: as of `compile_module`.
     """
     processes = min(compile_jobs(), _MOST_PROCESSES, len(parts) // _PARTS_OF_PROCESS)
     work = _Work(parts, options, target, callables, max(1, available_processors() // max(1, processes)))
@@ -55,7 +53,7 @@ def compile_parts(
     compiled = shared_results(work, heaviest_first, processes)
     for each in compiled:
         report_again(each.remarks)
-    interface = emit_interface([each.facts for each in compiled], order)
+    interface = emit_interface([each.facts for each in compiled], parts[0].order)
     code = ObjectCode.join_all([ObjectCode.of([interface.text], target), *(each.code for each in compiled)])
     text = "\n".join([interface.text, *(each.text for each in compiled)])
     return link_code(native_code(interface.facts, code), symbols=symbols, sources=texts_of(lambda: text, code))

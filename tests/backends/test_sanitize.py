@@ -427,7 +427,7 @@ def test_a_sanitized_graph_computes_the_same() -> None:
         executor = GraphExecutor(build_graph(module, sanitize=sanitize))
         executor.run(x=arrays[0], w=arrays[1])
         results.append(np.array(executor.get_output(0)))
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_allclose(*results, rtol=1e-5)  # the default schedule of the convolution sums in another order
 
 
 def test_an_index_that_a_graph_computes_is_checked() -> None:

@@ -396,6 +396,12 @@ SESSION = Family(
             "again.replay(str(sch.trace))\n"
             "print(str(again.mod) == str(sch.mod))",
         ),
+        Example(
+            "attempt",
+            "",
+            'i, = sch.get_loops("B")\ntry:\n    with sch.attempt():\n        i_0, i_1 = sch.split(i, [None, 4])\n'
+            "        sch.parallel(i)\nexcept stepwell.ScheduleError:\n    pass",
+        ),
         Example("get", "", 'i, = sch.get_loops("B")\nprint(sch.get(i).name, sch.get(i).loop_var.data)'),
         Example("remove_rv", "", 'i, = sch.get_loops("B")\nsch.remove_rv(i)\nprint(len(sch.trace))'),
         Example("work_on", "", 'sch.work_on("main")\nprint(sch.func_working_on)'),

@@ -104,7 +104,7 @@ def refusal_error(mod: Module, steps: str) -> ScheduleError:
 
 
 def _scope(mod: Module, sch: Schedule) -> dict[str, Any]:
-    return {"mod": mod, "sch": sch, "stepwell": SimpleNamespace(Schedule=Schedule)}
+    return {"mod": mod, "sch": sch, "stepwell": SimpleNamespace(Schedule=Schedule, ScheduleError=ScheduleError)}
 
 
 # Descriptions

@@ -32,13 +32,14 @@ _KERNEL_WEIGHT = 4
 class Part:
     """A part of a program.
 
-    number: in the order of the program.  weight: an estimate of the time of its compilation.  shared: the names of all
-    functions that are called from other parts.
+    number: in the order of the program.  weight: an estimate of the time of its compilation.  order: the names of the
+    functions of the program, in order.  shared: the names of all functions that are called from other parts.
     """
 
     number: int
     module: Module
     weight: int
+    order: tuple[str, ...]
     shared: frozenset[str] = frozenset()
 
 
@@ -52,7 +53,8 @@ def divide(mod: Module) -> list[Part]:
     """
     ops = list(mod.op.body.block.ops)
     functions = {op.sym_name.data: op for op in ops if isinstance(op, FuncOp) and "." not in op.sym_name.data}
-    whole = [Part(0, mod, sum(map(_weight, functions.values())))]
+    order = tuple(mod.functions)
+    whole = [Part(0, mod, sum(map(_weight, functions.values())), order)]
     if len(functions) < len(ops):
         return whole
     callees = {name: _callees(op, functions) for name, op in functions.items()}
@@ -65,7 +67,7 @@ def divide(mod: Module) -> list[Part]:
     shared = frozenset(name for names in others for name in names)
     declarations = [[_declaration(functions[name]) for name in names] for names in others]
     return [
-        Part(n, _module(mod.op, [*declared, *map(functions.__getitem__, group.names)]), group.weight, shared)
+        Part(n, _module(mod.op, [*declared, *map(functions.__getitem__, group.names)]), group.weight, order, shared)
         for n, (group, declared) in enumerate(zip(groups, declarations, strict=True))
     ]
 

@@ -136,6 +136,15 @@ def test_a_graph_reads_inputs_that_its_kernels_in_other_parts_only_read() -> Non
     assert graph_result(executable) == graph_result(whole) == pytest.approx(1)
 
 
+def test_a_graph_that_is_not_lowered_yet_has_its_kernels_in_parts() -> None:
+    lib = build(graph())
+    *kernels, main = lib.functions
+    assert main == "main"
+    assert len(kernels) == 3
+    assert all(name.startswith("fused_nn_") for name in kernels)
+    assert list(lib.functions) == list(build_graph(graph()).program.functions)
+
+
 def test_the_texts_of_a_program_are_those_of_its_parts() -> None:
     lib = build(parse_tvmscript(FUNCTIONS))
     assert lib.source("llvm").count('@"stepwell.signatures" = ') == 1

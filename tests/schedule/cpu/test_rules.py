@@ -129,7 +129,6 @@ PRODUCT = program_text("product", "float32", SIZES, is_symbolic=False)
     [
         ("for i, j, r in T.grid(m, n, k):", "for r, j, i in T.grid(k, n, m):", "are not the loops around it"),
         ("T.Cast", "T.Cast", ""),
-        ('"tir.noalias": True', '"tir.noalias": False', "lacks the attribute tir.noalias"),
         ('"tir.noalias": True', '"tir.noalias": True, "tir.is_scheduled": True', "has the attribute tir.is_scheduled"),
         (
             "for i, j, r in T.grid(m, n, k):",
@@ -149,6 +148,20 @@ def test_the_reason_for_a_function_that_stays_as_it_is(before: str, after: str, 
     (func,) = module.functions.values()
     assert reason in (unscheduled.reason_to_keep(func) or "")  # pyright: ignore[reportArgumentType]
     assert bool(schedule_cpu(module).functions) == (not reason)
+
+
+STRIDED = PRODUCT.replace('"tir.noalias": True', '"tir.noalias": False').replace(
+    'A = T.match_buffer(a, (m, k,), "float32")', 'A = T.match_buffer(a, (m, k), "float32", strides=(2 * k, 1))'
+)
+OVERLAP = "its buffers may overlap, since it lacks the attribute tir.noalias, and are not all contiguous"
+
+
+def test_a_function_whose_strided_buffers_may_overlap_stays_as_it_is() -> None:
+    module = parse_tvmscript(STRIDED)
+    (func,) = module.functions.values()
+    assert unscheduled.reason_to_keep(func) == OVERLAP
+    assert not schedule_cpu(module).functions
+    assert schedule_cpu(parse_tvmscript(STRIDED.replace('"tir.noalias": False', '"tir.noalias": True'))).functions
 
 
 def test_a_function_that_a_schedule_has_changed_stays_as_it_is() -> None:
@@ -195,5 +208,13 @@ def test_functions_of_te_are_scheduled() -> None:
 
 def test_a_kept_function_is_reported() -> None:
     remarks: list[Any] = []
+    build(parse_tvmscript(STRIDED), remarks=remarks.append)
+    assert any(f"function main stays as it is: {OVERLAP}" in remark.message for remark in remarks)
+
+
+def test_a_function_whose_buffers_may_overlap_has_a_scheduled_version() -> None:
+    remarks: list[Remark] = []
     build(parse_tvmscript(PRODUCT.replace('"tir.noalias": True', '"a": 1')), remarks=remarks.append)
-    assert any("function main stays as it is: its buffers may overlap" in remark.message for remark in remarks)
+    scheduled = [remark for remark in remarks if "block C: by the rule contraction" in remark.message]
+    assert [remark.place.function for remark in scheduled] == ["main_disjoint"]
+    assert not any("stays as it is" in remark.message for remark in remarks)

@@ -22,6 +22,8 @@ def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
             C[vi, vj] = B[vi, vj] * T.float32(2)
 """
 IJ = "i, j = sch.get_loops('B')\n"
+MARK = " attributes {stepwell.scheduled}"
+"""The mark of a function that a schedule has changed, in MLIR text; TVMScript does not state it."""
 
 
 # annotate
@@ -48,7 +50,7 @@ def test_loops_are_annotated_with_what_a_program_can_say(value: str, printed: st
     text = mod.script()
     assert f'for i in T.serial(6, annotations={{"x": {printed}}}):' in text or printed.startswith("T.int64")
     assert stepwell.parse_tvmscript(text).script() == text
-    assert str(stepwell.parse_tvmscript(text)) == str(mod)
+    assert str(stepwell.parse_tvmscript(text)) == str(mod).replace(MARK, "")
 
 
 def test_blocks_are_annotated() -> None:
@@ -115,7 +117,8 @@ def test_handles_of_the_root_block_stay_when_it_becomes_a_block_and_when_not() -
     sch.unannotate(root, "x")
     assert 'T.block_attr({"y": 2})' in sch.mod.script()
     sch.unannotate(again, "y")
-    assert str(sch.mod) == before.replace('tir.for serial "i" %i :', 'tir.for parallel "i" %i :', 1)
+    parallel = before.replace('tir.for serial "i" %i :', 'tir.for parallel "i" %i :', 1)
+    assert str(sch.mod).replace(MARK, "") == parallel
     assert [handle.name for handle in sch.get_child_blocks(again)] == ["B", "C"]
 
 

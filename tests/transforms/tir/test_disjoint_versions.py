@@ -29,12 +29,12 @@ def main(a: T.handle, B: T.Buffer((16, 16), "float32"), c: T.handle):
 """
 SHIFT = """
 @T.prim_func
-def main(A: T.Buffer((4096,), "int32"), B: T.Buffer((4096,), "int32")) -> T.int32:
-    for i in range(4096):
+def main(A: T.Buffer((65536,), "int32"), B: T.Buffer((65536,), "int32")) -> T.int32:
+    for i in range(65536):
         with T.block("B"):
-            vi = T.axis.spatial(4096, i)
+            vi = T.axis.spatial(65536, i)
             B[vi] = A[vi] + 1
-    return B[4095]
+    return B[65535]
 """
 
 
@@ -64,9 +64,9 @@ def indent(text: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        SHIFT.replace("4096", "16"),
+        SHIFT.replace("65536", "16"),
         SHIFT.replace("    for i in", '    T.func_attr({"tir.is_scheduled": True})\n    for i in'),
-        SHIFT.replace('B: T.Buffer((4096,), "int32")', 'B: T.Buffer((4096,), "int32", strides=(2,))'),
+        SHIFT.replace('B: T.Buffer((65536,), "int32")', 'B: T.Buffer((65536,), "int32", strides=(2,))'),
     ],
     ids=["little work", "a scheduled function", "strides"],
 )
@@ -75,7 +75,7 @@ def test_other_functions_have_no_version(text: str) -> None:
 
 
 def test_a_version_that_no_rule_schedules_is_removed() -> None:
-    scan = SHIFT.replace("T.axis.spatial(4096, i)", "T.axis.opaque(4096, i)")
+    scan = SHIFT.replace("T.axis.spatial(65536, i)", "T.axis.opaque(65536, i)")
     mod = apply_passes(parse_tvmscript(scan), SCHEDULE)
     assert list(mod.functions) == ["main"]
     assert "disjoint" not in mod.script()
@@ -103,15 +103,15 @@ def test_results_are_the_oracle_s_for_all_overlaps(rows: int, offsets: list[int]
     np.testing.assert_array_equal(*results)
 
 
-@pytest.mark.parametrize("offset", [0, 1, 4095, 4096])
+@pytest.mark.parametrize("offset", [0, 1, 65535, 65536])
 def test_a_result_is_returned_on_both_ways(offset: int) -> None:
-    memory = np.arange(8192, dtype="int32")
+    memory = np.arange(131072, dtype="int32")
     expected = memory.copy()
-    for i in range(4096):
+    for i in range(65536):
         expected[offset + i] = expected[i] + 1
-    result = stepwell.build(parse_tvmscript(SHIFT))["main"](memory[:4096], memory[offset : offset + 4096])
+    result = stepwell.build(parse_tvmscript(SHIFT))["main"](memory[:65536], memory[offset : offset + 65536])
     np.testing.assert_array_equal(memory, expected)
-    assert result == expected[offset + 4095]
+    assert result == expected[offset + 65535]
 
 
 def test_an_error_names_the_function_of_the_program() -> None:
@@ -123,14 +123,14 @@ def test_an_error_names_the_function_of_the_program() -> None:
 def test_a_function_of_the_module_calls_the_version() -> None:
     caller = """
     @T.prim_func
-    def both(A: T.Buffer((4096,), "int32"), B: T.Buffer((4096,), "int32"), C: T.Buffer((4096,), "int32")):
+    def both(A: T.Buffer((65536,), "int32"), B: T.Buffer((65536,), "int32"), C: T.Buffer((65536,), "int32")):
         T.evaluate(Module.main(A.data, B.data))
         T.evaluate(Module.main(B.data, C.data))
 """
-    text = SHIFT.replace(" -> T.int32", "").replace("    return B[4095]\n", "")
+    text = SHIFT.replace(" -> T.int32", "").replace("    return B[65535]\n", "")
     mod = parse_tvmscript(f"@I.ir_module\nclass Module:\n{indent(text)}{caller}")
-    a, b, c = (np.arange(4096, dtype="int32") for _ in range(3))
+    a, b, c = (np.arange(65536, dtype="int32") for _ in range(3))
     stepwell.build(mod)["both"](a, b, c)
     np.testing.assert_array_equal(c, a + 2)
     stepwell.build(mod)["both"](a, a, a)
-    np.testing.assert_array_equal(a, np.arange(4096) + 2)
+    np.testing.assert_array_equal(a, np.arange(65536) + 2)
