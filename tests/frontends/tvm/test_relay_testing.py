@@ -34,6 +34,8 @@ NETS: dict[str, Callable[[], Any]] = {
 }
 LARGE = ("resnet of 18 layers", "resnet of 50 layers", "vgg", "mobilenet", "mobilenet in NHWC")
 """Networks that differ from others only in the number or the size of their layers; run by `make slow`."""
+LONG = ("squeezenet", "dcgan")
+"""Networks with more than ten different kernels, compiled by `make slow`."""
 
 
 def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
@@ -50,7 +52,7 @@ def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
 @pytest.mark.parametrize(
     ("name", "target"),
     [
-        pytest.param(name, target, marks=[pytest.mark.slow] if target != "llvm" or name in LARGE else [])
+        pytest.param(name, target, marks=[pytest.mark.slow] if target != "llvm" or name in (*LARGE, *LONG) else [])
         for name in NETS
         for target in ("llvm", "cuda-emulated")
     ],
@@ -66,6 +68,17 @@ def test_a_network_computes_what_numpy_computes(name: str, target: str) -> None:
     wanted = interpret(mod, "main", inputs)
     assert wanted.std() > 1e-3
     np.testing.assert_allclose(module.get_output(0).numpy(), wanted, 1e-4, 1e-5 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(("name", "shape"), [("squeezenet", (1, 10)), ("dcgan", (2, 3, 64, 64))])
+def test_a_long_network_has_results_of_its_shape(name: str, shape: tuple[int, ...]) -> None:
+    mod, params = testing.create_workload(NETS[name](), lively)
+    parameters = dict(mod.functions["main"].params)
+    size = [int(each) for each in shape_of(parameters["data"])]
+    data = np.random.default_rng(1).standard_normal(size).astype("float32")
+    result = interpret(mod, "main", [data if each == "data" else params[each].numpy() for each in parameters])
+    assert result.shape == shape
+    assert result.std() > 1e-3
 
 
 @pytest.mark.parametrize(
