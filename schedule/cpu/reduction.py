@@ -96,8 +96,9 @@ def partial_sums(nest: Nest) -> str:
         vectors = PARTIAL if extents[vector] > 2 * PARTIAL * nest.line_lanes else 1
         tile = Tile(vector, vectors * nest.line_lanes)
     else:
-        last_load = [n for n, stride in enumerate(read) if stride[vector]][-1:]
-        rows, height = choose_rows(nest, spatial, last_load, PARTIAL, PARTIAL // 2)
+        loads = [[n] for n, stride in enumerate(read) if stride[vector]]
+        choices = (choose_rows(nest, spatial, load, PARTIAL, PARTIAL // 2) for load in reversed(loads))
+        rows, height = next((choice for choice in choices if choice[0] is not None), (None, 1))
         tile = Tile(vector, min(nest.line_lanes, extents[vector]), rows, height)
     _sum_by_lanes(nest, tile)
     return tile.text(strides.names, "partial sums")

@@ -138,6 +138,7 @@ def work(numbers):
         os.killpg(0, signal.SIGINT)  # as a terminal does
         yield number, number
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run where interrupts are ignored
 os.setpgid(0, 0)
 try:
     shared_results(work, range(4), 3)

@@ -73,4 +73,4 @@ def test_stepwell_compile_prints_remarks_on_stderr(capsys: pytest.CaptureFixture
     assert not stop.value.code
     remarks = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     assert {remark["pass"] for remark in remarks} >= {"tir-schedule-cpu", "tir-vectorize-loops", "expand-math"}
-    assert {remark["function"] for remark in remarks} == {"fused_exp"}
+    assert {remark["function"] for remark in remarks} == {"fused_exp", "fused_exp.collapsed"}

@@ -21,6 +21,31 @@ def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
 """
 CASES = [
     (
+        "tir-collapse-axes",
+        """\
+@T.prim_func
+def scale(A: T.Buffer((4, 5, 7), "float32"), B: T.Buffer((4,), "float32")):
+    T.func_attr({"relay.kernel": True})
+    for i, j, k in T.grid(4, 5, 7):
+        with T.block("A"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            A[vi, vj, vk] = A[vi, vj, vk] * B[vi]
+
+@T.prim_func
+def transpose(A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 5), "float32")):
+    T.func_attr({"relay.kernel": True})
+    for i, j in T.grid(7, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vj, vi]
+""",
+        [
+            "2:5: applied: axes of scale are collapsed: vj and vk",
+            "11:9: missed: rows of block B have 5 elements: its last axes are not the indices of consecutive "
+            "dimensions in each access, or the extent of the last one is not the size of its dimension",
+        ],
+    ),
+    (
         "tir-unroll-loops{max-extent=8}",
         """\
 @T.prim_func

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.index import Analyzer
-from ...analysis.names import loop_name
+from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import loops_around, only_child
 from ...analysis.unscheduled import is_graph_kernel
 from ...core.dtypes import dtype_of, int_fits
@@ -81,9 +81,11 @@ class TirCollapseAxesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in list(op.body.block.ops):
             if isinstance(func, FuncOp) and is_graph_kernel(func) and _may_collapse(func):
-                collapse = _Collapse.of(func)
-                if collapse is not None:
+                collapse = _Collapse(func)
+                if any(map(collapse.has_short_rows, collapse.blocks)):
                     _move_to_inner_function(func, collapse)
+                elif _remarks.are_collected:
+                    _report_short_rows(collapse)
 
 
 def _may_collapse(func: FuncOp) -> bool:
@@ -140,12 +142,6 @@ class _Collapse:
         while any([self._restrict(block, access) for block in self.blocks for access in self.accesses[block]]):
             pass
 
-    @staticmethod
-    def of(func: FuncOp) -> _Collapse | None:
-        """The collapsed axes of a function; None if its rows are long already."""
-        collapse = _Collapse(func)
-        return collapse if any(map(collapse._has_short_rows, collapse.blocks)) else None
-
     def _restrict(self, block: BlockOp, access: _Access) -> bool:
         """Drops the axes and the dimensions that an access does not permit. Returns whether some were dropped."""
         axes, dims = self.axes[block], self.dims[access.buffer]
@@ -165,14 +161,18 @@ class _Collapse:
         self.dims[access.buffer], self.axes[block] = pairs, axes - lost
         return changed
 
-    def _has_short_rows(self, block: BlockOp) -> bool:
+    def has_short_rows(self, block: BlockOp) -> bool:
         """Whether a row of several rows that are collapsed is short, or no whole vectors."""
         return any(
-            extents[n] > 1 and extents[n + 1] > 1 and (extents[n + 1] < _LONG or extents[n + 1] % _WHOLE)
+            extents[n] > 1 and _is_short(extents[n + 1])
             for extents in [_extents(block)]
             for n in self.axes[block]
             if n + 1 not in self.axes[block]
         )
+
+
+def _is_short(extent: int) -> bool:
+    return extent > 1 and (extent < _LONG or extent % _WHOLE != 0)
 
 
 def _extents(block: BlockOp) -> list[int]:
@@ -247,6 +247,20 @@ def _is_used_in(value: SSAValue, indices: Mapping[LoadOp | StoreOp, set[SSAValue
             if op.regions or not is_pure_expression(op) or not all(_is_used_in(each, indices) for each in op.results):
                 return False
     return True
+
+
+def _report_short_rows(collapse: _Collapse) -> None:
+    """Reports the blocks of a kernel whose rows stay short."""
+    for block in collapse.blocks:
+        *outer, last = [1, *_extents(block)]
+        if _is_short(last) and max(outer) > 1:
+            _remarks.missed(
+                block,
+                lambda: (
+                    f"rows of block {block_name(block)} have {last} elements: its last axes are not the indices of "
+                    "consecutive dimensions in each access, or the extent of the last one is not the size of its dimension"
+                ),
+            )
 
 
 # The collapsed function
