@@ -41,8 +41,8 @@ def transpose(A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 5), "float32")):
 """,
         [
             "2:5: applied: axes of scale are collapsed: vj and vk",
-            "11:9: missed: rows of block B have 5 elements: its last axes are not the indices of consecutive "
-            "dimensions in each access, or the extent of the last one is not the size of its dimension",
+            "13:14: missed: rows of block B have 5 elements: some access has its last axes elsewhere than in "
+            "consecutive whole dimensions",
         ],
     ),
     (

@@ -257,8 +257,8 @@ def _report_short_rows(collapse: _Collapse) -> None:
             _remarks.missed(
                 block,
                 lambda: (
-                    f"rows of block {block_name(block)} have {last} elements: its last axes are not the indices of "
-                    "consecutive dimensions in each access, or the extent of the last one is not the size of its dimension"
+                    f"rows of block {block_name(block)} have {last} elements: some access has its last axes elsewhere "
+                    "than in consecutive whole dimensions"
                 ),
             )
 
