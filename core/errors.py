@@ -84,6 +84,10 @@ class LinkError(StepwellError):
     """An undefined external symbol or packed function."""
 
 
+class IncompleteCodeError(LinkError):
+    """Object files without a symbol that they should define."""
+
+
 class LoadError(StepwellError):
     """An unusable saved program: corrupt, written by another version of Stepwell, or compiled for another processor."""
 

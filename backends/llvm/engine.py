@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
-from ...core.errors import LinkError, StepwellError
+from ...core.errors import IncompleteCodeError, LinkError, StepwellError
 from ...core.processors import available_processors
 from ...core.target import Target
 
@@ -184,7 +184,7 @@ class NativeModule:
         """images: object files for this machine.  externals: the C symbols they use; each must be in `symbols` or in
         the process.
 
-        Raises LinkError for an undefined symbol.
+        Raises LinkError for an undefined C symbol, IncompleteCodeError for another symbol that the object files lack.
         """
         imports = {name: _resolve(name, symbols) for name in externals} | dict(symbols)
         with _lock:
@@ -200,7 +200,7 @@ class NativeModule:
             try:
                 self._library = builder.link(self._jit, f"stepwell.{next(_names)}")
             except RuntimeError as error:
-                raise LinkError(f"native code does not link: {error}") from error
+                raise IncompleteCodeError(f"native code does not link: {error}") from error
 
     def call_at_end(self, name: str) -> None:
         """Calls an exported function without parameters when this object is no longer used."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
+from ...core.errors import IncompleteCodeError, LoadError
 from ..llvm.host import check_host, check_image
 from ..llvm.linking import link_code
 from ..runtime.program import Program
@@ -20,7 +21,19 @@ def _load_native(archive: Archive) -> Link:
     code = read_native(archive)
     check_host(code, archive.path)
     check_image(code, archive.path)
-    return lambda symbols: link_code(code, symbols=symbols)
+    return _complete(archive.path, lambda symbols: link_code(code, symbols=symbols))
+
+
+def _complete(path: Path, link: Link) -> Link:
+    """A link that raises LoadError for object files that lack symbols."""
+
+    def checked(symbols: Mapping[str, int]) -> Program:
+        try:
+            return link(symbols)
+        except IncompleteCodeError as error:
+            raise LoadError(f"{path}: {error}") from error
+
+    return checked
 
 
 def _load_device(archive: Archive) -> Link:
@@ -34,7 +47,11 @@ def _load_device(archive: Archive) -> Link:
     check_image(parts.native, archive.path, (parts.device, *kernels))
     text = "\n".join(each.source for each in parts.code)
     launcher = Launcher(parts.device, parts.code)
-    return lambda symbols: DeviceProgram(parts.native, launcher, {"cuda": lambda: text}, parts.usage, symbols)
+
+    def link(symbols: Mapping[str, int]) -> Program:
+        return DeviceProgram(parts.native, launcher, {"cuda": lambda: text}, parts.usage, symbols)
+
+    return _complete(archive.path, link)
 
 
 LOADERS: Mapping[str, Callable[[Archive], Link]] = {NATIVE_LIBRARY: _load_native, DEVICE_LIBRARY: _load_device}
