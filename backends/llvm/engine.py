@@ -137,8 +137,8 @@ class ObjectCode:
     def start(units: Sequence[str], target: Processor, threads: Executor) -> Callable[[], ObjectCode]:
         """Starts the compilation of units in `threads`; the function that is returned waits for its end. Errors: as of
         `of`."""
-        compiled = [threads.submit(_compile, unit, target) for unit in units]
-        return lambda: ObjectCode.join([each.result() for each in compiled], target)
+        compiled = [_start(threads, unit, target) for unit in units]
+        return lambda: ObjectCode.join([finish() for finish in compiled], target)
 
     @staticmethod
     def join(units: Iterable[tuple[bytes, str]], target: Processor) -> ObjectCode:
@@ -165,6 +165,15 @@ class ObjectCode:
         with _lock:
             machine = self.target.machine(_effort(optimized))
             return machine.emit_assembly(_parse(optimized, machine))
+
+
+def _start(threads: Executor, unit: str, target: Processor) -> Callable[[], tuple[bytes, str]]:
+    """Starts the compilation of a unit; the function that is returned waits for its end."""
+    try:
+        return threads.submit(_compile, unit, target).result
+    except RuntimeError:  # the main thread has ended, after which executors accept no work; other threads still compile
+        result = _compile(unit, target)
+        return lambda: result
 
 
 def _compile(text: str, target: Processor) -> tuple[bytes, str]:

@@ -1,6 +1,8 @@
 """Native code: lifetimes, threads, texts, targets."""
 
 import gc
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -175,3 +177,20 @@ def test_code_that_the_slp_vectorizer_of_llvm_breaks_is_compiled_without_it() ->
     module = parse_mlir(CONVOLUTION)
     inputs = [np.arange(24).reshape(2, 4, 1, 3) - 9, np.arange(16).reshape(2, 4, 1, 2) - 7]
     assert_near(run_graph(build_graph(module, opt_level=2), inputs), interpret_graph(module, inputs), 0)
+
+
+def test_a_thread_compiles_after_the_end_of_the_main_thread() -> None:
+    program = """
+import threading
+
+from stepwell.backends.llvm.engine import ObjectCode, Processor
+
+def work():
+    threading.main_thread().join()
+    units = [f"define void @{name}() {{ ret void }}" for name in "ab"]
+    print(len(ObjectCode.of(units, Processor.host()).images))
+
+threading.Thread(target=work).start()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("2\n", "")
