@@ -8,7 +8,6 @@ an entry checks its content and tolerates a file that disappears before it is op
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import shutil
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import OptionError
+from .once import once
 
 VARIABLE = "STEPWELL_CACHE"
 """The environment variable with the folder of the cache, or `off`."""
@@ -152,7 +152,7 @@ def user_cache() -> Cache | None:
     return _cache_at(folder)
 
 
-@functools.cache
+@once
 def _cache_at(folder: Path) -> Cache:
     return Cache(folder)
 

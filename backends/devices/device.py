@@ -7,11 +7,11 @@ import threading
 import weakref
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Self
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, DeviceError, OptionError, PluginError
+from ...core.once import once
 from .driver import Context, DeviceProperties, Driver
 
 _KINDS = {"cpu": 1, "cuda": 2, "cuda_emulated": 12}
@@ -139,7 +139,7 @@ def device(name: str, index: int = 0) -> Device:
     return Device(_NAMES.get(kind, kind), index)
 
 
-@cache
+@once
 def driver_of(kind: str) -> Driver:
     """The driver of a kind of device. Raises PluginError if a dependency is not installed."""
     if kind == "cuda":

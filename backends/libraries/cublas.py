@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 
 from ...core.errors import DeviceError
+from ...core.once import once
 from ...core.target import Target
 from ...expressions.expr import PrimExpr, cast, const
 from ...expressions.extern import Buffer, ExternCall, call_extern, extern
@@ -160,7 +160,7 @@ def load_cublas() -> ctypes.CDLL:
     return load_shared_library("cublas", _PLACES, "nvidia-cublas, or nvidia-cublas-cu12 for CUDA 12")
 
 
-@cache
+@once
 def _cublas() -> Cublas:
     return Cublas(load_cublas())
 

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...core.errors import DeviceError, PluginError
+from ...core.once import once
 from ...core.target import Target
 from ...dialects.te import FuncOp as TeFuncOp
 from ...expressions.expr import cast, const
@@ -305,7 +305,7 @@ class Cudnn:
             raise DeviceError(f"cudnn{name}{f' of a {about}' if about else ''} failed: {message}", message)
 
 
-@cache
+@once
 def _cudnn() -> Cudnn:
     """The loaded library. Raises PluginError if it is not installed."""
     with suppress(PluginError):  # cuDNN loads cuBLAS by name, and uses a copy that is loaded already

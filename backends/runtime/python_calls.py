@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dtypes import SCALAR_DTYPES, numpy_dtype
+from ...core.once import once
 
 TABLE = "stepwell.python"
 """The symbol of the table, no name of C."""
@@ -52,7 +53,7 @@ def table_offset(name: str) -> int:
     return 8 * _ENTRIES.index(name)
 
 
-@cache
+@once
 def python_table() -> ctypes.Array[ctypes.c_void_p]:
     """The table of this process."""
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _FUNCTIONS]
