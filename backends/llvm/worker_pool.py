@@ -12,12 +12,12 @@ import signal
 import sys
 import threading
 import time
-from functools import cache
 from pathlib import Path
 
 import llvmlite
 
 from ...core.cache import digest, user_cache
+from ...core.once import once
 from ...core.processors import MOST_THREADS, on_thread_count
 from ..runtime.packed import CANCELLED, STATUSES, pending_errors
 from ..runtime.python_calls import ALIGNED, CONTIGUOUS, WRITEABLE
@@ -52,17 +52,14 @@ _POLL_INTERVAL = 200_000_000
 """The nanoseconds between two calls of Python by polls. If other threads of Python are busy, each of these calls may
 wait for Python's lock for 5 ms."""
 
-_lock = threading.Lock()
-
 
 def shared_address(name: str) -> int:
     """The address of `RUN_PARALLEL`, `POLL`, `CALL_PYTHON`, `CALL_BOUND` or `STAND_IN` in this process. Raises
     LinkError if the process has no POSIX threads."""
-    with _lock:
-        return _link().address(name)
+    return _link().address(name)
 
 
-@cache
+@once
 def _link() -> NativeModule:
     is_linux = sys.platform == "linux"
     python = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in _PYTHON}

@@ -21,19 +21,7 @@ def _load_native(archive: Archive) -> Link:
     code = read_native(archive)
     check_host(code, archive.path)
     check_image(code, archive.path)
-    return _complete(archive.path, lambda symbols: link_code(code, symbols=symbols))
-
-
-def _complete(path: Path, link: Link) -> Link:
-    """A link that raises LoadError for object files that lack symbols."""
-
-    def checked(symbols: Mapping[str, int]) -> Program:
-        try:
-            return link(symbols)
-        except IncompleteCodeError as error:
-            raise LoadError(f"{path}: {error}") from error
-
-    return checked
+    return lambda symbols: link_code(code, symbols=symbols)
 
 
 def _load_device(archive: Archive) -> Link:
@@ -47,11 +35,7 @@ def _load_device(archive: Archive) -> Link:
     check_image(parts.native, archive.path, (parts.device, *kernels))
     text = "\n".join(each.source for each in parts.code)
     launcher = Launcher(parts.device, parts.code)
-
-    def link(symbols: Mapping[str, int]) -> Program:
-        return DeviceProgram(parts.native, launcher, {"cuda": lambda: text}, parts.usage, symbols)
-
-    return _complete(archive.path, link)
+    return lambda symbols: DeviceProgram(parts.native, launcher, {"cuda": lambda: text}, parts.usage, symbols)
 
 
 LOADERS: Mapping[str, Callable[[Archive], Link]] = {NATIVE_LIBRARY: _load_native, DEVICE_LIBRARY: _load_device}
@@ -62,10 +46,23 @@ def load_program(path: Path, symbols: Mapping[str, int] | None = None) -> Progra
     """Implements `Program.load`."""
     with reading(path):
         archive = Archive(path, LOADERS)
-        link = LOADERS[archive.kind](archive)
+        link = _load(archive, archive.kind)
     return link(symbols or {})
 
 
 def load_part(archive: Archive) -> Link:
     """Loads the program in an archive of another kind. Raises the errors of a loader."""
-    return LOADERS[DEVICE_LIBRARY if "device" in archive.content else NATIVE_LIBRARY](archive)
+    return _load(archive, DEVICE_LIBRARY if "device" in archive.content else NATIVE_LIBRARY)
+
+
+def _load(archive: Archive, kind: str) -> Link:
+    """Loads the program in an archive. The link raises LoadError for object files that lack symbols."""
+    link = LOADERS[kind](archive)
+
+    def complete(symbols: Mapping[str, int]) -> Program:
+        try:
+            return link(symbols)
+        except IncompleteCodeError as error:
+            raise LoadError(f"{archive.path}: {error}") from error
+
+    return complete

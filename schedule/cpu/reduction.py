@@ -36,36 +36,39 @@ def columns(nest: Nest) -> str:
     decline_unless(vector is not None, "no spatial axis is contiguous")
     assert vector is not None
     lanes = nest.lanes_along(strides.extents[vector])
-    if _has_long_rows(nest, vector):
-        return _add_rows(nest, vector, lanes)
+    summed = _axis_of_long_rows(nest, vector)
+    if summed is not None:
+        return _add_rows(nest, summed, vector, lanes)
     most = min(WIDEST // nest.cpu.vector_bytes, nest.cpu.vector_registers - 2)
     tile = Tile(vector, lanes, vectors=parts(-(-strides.extents[vector] // lanes), most))
     apply_tile(nest, tile)
     return tile.text(strides.names)
 
 
-def _has_long_rows(nest: Nest, vector: int) -> bool:
-    """Whether the summands are rows of more bytes than `WIDEST`, far from each other. vector: the vectorized axis."""
+def _axis_of_long_rows(nest: Nest, vector: int) -> int | None:
+    """The axis along which the summands are rows of more bytes than `WIDEST`, far from each other; None without such
+    an axis. vector: the vectorized axis."""
     strides = nest.strides
-    summed, extent = strides.of_kind("reduce"), strides.extents[vector]
-    rows = [n for n in summed if strides.extents[n] != 1]
-    if len(rows) != 1 or UNKNOWN in (extent, strides.extents[rows[0]]) or strides.extents[rows[0]] < 2 * AT_ONCE:
-        return False
-    steps = [stride[rows[0]] for stride in strides.read if stride[vector]]
+    extent, axes = strides.extents[vector], [n for n in strides.of_kind("reduce") if strides.extents[n] != 1]
+    if len(axes) != 1:
+        return None
+    (summed,) = axes
+    if UNKNOWN in (extent, strides.extents[summed]) or strides.extents[summed] < 2 * AT_ONCE:
+        return None
+    steps = [stride[summed] for stride in strides.read if stride[vector]]
     is_single = len(steps) == 1 and steps[0] >= extent and all(stride[vector] in (0, 1) for stride in strides.read)
-    return is_single and extent * strides.element_bytes > WIDEST
+    return summed if is_single and extent * strides.element_bytes > WIDEST else None
 
 
-def _add_rows(nest: Nest, vector: int, lanes: int) -> str:
+def _add_rows(nest: Nest, summed: int, vector: int, lanes: int) -> str:
     """Adds `AT_ONCE` rows at a time, in parts whose sums fit into half of the L1 cache. Returns the schedule in words.
 
-    Each core has a part, if the parts are not too short.
+    Each core has a part, if the parts are not too short. summed: the axis along which rows are added.
     """
     sch, strides, cpu = nest.sch, nest.strides, nest.cpu
     row = strides.extents[vector] * strides.element_bytes
     count = max(min(cpu.cores, row // LEAST_PART), -(-row // (cpu.l1_bytes // 2)))
     loops = sch.get_loops(nest.rv)
-    summed = next(n for n in strides.of_kind("reduce") if strides.extents[n] != 1)
     part, vectors, lane = sch.split(loops[vector], [count, None, lanes])
     summands, row_of_step = sch.split(loops[summed], [None, AT_ONCE])
     outer = [loops[n] for n in strides.of_kind("spatial") if n != vector]
@@ -75,8 +78,8 @@ def _add_rows(nest: Nest, vector: int, lanes: int) -> str:
     sch.vectorize(sch.get_loops(start)[-1])
     fill_registers(sch, [row_of_step, lane])
     name = strides.names[vector]
-    parts = "" if count == 1 else f", in {count} parts"
-    return f"sums in the L1 cache, vectors of {lanes} lanes along {name}, {AT_ONCE} rows at a time{parts}"
+    division = "" if count == 1 else f", in {count} parts"
+    return f"sums in the L1 cache, vectors of {lanes} lanes along {name}, {AT_ONCE} rows at a time{division}"
 
 
 def partial_sums(nest: Nest) -> str:

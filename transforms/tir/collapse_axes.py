@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -273,7 +273,7 @@ def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
     inner = FuncOp(
         f"{name}{COLLAPSED}",
         [(parameter, value.type) for parameter, value in func.params],
-        attrs=DictionaryAttr({} if func.func_attrs is None else func.func_attrs.data),
+        attrs=func.func_attrs,
         body=func.detach_region(func.body),
         private=True,
     )
@@ -283,12 +283,12 @@ def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
     block = func.parent
     assert block is not None
     block.insert_op_before(inner, func)
-    for each in collapse.blocks:
-        if collapse.axes[each]:
-            _collapse_block(each, collapse)
+    changed = [each for each in collapse.blocks if collapse.axes[each]]
+    for each in changed:
+        _collapse_block(each, collapse)
     for buffer, dims in collapse.dims.items():
         _collapse_buffer(buffer, dims)
-    renew_accesses(collapse.blocks)
+    renew_accesses(changed)
 
 
 def _calling_region(func: FuncOp, inner: FuncOp, types: Sequence[Attribute]) -> Region:
@@ -309,7 +309,8 @@ def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     """Collapses the axes and the loops of a block, and the indices of its accesses."""
     axes, body, old = block.axes, block.body.block, list(block.variables)
     groups = _groups(len(axes), collapse.axes[block])
-    loops = _collapse_loops(block, groups)
+    extents = [prod(_extents(block)[n] for n in group) for group in groups]
+    loops = _collapse_loops(block, groups, extents)
     added = [body.insert_arg(old[group[0]].type, n) for n, group in enumerate(groups)]
     erase_accesses([block])
     new_of = {group[0]: new for group, new in zip(groups, added, strict=True)}
@@ -321,25 +322,20 @@ def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     for variable in old:
         body.erase_arg(variable)
     new_axes = [
-        Axis("_".join(axes[n].name for n in group), axes[group[0]].kind, 0, _product(axes, group), loop.variable)
-        for group, loop in zip(groups, loops, strict=True)
+        Axis("_".join(axes[n].name for n in group), axes[group[0]].kind, 0, extent, loop.variable)
+        for group, extent, loop in zip(groups, extents, loops, strict=True)
     ]
     set_axes(block, new_axes)
 
 
-def _product(axes: Sequence[Axis], group: Sequence[int]) -> int:
-    return prod(extent for n in group if isinstance(extent := axes[n].extent, int))
-
-
-def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]]) -> list[ForOp]:
-    """Replaces the loops around a block by a loop for each group of loops. Returns the new loops."""
+def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]], extents: Sequence[int]) -> list[ForOp]:
+    """Replaces the loops around a block by a loop for each group of loops. Returns the new loops. extents: of these."""
     old, new = loops_around(block), list[ForOp]()
-    axes = block.axes
     parent = old[0].parent
     assert parent is not None
-    for group in groups:
+    for group, extent in zip(groups, extents, strict=True):
         name = "_".join(loop_name(old[n]) for n in group)
-        loop = make_loop(name, 0, _product(axes, group), old[group[0]].variable.type)
+        loop = make_loop(name, 0, extent, old[group[0]].variable.type)
         loop.location = old[group[0]].location
         if new:
             new[-1].body.block.add_op(loop)

@@ -77,12 +77,13 @@ def _as_memref(w: UpstreamWriter, op: Operation, n: int, arg: SSAValue, type: Me
         return _fit(w, op, n, value, type)
     pointer = w.pointer(arg)
     base = pointer.base
-    if isinstance(base.type, MemRefType) and pointer.offset == 0 and _castable(base.type, type):
+    whole = base.type if isinstance(base.type, MemRefType) and pointer.offset == 0 else None
+    if whole is not None and _castable(whole, type):
         return _fit(w, op, n, base, type)
     shape = type.get_shape()
     if any(extent < 0 for extent in shape) or not isinstance(type.layout, NoneAttr):
         raise unsupported_op_error(op, f"argument {n} is a pointer, whose shape nobody knows, expected {type}")
-    if not (isinstance(base.type, MemRefType) and pointer.offset == 0 and isinstance(base.type.layout, NoneAttr)):
+    if whole is None or not isinstance(whole.layout, NoneAttr):
         # A separate pointer, so that the memref starts at its target.
         pointer = LoweredPointer(w.pointer_value(pointer))
     return view(w, pointer, type, list(shape))[0]
