@@ -33,12 +33,11 @@ from ...dialects.tir import (
 from ...dialects.tir.copying import copy_out
 from ...dialects.tir.tree import (
     computing_ops,
-    erase_if_dead,
     erase_statement,
     has_effect,
     is_expression_op,
 )
-from .known_branches import copy_known_branches
+from .known_branches import KnownBranches, Place
 
 _remarks = PassRemarks("tir-hoist-conditions")
 
@@ -194,16 +193,9 @@ def _divide(loop: ForOp, branch: IfOp) -> list[ForOp]:
     outer = builder.insert(IfOp(copy_out(branch.condition, loop, builder, {})))
     loops: list[ForOp] = []
     for truth, region in ((True, outer.then), (False, outer.orelse)):
-        region.block.add_op(copy := loop.clone_without_regions())
         analyzer = Analyzer()
         with analyzer.assuming(branch.condition, truth):
-            copy_known_branches(loop, copy, analyzer, {})
-        for op in reversed(list(copy.body.walk())):
-            if op.results and op.parent is not None:
-                erase_if_dead(op.results[0])
-        if copy.body.block.first_op is None:
-            erase_statement(copy)
-        else:
-            loops.append(copy)
+            KnownBranches(analyzer).copy_loop(loop, Place(region.block))
+        loops += (op for op in region.block.ops if isinstance(op, ForOp))
     erase_statement(loop)
     return loops

@@ -19,10 +19,10 @@ from ...analysis.thresholds import thresholds_of
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.text import expression_text
-from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp, Mixed, TirBuilder
+from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IntrinsicOp, Mixed, TirBuilder
 from ...dialects.tir.tree import depends_on
 from .allocations import sink_allocation
-from .known_branches import copy_known_branches
+from .known_branches import KnownBranches, Place
 
 _MOST = 4
 """The greatest number of ranges of a loop; of more, the longest one and the rest before and after it remain."""
@@ -83,50 +83,80 @@ class TirPartitionLoopsPass(ModulePass):
                 _Partition(self.max_ops - sum(1 for _ in function.walk())).block(function.body.block)
 
 
-class _Partition:
+class _Partition(KnownBranches):
     """The partition of the loops of a function. room: the number of operations that copies may still have."""
 
     def __init__(self, room: int):
+        super().__init__(Analyzer())
         self.room = room
-        self.analyzer = Analyzer()
 
     def block(self, block: Block) -> None:
         """Partitions the loops in a block, the outermost first."""
         for op in list(block.ops):
-            pieces = self._divide(op) if isinstance(op, ForOp) else [op]
-            for piece in pieces:
-                for region in piece.regions:
+            parts = self._parts(op) if isinstance(op, ForOp) else None
+            if parts is None:
+                for region in op.regions:
                     self.block(region.block)
+            else:
+                assert isinstance(op, ForOp)
+                self._copy_parts(op, parts, Place.before_op(op))
+                op.detach()
+                op.erase()
 
-    def _divide(self, loop: ForOp) -> list[ForOp]:
-        """The loops that replace a loop, in order."""
+    def copy_loop(self, loop: ForOp, place: Place) -> None:
+        parts = self._parts(loop)
+        if parts is None:
+            super().copy_loop(loop, place)
+        else:
+            self._copy_parts(loop, parts, place)
+
+    def _copy_parts(self, loop: ForOp, parts: Sequence[_Part], place: Place) -> None:
+        """Copies the iterations of the parts of a loop to a place, without the branches that are never taken."""
+        builder = TirBuilder(InsertPoint.before(loop), loop.location)
+        for part in parts:
+            bounds: list[Mixed] = []
+            for lin in (part.low, self.analyzer.sub(part.high, part.low)):
+                number = lin.constant
+                bounds.append(
+                    self.value(export(self.analyzer, lin, builder, loop.variable.type)) if number is None else number
+                )
+            copy = ForOp(
+                loop.loop_var.data, *bounds, loop.variable.type, kind=loop.kind.data, annotations=loop.annotations
+            )
+            copy.attributes = dict(loop.attributes)
+            copy.location = loop.location
+            copy.body.detach_block(0)
+            with self._facts(part.facts(loop)):
+                self.add(loop, copy, place)
+
+    def _parts(self, loop: ForOp) -> list[_Part] | None:
+        """The parts into which a loop is divided, in order; None for a loop that is not divided."""
         low, extent, step = loop.mixed_bounds
         if loop.kind.data not in _KINDS or step != 1:
-            return [loop]
+            return None
         if not isinstance(low, int) or not isinstance(extent, int):
-            return self._divide_symbolic(loop, _MOST)
+            whole = _Part.of(self.analyzer.exact(low), self.analyzer.exact(low) + self.analyzer.exact(extent))
+            parts = self._symbolic_parts(loop, whole, _MOST)
+            return parts if len(parts) > 1 else None
         if extent < 2:
-            return [loop]
+            return None
         bounds, conditions = self._bounds(loop, low, low + extent)
         added = sum(1 for _ in loop.walk()) * (len(bounds) - 2)
         if not added:
-            return [loop]
+            return None
         if added > self.room:
             _remarks.missed(loop, lambda: f"{_whole(loop, conditions)}: {_excess(len(bounds) - 1, added, self.room)}")
-            return [loop]
+            return None
         _remarks.applied(loop, lambda: _division(loop, bounds, conditions))
         self.room -= added
-        pieces = [self._copy_range(loop, start, end) for start, end in pairwise(bounds)]
-        loop.detach()
-        loop.erase()
-        return pieces
+        return [_Part.of(Lin(start), Lin(end)) for start, end in pairwise(bounds)]
 
-    def _divide_symbolic(self, loop: ForOp, most: int) -> list[ForOp]:
-        """The loops that replace a loop of symbolic bounds, in order. most: their maximum number."""
-        for condition in dict.fromkeys(_comparisons(loop)):
+    def _symbolic_parts(self, loop: ForOp, whole: _Part, most: int) -> list[_Part]:
+        """The parts into which a part of a loop of symbolic bounds is divided, in order. most: their maximum number."""
+        for condition in self._comparisons(loop):
             if self.analyzer.decide(condition) is not None:
                 continue
-            division = self._division(loop, condition)
+            division = self._division(loop, whole, condition)
             if isinstance(division, str):
                 _remarks.missed(loop, lambda: f"{_whole(loop, [condition])}: {division}")
                 continue
@@ -138,25 +168,24 @@ class _Partition:
                 continue
             _remarks.applied(loop, lambda: _symbolic_division(loop, division, condition))
             self.room -= added
-            pieces = [self._copy_part(loop, part) for part in division]
-            loop.detach()
-            loop.erase()
             most -= len(division) - 1
-            result: list[ForOp] = []
-            for part, piece in zip(division, pieces, strict=True):
-                inner = self._divide_symbolic(piece, most) if part.is_known else [piece]
+            result: list[_Part] = []
+            for part in division:
+                inner = [part]
+                if part.is_known:
+                    with self._facts(part.facts(loop)):
+                        inner = self._symbolic_parts(loop, part, most)
                 most -= len(inner) - 1
                 result += inner
             return result
-        return [loop]
+        return [whole]
 
-    def _division(self, loop: ForOp, condition: SSAValue) -> list[_Part] | str:
-        """The parts of a loop of symbolic bounds in which a comparison is known, and those between; the reason against
-        a division."""
+    def _division(self, loop: ForOp, whole: _Part, condition: SSAValue) -> list[_Part] | str:
+        """The parts of a part of a loop in which a comparison is known, and those between; the reason against a
+        division."""
         assert isinstance(condition.owner, arith.CmpiOp)
         analyzer, type = self.analyzer, loop.variable.type
-        low, extent, _ = (analyzer.exact(bound) for bound in loop.mixed_bounds)
-        high = low + extent
+        low, high = whole.low, whole.high
         cuts = thresholds_of(analyzer, loop, condition.owner)
         if cuts is None or not all(analyzer.fits(lin, type) for lin in (high, cuts.first, cuts.second)):
             return "it is not linear in the loop variable, or its numbers may exceed their type"
@@ -199,7 +228,7 @@ class _Partition:
     def _bounds(self, loop: ForOp, low: int, high: int) -> tuple[list[int], list[SSAValue]]:
         """The first iterations of the ranges, and the end of the last; the conditions that divide the loop."""
         cuts, conditions = {low, high}, list[SSAValue]()
-        for condition in dict.fromkeys(_comparisons(loop)):
+        for condition in self._comparisons(loop):
             start, end = self._known_ends(condition, loop.variable, low, high)
             if 2 * (start - low + high - end) >= high - low:
                 conditions += [] if {start, end} <= {low, high} else [condition]
@@ -212,6 +241,12 @@ class _Partition:
             return bounds, conditions
         start, end = max(pairwise(bounds), key=lambda each: each[1] - each[0])
         return sorted({low, start, end, high}), conditions
+
+    def _comparisons(self, loop: ForOp) -> list[SSAValue]:
+        """The comparisons that depend on the variable of a loop and that undecided branches and lazy choices need to
+        hold."""
+        branches = self.undecided_branches(loop.body.block)
+        return list(dict.fromkeys(each for op in branches for each in _comparisons(loop, op.condition)))
 
     def _known_ends(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> tuple[int, int]:
         """The end of the longest range of values of a loop variable from `low` in which a condition is known, and the
@@ -226,14 +261,8 @@ class _Partition:
 
     def _decide(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> bool | None:
         """Whether a condition holds for all values of a variable from `low` to before `high`; None if that differs."""
-        with self._values(variable, low, high):
-            return self.analyzer.decide(condition)
-
-    @contextmanager
-    def _values(self, variable: SSAValue, low: int, high: int) -> Generator[None]:
-        """Assumes that the values of a loop variable are from `low` to before `high`, in the body."""
         with self._facts([Lin.of(variable) - low, Lin(high - 1) - Lin.of(variable)]):
-            yield
+            return self.analyzer.decide(condition)
 
     @contextmanager
     def _facts(self, facts: Sequence[Lin]) -> Generator[None]:
@@ -243,38 +272,10 @@ class _Partition:
                 self.analyzer.assume_not_negative(fact)
             yield
 
-    def _copy_range(self, loop: ForOp, start: int, end: int) -> ForOp:
-        """A copy of a loop, before it, with the iterations from `start` to before `end`."""
-        with self._values(loop.variable, start, end):
-            return self._copy(loop, start, end - start)
-
-    def _copy_part(self, loop: ForOp, part: _Part) -> ForOp:
-        """A copy of a loop, before it, with the iterations of a part."""
-        builder = TirBuilder(InsertPoint.before(loop), loop.location)
-        bounds: list[Mixed] = []
-        for lin in (part.low, self.analyzer.sub(part.high, part.low)):
-            constant = lin.constant
-            bounds.append(export(self.analyzer, lin, builder, loop.variable.type) if constant is None else constant)
-        with self._facts(part.facts(loop)):
-            return self._copy(loop, *bounds)
-
-    def _copy(self, loop: ForOp, low: Mixed, extent: Mixed) -> ForOp:
-        """A copy of a loop, before it, with other bounds, and without the branches that are never taken."""
-        copy = ForOp(
-            loop.loop_var.data, low, extent, loop.variable.type, kind=loop.kind.data, annotations=loop.annotations
-        )
-        copy.attributes = dict(loop.attributes)
-        copy.location = loop.location
-        copy.body.detach_block(0)
-        assert loop.parent is not None
-        loop.parent.insert_op_before(copy, loop)
-        copy_known_branches(loop, copy, self.analyzer, {})
-        return copy
-
 
 @dataclass(frozen=True)
 class _Part:
-    """The iterations of a loop of symbolic bounds from `start` to before `end`.
+    """The iterations of a loop from `start` to before `end`.
 
     low, high: the same within the bounds of the loop; none where `high` precedes `low`.  is_known: whether a comparison
     is known.
@@ -285,6 +286,11 @@ class _Part:
     low: Lin
     high: Lin
     is_known: bool
+
+    @classmethod
+    def of(cls, start: Lin, end: Lin) -> _Part:
+        """The iterations from `start` to before `end`, within the bounds of the loop."""
+        return cls(start, end, start, end, True)
 
     def facts(self, loop: ForOp) -> list[Lin]:
         """Sums that are not negative in these iterations."""
@@ -341,15 +347,14 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
-def _comparisons(loop: ForOp) -> Iterator[SSAValue]:
-    """The comparisons that depend on the variable of a loop and that its branches and lazy choices need to hold."""
-    for op in find_ops(loop.body, IfOp, IfThenElseOp):
-        todo = [op.condition]
-        while todo:
-            owner = (value := todo.pop()).owner
-            if isinstance(owner, arith.AndIOp):
-                todo += owner.operands
-            elif isinstance(owner, IntrinsicOp) and owner.intrinsic.data == "likely":
-                todo.append(owner.args[0])
-            elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
-                yield value
+def _comparisons(loop: ForOp, condition: SSAValue) -> Iterator[SSAValue]:
+    """The comparisons that depend on the variable of a loop and that a condition needs to hold."""
+    todo = [condition]
+    while todo:
+        owner = (value := todo.pop()).owner
+        if isinstance(owner, arith.AndIOp):
+            todo += owner.operands
+        elif isinstance(owner, IntrinsicOp) and owner.intrinsic.data == "likely":
+            todo.append(owner.args[0])
+        elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
+            yield value

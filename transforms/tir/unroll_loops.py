@@ -17,7 +17,7 @@ from ...core.dtypes import DType, dtype_of
 from ...core.remarks import PassRemarks
 from ...dialects.tir import ForOp, TirBuilder
 from ...dialects.tir.tree import captured_operands
-from .known_branches import copy_known_branches
+from .known_branches import KnownBranches, Place
 
 _remarks = PassRemarks("tir-unroll-loops")
 
@@ -106,17 +106,9 @@ def _value(builder: TirBuilder, low: int | SSAValue, offset: int, dtype: DType) 
 def _copy_body(loop: ForOp, variable: SSAValue) -> None:
     """Copies the body of a loop before the loop, without the branches that are never taken for a value of the
     variable."""
-    analyzer, copy = Analyzer(), loop.clone_without_regions()
+    analyzer = Analyzer()
     with analyzer.assumptions():
         difference = analyzer.sub(Lin.of(loop.variable), analyzer.lin(variable))
         for fact in (difference, -difference):
             analyzer.assume_not_negative(fact)
-        copy_known_branches(loop, copy, analyzer, {})
-    copy.variable.name_hint = None  # else the value would inherit the hint
-    copy.variable.replace_all_uses_with(variable)
-    target = loop.parent
-    assert target is not None
-    for inner in list(copy.body.block.ops):
-        inner.detach()
-        target.insert_op_before(inner, loop)
-    copy.erase()
+        KnownBranches(analyzer).copy_block(loop.body.block, Place.before_op(loop), [variable])

@@ -15,16 +15,16 @@ tir.func @nested("A" %A: memref<8x8xf32>, "n" %n: i32, "x" %x: f32) {
 // CHECK-NEXT:      %[[one:\d+]] = arith.constant 1 : i32
 // CHECK-NEXT:      %[[y1:.*]] = tir.let "y" %x : f32
 // CHECK-NEXT:      tir.store %[[y1]], %A[%[[one]], %n] : memref<8x8xf32>
+// CHECK-NEXT:      %[[y2:.*]] = tir.let "y" %x : f32
 // CHECK-NEXT:      %[[three:\d+]] = arith.constant 3 : i32
 // CHECK-NEXT:      %[[j:\d+]] = arith.addi %n, %[[three]] : i32
-// CHECK-NEXT:      %[[y2:.*]] = tir.let "y" %x : f32
 // CHECK-NEXT:      tir.store %[[y2]], %A[%[[one]], %[[j]]] : memref<8x8xf32>
 // CHECK-NEXT:      %[[two:\d+]] = arith.constant 2 : i32
 // CHECK-NEXT:      tir.let
 // CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %n] : memref<8x8xf32>
+// CHECK-NEXT:      tir.let
 // CHECK-NEXT:      arith.constant 3 : i32
 // CHECK-NEXT:      arith.addi
-// CHECK-NEXT:      tir.let
 // CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %{{.*}}] : memref<8x8xf32>
 // CHECK-NEXT:    }
 
