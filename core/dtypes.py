@@ -253,12 +253,18 @@ def parse_dtype(name: str) -> DType:
 
 
 @lru_cache(maxsize=4096)
+def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
+    """The type of a vector of some lanes; a type is made, and verified, once."""
+    return VectorType(element, [lanes])
+
+
+@lru_cache(maxsize=4096)
 def mlir_type(dtype: DType | str) -> Attribute:
     """The MLIR type of a data type: bool is i1, int8 is i8 (signless means signed), uint8 is ui8."""
     if isinstance(dtype, str):
         dtype = parse_dtype(dtype)
     if dtype.lanes != 1:
-        return VectorType(mlir_type(dtype.scalar), [dtype.lanes])
+        return vector_type(mlir_type(dtype.scalar), dtype.lanes)
     if dtype.is_float:
         return dtype.format.type()
     if dtype.kind == "uint":

@@ -33,6 +33,7 @@ from xdsl.printer import Printer
 from xdsl.traits import CallableOpInterface, HasCanonicalizationPatternsTrait
 from xdsl.utils.exceptions import VerifyException
 
+from ...core.dtypes import vector_type
 from ...core.errors import VerifyError
 
 if TYPE_CHECKING:
@@ -392,7 +393,7 @@ def indexed_type(buffer: Attribute, indices: Sequence[Attribute]) -> Attribute:
     if not isinstance(buffer, MemRefType):
         raise VerifyException(f"expected a buffer, got {buffer}")
     vector = next((index for index in indices if isinstance(index, VectorType)), None)
-    return buffer.element_type if vector is None else VectorType(buffer.element_type, vector.get_shape())
+    return buffer.element_type if vector is None else vector_type(buffer.element_type, *vector.get_shape())
 
 
 def require(condition: bool, message: str) -> None:

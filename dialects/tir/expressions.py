@@ -34,7 +34,7 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.comparisons import predicate_of
-from ...core.dtypes import DType, dtype_of, mlir_type
+from ...core.dtypes import DType, dtype_of, mlir_type, vector_type
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     HandleType,
@@ -300,7 +300,7 @@ class RampOp(TirOp):
     )
 
     def __init__(self, base: SSAValue, stride: SSAValue, lanes: int):
-        super().__init__(operands=[base, stride], result_types=[VectorType(base.type, [lanes])])
+        super().__init__(operands=[base, stride], result_types=[vector_type(base.type, lanes)])
 
     @property
     def lanes(self) -> int:

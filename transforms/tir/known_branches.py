@@ -48,7 +48,7 @@ class KnownBranches:
     def __init__(self, analyzer: Analyzer):
         self.analyzer = analyzer
         self.values: dict[SSAValue, SSAValue] = {}
-        self._places: dict[Block, Place] = {}
+        self._places: dict[Block | None, Place] = {}
 
     def undecided_branches(self, block: Block) -> Iterator[IfOp | IfThenElseOp]:
         """Yields the branches and lazy choices in a block whose conditions are undecided, in the order of the text,

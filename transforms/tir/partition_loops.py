@@ -10,7 +10,7 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -114,20 +114,20 @@ class _Partition(KnownBranches):
         """Copies the iterations of the parts of a loop to a place, without the branches that are never taken."""
         builder = TirBuilder(InsertPoint.before(loop), loop.location)
         for part in parts:
-            bounds: list[Mixed] = []
-            for lin in (part.low, self.analyzer.sub(part.high, part.low)):
-                number = lin.constant
-                bounds.append(
-                    self.value(export(self.analyzer, lin, builder, loop.variable.type)) if number is None else number
-                )
-            copy = ForOp(
-                loop.loop_var.data, *bounds, loop.variable.type, kind=loop.kind.data, annotations=loop.annotations
+            type = loop.variable.type
+            low, extent = (
+                self._bound(lin, builder, type) for lin in (part.low, self.analyzer.sub(part.high, part.low))
             )
+            copy = ForOp(loop.loop_var.data, low, extent, type, kind=loop.kind.data, annotations=loop.annotations)
             copy.attributes = dict(loop.attributes)
             copy.location = loop.location
             copy.body.detach_block(0)
             with self._facts(part.facts(loop)):
                 self.add(loop, copy, place)
+
+    def _bound(self, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
+        """A sum as a bound of the copy of a loop. builder: of operations before the original."""
+        return self.value(export(self.analyzer, lin, builder, type)) if lin.constant is None else lin.constant
 
     def _parts(self, loop: ForOp) -> list[_Part] | None:
         """The parts into which a loop is divided, in order; None for a loop that is not divided."""

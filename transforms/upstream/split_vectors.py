@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...core.dtypes import element_byte_size, element_type_of
+from ...core.dtypes import element_byte_size, element_type_of, vector_type
 from ...core.remarks import PassRemarks
 from .allocations import is_in_registers, root_of, users_of
 
@@ -234,7 +234,7 @@ def _saves_accesses(lanes: int, size: int) -> bool:
 
 def _narrow(type: Attribute, lanes: int) -> Attribute:
     """A vector type with other lanes; any other type itself."""
-    return VectorType(type.element_type, [lanes]) if isinstance(type, VectorType) else type
+    return vector_type(type.element_type, lanes) if isinstance(type, VectorType) else type
 
 
 class _Splitter:
@@ -294,7 +294,7 @@ class _Splitter:
     def constant(self, element: Attribute, lanes: Sequence[int]) -> SSAValue:
         """Inserts a constant vector."""
         values = [float(lane) if isinstance(element, AnyFloat) else lane for lane in lanes]
-        type = cast(Any, VectorType(element, [len(lanes)]))
+        type = cast(Any, vector_type(element, len(lanes)))
         return self.value(arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(type, cast(Any, values))))
 
     def narrow(self, value: SSAValue, part: _Part) -> SSAValue:
@@ -357,7 +357,7 @@ def _lanes(type: Attribute) -> int:
 
 def _shuffle(first: SSAValue, second: SSAValue, lanes: Sequence[int]) -> vector.ShuffleOp:
     """Selects lanes of two vectors, counted through both."""
-    type = VectorType(cast("VectorType[Attribute]", first.type).element_type, [len(lanes)])
+    type = vector_type(cast("VectorType[Attribute]", first.type).element_type, len(lanes))
     return vector.ShuffleOp(first, second, DenseArrayBase.from_list(i64, list(lanes)), result_type=type)
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.diagnostics import unsupported_op_error
-from ....core.dtypes import DType, dtype_of, mlir_type
+from ....core.dtypes import DType, dtype_of, mlir_type, vector_type
 from ....dialects.tir import (
     ConstOp,
     FloormodOp,
@@ -272,7 +272,7 @@ def _q_multiply_shift(w: UpstreamWriter, op: IntrinsicOp) -> SSAValue:
 def _lanes(w: UpstreamWriter, value: SSAValue, lanes: int) -> SSAValue:
     if lanes == 1 or isinstance(value.type, VectorType):
         return value
-    return w.op(vector.BroadcastOp, value, type=VectorType(value.type, [lanes]))
+    return w.op(vector.BroadcastOp, value, type=vector_type(value.type, lanes))
 
 
 _INTRINSICS: dict[str, Callable[[UpstreamWriter, IntrinsicOp], SSAValue]] = {
