@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from . import reduction
 from .axes import nonnegative_axis
 from .definition import Pattern, operator
 from .requirements import require_floats
+from .windows import require_known_extents
 
 Array = Any
 
@@ -57,6 +59,60 @@ def dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: str
         "T_matmul_NT",
         "dense",
         varargs_names=[f"ax{d}" for d in range(data.ndim)],
+    )
+
+
+_PACKED = re.compile(r"NC([1-9][0-9]*)n")
+
+
+def _packed_reference(data: Array, weight: Array, weight_layout: str, units: int | None, out_dtype: str) -> Array:
+    if weight_layout == "NC":
+        return wide_product("...k,nk->...n", data, weight, out_dtype)
+    blocks = wide_product("...k,bkl->...bl", data, weight, out_dtype)
+    return np.ascontiguousarray(blocks.reshape(*data.shape[:-1], -1)[..., :units])
+
+
+@operator("nn.contrib_dense_pack", Pattern.OUT_FUSABLE, _packed_reference)
+def contrib_dense_pack(
+    data: Tensor, weight: Tensor, weight_layout: str = "NC", units: int | None = None, out_dtype: str = ""
+) -> Tensor:
+    """The product of `data` and the transposed weight, as `nn.dense`, with a weight in blocks of rows.
+
+    weight_layout: `NC16n` for blocks of 16 rows, in which the elements of a column are adjacent: the axes of weight are
+    block, column, and row in the block; other numbers than 16 likewise; `NC` for the weight of `nn.dense`.  units: the
+    number of rows of the weight without those that fill the last block, by default all.  out_dtype: as of `nn.dense`.
+    """
+    name = "nn.contrib_dense_pack"
+    if weight_layout == "NC":
+        return dense(data, weight, units, out_dtype)
+    match = _PACKED.fullmatch(weight_layout)
+    if match is None:
+        raise TeError(f"{name}: weight_layout {weight_layout!r}, expected NC, or NC16n or another size of blocks")
+    lanes = int(match[1])
+    is_packed = weight.ndim == 3 and is_same_extent(weight.shape[2], const(lanes))
+    if not data.ndim or not is_packed or not is_same_extent(data.shape[-1], weight.shape[1]):
+        shapes = f"data of shape {list(data.shape)} and weight of {list(weight.shape)}"
+        raise TeError(f"{name}: {shapes} in the layout {weight_layout}")
+    (blocks,) = require_known_extents(weight.shape[:1], name)
+    units = blocks * lanes if units is None else units
+    if -(-units // lanes) != blocks:
+        raise TeError(f"{name}: units {units} with {blocks} blocks of {lanes}")
+    kind = accumulator_dtype(out_dtype, data)
+    k = reduce_axis((0, data.shape[-1]), "k")
+    axes = [f"ax{d}" for d in range(data.ndim - 1)]
+    products = compute(
+        [*data.shape[:-1], blocks, lanes],
+        lambda *i: scalar.sum(cast(kind, data(*i[:-2], k.var)) * cast(kind, weight(i[-2], k.var, i[-1])), axis=k),
+        "T_dense_blocks",
+        "dense",
+        varargs_names=[*axes, "block", "lane"],
+    )
+    return compute(
+        [*data.shape[:-1], units],
+        lambda *i: products(*i[:-1], i[-1] // lanes, i[-1] % lanes),
+        "T_dense_pack",
+        "injective",
+        varargs_names=[*axes, "column"],
     )
 
 

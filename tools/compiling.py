@@ -121,7 +121,7 @@ def _lowering_passes(target: Target, sanitize: bool) -> list[str]:
 
 
 def _check_passes(names: list[str], below: list[str]) -> None:
-    graphs = [each.name for each in passes_of(GRAPHS, Options(winograd=True))]
+    graphs = [each.name for each in passes_of(GRAPHS, Options(winograd=True, pack=True))]
     known = list(dict.fromkeys([*graphs, *below]))
     for name in names:
         if name not in known:

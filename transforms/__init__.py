@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "legalize-small-integers": "upstream.legalize_small_integers",
     "merge-allocations": "upstream.merge_allocations",
     "relay-convert-convolutions": "relay.convert_convolutions",
+    "relay-pack-weights": "relay.pack_weights",
     "relay-copy-results": "relay.copy_results",
     "relay-eliminate-dead-code": "relay.eliminate_dead_code",
     "relay-fold-constants": "relay.fold_constants",

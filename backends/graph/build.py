@@ -60,7 +60,7 @@ def build_graph(
     libraries = tuple(library.name for library in libraries_of(target))
 
     def compile_module(module: Module) -> Executable:
-        graph = lower_graph(module, opt_level, libraries, after, winograd)
+        graph = lower_graph(module, opt_level, libraries, after, winograd, pack=target.kind == "llvm")
         return describe(graph, _compile(graph, target, after, sanitize), entry)
 
     with report_remarks(remarks):

@@ -48,7 +48,8 @@ def contraction(nest: Nest) -> str:
 def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     """The factor whose columns stay in a cache while the rows of the other factor are read: a copy, if the rows of the
     factor are far from each other and many, and if enough results use each copied element. None for vectors of several
-    loads, for computed indices, and for short sums.
+    loads, for computed indices, for short sums, and for a factor that stays in a cache as a whole where the other one
+    does not.
 
     loads: the indices of the loads of vectors.
     """
@@ -62,11 +63,17 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     axes = nest.kernel.axes
     is_plain = len({index for index in load.indices if index in axes}) == len(load.indices)
     is_far = any(strides.extents[n] > 1 and read[n] > tile.lanes * tile.vectors for n in summed)
-    if not is_plain or not is_far or tile.rows is None or read[tile.vector] != 1 or any(read[n] < 0 for n in summed):
+    if not is_plain or tile.rows is None or read[tile.vector] != 1 or any(read[n] < 0 for n in summed):
         return None
     used = [n for n in spatial if read[n] and n != tile.vector]
-    rows = strides.size([n for n in spatial if not read[n]])
-    return Panel(strides.sources[number] if _pays_copy(nest, tile, rows, summed) else None, used)
+    others = [n for n in spatial if not read[n]]
+    if is_far:
+        return Panel(strides.sources[number] if _pays_copy(nest, tile, strides.size(others), summed) else None, used)
+    fits = [
+        strides.size([*axes, *summed]) * strides.element_bytes <= nest.cpu.l2_bytes // 2
+        for axes in ([*used, tile.vector], others)
+    ]
+    return None if fits == [True, False] else Panel(None, used)
 
 
 def _pays_copy(nest: Nest, tile: Tile, rows: int, summed: Sequence[int]) -> bool:

@@ -466,6 +466,21 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16")):
         ],
     ),
     (
+        "relay-pack-weights",
+        """\
+relay.func @main("x" %x: tensor<8x32xf32>, "v" %v: tensor<40x32xf32>) {
+  %w = relay.constant "w" : tensor<40x32xf32>
+  %0 = relay.nn.dense(%x, %w) : (tensor<8x32xf32>, tensor<40x32xf32>) -> tensor<8x40xf32>
+  %1 = relay.nn.dense(%x, %v) : (tensor<8x32xf32>, tensor<40x32xf32>) -> tensor<8x40xf32>
+  relay.return %0 : tensor<8x40xf32>, %1 : tensor<8x40xf32>
+}
+""",
+        [
+            "@main: applied: the weights are stored in 3 blocks of 16 rows",
+            "@main: missed: the weights stay as they are: they are no constants",
+        ],
+    ),
+    (
         "relay-convert-convolutions",
         """\
 relay.func @main("x" %x: tensor<1x64x56x56xf32>, "w" %w: tensor<64x64x3x3xf32>) {

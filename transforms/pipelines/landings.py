@@ -55,7 +55,8 @@ class Options:
     cpu: the processor.  schedule: whether functions that nobody has scheduled get default schedules for it.
     opt_level: of graphs; 0 for a kernel for each operator without optimization, 1 for fusion besides, 2 for all.
     libraries: the libraries that compute operators of graphs, by name.  winograd: whether Winograd's algorithm computes
-    convolutions of graphs where it saves time.  sanitize: whether the code detects undefined behaviour
+    convolutions of graphs where it saves time.  pack: whether graphs have their constant weights as the products of
+    processors read them.  sanitize: whether the code detects undefined behaviour
     (`tir-sanitize`); for LLVM only.
     """
 
@@ -66,6 +67,7 @@ class Options:
     opt_level: int = 2
     libraries: tuple[str, ...] = ()
     winograd: bool = False
+    pack: bool = False
     sanitize: bool = False
 
 
@@ -124,10 +126,15 @@ def _partition_graphs(options: Options) -> list[ModulePass]:
 def _call_kernels(options: Options) -> list[ModulePass]:
     # lazy: the operators of relay are needed for graphs only
     from ..relay.copy_results import RelayCopyResultsPass
+    from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
+    from ..relay.fold_constants import RelayFoldConstantsPass
     from ..relay.fuse_operators import RelayFuseOperatorsPass
+    from ..relay.pack_weights import RelayPackWeightsPass
     from ..relay.plan_memory import RelayPlanMemoryPass
 
+    packs = options.pack and options.opt_level >= 2
     return [
+        *([RelayPackWeightsPass(), RelayFoldConstantsPass(), RelayEliminateDeadCodePass()] if packs else []),
         RelayCopyResultsPass(),
         RelayFuseOperatorsPass(level=2 if options.opt_level else 0),
         RelayPlanMemoryPass(),

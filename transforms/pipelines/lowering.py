@@ -105,12 +105,14 @@ def lower_graph(
     libraries: tuple[str, ...] = (),
     after: AfterPass | None = None,
     winograd: bool = False,
+    pack: bool = False,
 ) -> Module:
     """Lowers the graphs in a copy of `mod` to calls of kernels with planned memory.
 
-    opt_level, libraries, winograd: as of `Options`.  after, errors: as of `lower`.
+    opt_level, libraries, winograd, pack: as of `Options`.  after, errors: as of `lower`.
     """
-    return go_down(mod, GRAPHS, Options(opt_level=opt_level, libraries=libraries, winograd=winograd), after)
+    options = Options(opt_level=opt_level, libraries=libraries, winograd=winograd, pack=pack)
+    return go_down(mod, GRAPHS, options, after)
 
 
 def passes_of(landings: Sequence[Landing], options: Options = _DEFAULTS) -> list[ModulePass]:
