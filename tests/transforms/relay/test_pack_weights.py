@@ -29,7 +29,7 @@ def product() -> Module:
 def test_a_kernel_has_the_packed_weights_alone() -> None:
     module = lower_graph(product(), pack=True)
     assert list(module.functions) == ["fused_nn_contrib_dense_pack_nn_bias_add_nn_relu", "main"]
-    assert [array.shape for array in module.constants.values()] == [(3, INNER, 16), (UNITS,)]
+    assert {array.shape for array in module.constants.values()} == {(3, INNER, 16), (UNITS,)}
 
 
 @pytest.mark.parametrize("opt_level", [0, 1, 2])
