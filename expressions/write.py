@@ -153,10 +153,17 @@ def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
 
 
 class TeFuncEmitter:
-    """Emits a `te.func`. args: its parameters, in order."""
+    """Emits a `te.func`. args: its parameters, in order.  temporaries: tensors that are computed, but not parameters."""
 
-    def __init__(self, name: str, args: Sequence[Tensor | Var], attrs: Mapping[str, Attribute]):
+    def __init__(
+        self,
+        name: str,
+        args: Sequence[Tensor | Var],
+        attrs: Mapping[str, Attribute],
+        temporaries: Sequence[Tensor] = (),
+    ):
         self.args = args
+        self.temporaries = temporaries
         self.func = te.FuncOp(name, attrs=dict(attrs))
         self.builder = TirBuilder(self.func.body.block)
         self.tensors: dict[Tensor, SSAValue] = {}
@@ -165,7 +172,7 @@ class TeFuncEmitter:
     def write(self) -> te.FuncOp:
         """The emitted function. TeError if a result cannot be computed from the parameters."""
         tensors = [arg for arg in self.args if isinstance(arg, Tensor)]
-        operations = topological_order(tensors)
+        operations = topological_order([*tensors, *self.temporaries])
         for arg in self.args:
             if isinstance(arg, Var):
                 self._declare(arg)

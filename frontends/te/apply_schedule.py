@@ -30,24 +30,22 @@ from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
 def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
     """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
-    args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written.  name: its
-    name. Stages are placed from last to first, so that the loops of consumers exist when producers are computed at
+    args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written, and an output
+    that is missing is computed in memory of the function.  name: its name. Stages are placed from last to first, so that the loops of consumers exist when producers are computed at
     them. The init of a reduction becomes a block of its own before the reduction loops.
     TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
     longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """
     resolved = schedule.resolved_operations()
-    params = [_parameter(schedule[arg], resolved, arg) if isinstance(arg, Tensor) else arg for arg in args]
-    ops = [
-        op
-        for op in topological_order([p for p in params if isinstance(p, Tensor)])
-        if not isinstance(op, PlaceholderOp)
+    params = [_parameter(schedule, resolved, arg) if isinstance(arg, Tensor) else arg for arg in args]
+    tensors = [param for param in params if isinstance(param, Tensor)]
+    reached = topological_order(tensors)
+    hidden = [
+        resolved[stage].output(0) for stage in schedule.stages if stage.is_output and resolved[stage] not in reached
     ]
+    ops = [op for op in topological_order([*tensors, *hidden]) if not isinstance(op, PlaceholderOp)]
     stage_of = {op: stage for stage, op in resolved.items()}
-    for stage in schedule.stages:
-        if stage.is_output and not isinstance(stage.op, PlaceholderOp) and resolved[stage] not in ops:
-            raise TeError(f"output {stage.name} of the schedule is no argument, and no argument is computed from it")
-    sch = TirSchedule(create_prim_func(params, name=name))
+    sch = TirSchedule(create_prim_func(params, name=name, temporaries=hidden))
     blocks = list(sch.get_child_blocks("root") if ops else [])
     blocks_of: dict[Stage, list[BlockRV]] = {}
     for op in ops:
@@ -58,8 +56,12 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
 
 
-def _parameter(stage: Stage, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
-    """The parameter for a tensor of a stage. For an inlined stage a placeholder, since no block computes the tensor."""
+def _parameter(schedule: Schedule, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
+    """The parameter for a tensor of a schedule. For an inlined stage a placeholder, since no block computes the tensor;
+    a placeholder that no stage reads is itself."""
+    if isinstance(arg.op, PlaceholderOp) and arg not in schedule:
+        return arg
+    stage = schedule[arg]
     tensor = resolved[stage].output(arg.value_index)
     if not _is_inlined(stage):
         return tensor

@@ -1,0 +1,33 @@
+"""Functions that create targets, as in TVM since v0.4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .target import Target
+
+
+def create(target: str | Mapping[str, Any] | Target) -> Target:
+    """The target denoted by text, a dictionary or a tag, as TVM called its constructor until v0.7."""
+    return Target(target)
+
+
+def cuda(model: str = "unknown", arch: str | None = None, options: str | Sequence[str] | None = None) -> Target:
+    """A GPU. model: its name, which selects nothing.  arch: its architecture, `sm_80`.  options: further `-name=value`."""
+    words = [f"-model={model}", *([f"-arch={arch}"] if arch else [])]
+    return Target(" ".join(["cuda", *words, *_words(options)]))
+
+
+def llvm(options: str | Sequence[str] | None = None) -> Target:
+    """This machine. options: `-mcpu=skylake-avx512`, ..."""
+    return Target(" ".join(["llvm", *_words(options)]))
+
+
+def arm_cpu(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
+    """A processor of ARM, for which code is generated on such a machine alone. model: its name, which selects nothing."""
+    return Target(" ".join(["llvm", "-keys=arm_cpu,cpu", "-device=arm_cpu", f"-model={model}", *_words(options)]))
+
+
+def _words(options: str | Sequence[str] | None) -> list[str]:
+    return options.split() if isinstance(options, str) else list(options or ())
