@@ -97,3 +97,24 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> An
 
 
 call_pure_intrin = call_intrin
+
+__all__ = [
+    "add",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "call_intrin",
+    "call_pure_intrin",
+    "ceildiv",
+    "infinity",
+    "ldexp",
+    "likely",
+    "multiply",
+    "pow",
+    "q_multiply_shift",
+    "shift_left",
+    "shift_right",
+    "subtract",
+    "trace",
+]

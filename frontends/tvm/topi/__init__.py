@@ -93,9 +93,16 @@ from ....operators.transform import (
     transpose,
     where,
 )
-from . import image, nn
+from ..absent import report_absent
+from . import cuda, generic, image, nn, testing, utils, x86
+
+__getattr__ = report_absent("tvm.topi")
 
 __all__ = [
+    "generic",
+    "testing",
+    "utils",
+    "x86",
     "abs",
     "acos",
     "acosh",
@@ -118,6 +125,7 @@ __all__ = [
     "cast",
     "ceil",
     "clip",
+    "cuda",
     "concatenate",
     "cos",
     "cosh",
