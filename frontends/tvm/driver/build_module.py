@@ -250,3 +250,10 @@ def build(
     if PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
         return OperatorModule(_build(lower(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
     return OperatorModule(_build(_program(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
+
+
+def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> OperatorModule:
+    """`build` of a module or a function, as TVM calls it from v0.20 on. OptionError for options of its pipelines."""
+    if options:
+        raise OptionError(f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md")
+    return build(mod, target=target)

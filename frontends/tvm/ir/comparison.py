@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Block
 
 from ....core.errors import ArgumentError
-from ....core.xdsl_compat import set_name_hint
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
@@ -89,7 +88,7 @@ def _module_form(mod: Module) -> list[str]:
                 if isinstance(names, ArrayAttr):
                     op.properties[key] = ArrayAttr([StringAttr("")] * len(names))
             for value in (*op.results, *(arg for block in _blocks(op) for arg in block.args)):
-                set_name_hint(value, None)
+                value.name_hint = None
         lines += str(copy).splitlines()
     return lines
 
