@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
-from ...analysis.scopes import depends_on, writes_of
+from ...analysis.scopes import ancestors, depends_on, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
@@ -101,8 +101,9 @@ class _Application:
         self.blocks = blocks
         self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
         self.leaves: dict[Stage, list[IterVar]] = {}
-        self.inits: list[tuple[LoopRV, IterVar]] = []
+        self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
         self.buffers: dict[tuple[BlockRV, int], str] = {}
+        self.threads = _Threads(blocks)
         self.named = {stage: {*stage.attributes} for stage in blocks}
         for stage in blocks:
             if stage.attachment is not None and stage.attachment.stage in blocks and stage.attachment.axis is not None:
@@ -123,9 +124,9 @@ class _Application:
             self._place(stage)
         for stage in placed:
             self._hoist_init(stage)
-        for stage in placed:
-            for axis in self.leaves[stage]:
-                self._set_attributes(stage, axis, self.loops[stage][axis])
+        own = [(stage, axis, self.loops[stage][axis]) for stage in placed for axis in self.leaves[stage]]
+        for stage, axis, loop in [*self.inits, *own]:
+            self._set_attributes(stage, axis, loop)
         return self.sch
 
     def _apply_step(self, stage: Stage, step: BlockStep) -> None:
@@ -157,7 +158,7 @@ class _Application:
         """Renames all loops and buffers again: the rollback of a rejected primitive also rolls back names."""
         for stage in self.leaves:
             self._name_loops(stage)
-        for loop, axis in self.inits:
+        for _, axis, loop in self.inits:
             self._rename(loop, f"{axis.var.name}_init")
         for (block, index), name in self.buffers.items():
             self._rename_buffer(block, index, name)
@@ -188,6 +189,8 @@ class _Application:
                 leaves = self._relate(loops, leaves, relation)
         self.leaves[stage] = leaves = self._drop_unit_loops(stage, loops, leaves)
         self._name_loops(stage)
+        for axis in leaves:
+            loops[axis] = self._bind(stage, axis, loops[axis])
 
     def _drop_unit_loops(self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]) -> list[IterVar]:
         """Drops loops of one iteration without attributes by fusing each with the next inner loop, or else with the
@@ -296,11 +299,36 @@ class _Application:
             return  # the init stays in the block, where it runs at the first reduction iteration with the same result
         around = self.sch.get_loops(init)
         for old, loop in zip(recreated, around[len(around) - len(recreated) :], strict=True):
-            self.inits.append((loop, axes[old]))
-            self._set_attributes(stage, axes[old], loop)
+            self.inits.append((stage, axes[old], self._bind(stage, axes[old], loop)))
+
+    def _bind(self, stage: Stage, axis: IterVar, loop: LoopRV) -> LoopRV:
+        """Binds a loop to the threads of its axis, if any; returns the loop, which may have been replaced. Outer loops
+        are bound before producers are placed in them, which compute what all threads that share their memory read.
+        """
+        if _thread_of(stage, axis) is None:
+            return loop
+        loop = self._guard(stage, axis, loop)
+        with _stage_in_errors(stage, stage.attributes[axis].where):
+            self.sch.bind(loop, self.threads.axis_of(stage, axis))
+        return loop
+
+    def _guard(self, stage: Stage, axis: IterVar, loop: LoopRV) -> LoopRV:
+        """A loop of as many iterations as its kernel has threads along the axis: the further iterations do nothing."""
+        extent, threads = self._extent(loop), self.threads.count_of(stage, axis, self._extent(loop))
+        if not isinstance(extent, int) or not isinstance(threads, int) or extent == threads:
+            return loop
+        if extent > threads:
+            tag = self.threads.axis_of(stage, axis)
+            raise TeError(
+                f"stage {stage.name}: axis {axis.var.name} of extent {extent} is bound to {tag} of {threads} threads"
+            )
+        with _stage_in_errors(stage, stage.attributes[axis].where):
+            longer = self.sch.fuse(*self.sch.split(loop, [None, threads]))
+        self._rename(longer, axis.var.name)
+        return longer
 
     def _set_attributes(self, stage: Stage, axis: IterVar, loop: LoopRV) -> None:
-        """Applies the attributes of an axis to a loop."""
+        """Applies the attributes of an axis to a loop, except its threads."""
         if axis not in stage.attributes:
             return
         attributes = stage.attributes[axis]
@@ -309,19 +337,66 @@ class _Application:
                 self.sch.annotate(loop, key, value)
             if attributes.kind is not None:
                 getattr(self.sch, attributes.kind)(loop)
-            if attributes.thread is not None:
-                self._check_extent(stage, axis, attributes.thread, loop)
-                self.sch.bind(loop, attributes.thread.thread_tag)
 
-    def _check_extent(self, stage: Stage, axis: IterVar, thread: IterVar, loop: LoopRV) -> None:
-        """TeError if the number of threads of a thread axis differs from the extent of the loop."""
-        extent = self._extent(loop)
-        threads = thread.dom.extent if thread.dom is not None else None
-        if isinstance(threads, IntImm) and threads.value != extent:
-            raise TeError(
-                f"stage {stage.name}: axis {axis.var.name} of extent {extent} is bound to {thread.thread_tag} of "
-                f"{threads.value} threads"
-            )
+
+class _Threads:
+    """The thread axes of a schedule. All stages computed in one another are one kernel, in which a thread axis has one
+    number of threads, and each axis `vthread` a name of its own.
+    """
+
+    def __init__(self, stages: Iterable[Stage]):
+        self._counts: dict[tuple[Stage, str], Mixed] = {}
+        self._virtual: dict[Stage, dict[IterVar, None]] = {}
+        bound = [
+            (stage, attributes.thread)
+            for stage in stages
+            for attributes in stage.attributes.values()
+            if attributes.thread is not None
+        ]
+        for stage, thread in bound:
+            if thread.thread_tag in _VIRTUAL_TAGS:
+                self._virtual.setdefault(_kernel_of(stage), {})[thread] = None
+        for stage, thread in bound:
+            if thread.dom is not None and isinstance(thread.dom.extent, IntImm):
+                key = _kernel_of(stage), self._name(stage, thread)
+                self._counts[key] = max(int(self._counts.get(key, 0)), thread.dom.extent.value)  # pyright: ignore[reportArgumentType]
+
+    def axis_of(self, stage: Stage, axis: IterVar) -> str:
+        """The name of the thread axis that an axis is bound to. TeError for a fourth virtual axis."""
+        thread = _thread_of(stage, axis)
+        assert thread is not None
+        return self._name(stage, thread)
+
+    def _name(self, stage: Stage, thread: IterVar) -> str:
+        if thread.thread_tag not in _VIRTUAL_TAGS:
+            return thread.thread_tag
+        virtual = list(self._virtual[_kernel_of(stage)])
+        if len(virtual) == 1:
+            return _VIRTUAL_TAGS[0]
+        if len(virtual) > len(_VIRTUAL_AXES):
+            raise TeError(f"stage {stage.name}: {len(virtual)} axes vthread, expected at most {len(_VIRTUAL_AXES)}")
+        return _VIRTUAL_AXES[next(n for n, each in enumerate(virtual) if each is thread)]
+
+    def count_of(self, stage: Stage, axis: IterVar, extent: Mixed) -> Mixed:
+        """The number of threads along the thread axis of an axis: as declared, else the extent of the first loop that
+        is bound to it, `extent`.
+        """
+        return self._counts.setdefault((_kernel_of(stage), self.axis_of(stage, axis)), extent)
+
+
+_VIRTUAL_TAGS = ("vthread", "cthread")
+_VIRTUAL_AXES = ("vthread.x", "vthread.y", "vthread.z")
+
+
+def _thread_of(stage: Stage, axis: IterVar) -> IterVar | None:
+    return stage.attributes[axis].thread if axis in stage.attributes else None
+
+
+def _kernel_of(stage: Stage) -> Stage:
+    """The stage at the top level in whose loops a stage is computed."""
+    while stage.attachment is not None and stage.attachment.stage is not None:
+        stage = stage.attachment.stage
+    return stage
 
 
 def _is_inlined(stage: Stage) -> bool:
