@@ -39,6 +39,7 @@ from .expr import (
     Not,
     Or,
     PrimExpr,
+    PureExternCall,
     Select,
     StringImm,
     Var,
@@ -114,6 +115,11 @@ class ExpressionEmitter:
                 )
             case Call():
                 return self._call(expr, [known[arg] for arg in expr.args])
+            case PureExternCall():
+                call = CallExternOp(expr.name, [known[arg] for arg in expr.args], mlir_type(expr.data_type), pure=True)
+                result = build.insert(call).result
+                assert result is not None
+                return result
             case ProducerLoad():
                 indices = [known[index] for index in expr.indices]
                 return build.insert(te.ReadOp(self._tensor(expr.producer), indices)).result

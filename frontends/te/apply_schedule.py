@@ -45,6 +45,8 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     ]
     ops = [op for op in topological_order([*tensors, *hidden]) if not isinstance(op, PlaceholderOp)]
     stage_of = {op: stage for stage, op in resolved.items()}
+    for stage in schedule.stages:
+        stage.check_store_predicate()
     sch = TirSchedule(create_prim_func(params, name=name, temporaries=hidden))
     blocks = list(sch.get_child_blocks("root") if ops else [])
     blocks_of: dict[Stage, list[BlockRV]] = {}

@@ -12,6 +12,7 @@ from . import (
     arith,
     contrib,
     driver,
+    instrument,
     ir,
     nd,
     relay,
@@ -28,6 +29,7 @@ from . import (
 )
 from . import nd as ndarray
 from .absent import report_absent
+from .aliases import install
 from .driver import build, compile, lower
 from .ir.module import IRModule
 from .legacy import build_config, expr, module, schedule, stmt, tensor
@@ -66,6 +68,8 @@ __all__ = [
     "expr",
     "get_global_func",
     "gpu",
+    "install",
+    "instrument",
     "ir",
     "lower",
     "module",

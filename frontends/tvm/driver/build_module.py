@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from xdsl.passes import ModulePass
@@ -39,6 +40,10 @@ class DeviceModule:
     def get_source(self, fmt: str = "") -> str:
         """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it."""
         return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
+
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
+        _save(self, file_name, fmt, ("cu", "ptx"))
 
 
 class OperatorModule:
@@ -105,12 +110,32 @@ class OperatorModule:
             cache_flush_bytes,
         )  # fmt: skip
 
-    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the program as text: `.ll`, `.s` or `.asm`. fmt: the format, by default the ending of the name.
+
+        OptionError for another format; `export_library` saves programs that `load_module` loads.
+        """
+        _save(self, file_name, fmt, ("ll", "s", "asm"))
+
+    def export_library(self, file_name: str | os.PathLike[str], **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        OptionError if another kind of file exists at the path, OSError.
+        options: `cc` and other options of a linker, which nothing needs. OptionError if another kind of file exists at
+        the path, OSError.
         """
         self._program.export(file_name)
+
+
+def _save(
+    module: DeviceModule | OperatorModule, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]
+) -> None:
+    kind = fmt or Path(file_name).suffix.removeprefix(".")
+    if kind not in kinds:
+        raise OptionError(
+            f"save {Path(file_name).name}: format {kind!r}, expected {', '.join(kinds)}; "
+            "export_library saves programs to load"
+        )
+    Path(file_name).write_text(module.get_source(kind))
 
 
 def _source(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:

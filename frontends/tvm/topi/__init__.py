@@ -94,13 +94,14 @@ from ....operators.transform import (
     where,
 )
 from ..absent import report_absent
-from . import cuda, generic, image, nn, testing, utils, x86
+from . import cuda, generic, image, nn, testing, util, utils, x86
 
 __getattr__ = report_absent("tvm.topi")
 
 __all__ = [
     "generic",
     "testing",
+    "util",
     "utils",
     "x86",
     "abs",
