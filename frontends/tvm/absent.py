@@ -47,6 +47,7 @@ ABSENT = {
         "MakePackedAPI": "tvm.build",
         "MergeSharedMemoryAllocations": "gpu-merge-shared-memory, which tvm.build runs",
         "NarrowDataType": "convert-tir-to-scf selects the width of indices",
+        "RewriteUnsafeSelect": "tvm.tir.if_then_else computes the selected value only",
         "SplitHostDevice": "gpu-outline-kernels, which tvm.build runs",
         "StorageRewrite": "merge-allocations, which tvm.build runs",
         "ThreadSync": "tir-insert-barriers, which tvm.build runs",

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ....backends.graph import Executable
-from ....backends.runtime.program import Program
+from ....backends.runtime.program import CompiledFunction, Program
 from ....backends.saving.format import archive_kind
 from ....expressions.expr import const
 from .. import nd as ndarray
@@ -40,7 +40,12 @@ def enabled(target: str) -> bool:
     return kind in ("llvm", "cuda", "cuda-emulated") and device(kind).exist
 
 
+String = str
+PackedFunc = CompiledFunction
+
 __all__ = [
+    "PackedFunc",
+    "String",
     "DataType",
     "Device",
     "Module",

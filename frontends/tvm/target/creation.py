@@ -29,5 +29,15 @@ def arm_cpu(model: str = "unknown", options: str | Sequence[str] | None = None) 
     return Target(" ".join(["llvm", "-keys=arm_cpu,cpu", "-device=arm_cpu", f"-model={model}", *_words(options)]))
 
 
+def rasp(options: str | Sequence[str] | None = None) -> Target:
+    """A Raspberry Pi 3, as `arm_cpu`."""
+    return arm_cpu("rasp3b", options)
+
+
+def mali(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
+    """A GPU of ARM, for which no code is generated. model: its name."""
+    return Target(" ".join(["opencl", "-device=mali", f"-model={model}", *_words(options)]))
+
+
 def _words(options: str | Sequence[str] | None) -> list[str]:
     return options.split() if isinstance(options, str) else list(options or ())

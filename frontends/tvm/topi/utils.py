@@ -7,6 +7,7 @@ from typing import Any
 
 from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, Var, as_expr
+from ....expressions import functions
 from ....expressions.functions import floordiv, floormod
 
 
@@ -67,6 +68,29 @@ def traverse_inline(s: Any, final_op: Any, callback: Any) -> None:
     visit(final_op)
 
 
+def ceil_div(a: Any, b: Any) -> Any:
+    """The quotient of integers, rounded up."""
+    return floordiv(as_expr(a) + as_expr(b) - 1, b)
+
+
+def get_shape(tensor: Any) -> tuple[Any, ...]:
+    """The shape of a tensor, as of `get_const_tuple`."""
+    return get_const_tuple(tensor.shape)
+
+
+def prod(x: Sequence[Any]) -> Any:
+    """The product of extents; 1 for none."""
+    result = as_expr(1)
+    for extent in x:
+        result = result * extent
+    return result
+
+
+def within_index(b: Any, e: Any, s: Any, i: Any) -> PrimExpr:
+    """Whether an index is one of `b, b + s, ...` before `e`."""
+    return functions.all(as_expr(i) >= b, as_expr(i) < e, floormod(as_expr(i) - b, s) == 0)
+
+
 def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
     """The position of an element in row-major order."""
     position: Any = 0
@@ -85,6 +109,6 @@ def unravel_index(idx: PrimExpr | Var, shape: Sequence[Any]) -> list[PrimExpr]:
 
 
 __all__ = [
-    "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "ravel_index", "simplify",
-    "traverse_inline", "unravel_index",
+    "ceil_div", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape", "prod",
+    "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
 ]  # fmt: skip
