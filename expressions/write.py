@@ -159,7 +159,7 @@ def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
 
 
 class TeFuncEmitter:
-    """Emits a `te.func`. args: its parameters, in order.  temporaries: tensors that are computed, but not parameters."""
+    """Emits a `te.func`. args: its parameters, in order.  temporaries: tensors that it computes besides."""
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
-from ...analysis.scopes import ancestors, depends_on, writes_of
+from ...analysis.scopes import depends_on, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
@@ -31,8 +31,9 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
     args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written, and an output
-    that is missing is computed in memory of the function.  name: its name. Stages are placed from last to first, so that the loops of consumers exist when producers are computed at
-    them. The init of a reduction becomes a block of its own before the reduction loops.
+    that is missing is computed in memory of the function.  name: its name. Stages are placed from last to first, so
+    that the loops of consumers exist, bound to threads, when producers are computed at them. The init of a reduction
+    becomes a block of its own before the reduction loops.
     TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
     longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """

@@ -16,9 +16,7 @@ from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-UNSUPPORTED_STAGE_METHODS = frozenset(
-    ("env_threads", "prefetch", "rolling_buffer", "tensorize", "transform_layout")
-)
+UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "prefetch", "rolling_buffer", "tensorize", "transform_layout"))
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -280,8 +278,8 @@ class Stage:
         """States which of the threads with the same result store it, as in `tx.var.equal(0)` for a reduction across
         `tx`; one thread of them stores it in any case.
 
-        predicate: a condition on thread axes, none of which a spatial axis of this stage is bound to: the results of its
-        threads are the same, then. TeError for other conditions.
+        predicate: a condition on thread axes, none of which a spatial axis of this stage is bound to: the results of
+        its threads are the same, then. TeError for other conditions.
         """
         self.require_computed("set_store_predicate")
         self.store_predicate = (as_condition(predicate), user_line())

@@ -114,7 +114,9 @@ class Analyzer:
         with analyzer.inside(program.store):
             low, high = analyzer.bounds(analyzer.exact(program.stored))
         dtype = as_expr(expr).data_type
-        limits = (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1) if dtype.kind == "int" else (0, 2**dtype.bits - 1)
+        limits = (
+            (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1) if dtype.kind == "int" else (0, 2**dtype.bits - 1)
+        )
         return ConstIntBound(
             ConstIntBound.NEG_INF if low is None or low <= limits[0] else int(low),
             ConstIntBound.POS_INF if high is None or high >= limits[1] else int(high),

@@ -47,7 +47,7 @@ def create_executable(
 
 
 def create_staticlib(output: str | os.PathLike[str], inputs: Sequence[str], ar: str | None = None) -> None:
-    """Collects object files in a static library. ar: the program that does it. LinkError with its output if it fails."""
+    """Collects object files in a static library. ar: the archiver. LinkError with its output if it fails."""
     Path(output).unlink(missing_ok=True)
     _run([ar or "ar", "qcs", str(output), *inputs], None)
 

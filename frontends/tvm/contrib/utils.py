@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..absent import report_absent
 
@@ -46,7 +46,7 @@ class TempDirectory:
         """The names of the files in the folder."""
         return [entry.name for entry in self.path.iterdir()]
 
-    def __enter__(self) -> TempDirectory:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

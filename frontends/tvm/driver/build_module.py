@@ -265,7 +265,7 @@ def build(
     The program is compiled as `lower` shows it; where the context adds no passes to the lowering, functions without a
     schedule get default schedules besides. Errors as raised by `stepwell.build` and the passes.
     """
-    if args is not None and not isinstance(args, Sequence) or isinstance(args, str):
+    if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
         args, target = None, args  # pyright: ignore[reportAssignmentType]
     if runtime is not None:
         raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
@@ -280,5 +280,7 @@ def build(
 def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> OperatorModule:
     """`build` of a module or a function, as TVM calls it from v0.20 on. OptionError for options of its pipelines."""
     if options:
-        raise OptionError(f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md")
+        raise OptionError(
+            f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md"
+        )
     return build(mod, target=target)

@@ -71,7 +71,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
         case Sequence():
             return [line for item in node for line in _form(item, map_free_vars)]  # pyright: ignore[reportUnknownVariableType]
         case _:
-            raise ArgumentError(f"structural equality of {type(node).__name__}, expected a module, function or expression")
+            raise ArgumentError(
+                f"structural equality of {type(node).__name__}, expected a module, function or expression"
+            )
 
 
 def _module_form(mod: Module) -> list[str]:

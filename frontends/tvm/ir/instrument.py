@@ -10,7 +10,7 @@ from .module import IRModule
 
 
 def pass_instrument(pi_cls: type | None = None) -> Any:
-    """The decorator of classes whose methods are the events of `PassInstrument`: `@pass_instrument class Print: ...`."""
+    """The decorator of classes whose methods are events of `PassInstrument`: `@pass_instrument class Print: ...`."""
 
     def create(cls: type) -> type:
         return type(cls.__name__, (cls, PassInstrument), {"__doc__": cls.__doc__})

@@ -1,4 +1,4 @@
-"""Modules and functions at the top of TVM until v0.6: `tvm.expr`, `tvm.stmt`, `tvm.schedule`, `tvm.build_config`, ..."""
+"""Modules and functions at the top of TVM until v0.6: `tvm.expr`, `tvm.stmt`, `tvm.build_config`, ..."""
 
 from . import expr, module, schedule, stmt, tensor
 from .config import build_config

@@ -44,12 +44,12 @@ String = str
 PackedFunc = CompiledFunction
 
 __all__ = [
-    "PackedFunc",
-    "String",
     "DataType",
     "Device",
     "Module",
     "NDArray",
+    "PackedFunc",
+    "String",
     "Tensor",
     "const",
     "convert",

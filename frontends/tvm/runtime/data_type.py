@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from ....expressions.expr import as_dtype
 
 
@@ -14,7 +16,7 @@ class DataType(str):
     bits: int
     lanes: int
 
-    def __new__(cls, type_str: str) -> DataType:
+    def __new__(cls, type_str: str) -> Self:
         dtype = as_dtype(type_str)
         self = super().__new__(cls, dtype.name)
         self.bits, self.lanes = dtype.bits, dtype.lanes

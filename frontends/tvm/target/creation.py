@@ -14,7 +14,7 @@ def create(target: str | Mapping[str, Any] | Target) -> Target:
 
 
 def cuda(model: str = "unknown", arch: str | None = None, options: str | Sequence[str] | None = None) -> Target:
-    """A GPU. model: its name, which selects nothing.  arch: its architecture, `sm_80`.  options: further `-name=value`."""
+    """A GPU. model: its name, which selects nothing.  arch: its architecture, `sm_80`.  options: further words."""
     words = [f"-model={model}", *([f"-arch={arch}"] if arch else [])]
     return Target(" ".join(["cuda", *words, *_words(options)]))
 
@@ -25,7 +25,7 @@ def llvm(options: str | Sequence[str] | None = None) -> Target:
 
 
 def arm_cpu(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
-    """A processor of ARM, for which code is generated on such a machine alone. model: its name, which selects nothing."""
+    """A processor of ARM, for which code is generated on such a machine alone. model: its name, for TVM only."""
     return Target(" ".join(["llvm", "-keys=arm_cpu,cpu", "-device=arm_cpu", f"-model={model}", *_words(options)]))
 
 

@@ -28,7 +28,16 @@ _ARCHITECTURES = {
     "sm_90": "nvidia-h100",
 }
 """GPUs of NVIDIA by architecture, without the prefix `nvidia/` of their tags."""
-_C5 = {"large": 1, "xlarge": 2, "2xlarge": 4, "4xlarge": 8, "9xlarge": 18, "12xlarge": 24, "18xlarge": 36, "24xlarge": 48}
+_C5 = {
+    "large": 1,
+    "xlarge": 2,
+    "2xlarge": 4,
+    "4xlarge": 8,
+    "9xlarge": 18,
+    "12xlarge": 24,
+    "18xlarge": 36,
+    "24xlarge": 48,
+}
 """The cores of the machines `aws/cpu/c5.NAME`."""
 _CASCADELAKE = ("12xlarge", "24xlarge")
 

@@ -74,7 +74,9 @@ class Target:
         self.kind = TargetKind(str(config.pop("kind", "")))
         if self.kind.name not in _KEYS:
             kinds = ", ".join(_KEYS)
-            raise OptionError(f"unknown kind {self.kind.name!r}{did_you_mean(self.kind.name, _KEYS)} (there are {kinds})")
+            raise OptionError(
+                f"unknown kind {self.kind.name!r}{did_you_mean(self.kind.name, _KEYS)} (there are {kinds})"
+            )
         self.tag = str(config.pop("tag", ""))
         keys = config.pop("keys", None)
         device = config.get("device")
@@ -93,7 +95,7 @@ class Target:
             if name not in known:
                 raise OptionError(f"target {self.kind.name} has no option {name!r}{did_you_mean(name, known)}")
         if self.is_local:
-            self.compiled  # noqa: B018  raises for an invalid value
+            self.compiled
 
     @property
     def is_local(self) -> bool:

@@ -45,6 +45,8 @@ from ....expressions.functions import (
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
+from ...te import names
+from ...te.names import *  # noqa: F403
 from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
@@ -59,8 +61,6 @@ from ..nodes.stmt import (
     SeqStmt,
     Stmt,
 )
-from ...te import names
-from ...te.names import *  # noqa: F403
 from . import analysis, functions, stmt_functor, transform
 from .functions import *  # noqa: F403
 

@@ -83,15 +83,15 @@ def _vthreads() -> list[ModulePass]:
 
 
 Simplify = _named("Simplify", "`tir-simplify`.", lambda: [TirSimplifyPass()])
-RemoveNoOp = _named("RemoveNoOp", "`tir-simplify`, which removes statements without effects.", lambda: [TirSimplifyPass()])
+RemoveNoOp = _named(
+    "RemoveNoOp", "`tir-simplify`, which removes statements without effects.", lambda: [TirSimplifyPass()]
+)
 UnrollLoop = _named("UnrollLoop", "`tir-unroll-loops`.", lambda: [TirUnrollLoopsPass()])
 VectorizeLoop = _named("VectorizeLoop", "`tir-vectorize-loops`.", lambda: [TirVectorizeLoopsPass()])
 LoopPartition = _named("LoopPartition", "`tir-partition-loops`.", lambda: [TirPartitionLoopsPass()])
 HoistIfThenElse = _named("HoistIfThenElse", "`tir-hoist-conditions`.", lambda: [TirHoistConditionsPass()])
 HoistExpression = _named("HoistExpression", "`tir-hoist-conditions`.", lambda: [TirHoistConditionsPass()])
-CompactBufferAllocation = _named(
-    "CompactBufferAllocation", "`tir-compact-buffers`.", lambda: [TirCompactBuffersPass()]
-)
+CompactBufferAllocation = _named("CompactBufferAllocation", "`tir-compact-buffers`.", lambda: [TirCompactBuffersPass()])
 LowerMatchBuffer = _named("LowerMatchBuffer", "`tir-lower-match-buffers`.", lambda: [TirLowerMatchBuffersPass()])
 LowerOpaqueBlock = _named("LowerOpaqueBlock", "`tir-resolve-blocks`.", lambda: [TirResolveBlocksPass()])
 PlanAndUpdateBufferAllocationLocation = _named(

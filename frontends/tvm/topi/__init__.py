@@ -100,11 +100,6 @@ from . import cuda, generic, image, nn, testing, util, utils, x86
 __getattr__ = report_absent("tvm.topi")
 
 __all__ = [
-    "generic",
-    "testing",
-    "util",
-    "utils",
-    "x86",
     "abs",
     "acos",
     "acosh",
@@ -127,10 +122,10 @@ __all__ = [
     "cast",
     "ceil",
     "clip",
-    "cuda",
     "concatenate",
     "cos",
     "cosh",
+    "cuda",
     "cumprod",
     "cumsum",
     "divide",
@@ -150,6 +145,7 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
+    "generic",
     "greater",
     "greater_equal",
     "identity",
@@ -204,12 +200,16 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "testing",
     "tile",
     "topk",
     "transpose",
     "trilu",
     "trunc",
+    "util",
+    "utils",
     "where",
+    "x86",
 ]  # fmt: skip
 
 

@@ -27,14 +27,10 @@ def _reference(name: str, *operands: Array, **attributes: Any) -> Any:
 
 
 def _convolution(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Array]:
-    def reference(
-        a_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any = 1, groups: int = 1
-    ) -> Array:
+    def reference(a_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any = 1, groups: int = 1) -> Array:
         layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
         pads = padding if not isinstance(padding, str) else _pads(padding, a_np, w_np, stride, layouts)
-        return _reference(
-            name, a_np, w_np, strides=stride, padding=pads, dilation=dilation, groups=groups, **layouts
-        )
+        return _reference(name, a_np, w_np, strides=stride, padding=pads, dilation=dilation, groups=groups, **layouts)
 
     reference.__doc__ = f"`{name}` of data in the layout {data_layout} with weights in the layout {kernel_layout}."
     return reference
@@ -79,7 +75,9 @@ def dense(x: Array, y: Array, bias: Array | None = None, use_bias: bool = False,
     return np.maximum(result, 0) if use_relu else result
 
 
-def batch_matmul(x: Array, y: Array, out_dtype: str | None = None, trans_x: bool = False, trans_y: bool = True) -> Array:
+def batch_matmul(
+    x: Array, y: Array, out_dtype: str | None = None, trans_x: bool = False, trans_y: bool = True
+) -> Array:
     """The products of matrices, the second transposed by default."""
     left = np.swapaxes(x, 1, 2) if trans_x else x
     right = np.swapaxes(y, 1, 2) if trans_y else y
@@ -170,7 +168,9 @@ def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dty
     return _reference("searchsorted", sorted_sequence, values, right=right, dtype=out_dtype)
 
 
-def dilate_python(input_np: Array, strides: Sequence[int], dilation_value: float = 0.0, out_dtype: str | None = None) -> Array:
+def dilate_python(
+    input_np: Array, strides: Sequence[int], dilation_value: float = 0.0, out_dtype: str | None = None
+) -> Array:
     """An array with `strides - 1` elements of `dilation_value` between the elements of each axis."""
     shape = [(extent - 1) * step + 1 for extent, step in zip(input_np.shape, strides, strict=True)]
     result = np.full(shape, dilation_value, out_dtype or input_np.dtype)

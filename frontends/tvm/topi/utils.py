@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ....expressions import functions
 from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, Var, as_expr
-from ....expressions import functions
 from ....expressions.functions import floordiv, floormod
 
 
