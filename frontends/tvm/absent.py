@@ -13,7 +13,6 @@ ABSENT = {
         "relax": "programs of relay (tvm.relay) and of ONNX are read",
         "rpc": "programs run on this machine; export_library and tvm.runtime.load_module move them to another",
         "micro": "programs run on this machine",
-        "driver.tvmc": "use the command stepwell",
         "ir_builder": "write the function with tvm.script.tir",
         "hybrid": "write the function with tvm.script.tir",
         "opencl": "expected tvm.cpu or tvm.cuda",

@@ -118,8 +118,8 @@ class Analyzer:
             (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1) if dtype.kind == "int" else (0, 2**dtype.bits - 1)
         )
         return ConstIntBound(
-            ConstIntBound.NEG_INF if low is None or low <= limits[0] else int(low),
-            ConstIntBound.POS_INF if high is None or high >= limits[1] else int(high),
+            ConstIntBound.NEG_INF if low <= limits[0] else int(low),
+            ConstIntBound.POS_INF if high >= limits[1] else int(high),
         )
 
     def modular_set(self, expr: Any) -> ModularSet:
@@ -185,7 +185,7 @@ class _Program:
         if store is None:
             return IntImm("bool", 1) if self.expr.data_type.is_bool else self.expr
         reader = NodeReader(func)
-        known = dict(zip(func.body.block.args, self.params, strict=False))
+        known: dict[SSAValue, Var] = dict(zip(func.body.block.args, self.params, strict=False))
         loops = [op for op in simple.op.walk() if isinstance(op, ForOp)]
         variables = [var for var in self.values if isinstance(var, Var) and var not in self.params]
         named = {loop.loop_var.data: loop.variable for loop in loops}

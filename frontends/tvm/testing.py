@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -112,5 +113,5 @@ def main() -> None:
     # lazy: pytest runs tests alone
     import pytest
 
-    path = sys._getframe(1).f_globals["__file__"]
+    path = inspect.stack()[1].filename
     sys.exit(pytest.main([path, *sys.argv[1:]]))

@@ -5,7 +5,8 @@ from typing import Any
 from . import tir
 from .tir import *  # noqa: F403
 
-__all__ = tir.__all__
+__all__: list[str] = []
+__all__ += tir.__all__
 
 
 def __getattr__(name: str) -> Any:

@@ -44,7 +44,8 @@ def _call(name: str, shape: Any, lhs: Tensor, rhs: Tensor, transa: bool, transb:
     def call(ins: Any, outs: Any) -> Any:
         return call_packed(f"tvm.contrib.cblas.{name}", ins[0], ins[1], outs[0], transa, transb)
 
-    return extern(shape, [lhs, rhs], call, **{"name": "C", **options})
+    named: dict[str, Any] = {"name": "C", **options}
+    return extern(shape, [lhs, rhs], call, **named)
 
 
 __all__ = ["batch_matmul", "matmul"]

@@ -242,7 +242,7 @@ def target_of(target: Any = None, host: TargetLike | None = None) -> Target:
         (target,) = target.values()
     if isinstance(target, list | tuple) and len(target) == 1:
         (target,) = target
-    return target if isinstance(target, Target) and host is None else Target(target, host)
+    return target if isinstance(target, Target) and host is None else Target(target, host)  # pyright: ignore[reportArgumentType]
 
 
 def _config(target: Any) -> Mapping[str, Any]:

@@ -45,8 +45,6 @@ from ....expressions.functions import (
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
-from ...te import names
-from ...te.names import *  # noqa: F403
 from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
@@ -138,4 +136,4 @@ __all__ = [
     "stmt_functor",
     "transform",
 ]  # fmt: skip
-__all__ += [name for name in (*names.__all__, *functions.__all__) if name not in __all__]
+__all__ += [name for name in functions.__all__ if name not in __all__]

@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.dialects.builtin import MemRefType
 
-from ....analysis.scopes import loops_around
+from ....analysis.scopes import ancestors
 from ....analysis.work import static_extent
 from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import StepwellError, UnsupportedError
@@ -87,7 +87,7 @@ def estimate_tir_flops(stmt_or_mod: Module) -> float:
     total = 0.0
     for op in stmt_or_mod.op.walk():
         if (type(op) in BINARY_NAMES or type(op) in UNARY_NAMES) and dtype_of(op.results[0].type).is_float:
-            extents = [static_extent(loop) for loop in loops_around(op) if isinstance(loop, ForOp)]
+            extents = [static_extent(loop) for loop in ancestors(op) if isinstance(loop, ForOp)]
             if None in extents:
                 raise UnsupportedError("estimate_tir_flops: a loop whose extent is not known")
             total += prod(extent for extent in extents if extent is not None)

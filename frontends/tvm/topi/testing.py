@@ -105,7 +105,7 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
     return _reference("nn.lrn", a_np, size=size, axis=axis, bias=bias, alpha=alpha, beta=beta)
 
 
-def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: Any, epsilon: float = 1e-5) -> Array:
+def layer_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, epsilon: float = 1e-5) -> Array:
     """The normalization of a tensor over its last axes. axis: these axes."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     mean = np.mean(data, axis=axes, keepdims=True)
