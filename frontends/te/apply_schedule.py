@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
-from ...analysis.scopes import depends_on, writes_of
+from ...analysis.scopes import depends_on, reads_of, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
@@ -178,13 +178,13 @@ class _Application:
 
     def _place(self, stage: Stage) -> None:
         """Moves a stage to its attachment point, and transforms its loops as requested."""
-        op, block = stage.op, self.blocks[stage][0]
+        op = stage.op
         assert isinstance(op, ComputeOp)
         axes = [*op.axis, *op.reduce_axis]
         if stage.attachment is not None:
             loops = self._attach(stage, stage.attachment, axes)
         else:
-            loops = dict(zip(axes, self.sch.get_loops(block), strict=True))
+            loops = dict(zip(axes, self.sch.get_loops(self.blocks[stage][0]), strict=True))
         self.loops[stage] = loops
         leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
         for relation in stage.relations:
@@ -231,9 +231,8 @@ class _Application:
             raise TeError(f"{what}, which {why}")
         if axis not in parent.leaf_iter_vars:
             raise TeError(f"{what}, which was split or fused since")
-        block, loop = self.blocks[stage][0], self.loops[parent][axis]
-        if len(self.blocks[stage]) > 1:
-            raise UnsupportedError(f"{what}, but it has several tensors in as many blocks: not supported yet")
+        loop = self.loops[parent][axis]
+        block = self._block_to_attach(stage, loop, what)
         keeps_all = bool(stage.relations or self.named[stage])
         with _stage_in_errors(stage, attachment.where):
             self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
@@ -247,6 +246,22 @@ class _Application:
             if own and depends_on([binding], self._op(own[0]).variable):
                 kept_loops[new] = own.pop(0)
         return kept_loops
+
+    def _block_to_attach(self, stage: Stage, loop: LoopRV, what: str) -> BlockRV:
+        """The block of a stage whose tensor is read in a loop; from now on it is the block of the stage. The blocks of
+        its other tensors stay.
+        """
+        blocks = self.blocks[stage]
+        if len(blocks) > 1:
+            readers = [op for op in self._op(loop).walk() if isinstance(op, BlockOp)]
+            read = {buffer for reader in readers for buffer in reads_of(reader)}
+            needed = [block for block in blocks if set(writes_of(self._block(block))) & read]
+            if len(needed) != 1:
+                raise UnsupportedError(
+                    f"{what}, which reads {len(needed)} tensors of the stage in as many blocks, expected one"
+                )
+            self.blocks[stage] = needed
+        return self.blocks[stage][0]
 
     def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
         """Applies one relation to the loops of a stage. Returns the resulting leaves, outermost first."""

@@ -68,7 +68,7 @@ ABSENT = {
         "spirv": "expected the target llvm or cuda",
     },
 }
-"""What to use instead, by module and name."""
+"""The replacements, by module and name."""
 
 
 def report_absent(module: str) -> Callable[[str], Any]:

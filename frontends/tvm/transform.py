@@ -127,6 +127,14 @@ class PassContext:
         for instrument in self.instruments:
             instrument.exit_pass_ctx()
 
+    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
+        """Replaces the observers of the entered context: the old ones leave it, the new ones enter it."""
+        for instrument in self.instruments:
+            instrument.exit_pass_ctx()
+        self.instruments = list(instruments or ())
+        for instrument in self.instruments:
+            instrument.enter_pass_ctx()
+
     @property
     def changes_lowering(self) -> bool:
         """Whether the context adds passes to the lowering, removes some, or observes them."""

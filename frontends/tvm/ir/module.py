@@ -158,6 +158,12 @@ class IRModule(Module):
         on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
         return self.script() if on_buffers else str(self.op)
 
+    def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
+        """Prints the module. style: of TVMScript, `0.27` or `classic`; those of TVM (`light`, `dark`) select colours,
+        which the text lacks. black_format, options: of TVM's printer, which the text does not depend on.
+        """
+        print(self.script(style) if style in ("classic", "0.27") else str(self))
+
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function. FunctionNotFoundError for an unknown name."""
         self.__getitem__(name)

@@ -778,8 +778,20 @@ def test_several_tensors_that_are_computed_at_once_are_inlined_and_kept_elsewher
     s[both[0]].set_scope("local")
     assert te.apply_schedule(s, [A, product]).mod.script().count('scope="local"') == 2
     s[both[0]].compute_at(s[product], product.op.axis[0])
-    with pytest.raises(UnsupportedError, match=r"stage both is computed at axis i .* several tensors in as"):
+    with pytest.raises(
+        UnsupportedError, match=r"stage both is computed at axis i .*, which reads 2 tensors of the stage"
+    ):
         te.apply_schedule(s, [A, product])
+
+
+def test_one_of_several_tensors_is_computed_in_its_reader() -> None:
+    both = te.compute((8, 8), lambda i, j: (A[i, j] + 1.0, A[i, j] - 1.0), name="both")
+    double = te.compute((8, 8), lambda i, j: both[0][i, j] * 2.0, name="double")
+    s = te.create_schedule(double.op)
+    s[both[0]].compute_at(s[double], double.op.axis[0])
+    sch = te.apply_schedule(s, [A, double])
+    a = numbers(8, 8)
+    np.testing.assert_allclose(run_schedule(sch, a, shape=(8, 8)), (a + 1) * 2, rtol=1e-6)
 
 
 # Any schedule

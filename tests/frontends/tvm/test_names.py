@@ -278,6 +278,35 @@ def test_instruments_observe_passes() -> None:
     assert all(f"{name}: " in text for name in names)
 
 
+def test_the_instruments_of_a_context_change() -> None:
+    events: list[str] = []
+
+    class Events(tvm.instrument.PassInstrument):
+        def __init__(self, name: str):
+            self.name = name
+
+        def enter_pass_ctx(self) -> None:
+            events.append(f"enter {self.name}")
+
+        def exit_pass_ctx(self) -> None:
+            events.append(f"exit {self.name}")
+
+    with tvm.transform.PassContext(instruments=[Events("a")]) as context:
+        context.override_instruments([Events("b")])
+    assert events == ["enter a", "exit a", "enter b", "exit b"]
+
+
+def test_programs_and_traces_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    _, a, b = shifted()
+    sch = tir.Schedule(tvm.IRModule({"main": te.create_prim_func([a, b])}))
+    sch.parallel(sch.get_loops("B")[0])
+    sch.mod.show("dark", black_format=False)
+    assert "T.parallel(8)" in capsys.readouterr().out
+    sch.trace.show()
+    assert "sch.parallel(" in capsys.readouterr().out
+    assert tvm.script.tirx is tvm.script.tir
+
+
 # Functions, values, arrays
 
 
@@ -289,7 +318,7 @@ def test_functions_of_expressions_compute() -> None:
     np.testing.assert_allclose(y, np.exp(x) + np.sqrt(x), rtol=1e-5)
     with pytest.raises(te.TeError, match=r"no intrinsic 'tir\.nothing'"):
         tir.call_intrin("float32", "tir.nothing", a[0])
-    assert tir.ceildiv(tir.const(7, "int32"), 2).value == 4
+    assert int(tir.ceildiv(tir.const(7, "int32"), 2)) == 4  # pyright: ignore[reportArgumentType]
 
 
 def test_values_convert_to_expressions() -> None:
@@ -408,7 +437,7 @@ def test_schedules_of_operators_are_default_schedules() -> None:
 @pytest.mark.parametrize("padding", ["SAME", "VALID", 1])
 def test_references_of_convolutions_agree_with_operators(padding: Any) -> None:
     a, w = te.placeholder((1, 2, 6, 6), name="A"), te.placeholder((3, 2, 3, 3), name="W")
-    pads = {"SAME": 1, "VALID": 0}.get(padding, padding)
+    pads: Any = {"SAME": 1, "VALID": 0}.get(padding, padding)
     b = topi.nn.conv2d_nchw(a, w, 1, pads, 1)
     rng = np.random.default_rng(0)
     x, v = rng.random((1, 2, 6, 6), np.float32), rng.random((3, 2, 3, 3), np.float32)
