@@ -174,7 +174,10 @@ SCALAR_DTYPES: tuple[str, ...] = (
 """Every scalar data type of a buffer element, in promotion order within its kind."""
 
 _NAME = re.compile(r"(\w+?)(?:x(\d+))?")
-_OLD_NAMES = {"boolean": "bool", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"}  # TVM 0.13 to 0.19
+_OLD_NAMES = {
+    **{"float": "float32", "int": "int32", "uint": "uint32"},  # TVM's names of types without a number of bits
+    **{"boolean": "bool", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"},  # TVM 0.13 to 0.19
+}
 
 
 _NAMES_WITHOUT_BITS = frozenset({"bool", *SMALL_FLOATS})
@@ -239,8 +242,8 @@ class DType:
 
 @lru_cache(maxsize=4096)
 def parse_dtype(name: str) -> DType:
-    """The data type called `name`; ValueError for an unknown name. Old spellings are accepted: `boolean`,
-    `e4m3_float8`."""
+    """The data type called `name`; ValueError for an unknown name. Other spellings are accepted: `float`, of
+    32 bits, `boolean`, `e4m3_float8`."""
     match = _NAME.fullmatch(name)
     scalar = "" if match is None else _OLD_NAMES.get(match[1], match[1])
     lanes = int(match[2] or 1) if match is not None else 1

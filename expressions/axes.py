@@ -49,7 +49,12 @@ class IterVar(ExprConvertible, Operators):
 
 
 def as_index(value: Any, what: str) -> PrimExpr:
-    """A size, bound or index as an integer expression. TeError for a value of another type; `what` describes it."""
+    """A size, bound or index as an integer expression. TeError for a value of another type; `what` describes it.
+
+    A whole float, such as the quotient `N / 32` of two integers of Python, denotes its integer.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, float) or (isinstance(value, PrimExpr | ExprConvertible) and not _is_integer(value)):
         raise TeError(f"{what}: {value!r}, expected an integer")
     expr = as_expr(value)

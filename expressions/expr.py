@@ -504,6 +504,27 @@ class Call(PrimExpr):
         return Call(self.dtype, self.op, children)
 
 
+class PureExternCall(PrimExpr):
+    """The call of a C function on numbers without side effects, a symbol of the process or a function of the target.
+
+    name: its name.  args: numbers.
+    """
+
+    __slots__ = ("args", "name")
+
+    def __init__(self, dtype: str, name: str, args: Sequence[PrimExpr]):
+        self.data_type = parse_dtype(dtype)
+        self.name = name
+        self.args = tuple(args)
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.args
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return PureExternCall(self.dtype, self.name, children)
+
+
 OPERATORS: dict[str, type[BinaryOp]] = {
     **{kind.operator: kind for kind in (Add, Sub, Mul, Mod, FloorDiv, FloorMod, Min, Max, EQ, NE, LT, LE, GT, GE)},
     "div": Div,

@@ -21,6 +21,7 @@ from .expr import (
     Min,
     Or,
     PrimExpr,
+    PureExternCall,
     as_condition,
     as_dtype,
     as_expr,
@@ -134,6 +135,11 @@ def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
     if have.is_bool or wanted.is_bool or (have.bits, have.lanes) != (wanted.bits, wanted.lanes):
         raise TeError(f"reinterpret of {have} as {wanted}, expected as many bits, and no bool")
     return expr if have == wanted else Call(wanted.name, "reinterpret", (expr,))
+
+
+def call_pure_extern(dtype: str, func_name: str, *args: Any, span: None = None) -> PrimExpr:
+    """The result of a C function without side effects on numbers, `call_pure_extern("float32", "expf", A[i])`."""
+    return PureExternCall(as_dtype(dtype).name, func_name, tuple(as_expr(arg) for arg in args))
 
 
 def div(a: Any, b: Any) -> PrimExpr:

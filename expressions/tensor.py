@@ -441,11 +441,11 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
 
 
 def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
-    """The extents of a shape as expressions; constant extents compute exactly. TeError for a shape that no tensor
-    has."""
+    """The extents of a shape as expressions; constant extents compute exactly, and a whole float is its integer.
+    TeError for a shape that no tensor has."""
     if isinstance(shape, PrimExpr | int):
         shape = (shape,)
-    extents = list(shape)
+    extents = [int(extent) if isinstance(extent, float) and extent.is_integer() else extent for extent in shape]
     known = [extent if isinstance(extent, int) and not isinstance(extent, bool) else None for extent in extents]
     _check_known(known, 1, what)
     return tuple(

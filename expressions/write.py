@@ -39,6 +39,7 @@ from .expr import (
     Not,
     Or,
     PrimExpr,
+    PureExternCall,
     Select,
     StringImm,
     Var,
@@ -114,6 +115,11 @@ class ExpressionEmitter:
                 )
             case Call():
                 return self._call(expr, [known[arg] for arg in expr.args])
+            case PureExternCall():
+                call = CallExternOp(expr.name, [known[arg] for arg in expr.args], mlir_type(expr.data_type), pure=True)
+                result = build.insert(call).result
+                assert result is not None
+                return result
             case ProducerLoad():
                 indices = [known[index] for index in expr.indices]
                 return build.insert(te.ReadOp(self._tensor(expr.producer), indices)).result
@@ -153,10 +159,17 @@ def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
 
 
 class TeFuncEmitter:
-    """Emits a `te.func`. args: its parameters, in order."""
+    """Emits a `te.func`. args: its parameters, in order.  temporaries: tensors that it computes besides."""
 
-    def __init__(self, name: str, args: Sequence[Tensor | Var], attrs: Mapping[str, Attribute]):
+    def __init__(
+        self,
+        name: str,
+        args: Sequence[Tensor | Var],
+        attrs: Mapping[str, Attribute],
+        temporaries: Sequence[Tensor] = (),
+    ):
         self.args = args
+        self.temporaries = temporaries
         self.func = te.FuncOp(name, attrs=dict(attrs))
         self.builder = TirBuilder(self.func.body.block)
         self.tensors: dict[Tensor, SSAValue] = {}
@@ -165,7 +178,7 @@ class TeFuncEmitter:
     def write(self) -> te.FuncOp:
         """The emitted function. TeError if a result cannot be computed from the parameters."""
         tensors = [arg for arg in self.args if isinstance(arg, Tensor)]
-        operations = topological_order(tensors)
+        operations = topological_order([*tensors, *self.temporaries])
         for arg in self.args:
             if isinstance(arg, Var):
                 self._declare(arg)

@@ -44,6 +44,10 @@ class Trace:
     def __init__(self, op: TraceOp | None = None):
         self.op = TraceOp() if op is None else op
 
+    def show(self) -> None:
+        """Prints the trace as Python text."""
+        print(self)
+
     @property
     def instructions(self) -> list[ScheduleOp]:
         """The instructions, in order."""

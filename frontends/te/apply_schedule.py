@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
-from ...analysis.scopes import depends_on, writes_of
+from ...analysis.scopes import depends_on, reads_of, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
@@ -30,24 +30,25 @@ from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
 def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
     """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
-    args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written.  name: its
-    name. Stages are placed from last to first, so that the loops of consumers exist when producers are computed at
-    them. The init of a reduction becomes a block of its own before the reduction loops.
+    args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written, and an output
+    that is missing is computed in memory of the function.  name: its name. Stages are placed from last to first, so
+    that the loops of consumers exist, bound to threads, when producers are computed at them. The init of a reduction
+    becomes a block of its own before the reduction loops.
     TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
     longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """
     resolved = schedule.resolved_operations()
-    params = [_parameter(schedule[arg], resolved, arg) if isinstance(arg, Tensor) else arg for arg in args]
-    ops = [
-        op
-        for op in topological_order([p for p in params if isinstance(p, Tensor)])
-        if not isinstance(op, PlaceholderOp)
+    params = [_parameter(schedule, resolved, arg) if isinstance(arg, Tensor) else arg for arg in args]
+    tensors = [param for param in params if isinstance(param, Tensor)]
+    reached = topological_order(tensors)
+    hidden = [
+        resolved[stage].output(0) for stage in schedule.stages if stage.is_output and resolved[stage] not in reached
     ]
+    ops = [op for op in topological_order([*tensors, *hidden]) if not isinstance(op, PlaceholderOp)]
     stage_of = {op: stage for stage, op in resolved.items()}
     for stage in schedule.stages:
-        if stage.is_output and not isinstance(stage.op, PlaceholderOp) and resolved[stage] not in ops:
-            raise TeError(f"output {stage.name} of the schedule is no argument, and no argument is computed from it")
-    sch = TirSchedule(create_prim_func(params, name=name))
+        stage.check_store_predicate()
+    sch = TirSchedule(create_prim_func(params, name=name, temporaries=hidden))
     blocks = list(sch.get_child_blocks("root") if ops else [])
     blocks_of: dict[Stage, list[BlockRV]] = {}
     for op in ops:
@@ -58,8 +59,12 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
 
 
-def _parameter(stage: Stage, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
-    """The parameter for a tensor of a stage. For an inlined stage a placeholder, since no block computes the tensor."""
+def _parameter(schedule: Schedule, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
+    """The parameter for a tensor of a schedule. For an inlined stage a placeholder, since no block computes the tensor;
+    a placeholder that no stage reads is itself."""
+    if isinstance(arg.op, PlaceholderOp) and arg not in schedule:
+        return arg
+    stage = schedule[arg]
     tensor = resolved[stage].output(arg.value_index)
     if not _is_inlined(stage):
         return tensor
@@ -99,8 +104,9 @@ class _Application:
         self.blocks = blocks
         self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
         self.leaves: dict[Stage, list[IterVar]] = {}
-        self.inits: list[tuple[LoopRV, IterVar]] = []
+        self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
         self.buffers: dict[tuple[BlockRV, int], str] = {}
+        self.threads = _Threads(blocks)
         self.named = {stage: {*stage.attributes} for stage in blocks}
         for stage in blocks:
             if stage.attachment is not None and stage.attachment.stage in blocks and stage.attachment.axis is not None:
@@ -121,9 +127,9 @@ class _Application:
             self._place(stage)
         for stage in placed:
             self._hoist_init(stage)
-        for stage in placed:
-            for axis in self.leaves[stage]:
-                self._set_attributes(stage, axis, self.loops[stage][axis])
+        own = [(stage, axis, self.loops[stage][axis]) for stage in placed for axis in self.leaves[stage]]
+        for stage, axis, loop in [*self.inits, *own]:
+            self._set_attributes(stage, axis, loop)
         return self.sch
 
     def _apply_step(self, stage: Stage, step: BlockStep) -> None:
@@ -155,7 +161,7 @@ class _Application:
         """Renames all loops and buffers again: the rollback of a rejected primitive also rolls back names."""
         for stage in self.leaves:
             self._name_loops(stage)
-        for loop, axis in self.inits:
+        for _, axis, loop in self.inits:
             self._rename(loop, f"{axis.var.name}_init")
         for (block, index), name in self.buffers.items():
             self._rename_buffer(block, index, name)
@@ -172,13 +178,13 @@ class _Application:
 
     def _place(self, stage: Stage) -> None:
         """Moves a stage to its attachment point, and transforms its loops as requested."""
-        op, block = stage.op, self.blocks[stage][0]
+        op = stage.op
         assert isinstance(op, ComputeOp)
         axes = [*op.axis, *op.reduce_axis]
         if stage.attachment is not None:
             loops = self._attach(stage, stage.attachment, axes)
         else:
-            loops = dict(zip(axes, self.sch.get_loops(block), strict=True))
+            loops = dict(zip(axes, self.sch.get_loops(self.blocks[stage][0]), strict=True))
         self.loops[stage] = loops
         leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
         for relation in stage.relations:
@@ -186,6 +192,8 @@ class _Application:
                 leaves = self._relate(loops, leaves, relation)
         self.leaves[stage] = leaves = self._drop_unit_loops(stage, loops, leaves)
         self._name_loops(stage)
+        for axis in leaves:
+            loops[axis] = self._bind(stage, axis, loops[axis])
 
     def _drop_unit_loops(self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]) -> list[IterVar]:
         """Drops loops of one iteration without attributes by fusing each with the next inner loop, or else with the
@@ -223,9 +231,8 @@ class _Application:
             raise TeError(f"{what}, which {why}")
         if axis not in parent.leaf_iter_vars:
             raise TeError(f"{what}, which was split or fused since")
-        block, loop = self.blocks[stage][0], self.loops[parent][axis]
-        if len(self.blocks[stage]) > 1:
-            raise UnsupportedError(f"{what}, but it has several tensors in as many blocks: not supported yet")
+        loop = self.loops[parent][axis]
+        block = self._block_to_attach(stage, loop, what)
         keeps_all = bool(stage.relations or self.named[stage])
         with _stage_in_errors(stage, attachment.where):
             self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
@@ -239,6 +246,22 @@ class _Application:
             if own and depends_on([binding], self._op(own[0]).variable):
                 kept_loops[new] = own.pop(0)
         return kept_loops
+
+    def _block_to_attach(self, stage: Stage, loop: LoopRV, what: str) -> BlockRV:
+        """The block of a stage whose tensor is read in a loop; from now on it is the block of the stage. The blocks of
+        its other tensors stay.
+        """
+        blocks = self.blocks[stage]
+        if len(blocks) > 1:
+            readers = [op for op in self._op(loop).walk() if isinstance(op, BlockOp)]
+            read = {buffer for reader in readers for buffer in reads_of(reader)}
+            needed = [block for block in blocks if set(writes_of(self._block(block))) & read]
+            if len(needed) != 1:
+                raise UnsupportedError(
+                    f"{what}, which reads {len(needed)} tensors of the stage in as many blocks, expected one"
+                )
+            self.blocks[stage] = needed
+        return self.blocks[stage][0]
 
     def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
         """Applies one relation to the loops of a stage. Returns the resulting leaves, outermost first."""
@@ -294,11 +317,36 @@ class _Application:
             return  # the init stays in the block, where it runs at the first reduction iteration with the same result
         around = self.sch.get_loops(init)
         for old, loop in zip(recreated, around[len(around) - len(recreated) :], strict=True):
-            self.inits.append((loop, axes[old]))
-            self._set_attributes(stage, axes[old], loop)
+            self.inits.append((stage, axes[old], self._bind(stage, axes[old], loop)))
+
+    def _bind(self, stage: Stage, axis: IterVar, loop: LoopRV) -> LoopRV:
+        """Binds a loop to the threads of its axis, if any; returns the loop, which may have been replaced. Outer loops
+        are bound before producers are placed in them, which compute what all threads that share their memory read.
+        """
+        if _thread_of(stage, axis) is None:
+            return loop
+        loop = self._guard(stage, axis, loop)
+        with _stage_in_errors(stage, stage.attributes[axis].where):
+            self.sch.bind(loop, self.threads.axis_of(stage, axis))
+        return loop
+
+    def _guard(self, stage: Stage, axis: IterVar, loop: LoopRV) -> LoopRV:
+        """A loop of as many iterations as its kernel has threads along the axis: the further iterations do nothing."""
+        extent, threads = self._extent(loop), self.threads.count_of(stage, axis, self._extent(loop))
+        if not isinstance(extent, int) or not isinstance(threads, int) or extent == threads:
+            return loop
+        if extent > threads:
+            tag = self.threads.axis_of(stage, axis)
+            raise TeError(
+                f"stage {stage.name}: axis {axis.var.name} of extent {extent} is bound to {tag} of {threads} threads"
+            )
+        with _stage_in_errors(stage, stage.attributes[axis].where):
+            longer = self.sch.fuse(*self.sch.split(loop, [None, threads]))
+        self._rename(longer, axis.var.name)
+        return longer
 
     def _set_attributes(self, stage: Stage, axis: IterVar, loop: LoopRV) -> None:
-        """Applies the attributes of an axis to a loop."""
+        """Applies the attributes of an axis to a loop, except its threads."""
         if axis not in stage.attributes:
             return
         attributes = stage.attributes[axis]
@@ -307,19 +355,66 @@ class _Application:
                 self.sch.annotate(loop, key, value)
             if attributes.kind is not None:
                 getattr(self.sch, attributes.kind)(loop)
-            if attributes.thread is not None:
-                self._check_extent(stage, axis, attributes.thread, loop)
-                self.sch.bind(loop, attributes.thread.thread_tag)
 
-    def _check_extent(self, stage: Stage, axis: IterVar, thread: IterVar, loop: LoopRV) -> None:
-        """TeError if the number of threads of a thread axis differs from the extent of the loop."""
-        extent = self._extent(loop)
-        threads = thread.dom.extent if thread.dom is not None else None
-        if isinstance(threads, IntImm) and threads.value != extent:
-            raise TeError(
-                f"stage {stage.name}: axis {axis.var.name} of extent {extent} is bound to {thread.thread_tag} of "
-                f"{threads.value} threads"
-            )
+
+class _Threads:
+    """The thread axes of a schedule. All stages computed in one another are one kernel, in which a thread axis has one
+    number of threads, and each axis `vthread` a name of its own.
+    """
+
+    def __init__(self, stages: Iterable[Stage]):
+        self._counts: dict[tuple[Stage, str], Mixed] = {}
+        self._virtual: dict[Stage, dict[IterVar, None]] = {}
+        bound = [
+            (stage, attributes.thread)
+            for stage in stages
+            for attributes in stage.attributes.values()
+            if attributes.thread is not None
+        ]
+        for stage, thread in bound:
+            if thread.thread_tag in _VIRTUAL_TAGS:
+                self._virtual.setdefault(_kernel_of(stage), {})[thread] = None
+        for stage, thread in bound:
+            if thread.dom is not None and isinstance(thread.dom.extent, IntImm):
+                key = _kernel_of(stage), self._name(stage, thread)
+                self._counts[key] = max(int(self._counts.get(key, 0)), thread.dom.extent.value)  # pyright: ignore[reportArgumentType]
+
+    def axis_of(self, stage: Stage, axis: IterVar) -> str:
+        """The name of the thread axis that an axis is bound to. TeError for a fourth virtual axis."""
+        thread = _thread_of(stage, axis)
+        assert thread is not None
+        return self._name(stage, thread)
+
+    def _name(self, stage: Stage, thread: IterVar) -> str:
+        if thread.thread_tag not in _VIRTUAL_TAGS:
+            return thread.thread_tag
+        virtual = list(self._virtual[_kernel_of(stage)])
+        if len(virtual) == 1:
+            return _VIRTUAL_TAGS[0]
+        if len(virtual) > len(_VIRTUAL_AXES):
+            raise TeError(f"stage {stage.name}: {len(virtual)} axes vthread, expected at most {len(_VIRTUAL_AXES)}")
+        return _VIRTUAL_AXES[next(n for n, each in enumerate(virtual) if each is thread)]
+
+    def count_of(self, stage: Stage, axis: IterVar, extent: Mixed) -> Mixed:
+        """The number of threads along the thread axis of an axis: as declared, else the extent of the first loop that
+        is bound to it, `extent`.
+        """
+        return self._counts.setdefault((_kernel_of(stage), self.axis_of(stage, axis)), extent)
+
+
+_VIRTUAL_TAGS = ("vthread", "cthread")
+_VIRTUAL_AXES = ("vthread.x", "vthread.y", "vthread.z")
+
+
+def _thread_of(stage: Stage, axis: IterVar) -> IterVar | None:
+    return stage.attributes[axis].thread if axis in stage.attributes else None
+
+
+def _kernel_of(stage: Stage) -> Stage:
+    """The stage at the top level in whose loops a stage is computed."""
+    while stage.attachment is not None and stage.attachment.stage is not None:
+        stage = stage.attachment.stage
+    return stage
 
 
 def _is_inlined(stage: Stage) -> bool:

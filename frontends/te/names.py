@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...expressions.axes import IterVar, reduce_axis, thread_axis
 from ...expressions.errors import TeError
 from ...expressions.expr import Cast, Select, SizeVar, Var, const
-from ...expressions.extern import call_extern, call_packed, extern
+from ...expressions.extern import call_extern, call_packed, decl_buffer, extern
 from ...expressions.functions import (
     abs,
     acos,
@@ -17,6 +17,7 @@ from ...expressions.functions import (
     atan,
     atan2,
     atanh,
+    call_pure_extern,
     ceil,
     clz,
     copysign,
@@ -91,6 +92,7 @@ __all__ = [
     "atanh",
     "call_extern",
     "call_packed",
+    "call_pure_extern",
     "ceil",
     "clz",
     "comm_reducer",
@@ -100,6 +102,7 @@ __all__ = [
     "cos",
     "cosh",
     "create_schedule",
+    "decl_buffer",
     "div",
     "erf",
     "exp",

@@ -19,29 +19,39 @@ from ...transforms.te.to_tir import ConvertTeToTirPass
 
 
 def create_te_func(
-    args: Iterable[Tensor | Var], index_dtype_override: str | None = None, *, name: str = "main"
+    args: Iterable[Tensor | Var],
+    index_dtype_override: str | None = None,
+    *,
+    name: str = "main",
+    temporaries: Sequence[Tensor] = (),
 ) -> Module:
     """A module with one `te.func` of the given tensors. args: its parameters: placeholders, results and variables, in
     order. index_dtype_override: the data type of all sizes and axes, int32 or int64; None to use the data types of the
-    shapes.
+    shapes. temporaries: tensors that the function computes in memory of its own.
 
     TeError if a result is computed from a tensor that is not an argument, or for a duplicate argument.
     """
     params = _check_args(args)
     if index_dtype_override is not None:
-        params = with_index_dtype(params, index_dtype_override)
-    func = TeFuncEmitter(name, params, {TIR_NOALIAS: annotation_value(True)}).write()
+        changed = with_index_dtype([*params, *temporaries], index_dtype_override)
+        params, temporaries = changed[: len(params)], [t for t in changed[len(params) :] if isinstance(t, Tensor)]
+    func = TeFuncEmitter(name, params, {TIR_NOALIAS: annotation_value(True)}, temporaries).write()
     return Module(ModuleOp([func]))
 
 
 def create_prim_func(
-    args: Iterable[Tensor | Var], index_dtype_override: str | None = None, *, name: str = "main"
+    args: Iterable[Tensor | Var],
+    index_dtype_override: str | None = None,
+    *,
+    name: str = "main",
+    temporaries: Sequence[Tensor] = (),
 ) -> Module:
     """A module with one function on the `tir` landing: a block for each `te.compute`.
 
-    args: its parameters: placeholders, results and variables, in order. Errors as for `create_te_func`.
+    args: its parameters: placeholders, results and variables, in order. temporaries and errors: as of `create_te_func`.
     """
-    return run_pipeline(create_te_func(args, index_dtype_override, name=name), [ConvertTeToTirPass()])
+    module = create_te_func(args, index_dtype_override, name=name, temporaries=temporaries)
+    return run_pipeline(module, [ConvertTeToTirPass()])
 
 
 def _check_args(args: Iterable[Tensor | Var]) -> Sequence[Tensor | Var]:

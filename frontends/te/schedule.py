@@ -69,6 +69,11 @@ class Schedule:
             raise UnsupportedError(f"{name} of a schedule is not supported yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def is_thread(self, variable: Var) -> bool:
+        """Whether a variable is that of a thread axis that a loop of a stage is bound to."""
+        threads = (attributes.thread for stage in self.stages for attributes in stage.attributes.values())
+        return any(thread is not None and thread.var is variable for thread in threads)
+
     def current(self, tensor: Tensor) -> Tensor:
         """The current tensor of the stage of `tensor`, after caches and `rfactor`."""
         return self[tensor].op.output(tensor.value_index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError, user_frame
-from ...expressions.expr import IntImm, Var
+from ...expressions.expr import IntImm, PrimExpr, Var, as_condition
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp
 
 if TYPE_CHECKING:
     from .schedule import Schedule
 
-UNSUPPORTED_STAGE_METHODS = frozenset(
-    ("env_threads", "prefetch", "rolling_buffer", "set_store_predicate", "tensorize", "transform_layout")
-)
+UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "prefetch", "rolling_buffer", "tensorize", "transform_layout"))
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -104,6 +102,7 @@ class Stage:
         self.is_output = is_output
         self.attachment: Attachment | None = None
         self.steps: list[BlockStep] = []
+        self.store_predicate: tuple[PrimExpr, str] | None = None
         self.reset(op)
 
     def reset(self, op: Operation) -> None:
@@ -275,12 +274,46 @@ class Stage:
         self.require_computed("double_buffer")
         self.steps.append(BlockStep("annotate", ("double_buffer_scope", 0), user_line()))
 
+    def set_store_predicate(self, predicate: Any) -> None:
+        """States which of the threads with the same result store it, as in `tx.var.equal(0)` for a reduction across
+        `tx`; one thread of them stores it in any case.
+
+        predicate: a condition on thread axes, none of which a spatial axis of this stage is bound to: the results of
+        its threads are the same, then. TeError for other conditions.
+        """
+        self.require_computed("set_store_predicate")
+        self.store_predicate = (as_condition(predicate), user_line())
+
+    def check_store_predicate(self) -> None:
+        """TeError if the store predicate selects elements, not threads."""
+        if self.store_predicate is None:
+            return
+        condition, where = self.store_predicate
+        own = {
+            attributes.thread.var
+            for axis, attributes in self.attributes.items()
+            if attributes.thread is not None and axis.kind == "spatial"
+        }
+        for variable in _variables(condition):
+            what = f"set_store_predicate of stage {self.name} ({where}): {variable.name}"
+            if variable in own:
+                raise TeError(f"{what} is bound to a spatial axis of the stage, whose threads store different elements")
+            if not self.schedule.is_thread(variable):
+                raise TeError(f"{what} is no thread axis that a loop of the schedule is bound to")
+
     def require_computed(self, action: str) -> None:
         """TeError unless the operation is a `te.compute`."""
         if isinstance(self.op, PlaceholderOp):
             raise TeError(f"{action}: {self.name} is given by the caller, expected a tensor that is computed")
         if not isinstance(self.op, ComputeOp):
             raise TeError(f"{action}: {self.name} is a te.scan or te.extern, expected a te.compute")
+
+
+def _variables(expr: PrimExpr) -> Iterator[Var]:
+    if isinstance(expr, Var):
+        yield expr
+    for child in expr.children:
+        yield from _variables(child)
 
 
 def _names(axes: Sequence[IterVar]) -> str:

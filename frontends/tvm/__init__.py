@@ -1,41 +1,95 @@
 """TVM's Python API over Stepwell: `import stepwell.frontends.tvm as tvm`.
 
-A supported name works as in TVM; an unsupported name is no attribute of the package (docs/tvm.md lists both).
+A supported name works as in TVM, under the spelling of each version; any other name raises an AttributeError that says
+what to use instead (docs/tvm.md lists both).
 """
 
 from __future__ import annotations
 
+from ...core.errors import StepwellError as TVMError
 from ..tvmscript.values import Word
-from . import contrib, driver, ir, nd, relay, runtime, script, te, testing, tir, topi, transform
-from .driver import build, lower
+from . import (
+    arith,
+    contrib,
+    driver,
+    instrument,
+    ir,
+    nd,
+    relay,
+    runtime,
+    s_tir,
+    script,
+    target,
+    te,
+    testing,
+    tir,
+    tirx,
+    topi,
+    transform,
+)
+from . import nd as ndarray
+from .absent import report_absent
+from .aliases import install
+from .driver import build, compile, lower
 from .ir.module import IRModule
-from .nd import context, cpu, cuda, device, gpu
-from .registry import get_global_func, register_func
+from .legacy import build_config, expr, module, schedule, stmt, tensor
+from .nd import Device, context, cpu, cuda, device, gpu
+from .registry import get_global_func, register_func, register_global_func
+from .runtime import DataType, convert
+from .runtime import Module as Module
+from .te import *  # noqa: F403
+from .tir.functions import call_intrin, call_pure_intrin
+from .version import __version__
+
+__getattr__ = report_absent("tvm")
 
 __tvmscript__ = Word("tvm")
 """The meaning of the name of this package in a TVMScript program."""
 
 __all__ = [
+    "DataType",
+    "Device",
     "IRModule",
+    "TVMError",
+    "__version__",
+    "arith",
     "build",
+    "build_config",
+    "call_intrin",
+    "call_pure_intrin",
+    "compile",
     "context",
     "contrib",
+    "convert",
     "cpu",
     "cuda",
     "device",
     "driver",
+    "expr",
     "get_global_func",
     "gpu",
+    "install",
+    "instrument",
     "ir",
     "lower",
+    "module",
     "nd",
+    "ndarray",
     "register_func",
+    "register_global_func",
     "relay",
     "runtime",
+    "s_tir",
+    "schedule",
     "script",
+    "stmt",
+    "target",
     "te",
+    "tensor",
     "testing",
     "tir",
+    "tirx",
     "topi",
     "transform",
 ]
+__all__ += [name for name in te.__all__ if name not in __all__]

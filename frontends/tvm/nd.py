@@ -1,11 +1,40 @@
-"""Arrays and devices: `tvm.nd`."""
+"""Arrays and devices: `tvm.nd`, `tvm.runtime.ndarray`."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...backends.devices import Device, cpu, cuda, device
-from ...backends.devices.nd import HostArray, NDArray, array, empty, from_dlpack
+from ...backends.devices import nd as arrays
+from ...backends.devices.nd import HostArray, NDArray, from_dlpack
+from ...core.errors import UnsupportedError
 
 gpu = cuda
 context = device
+
+
+def array(arr: Any, device: Device | None = None, mem_scope: str | None = None, ctx: Device | None = None) -> NDArray:
+    """A copy of an array or of numbers on a device, by default in host memory. ctx: the device, as TVM called it until
+    v0.7. Errors as of `stepwell.nd.array`; UnsupportedError for a memory scope other than global.
+    """
+    return arrays.array(arr, _device(device, mem_scope, ctx))
+
+
+def empty(
+    shape: Any,
+    dtype: str = "float32",
+    device: Device | None = None,
+    mem_scope: str | None = None,
+    ctx: Device | None = None,
+) -> NDArray:
+    """An array without values on a device. ctx, mem_scope: as of `array`."""
+    return arrays.empty(shape, str(dtype), _device(device, mem_scope, ctx))
+
+
+def _device(device: Device | None, mem_scope: str | None, ctx: Device | None) -> Device | None:
+    if mem_scope not in (None, "", "global"):
+        raise UnsupportedError(f"memory scope {mem_scope!r} of an array, expected global")
+    return device if device is not None else ctx
+
 
 __all__ = ["Device", "HostArray", "NDArray", "array", "context", "cpu", "cuda", "device", "empty", "from_dlpack", "gpu"]

@@ -37,6 +37,9 @@ def register_func(func_name: str | Callable[..., Any], f: Any = None, override: 
     return register if f is None else register(f)
 
 
+register_global_func = register_func
+
+
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The function registered under a name. If no function is registered: None with `allow_missing`, else LinkError."""
     try:

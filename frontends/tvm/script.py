@@ -9,6 +9,7 @@ from ...module import Module
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import I as ir
 from ..tvmscript.decorators import T as tir
+from .absent import report_absent
 from .ir.module import IRModule
 
 
@@ -33,4 +34,9 @@ def _as_ir_module(mod: Module) -> IRModule:
     return IRModule(mod.op, mod.constants)
 
 
-__all__ = ["from_source", "ir", "ir_module", "tir"]
+tirx = tir
+parse = from_source
+
+__getattr__ = report_absent("tvm.script")
+
+__all__ = ["from_source", "ir", "ir_module", "parse", "tir", "tirx"]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...expressions.extern import ExternOp
+from ...expressions.scan import ScanOp
+from ...expressions.tensor import ComputeOp, PlaceholderOp, TensorSlice
 from .. import te
 from ..te import names
 from ..te.names import *  # noqa: F403
+from .absent import report_absent
 from .ir.module import PrimFunc
 
-__all__ = ["create_prim_func"]
+__getattr__ = report_absent("tvm.te")
+
+__all__ = ["ComputeOp", "ExternOp", "PlaceholderOp", "ScanOp", "TensorSlice", "create_prim_func"]
 __all__ += names.__all__
 
 

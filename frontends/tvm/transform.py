@@ -19,8 +19,28 @@ from ...module import Module
 from ...transforms.pipelines import parse_passes, run_pipeline
 from .ir.module import IRModule
 
-CONFIG = ("tir.add_lower_pass", "tir.disable_vectorize")
-"""The configuration options of a context."""
+LOWERING = ("tir.add_lower_pass", "tir.disable_vectorize")
+"""The configuration options that change the lowering."""
+CONFIG = (
+    *LOWERING,
+    "relay.FuseOps.link_params",
+    "relay.FuseOps.max_depth",
+    "relay.backend.tir_converter",
+    "relay.backend.use_auto_scheduler",
+    "relay.backend.use_meta_schedule",
+    "relay.backend.use_meta_schedule_dispatch",
+    "tir.HoistIfThenElse",
+    "tir.LoopPartition",
+    "tir.UnrollLoop",
+    "tir.disable_cse_tir",
+    "tir.enable_equiv_terms_in_cse_tir",
+    "tir.merge_static_smem",
+    "tir.noalias",
+    "tir.usmp.enable",
+)
+"""The configuration options of a context. Those outside of `LOWERING` select optimizations, which Stepwell's passes
+decide by themselves; they change no result.
+"""
 PHASES = 4
 
 
@@ -106,6 +126,20 @@ class PassContext:
         PassContext._entered.pop()
         for instrument in self.instruments:
             instrument.exit_pass_ctx()
+
+    def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
+        """Replaces the observers of the entered context: the old ones leave it, the new ones enter it."""
+        for instrument in self.instruments:
+            instrument.exit_pass_ctx()
+        self.instruments = list(instruments or ())
+        for instrument in self.instruments:
+            instrument.enter_pass_ctx()
+
+    @property
+    def changes_lowering(self) -> bool:
+        """Whether the context adds passes to the lowering, removes some, or observes them."""
+        options = [self.config.get(key) for key in LOWERING]
+        return bool(any(options) or self.instruments or self.disabled_pass)
 
     def added_passes(self, phase: int) -> list[Runnable]:
         """The passes that users have added after a phase; the last phase also takes the passes of later phases."""

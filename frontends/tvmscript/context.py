@@ -63,8 +63,6 @@ MAX_DEPTH = 64
 MAX_NEST = 100
 """The maximum number of ops around the body of a statement. Python itself allows 100 levels of indentation."""
 _MAX_NOTES = 8
-_SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
-"""TVM's names of types without a number of bits."""
 MAX_LANES = 65535  # TVM stores the number of lanes in 16 bits
 NUMBERS = (bool, int, float)
 
@@ -449,7 +447,7 @@ class ElaborationContext:
             case DType():
                 return mlir_type(value)
             case str():
-                name = _SHORT_DTYPES.get(value, value)
+                name = value
             case Word() if is_dtype(path_of(value)):
                 name = path_of(value)
             case _:

@@ -107,7 +107,7 @@ def test_floats_of_one_width_do_not_meet():
         promote(parse_dtype("float8_e4m3fn"), parse_dtype("float8_e5m2"))
 
 
-@pytest.mark.parametrize("name", ["float8", "int", "uint128", "int32x0", "float32x", "", "handle"])
+@pytest.mark.parametrize("name", ["float8", "integer", "uint128", "int32x0", "float32x", "", "handle"])
 def test_an_unknown_name_is_refused(name: str):
     with pytest.raises(ValueError, match="unknown dtype"):
         parse_dtype(name)

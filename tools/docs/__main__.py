@@ -7,6 +7,7 @@ from .operators import operators_page
 from .pages import run_page
 from .passes import passes_page
 from .primitives import primitives_page
+from .tvm_names import coverage_page
 
 
 def main() -> None:
@@ -14,6 +15,7 @@ def main() -> None:
     (docs / "primitives.md").write_text(primitives_page())
     (docs / "operators.md").write_text(operators_page())
     (docs / "passes.md").write_text(passes_page())
+    (docs / "tvm.md").write_text(coverage_page((docs / "tvm.md").read_text()))
     for page in (docs / "schedules.md", docs / "te-schedules.md", docs / "relay.md"):
         page.write_text(run_page(page.read_text()))
     for name, packages in (("extending", "examples/extending"), ("libraries", "examples/external_library")):

@@ -1,5 +1,18 @@
-"""The supported part of `tvm.contrib`: graph executors."""
+"""The supported part of `tvm.contrib`."""
 
-from . import debugger, graph_executor, graph_runtime
+from ..absent import report_absent
+from . import cblas, cc, debugger, download, graph_executor, graph_runtime, nvcc, util, utils
 
-__all__ = ["debugger", "graph_executor", "graph_runtime"]
+__getattr__ = report_absent("tvm.contrib")
+
+__all__ = [
+    "cblas",
+    "cc",
+    "debugger",
+    "download",
+    "graph_executor",
+    "graph_runtime",
+    "nvcc",
+    "util",
+    "utils",
+]

@@ -1,5 +1,5 @@
 """The module `tvm.driver`."""
 
-from .build_module import OperatorModule, build, lower
+from .build_module import OperatorModule, build, compile, lower
 
-__all__ = ["OperatorModule", "build", "lower"]
+__all__ = ["OperatorModule", "build", "compile", "lower"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from xdsl.passes import ModulePass
@@ -12,7 +13,10 @@ from ....backends.build import build as _build
 from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.program import CompiledFunction, Program
-from ....core.errors import ArgumentError, OptionError
+from ....core.errors import ArgumentError, OptionError, UnsupportedError
+from ....core.walking import find_ops
+from ....dialects.tir import ForOp
+from ....expressions.extern import Buffer as DeclaredBuffer
 from ....module import Module
 from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ....transforms.tir.resolve_blocks import TirResolveBlocksPass
@@ -21,6 +25,7 @@ from ....transforms.tir.unroll_loops import TirUnrollLoopsPass
 from ....transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 from ... import te
 from ..ir.module import IRModule, PrimFunc
+from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
 
 
@@ -35,6 +40,10 @@ class DeviceModule:
     def get_source(self, fmt: str = "") -> str:
         """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it."""
         return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
+
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
+        _save(self, file_name, fmt, ("cu", "ptx"))
 
 
 class OperatorModule:
@@ -90,20 +99,43 @@ class OperatorModule:
         cooldown_interval_ms: float = 0.0,
         repeats_to_cooldown: int = 1,
         cache_flush_bytes: int = 0,
+        ctx: Device | None = None,
     ) -> Callable[..., BenchmarkResult]:
-        """A function that measures `func_name` on given arguments. dev: ignored; the arguments determine the device."""
+        """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
+        device.
+        """
         function = self.entry_func if func_name == self.entry_name else self._program[func_name]
         return function.time_evaluator(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,
         )  # fmt: skip
 
-    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the program as text: `.ll`, `.s` or `.asm`. fmt: the format, by default the ending of the name.
+
+        OptionError for another format; `export_library` saves programs that `load_module` loads.
+        """
+        _save(self, file_name, fmt, ("ll", "s", "asm"))
+
+    def export_library(self, file_name: str | os.PathLike[str], **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        OptionError if another kind of file exists at the path, OSError.
+        options: `cc` and other options of a linker, which nothing needs. OptionError if another kind of file exists at
+        the path, OSError.
         """
         self._program.export(file_name)
+
+
+def _save(
+    module: DeviceModule | OperatorModule, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]
+) -> None:
+    kind = fmt or Path(file_name).suffix.removeprefix(".")
+    if kind not in kinds:
+        raise OptionError(
+            f"save {Path(file_name).name}: format {kind!r}, expected {', '.join(kinds)}; "
+            "export_library saves programs to load"
+        )
+    Path(file_name).write_text(module.get_source(kind))
 
 
 def _source(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:
@@ -120,56 +152,135 @@ def _resolve_blocks() -> list[ModulePass]:
     return [TirLowerThreadReductionsPass(), TirResolveBlocksPass(), TirLowerMatchBuffersPass()]
 
 
-_PHASES: tuple[Callable[[], list[ModulePass]], ...] = (
-    lambda: [],
-    _resolve_blocks,
-    lambda: [TirSimplifyPass(unit_loops=True), TirUnrollLoopsPass(), TirVectorizeLoopsPass()],
-    lambda: [TirSimplifyPass(unit_loops=True)],
+def _is_for_gpu(mod: Module) -> bool:
+    """Whether a loop of a module is bound to an axis of a grid."""
+    return any(loop.thread is not None for loop in find_ops(mod.op, ForOp))
+
+
+def _transform_loops(is_for_gpu: bool) -> list[ModulePass]:
+    vectorize = TirVectorizeLoopsPass(vector_bytes=0, reductions=False) if is_for_gpu else TirVectorizeLoopsPass()
+    return [TirSimplifyPass(unit_loops=True), TirUnrollLoopsPass(), vectorize]
+
+
+_PHASES: tuple[Callable[[bool], list[ModulePass]], ...] = (
+    lambda _: [],
+    lambda _: _resolve_blocks(),
+    _transform_loops,
+    lambda _: [TirSimplifyPass(unit_loops=True)],
 )
-"""TVM's four phases of the lowering to loops and buffer accesses."""
+"""TVM's four phases of the lowering to loops and buffer accesses, of modules with and without bound loops."""
 
 
 def lower(
-    inputs: Module | te.Schedule, args: Sequence[te.Tensor | te.Var] | None = None, name: str | None = None
+    inp: Module | te.Schedule | Sequence[Module],
+    args: Sequence[Any] | None = None,
+    name: str | None = None,
+    binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
+    simple_mode: bool = False,
 ) -> IRModule:
     """Lowers a module, a function or a schedule of tensors to loops, branches and buffer accesses; the input is not
     modified.
 
-    args: the parameters of the function of a schedule, in order.  name: a new name for the only function. After each
-    phase the passes that the context adds to it (`tir.add_lower_pass`) run; its instruments see all passes, ours under
-    their names in `stepwell-opt`. A module that has already been lowered is returned unchanged. Errors as raised by the
-    passes.
+    args: the parameters of the function of a schedule, in order: tensors, variables, and buffers of `binds`; an output
+    that is missing is memory of the function.  name: a new name for the only function.  binds: the buffer of each
+    tensor; declared buffers are compact, so binds determine names only.  simple_mode: whether the result prints as its
+    statements alone, without the header and the attributes of functions.
+
+    After each phase the passes that the context adds to it (`tir.add_lower_pass`) run; its instruments see all passes,
+    ours under their names in `stepwell-opt`. A module that has already been lowered is returned unchanged. Errors as
+    raised by the passes.
     """
-    if isinstance(inputs, te.Schedule):
-        if args is None:
-            raise OptionError("lower of a schedule: args, the tensors that are its parameters, are missing")
-        inputs = PrimFunc(te.apply_schedule(inputs, args).mod.op).with_attr("from_legacy_te_schedule", True)
-    elif args is not None:
-        raise OptionError(f"lower of {type(inputs).__name__}: args are those of a schedule of tensors")
-    mod = as_module(inputs if name is None else IRModule({name: inputs}))
-    if mod.is_lowered:
-        return mod
+    source = _program(inp, args, name, binds)
+    if source.is_lowered:
+        return source
     context = PassContext.current()
     serial = context.config.get("tir.disable_vectorize", False)
+    mod, is_for_gpu = source, _is_for_gpu(source)
     for phase, passes in enumerate(_PHASES):
-        ours = [each for each in passes() if not (serial and isinstance(each, TirVectorizeLoopsPass))]
+        ours = [each for each in passes(is_for_gpu) if not (serial and isinstance(each, TirVectorizeLoopsPass))]
         mod = run_passes(mod, [*map(XdslPass, ours), *context.added_passes(phase)])
     mod.is_lowered = True
+    mod.simple_mode = simple_mode
+    if not context.changes_lowering:
+        mod.remember_source(source)
     return mod
 
 
+def _program(
+    inputs: Module | te.Schedule | Sequence[Module],
+    args: Sequence[Any] | None,
+    name: str | None,
+    binds: Mapping[te.Tensor, DeclaredBuffer] | None,
+) -> IRModule:
+    """The program to lower. OptionError for arguments that do not belong to the input."""
+    if isinstance(inputs, te.Schedule):
+        if args is None:
+            raise OptionError("lower of a schedule: args, the tensors that are its parameters, are missing")
+        params = _parameters(args, binds or {})
+        inputs = PrimFunc(te.apply_schedule(inputs, params).mod.op).with_attr("from_legacy_te_schedule", True)
+    elif args is not None or binds:
+        raise OptionError(f"lower of {type(inputs).__name__}: args and binds are those of a schedule of tensors")
+    if isinstance(inputs, Sequence):
+        return _join(inputs)
+    return as_module(inputs if name is None else IRModule({name: inputs}))
+
+
+def _parameters(args: Sequence[Any], binds: Mapping[te.Tensor, DeclaredBuffer]) -> list[te.Tensor | te.Var]:
+    """The arguments, with the tensor of each buffer."""
+    tensor_of = {buffer: tensor for tensor, buffer in binds.items()}
+    params: list[te.Tensor | te.Var] = []
+    for arg in args:
+        if isinstance(arg, DeclaredBuffer) and arg not in tensor_of:
+            raise OptionError(f"argument {arg.name}: a buffer, expected the buffer of a tensor in binds")
+        params.append(tensor_of[arg] if isinstance(arg, DeclaredBuffer) else arg)
+    return params
+
+
+def _join(modules: Sequence[Module]) -> IRModule:
+    """The module of the functions of several modules. OptionError for two functions of one name."""
+    functions: dict[str, Module] = {}
+    for mod in map(as_module, modules):
+        for name, func in mod.items():
+            if name in functions:
+                raise OptionError(f"two functions called {name!r}")
+            functions[name] = func
+    return IRModule(functions)
+
+
 def build(
-    inputs: Module | te.Schedule,
-    args: Sequence[te.Tensor | te.Var] | str | None = None,
-    target: str = "llvm",
+    inputs: Module | te.Schedule | Sequence[Module],
+    args: Sequence[Any] | TargetLike | None = None,
+    target: TargetLike | None = None,
+    target_host: TargetLike | None = None,
+    runtime: object = None,
     name: str | None = None,
+    binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
 ) -> OperatorModule:
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
-    args: the parameters of the function of a schedule; for a module the target may be passed here.  target: `llvm` for
-    this machine, `cuda` for a GPU.  name: a new name for the only function. The module is lowered first, unless it has
-    been. Errors as raised by `stepwell.build` and the passes.
+    args, name, binds: as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
+    `cuda` for a GPU; by default the current target.  target_host: the target of the host's code, `llvm`.  runtime: the
+    default of TVM only.
+
+    The program is compiled as `lower` shows it; where the context adds no passes to the lowering, functions without a
+    schedule get default schedules besides. Errors as raised by `stepwell.build` and the passes.
     """
-    if isinstance(args, str):
-        args, target = None, args
-    return OperatorModule(_build(lower(inputs, args, name), target))
+    if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
+        args, target = None, args  # pyright: ignore[reportAssignmentType]
+    if runtime is not None:
+        raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
+    chosen = target_of(target, target_host)
+    if isinstance(inputs, IRModule) and inputs.source is not None and args is None and name is None:
+        return OperatorModule(_build(inputs.source, chosen.compiled))
+    if PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
+        return OperatorModule(_build(lower(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
+    return OperatorModule(_build(_program(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
+
+
+def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> OperatorModule:
+    """`build` of a module or a function, as TVM calls it from v0.20 on. OptionError for options of its pipelines."""
+    if options:
+        raise OptionError(
+            f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md"
+        )
+    return build(mod, target=target)

@@ -1,5 +1,24 @@
 """The module `tvm.ir`."""
 
+from ....expressions.expr import PrimExpr
+from ...relay.expr import GlobalVar
+from ...relay.types import TensorType, TupleType
+from ..absent import report_absent
+from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
+from .range import Range
 
-__all__ = ["IRModule", "PrimFunc"]
+__getattr__ = report_absent("tvm.ir")
+
+__all__ = [
+    "GlobalVar",
+    "IRModule",
+    "PrimExpr",
+    "PrimFunc",
+    "Range",
+    "TensorType",
+    "TupleType",
+    "assert_structural_equal",
+    "structural_equal",
+    "structural_hash",
+]

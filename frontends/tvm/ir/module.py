@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 
-from ....core.errors import OptionError
+from ....core.errors import OptionError, UnsupportedError
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
@@ -17,7 +17,7 @@ from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function
+from ...relay.expr import Expr, Function, GlobalVar
 from ...relay.graph import module_of
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
@@ -69,11 +69,27 @@ class PrimFunc(Module):
         """A copy of the function with another body. TeError for an undeclared variable."""
         return PrimFunc(ModuleOp([write_function(self._get_reader(), new_body)]), self.constants)
 
-    def with_attr(self, key: str, value: object) -> PrimFunc:
-        """A copy of the function with an attribute set."""
+    def with_attr(self, key: str | Mapping[str, object], value: object = None) -> PrimFunc:
+        """A copy of the function with an attribute set, or with all attributes of a dictionary."""
+        named = {key: value} if isinstance(key, str) else key
+        new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
+        return self._with_attrs({**self.attrs, **new})
+
+    def without_attr(self, key: str) -> PrimFunc:
+        """A copy of the function without an attribute."""
+        return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
+
+    def with_attrs(self, attrs: Mapping[str, object]) -> PrimFunc:
+        """A copy of the function with all attributes of a dictionary set."""
+        return self.with_attr(attrs)
+
+    def _with_attrs(self, attrs: Mapping[str, Attribute]) -> PrimFunc:
         copy = self._func.clone()
-        copy.func_attrs = DictionaryAttr({**self.attrs, annotation_key(key): annotation_value(value)})
+        copy.func_attrs = DictionaryAttr(dict(attrs))
         return PrimFunc(ModuleOp([copy]), self.constants)
+
+    def __str__(self) -> str:
+        return self.script()
 
     def script(self, style: str = "classic") -> str:
         return print_function(self._func, style)
@@ -82,7 +98,8 @@ class PrimFunc(Module):
 class IRModule(Module):
     """Functions by name. `IRModule({"main": func})` is a module of copies of functions.
 
-    is_lowered: whether the module is a result of `tvm.lower`.
+    is_lowered: whether the module is a result of `tvm.lower`.  simple_mode: whether the text of the module consists of
+    the statements of its functions, without the header and attributes.
     """
 
     def __init__(
@@ -91,6 +108,8 @@ class IRModule(Module):
         constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
     ):
         self.is_lowered = False
+        self.simple_mode = False
+        self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
             return
@@ -105,14 +124,85 @@ class IRModule(Module):
         mod = module_of({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
         return IRModule(mod.op, mod.constants)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str | GlobalVar) -> Any:
         """The function called `name`: a `PrimFunc`, or a module of its own for a landing other than `tir`."""
+        name = name if isinstance(name, str) else name.name_hint
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(mod.functions[name], FuncOp) else mod
+
+    def remember_source(self, source: IRModule) -> None:
+        """Records the program from which the module was lowered."""
+        self._source = (source, self.op.clone())
+
+    @property
+    def source(self) -> IRModule | None:
+        """The program from which `tvm.lower` made the module; None for other modules, and once the module has been
+        changed.
+        """
+        if self._source is None or not self.op.is_structurally_equivalent(self._source[1]):
+            return None
+        return self._source[0]
+
+    def astext(self, show_meta_data: bool = True, annotate: object = None) -> str:
+        """The text of the module: TVMScript for functions on buffers, else the text of its dialects.
+
+        show_meta_data: ignored; constants are no part of the text. UnsupportedError for `annotate`.
+        """
+        if annotate is not None:
+            raise UnsupportedError("astext: annotate is not supported yet")
+        return str(self)
+
+    def __str__(self) -> str:
+        if self.simple_mode:
+            return "\n\n".join(_statements(func.script()) for _, func in self.items())
+        on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
+        return self.script() if on_buffers else str(self.op)
+
+    def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
+        """Prints the module. style: of TVMScript, `0.27` or `classic`; those of TVM (`light`, `dark`) select colours,
+        which the text lacks. black_format, options: of TVM's printer, which the text does not depend on.
+        """
+        print(self.script(style) if style in ("classic", "0.27") else str(self))
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The name of a function. FunctionNotFoundError for an unknown name."""
+        self.__getitem__(name)
+        return GlobalVar(name)
+
+    def get_global_vars(self) -> list[GlobalVar]:
+        """The names of the functions, in order."""
+        return [GlobalVar(name) for name in self]
+
+    def update_func(self, var: str | GlobalVar, func: Module) -> None:
+        """Replaces a function, or adds one."""
+        self[var] = func
+
+    def __setitem__(self, var: str | GlobalVar, func: Module) -> None:
+        name = var if isinstance(var, str) else var.name_hint
+        new = _copy_as(name, func)
+        old = self.functions.get(name)
+        if old is None:
+            self.op.body.block.add_op(new)
+            return
+        self.op.body.block.insert_op_before(new, old)
+        old.detach()
+        old.erase()
+
+    def update(self, other: IRModule) -> None:
+        """Adds the functions of another module; functions of the same names are replaced."""
+        for name, func in other.items():
+            self[name] = func
 
     def items(self) -> list[tuple[str, Any]]:
         """The functions with their names."""
         return [(name, self[name]) for name in self]
+
+
+def _statements(script: str) -> str:
+    """The text of a function without the header and the attributes."""
+    lines = script.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("@T."))
+    return "\n".join(line for line in lines[first:] if not line.lstrip().startswith("T.func_attr("))
 
 
 def _copy_as(name: str, mod: Module) -> FuncOp:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from ...relay import names, op, qnn
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
+from ..absent import report_absent
 from . import analysis, build_module, frontend, ir_pass, testing, transform
 from .build_module import build, optimize
 from .execute import create_executor
+
+__getattr__ = report_absent("tvm.relay")
 
 __all__ = [
     "analysis",

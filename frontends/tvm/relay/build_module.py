@@ -20,6 +20,7 @@ from ..contrib.graph_executor import GraphModule
 from ..driver.build_module import DeviceModule
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
+from ..target.target import target_of
 from ..transform import PassContext
 
 
@@ -99,7 +100,7 @@ def build(
     """
     mod = _bind(ir_mod, params)
     level = PassContext.current().opt_level
-    return GraphExecutorFactoryModule(build_graph(mod, target=_target(target), opt_level=level))
+    return GraphExecutorFactoryModule(build_graph(mod, target=target_of(target).compiled, opt_level=level))
 
 
 def optimize(
@@ -120,10 +121,3 @@ def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> I
 def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
     graph = module(mod) if isinstance(mod, Function) else mod
     return bind_parameters(graph, {name: plain_array(value) for name, value in params.items()}) if params else graph
-
-
-def _target(target: Any) -> Any:
-    """A target, also from a dictionary with one entry keyed by the index or name of its device."""
-    if isinstance(target, Mapping) and "kind" not in target and len(target) == 1:
-        (target,) = target.values()
-    return "llvm" if target is None else target

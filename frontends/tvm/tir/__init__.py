@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....core.errors import ScheduleError
-from ....expressions.axes import IterVar, Range
+from ....expressions.axes import IterVar
 from ....expressions.expr import (
     EQ,
     GE,
@@ -35,10 +35,19 @@ from ....expressions.expr import (
     const,
 )
 from ....expressions.extern import call_extern, call_packed, decl_buffer
-from ....expressions.functions import all, any, if_then_else, max_value, min_value, reinterpret
+from ....expressions.functions import (
+    all,
+    any,
+    if_then_else,
+    max_value,
+    min_value,
+    reinterpret,
+)
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
+from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
+from ..ir.range import Range
 from ..nodes.expr import Broadcast, Buffer, BufferLoad, Ramp
 from ..nodes.stmt import (
     BufferStore,
@@ -50,7 +59,10 @@ from ..nodes.stmt import (
     SeqStmt,
     Stmt,
 )
-from . import stmt_functor, transform
+from . import analysis, functions, stmt_functor, transform
+from .functions import *  # noqa: F403
+
+__getattr__ = report_absent("tvm.tir")
 
 
 class Schedule(_Schedule):
@@ -111,6 +123,7 @@ __all__ = [
     "Sub",
     "Var",
     "all",
+    "analysis",
     "any",
     "call_extern",
     "call_packed",
@@ -123,3 +136,4 @@ __all__ = [
     "stmt_functor",
     "transform",
 ]  # fmt: skip
+__all__ += [name for name in functions.__all__ if name not in __all__]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....core.errors import UnsupportedError
+from ....expressions.errors import TeError
 from ....expressions.tensor import Tensor
 from ....operators import einsum as _einsum
 from ....operators import indexing, scans, sorting, transform
@@ -93,7 +94,10 @@ from ....operators.transform import (
     transpose,
     where,
 )
-from . import image, nn
+from ..absent import report_absent
+from . import cuda, generic, image, nn, testing, util, utils, x86
+
+__getattr__ = report_absent("tvm.topi")
 
 __all__ = [
     "abs",
@@ -121,10 +125,12 @@ __all__ = [
     "concatenate",
     "cos",
     "cosh",
+    "cuda",
     "cumprod",
     "cumsum",
     "divide",
     "einsum",
+    "elemwise_sum",
     "equal",
     "erf",
     "exp",
@@ -133,10 +139,13 @@ __all__ = [
     "floor",
     "floor_divide",
     "floor_mod",
+    "floordiv",
+    "floormod",
     "full",
     "full_like",
     "gather",
     "gather_nd",
+    "generic",
     "greater",
     "greater_equal",
     "identity",
@@ -191,12 +200,16 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "testing",
     "tile",
     "topk",
     "transpose",
     "trilu",
     "trunc",
+    "util",
+    "utils",
     "where",
+    "x86",
 ]  # fmt: skip
 
 
@@ -310,3 +323,16 @@ def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exc
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:
     """The Einstein summation of tensors: sums of products of their elements over named axes."""
     return _einsum.einsum(*operand, equation=subscripts)
+
+
+floordiv, floormod = floor_divide, floor_mod
+
+
+def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
+    """The sum of tensors of the same shape."""
+    if not xs:
+        raise TeError("elemwise_sum: no tensor")
+    result = xs[0]
+    for each in xs[1:]:
+        result = add(result, each)
+    return result

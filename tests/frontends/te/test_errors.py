@@ -78,7 +78,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "an axis of three numbers": (lambda: te.reduce_axis((0, 4, 1)), "a domain of 3 numbers"),
     "an unknown data type": (lambda: te.placeholder((8,), "float13"), "unknown dtype 'float13'"),
     "a negative extent": (lambda: te.placeholder((8, -1), name="C"), "shape of C: extent -1 of dimension 1"),
-    "an extent that is no integer": (lambda: te.placeholder((8.0,)), "expected an integer"),
+    "an extent that is no integer": (lambda: te.placeholder((8.5,)), "expected an integer"),
     "integers divided by /": (lambda: row(lambda i: i / 2), "a / b of integers"),
     "the negative of an unsigned number": (lambda: row(lambda i: -U[i]), "-x of an unsigned uint8"),
     "a float shifted": (lambda: row(lambda i: A[i, 0] << 1), "operator shl needs integers, got float32"),

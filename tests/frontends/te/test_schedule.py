@@ -564,7 +564,7 @@ def test_a_matrix_product_of_threads_with_caches() -> None:
         == """\
 C_local_init
 for k_outer in range(4):
-    for ax1 in range(4):
+    for ax0, ax1 in T.grid(8, 4):
         A_shared
     for k_inner in T.unroll(4):
         C_local_update
@@ -605,6 +605,12 @@ def split_twice(s: Any) -> None:
 def split_what_is_used(s: Any) -> None:
     s[C].compute_at(s[D], D.op.axis[0])
     s[D].split(D.op.axis[0], factor=2)
+
+
+def select_elements(s: Any) -> None:
+    threads = te.thread_axis("threadIdx.x")
+    s[D].bind(D.op.axis[0], threads)
+    s[D].set_store_predicate(threads.var.equal(0))
 
 
 def rfactor_behind(s: Any) -> None:
@@ -658,9 +664,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "something that is no tensor": (said(lambda s: s["C"]), "schedule: 'C', expected a tensor or operation"),
     "a binding to a loop": (said(lambda s: s[D].bind(*D.op.axis)), "expected what te.thread_axis gives"),
-    "more threads than iterations": (
-        said(lambda s: s[D].bind(D.op.axis[0], te.thread_axis((0, 16), "threadIdx.x"))),
-        "stage D: axis i of extent 8 is bound to threadIdx.x of 16 threads",
+    "fewer threads than iterations": (
+        said(lambda s: s[D].bind(D.op.axis[0], te.thread_axis((0, 4), "threadIdx.x"))),
+        "stage D: axis i of extent 8 is bound to threadIdx.x of 4 threads",
     ),
     "a reader that does not read": (
         said(lambda s: s.cache_read(A, "local", [D])),
@@ -690,9 +696,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a schedule of nothing": (lambda: te.create_schedule([]), "create_schedule: no operation"),
     "a schedule of something else": (lambda: te.create_schedule([1]), "create_schedule: 1, expected operations"),  # pyright: ignore[reportArgumentType]
-    "an output that is no argument": (
-        lambda: te.apply_schedule(te.create_schedule(D.op), [A, B]),
-        "output D of the schedule is no argument",
+    "a store of some elements": (said(select_elements), "set_store_predicate of stage D ("),
+    "a store under a condition on no thread": (
+        said(lambda s: s[D].set_store_predicate(te.var("n").equal(0))),
+        "n is no thread axis that a loop of the schedule is bound to",
     ),
 }
 
@@ -771,8 +778,20 @@ def test_several_tensors_that_are_computed_at_once_are_inlined_and_kept_elsewher
     s[both[0]].set_scope("local")
     assert te.apply_schedule(s, [A, product]).mod.script().count('scope="local"') == 2
     s[both[0]].compute_at(s[product], product.op.axis[0])
-    with pytest.raises(UnsupportedError, match=r"stage both is computed at axis i .* several tensors in as"):
+    with pytest.raises(
+        UnsupportedError, match=r"stage both is computed at axis i .*, which reads 2 tensors of the stage"
+    ):
         te.apply_schedule(s, [A, product])
+
+
+def test_one_of_several_tensors_is_computed_in_its_reader() -> None:
+    both = te.compute((8, 8), lambda i, j: (A[i, j] + 1.0, A[i, j] - 1.0), name="both")
+    double = te.compute((8, 8), lambda i, j: both[0][i, j] * 2.0, name="double")
+    s = te.create_schedule(double.op)
+    s[both[0]].compute_at(s[double], double.op.axis[0])
+    sch = te.apply_schedule(s, [A, double])
+    a = numbers(8, 8)
+    np.testing.assert_allclose(run_schedule(sch, a, shape=(8, 8)), (a + 1) * 2, rtol=1e-6)
 
 
 # Any schedule

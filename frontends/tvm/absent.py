@@ -1,0 +1,82 @@
+"""Names of TVM that this package lacks, and what does their work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+ABSENT = {
+    "tvm": {
+        "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
+        "auto_scheduler": "compile without a schedule for a default schedule",
+        "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
+        "relax": "programs of relay (tvm.relay) and of ONNX are read",
+        "rpc": "programs run on this machine; export_library and tvm.runtime.load_module move them to another",
+        "micro": "programs run on this machine",
+        "ir_builder": "write the function with tvm.script.tir",
+        "hybrid": "write the function with tvm.script.tir",
+        "opencl": "expected tvm.cpu or tvm.cuda",
+        "metal": "expected tvm.cpu or tvm.cuda",
+        "vulkan": "expected tvm.cpu or tvm.cuda",
+        "rocm": "expected tvm.cpu or tvm.cuda",
+        "register_extension": "compiled functions take every object that supports DLPack",
+        "ir_pass": "use the passes of tvm.tir.transform",
+        "make": "use the nodes of tvm.tir",
+    },
+    "tvm.te": {
+        "hybrid": "write the function with tvm.script.tir, or te.compute",
+        "gradient": "write the gradient as a te.compute",
+        "AutodiffConfig": "write the gradient as a te.compute",
+    },
+    "tvm.tir": {
+        "ir_builder": "write the function with tvm.script.tir",
+        "TensorIntrin": "schedules do not tensorize; vectorized and unrolled loops become instructions",
+        "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
+        "BlockRealize": "blocks are read with tvm.tir.Schedule, and written with T.block",
+        "usmp": "the memory of graphs is planned by relay.build",
+    },
+    "tvm.tir.transform": {
+        "BF16ComputeLegalize": "legalize-small-floats, which tvm.build runs",
+        "BF16StorageLegalize": "legalize-small-floats, which tvm.build runs",
+        "BindTarget": "the target of tvm.build",
+        "CommonSubexprElimTIR": "LLVM and NVRTC eliminate common subexpressions",
+        "ConvertBlocksToOpaque": "LowerOpaqueBlock, which resolves blocks with axes too",
+        "FlattenBuffer": "convert-tir-to-scf, which tvm.build runs",
+        "LowerInitBlock": "LowerOpaqueBlock, which resolves inits too",
+        "MakePackedAPI": "tvm.build",
+        "MergeSharedMemoryAllocations": "gpu-merge-shared-memory, which tvm.build runs",
+        "NarrowDataType": "convert-tir-to-scf selects the width of indices",
+        "RewriteUnsafeSelect": "tvm.tir.if_then_else computes the selected value only",
+        "SplitHostDevice": "gpu-outline-kernels, which tvm.build runs",
+        "StorageRewrite": "merge-allocations, which tvm.build runs",
+        "ThreadSync": "tir-insert-barriers, which tvm.build runs",
+    },
+    "tvm.relay": {
+        "vm": "use relay.build or relay.create_executor",
+        "quantize": "quantized operators are those of relay.qnn",
+        "adt": "use tuples",
+        "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
+        "ExprMutator": "use the passes of tvm.relay.transform, or rewrite the module with xDSL",
+        "ExprVisitor": "walk the operations of the module with xDSL",
+    },
+    "tvm.contrib": {
+        "cublas": "relay.build with the target `cuda -libs=cublas`",
+        "cudnn": "relay.build with the target `cuda -libs=cudnn`",
+        "xcode": "programs run on this machine",
+        "ndk": "programs run on this machine",
+        "tedd": "Module.show() prints the program; stepwell-gui shows the lowering",
+        "spirv": "expected the target llvm or cuda",
+    },
+}
+"""The replacements, by module and name."""
+
+
+def report_absent(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module: raises AttributeError, with the replacement if there is one."""
+    hints = ABSENT.get(module, {})
+
+    def __getattr__(name: str) -> Any:
+        hint = f": {hints[name]}" if name in hints else " (docs/tvm.md lists the names that it has)"
+        raise AttributeError(f"module {module!r} of Stepwell has no attribute {name!r}{hint}")
+
+    return __getattr__

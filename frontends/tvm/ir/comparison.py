@@ -1,0 +1,126 @@
+"""Equality of programs and expressions up to the names of variables: `tvm.ir.structural_equal`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Block
+
+from ....core.errors import ArgumentError
+from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
+from ....expressions.tensor import ProducerLoad
+from ....module import Module
+from ...relay import Function, module
+from ..nodes.expr import BufferLoad
+from .module import IRModule, PrimFunc
+
+_NAMES = ("loop_var", "var_name", "block_name", "buffer_name", "tensor_name", "op_name", "axis_name", "array_name")
+_LISTS_OF_NAMES = ("param_names", "axis_names")
+
+
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+    """Whether two modules, functions or expressions are equal up to the names of variables, loops, blocks and buffers.
+
+    map_free_vars: whether a variable that an expression does not declare may correspond to another one; the parameters
+    of functions always do. Names of functions, constants in memory and attributes are compared. ArgumentError for other
+    objects.
+    """
+    return _first_difference(lhs, rhs, map_free_vars) is None
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raises ValueError with the first difference unless `structural_equal`."""
+    difference = _first_difference(lhs, rhs, map_free_vars)
+    if difference is not None:
+        raise ValueError(f"structural equality: {difference[0]}, expected {difference[1]}")
+
+
+def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+    """A number that is equal for structurally equal modules, functions and expressions."""
+    digest = hashlib.sha256("\n".join(_form(node, map_free_vars)).encode()).digest()
+    return int.from_bytes(digest[:8], "little", signed=True)
+
+
+def _first_difference(lhs: Any, rhs: Any, map_free_vars: bool) -> tuple[str, str] | None:
+    a, b = _form(lhs, map_free_vars), _form(rhs, map_free_vars)
+    if a == b:
+        return None
+    length = max(len(a), len(b))
+    pairs = zip([*a, *["nothing"] * (length - len(a))], [*b, *["nothing"] * (length - len(b))], strict=True)
+    return next((x.strip(), y.strip()) for x, y in pairs if x != y)
+
+
+def _form(node: Any, map_free_vars: bool) -> list[str]:
+    """The lines of a text that is equal for structurally equal nodes."""
+    match node:
+        case Function():
+            return _module_form(module(node))
+        case PrimFunc():
+            return _module_form(IRModule({"main": node}))
+        case Module():
+            return _module_form(node)
+        case PrimExpr():
+            return [_expression_form(node, {}, map_free_vars)]
+        case bool() | int() | float() | str() | None:
+            return [repr(node)]
+        case Mapping():
+            return [line for key in sorted(map(str, node)) for line in [key, *_form(node[key], map_free_vars)]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case Sequence():
+            return [line for item in node for line in _form(item, map_free_vars)]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            raise ArgumentError(
+                f"structural equality of {type(node).__name__}, expected a module, function or expression"
+            )
+
+
+def _module_form(mod: Module) -> list[str]:
+    """The text of a copy without names, functions by name."""
+    lines: list[str] = []
+    for name in sorted(mod):
+        copy = Module.__getitem__(mod, name).op.clone()
+        for op in copy.walk():
+            for key in _NAMES:
+                if key in op.properties:
+                    op.properties[key] = StringAttr("")
+            for key in _LISTS_OF_NAMES:
+                names = op.properties.get(key)
+                if isinstance(names, ArrayAttr):
+                    op.properties[key] = ArrayAttr([StringAttr("")] * len(names))
+            for value in (*op.results, *(arg for block in _blocks(op) for arg in block.args)):
+                value.name_hint = None
+        lines += str(copy).splitlines()
+    return lines
+
+
+def _blocks(op: Any) -> list[Block]:
+    return [block for region in op.regions for block in region.blocks]
+
+
+def _expression_form(expr: PrimExpr, numbers: dict[PrimExpr, int], map_free_vars: bool) -> str:
+    match expr:
+        case Var():
+            number = numbers.setdefault(expr, len(numbers)) if map_free_vars else id(expr)
+            return f"{expr.dtype} %{number}"
+        case IntImm() | FloatImm():
+            return f"{expr.dtype} {expr.value!r}"
+        case StringImm():
+            return repr(expr.value)
+        case _:
+            children = ", ".join(_expression_form(child, numbers, map_free_vars) for child in expr.children)
+            return f"{expr.dtype} {type(expr).__name__}{_detail(expr)}({children})"
+
+
+def _detail(expr: PrimExpr) -> str:
+    """The part of a node that is neither its type nor its children."""
+    match expr:
+        case Call():
+            return f" {expr.op}"
+        case ProducerLoad():
+            return f" {id(expr.producer.op)}.{expr.producer.value_index}"
+        case BufferLoad():
+            return f" {id(expr.buffer.value)}"
+        case _:
+            return ""

@@ -1,0 +1,38 @@
+"""The module `tvm.expr` until v0.6: expressions."""
+
+from ..tir import (
+    EQ,
+    GE,
+    GT,
+    LE,
+    LT,
+    NE,
+    Add,
+    And,
+    Broadcast,
+    Call,
+    Cast,
+    Div,
+    FloatImm,
+    IntImm,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Not,
+    Or,
+    PrimExpr,
+    Ramp,
+    Reduce,
+    Select,
+    StringImm,
+    Sub,
+    Var,
+)  # fmt: skip
+
+Expr = PrimExpr
+
+__all__ = [
+    "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Broadcast", "Call", "Cast", "Div", "Expr", "FloatImm", "IntImm",
+    "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimExpr", "Ramp", "Reduce", "Select", "StringImm", "Sub", "Var",
+]  # fmt: skip

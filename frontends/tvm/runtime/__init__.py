@@ -1,0 +1,63 @@
+"""The module `tvm.runtime`: arrays, devices, and compiled programs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ....backends.graph import Executable
+from ....backends.runtime.program import CompiledFunction, Program
+from ....backends.saving.format import archive_kind
+from ....expressions.expr import const
+from .. import nd as ndarray
+from ..absent import report_absent
+from ..driver.build_module import OperatorModule
+from ..driver.build_module import OperatorModule as Module
+from ..nd import Device, NDArray, cpu, cuda, device
+from ..nd import NDArray as Tensor
+from ..nd import array as tensor
+from ..relay.build_module import GraphExecutorFactoryModule
+from ..target.target import target_of
+from .conversion import convert
+from .data_type import DataType
+
+__getattr__ = report_absent("tvm.runtime")
+
+
+def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule:
+    """The functions or the graph saved by `export_library`. A saved module is native code: load only trusted files.
+
+    LoadError if the file is broken, or built for another machine.
+    """
+    if archive_kind(Path(path)) == "graph":
+        return GraphExecutorFactoryModule(Executable.load(path))
+    return OperatorModule(Program.load(path))
+
+
+def enabled(target: str) -> bool:
+    """Whether programs run on the device of a target here: `llvm` always, `cuda` with a GPU."""
+    kind = target_of(target).kind.name
+    return kind in ("llvm", "cuda", "cuda-emulated") and device(kind).exist
+
+
+String = str
+PackedFunc = CompiledFunction
+
+__all__ = [
+    "DataType",
+    "Device",
+    "Module",
+    "NDArray",
+    "PackedFunc",
+    "String",
+    "Tensor",
+    "const",
+    "convert",
+    "cpu",
+    "cuda",
+    "device",
+    "enabled",
+    "load_module",
+    "ndarray",
+    "tensor",
+]

@@ -1,0 +1,26 @@
+"""The module `tvm.target`: targets of compilations, as text, dictionaries and tags."""
+
+from ..absent import report_absent
+from .creation import arm_cpu, create, cuda, llvm, mali, rasp
+from .generic_func import generic_func, override_native_generic_func
+from .tags import list_tags
+from .target import Target, TargetKind
+
+current_target = Target.current
+
+__getattr__ = report_absent("tvm.target")
+
+__all__ = [
+    "Target",
+    "TargetKind",
+    "arm_cpu",
+    "create",
+    "cuda",
+    "current_target",
+    "generic_func",
+    "list_tags",
+    "llvm",
+    "mali",
+    "override_native_generic_func",
+    "rasp",
+]

@@ -1,0 +1,227 @@
+"""Functions on expressions that `tvm.tir` has besides those of `tvm.te`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....expressions import functions
+from ....expressions.errors import TeError
+from ....expressions.expr import Call, FloatImm, PrimExpr, as_dtype, as_expr, binary_expr, cast
+from ....expressions.functions import (
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    call_pure_extern,
+    ceil,
+    clz,
+    copysign,
+    cos,
+    cosh,
+    div,
+    erf,
+    exp,
+    exp2,
+    exp10,
+    floor,
+    floordiv,
+    floormod,
+    fmod,
+    hypot,
+    indexdiv,
+    indexmod,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    log1p,
+    log2,
+    log10,
+    max,
+    min,
+    nearbyint,
+    nextafter,
+    popcount,
+    power,
+    prod,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sinh,
+    sqrt,
+    sum,
+    tan,
+    tanh,
+    trunc,
+    truncdiv,
+    truncmod,
+)
+from ....expressions.tensor import comm_reducer
+
+
+def _binary(name: str, meaning: str) -> Callable[..., Any]:
+    def function(lhs: Any, rhs: Any, span: None = None) -> Any:
+        return binary_expr(name, lhs, rhs)
+
+    function.__name__ = name
+    function.__doc__ = meaning
+    return function
+
+
+add = _binary("add", "`lhs + rhs`.")
+subtract = _binary("sub", "`lhs - rhs`.")
+multiply = _binary("mul", "`lhs * rhs`.")
+bitwise_and = _binary("and", "The bits that are set in both integers.")
+bitwise_or = _binary("or", "The bits that are set in one of two integers.")
+bitwise_xor = _binary("xor", "The bits in which two integers differ.")
+shift_left = _binary("shl", "`lhs << rhs`.")
+shift_right = _binary("shr", "`lhs >> rhs`.")
+pow = power
+
+
+def bitwise_not(x: Any, span: None = None) -> PrimExpr:
+    """`~x`."""
+    return ~as_expr(x)
+
+
+def ceildiv(lhs: Any, rhs: Any, span: None = None) -> PrimExpr:
+    """The quotient of integers, rounded up."""
+    return functions.floordiv(as_expr(lhs) + (as_expr(rhs) - 1), rhs)
+
+
+def likely(cond: Any, span: None = None) -> PrimExpr:
+    """A condition that holds most of the time."""
+    value = as_expr(cond)
+    return Call(value.dtype, "likely", (value,))
+
+
+def ldexp(x1: Any, x2: Any) -> PrimExpr:
+    """`x1 * 2 ** x2`."""
+    value = as_expr(x1)
+    return Call(value.dtype, "ldexp", (value, cast("int32", x2)))
+
+
+def infinity(dtype: str, span: None = None) -> PrimExpr:
+    """The positive infinity of a float type. TeError for a type without one."""
+    if not as_dtype(dtype).is_float:
+        raise TeError(f"infinity of {dtype}, expected a float")
+    return FloatImm(dtype, float("inf"))
+
+
+def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> PrimExpr:
+    """`x * y * 2 ** (-s)` in fixed point with `q` fractional bits, rounded half up, of 32-bit integers."""
+    args = tuple(cast("int32", value) for value in (x, y, q, s))
+    return Call("int32", "q_multiply_shift", args)
+
+
+def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> PrimExpr:
+    """The last of `args`. TeError for more than one: Stepwell calls no function for each element."""
+    if len(args) != 1:
+        raise TeError("trace: no function is called for each element; print arrays after the call")
+    return as_expr(args[0])
+
+
+_OTHER_NAMES = {
+    "fabs": "abs",
+    "round": "nearbyint",
+    "pow": "power",
+}
+
+
+def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> Any:
+    """The call of an intrinsic: `call_intrin("float32", "tir.exp", x)`. The prefix may be missing, as until v0.6.
+
+    TeError for an intrinsic without a function in `tvm.tir`, and for a result of another data type.
+    """
+    name = str(getattr(func_name, "name", func_name)).rpartition(".")[2]
+    name = _OTHER_NAMES.get(name, name)
+    function = globals().get(name) or getattr(functions, name, None)
+    if not callable(function) or name.startswith("_"):
+        raise TeError(f"call_intrin: no intrinsic {func_name!r}; expected the name of a function of tvm.tir")
+    result = function(*args)
+    if as_expr(result).dtype != dtype:
+        raise TeError(f"call_intrin {func_name}: the result is of type {as_expr(result).dtype}, expected {dtype}")
+    return result
+
+
+call_pure_intrin = call_intrin
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "call_intrin",
+    "call_pure_extern",
+    "call_pure_intrin",
+    "ceil",
+    "ceildiv",
+    "clz",
+    "comm_reducer",
+    "copysign",
+    "cos",
+    "cosh",
+    "div",
+    "erf",
+    "exp",
+    "exp2",
+    "exp10",
+    "floor",
+    "floordiv",
+    "floormod",
+    "fmod",
+    "hypot",
+    "indexdiv",
+    "indexmod",
+    "infinity",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "likely",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "max",
+    "min",
+    "multiply",
+    "nearbyint",
+    "nextafter",
+    "popcount",
+    "pow",
+    "power",
+    "prod",
+    "q_multiply_shift",
+    "round",
+    "rsqrt",
+    "shift_left",
+    "shift_right",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "sqrt",
+    "subtract",
+    "sum",
+    "tan",
+    "tanh",
+    "trace",
+    "trunc",
+    "truncdiv",
+    "truncmod",
+]

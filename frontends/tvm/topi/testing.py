@@ -1,0 +1,208 @@
+"""References of operators on arrays of numpy, under the names of `tvm.topi.testing`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....operators.definition import OPERATORS
+from ..absent import report_absent
+from ..nd import Device, array
+from ..target.target import Target, TargetLike
+from ..testing import assert_allclose
+from . import generic
+
+Array = npt.NDArray[Any]
+
+__getattr__ = report_absent("tvm.topi.testing")
+
+
+def _reference(name: str, *operands: Array, **attributes: Any) -> Any:
+    """The result, or the list of results, of an operator by its reference."""
+    results = OPERATORS[name].arrays([np.asarray(operand) for operand in operands], attributes)
+    return results[0] if len(results) == 1 else list(results)
+
+
+def _convolution(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Array]:
+    def reference(a_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any = 1, groups: int = 1) -> Array:
+        layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
+        pads = padding if not isinstance(padding, str) else _pads(padding, a_np, w_np, stride, layouts)
+        return _reference(name, a_np, w_np, strides=stride, padding=pads, dilation=dilation, groups=groups, **layouts)
+
+    reference.__doc__ = f"`{name}` of data in the layout {data_layout} with weights in the layout {kernel_layout}."
+    return reference
+
+
+def _pads(padding: str, data: Array, weight: Array, stride: Any, layouts: dict[str, str]) -> list[int]:
+    """The padding of `SAME` or `VALID` before and after each axis."""
+    letters = [letter for letter in layouts["data_layout"] if letter in "DHW"]
+    if padding == "VALID":
+        return [0] * (2 * len(letters))
+    strides = [stride] * len(letters) if isinstance(stride, int) else list(stride)
+    total = [
+        max((-(-data.shape[layouts["data_layout"].index(letter)] // step) - 1) * step
+            + weight.shape[layouts["kernel_layout"].index(letter)]
+            - data.shape[layouts["data_layout"].index(letter)], 0)
+        for letter, step in zip(letters, strides, strict=True)
+    ]  # fmt: skip
+    return [each // 2 for each in total] + [each - each // 2 for each in total]
+
+
+conv1d_ncw_python = _convolution("nn.conv1d", "NCW", "OIW")
+conv2d_nchw_python = _convolution("nn.conv2d", "NCHW", "OIHW")
+conv2d_nhwc_python = _convolution("nn.conv2d", "NHWC", "HWIO")
+conv2d_hwcn_python = _convolution("nn.conv2d", "HWCN", "HWIO")
+conv3d_ncdhw_python = _convolution("nn.conv3d", "NCDHW", "OIDHW")
+conv3d_ndhwc_python = _convolution("nn.conv3d", "NDHWC", "DHWIO")
+
+
+def depthwise_conv2d_python_nchw(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
+    """The convolution of each channel by its own filters. filter_np: (channels, multiplier, height, width)."""
+    channels, multiplier, height, width = filter_np.shape
+    weight = filter_np.reshape(channels * multiplier, 1, height, width)
+    return conv2d_nchw_python(input_np, weight, stride, padding, groups=channels)
+
+
+def dense(x: Array, y: Array, bias: Array | None = None, use_bias: bool = False, use_relu: bool = False,
+          out_dtype: str | None = None) -> Array:  # fmt: skip
+    """`x @ y.T`, plus a bias, clipped below at 0, as requested."""
+    dtype = out_dtype or x.dtype
+    result = np.dot(x.astype(dtype), y.T.astype(dtype))
+    result = result + bias if use_bias and bias is not None else result
+    return np.maximum(result, 0) if use_relu else result
+
+
+def batch_matmul(
+    x: Array, y: Array, out_dtype: str | None = None, trans_x: bool = False, trans_y: bool = True
+) -> Array:
+    """The products of matrices, the second transposed by default."""
+    left = np.swapaxes(x, 1, 2) if trans_x else x
+    right = np.swapaxes(y, 1, 2) if trans_y else y
+    dtype = out_dtype or x.dtype
+    return np.matmul(left.astype(dtype), right.astype(dtype))
+
+
+def softmax_python(a_np: Array, axis: int = 1) -> Array:
+    """`nn.softmax`."""
+    return _reference("nn.softmax", a_np, axis=axis)
+
+
+def log_softmax_python(a_np: Array, axis: int = 1) -> Array:
+    """`nn.log_softmax`."""
+    return _reference("nn.log_softmax", a_np, axis=axis)
+
+
+def l2_normalize_python(a_np: Array, eps: float, axis: Any = None) -> Array:
+    """`nn.l2_normalize`."""
+    return _reference("nn.l2_normalize", a_np, eps=eps, axis=axis)
+
+
+def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, beta: float) -> Array:
+    """`nn.lrn`."""
+    return _reference("nn.lrn", a_np, size=size, axis=axis, bias=bias, alpha=alpha, beta=beta)
+
+
+def layer_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, epsilon: float = 1e-5) -> Array:
+    """The normalization of a tensor over its last axes. axis: these axes."""
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    mean = np.mean(data, axis=axes, keepdims=True)
+    variance = np.var(data, axis=axes, keepdims=True)
+    shape = [extent if n in {a % data.ndim for a in axes} else 1 for n, extent in enumerate(data.shape)]
+    result = (data - mean) / np.sqrt(variance + epsilon) * np.reshape(gamma, shape)
+    return result if beta is None else result + np.reshape(beta, shape)
+
+
+def strided_slice_python(
+    data: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], slice_mode: str = "end",
+    axes: Sequence[int] | None = None,
+) -> Array:  # fmt: skip
+    """The elements from `begin` to `end`, in steps. slice_mode: `size` if `end` are sizes, -1 for the rest."""
+    index: list[slice] = [slice(None)] * data.ndim
+    steps = [1] * len(begin) if slice_mode == "size" else [*strides, *([1] * (len(begin) - len(strides)))]
+    for n, axis in enumerate(range(len(begin)) if axes is None else axes):
+        stop = end[n] if n < len(end) else None
+        if slice_mode == "size" and stop is not None:
+            stop = None if stop < 0 else begin[n] + stop
+        index[axis] = slice(begin[n], stop, steps[n])
+    return data[tuple(index)]
+
+
+def gather_python(data: Array, axis: int, indices: Array) -> Array:
+    """`gather`."""
+    return np.take_along_axis(data, np.asarray(indices).astype("int64"), axis)
+
+
+def gather_nd_python(a_np: Array, indices_np: Array, batch_dims: int = 0) -> Array:
+    """`gather_nd`."""
+    return _reference("gather_nd", a_np, indices_np, batch_dims=batch_dims)
+
+
+def one_hot(indices: Array, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Array:
+    """An array with a new axis, along which it is `on_value` at the index and `off_value` elsewhere."""
+    places = np.expand_dims(np.asarray(indices), axis)
+    shape = [1] * places.ndim
+    shape[axis] = depth
+    return np.where(places == np.arange(depth).reshape(shape), on_value, off_value).astype(dtype)
+
+
+def depth_to_space_python(data: Array, block_size: int, mode: str = "DCR") -> Array:
+    """`nn.depth_to_space` in the layout NCHW."""
+    return _reference("nn.depth_to_space", data, block_size=block_size, layout="NCHW", mode=mode)
+
+
+def space_to_depth_python(data: Array, block_size: int) -> Array:
+    """`nn.space_to_depth` in the layout NCHW."""
+    return _reference("nn.space_to_depth", data, block_size=block_size, layout="NCHW")
+
+
+def sequence_mask(data: Array, valid_length: Array, mask_value: float, axis: int) -> Array:
+    """`sequence_mask`."""
+    return _reference("sequence_mask", data, valid_length, mask_value=mask_value, axis=axis)
+
+
+def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dtype: str) -> Array:
+    """`searchsorted`."""
+    return _reference("searchsorted", sorted_sequence, values, right=right, dtype=out_dtype)
+
+
+def dilate_python(
+    input_np: Array, strides: Sequence[int], dilation_value: float = 0.0, out_dtype: str | None = None
+) -> Array:
+    """An array with `strides - 1` elements of `dilation_value` between the elements of each axis."""
+    shape = [(extent - 1) * step + 1 for extent, step in zip(input_np.shape, strides, strict=True)]
+    result = np.full(shape, dilation_value, out_dtype or input_np.dtype)
+    result[tuple(slice(None, None, step) for step in strides)] = input_np
+    return result
+
+
+# Schedules
+
+
+def get_injective_schedule(target: TargetLike) -> Callable[[Any], Any]:
+    """A function from tensors to a schedule of them, for a target."""
+    Target(target)
+    return generic.schedule_injective
+
+
+get_broadcast_schedule = get_elemwise_schedule = get_reduce_schedule = get_injective_schedule
+
+
+def compare_numpy_tvm(
+    inputs: Sequence[Array], output: Array, target: TargetLike, device: Device, compute: Callable[..., Any],
+    schedule: Callable[[Any], Any],
+) -> None:  # fmt: skip
+    """Raises AssertionError unless an operator, compiled for a target, computes `output` from `inputs`."""
+    # lazy: the driver imports the package of this module
+    from .. import build, te
+
+    tensors = [te.placeholder(each.shape, str(each.dtype)) for each in inputs]
+    with Target(target):
+        result = compute(*tensors)
+        func = build(schedule([result]), [*tensors, result])
+        arrays = [array(each, device) for each in inputs]
+        out = array(np.zeros(output.shape, output.dtype), device)
+        func(*arrays, out)
+    assert_allclose(out.numpy(), output, atol=1e-4, rtol=1e-4)

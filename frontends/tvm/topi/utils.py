@@ -1,0 +1,114 @@
+"""Sizes of tensors as numbers of Python: `tvm.topi.utils`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....expressions import functions
+from ....expressions.errors import TeError
+from ....expressions.expr import IntImm, PrimExpr, Var, as_expr
+from ....expressions.functions import floordiv, floormod
+
+
+def get_const_int(expr: Any) -> int:
+    """The value of a constant integer. TeError for other expressions."""
+    value = as_expr(expr)
+    if not isinstance(value, IntImm):
+        raise TeError(f"{expr!r}, expected a constant integer")
+    return value.value
+
+
+def get_const_float(expr: Any) -> float:
+    """The value of a constant float. TeError for other expressions."""
+    value = getattr(as_expr(expr), "value", None)
+    if not isinstance(value, float):
+        raise TeError(f"{expr!r}, expected a constant float")
+    return value
+
+
+def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
+    """The extents of a shape: integers, and the expressions of dynamic extents."""
+    return tuple(value.value if isinstance(value := as_expr(each), IntImm) else value for each in in_tuple)
+
+
+def equal_const_int(expr: Any, value: int) -> bool:
+    """Whether an expression is a constant integer of a value."""
+    constant = as_expr(expr)
+    return isinstance(constant, IntImm) and constant.value == value
+
+
+def simplify(expr: Any) -> Any:
+    """An expression simplified, a constant integer as an integer of Python."""
+    # lazy: the analyzer is needed for expressions that are no constants only
+    from ..arith import Analyzer
+
+    value = as_expr(expr)
+    return value.value if isinstance(value, IntImm) else Analyzer().simplify(value)
+
+
+def traverse_inline(s: Any, final_op: Any, callback: Any) -> None:
+    """Inlines all elementwise and broadcast operations but the last into their readers, and calls a function on each
+    operation, producers first.
+    """
+    visited: set[Any] = set()
+
+    def visit(op: Any) -> None:
+        if op in visited:
+            return
+        visited.add(op)
+        if op.num_outputs == 1 and getattr(op, "tag", "") in ("elemwise", "broadcast", "injective"):
+            if op not in s.outputs:
+                s[op].compute_inline()
+            for tensor in op.input_tensors:
+                if tensor.op.input_tensors:
+                    visit(tensor.op)
+        callback(op)
+
+    visit(final_op)
+
+
+def ceil_div(a: Any, b: Any) -> Any:
+    """The quotient of integers, rounded up."""
+    return floordiv(as_expr(a) + as_expr(b) - 1, b)
+
+
+def get_shape(tensor: Any) -> tuple[Any, ...]:
+    """The shape of a tensor, as of `get_const_tuple`."""
+    return get_const_tuple(tensor.shape)
+
+
+def prod(x: Sequence[Any]) -> Any:
+    """The product of extents; 1 for none."""
+    result = as_expr(1)
+    for extent in x:
+        result = result * extent
+    return result
+
+
+def within_index(b: Any, e: Any, s: Any, i: Any) -> PrimExpr:
+    """Whether an index is one of `b, b + s, ...` before `e`."""
+    return functions.all(as_expr(i) >= b, as_expr(i) < e, floormod(as_expr(i) - b, s) == 0)
+
+
+def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
+    """The position of an element in row-major order."""
+    position: Any = 0
+    for index, extent in zip(indices, shape, strict=True):
+        position = position * extent + index
+    return position
+
+
+def unravel_index(idx: PrimExpr | Var, shape: Sequence[Any]) -> list[PrimExpr]:
+    """The indices of the element at a position in row-major order."""
+    indices: list[PrimExpr] = []
+    for extent in reversed(shape):
+        indices.insert(0, floormod(idx, extent))
+        idx = floordiv(idx, extent)
+    return indices
+
+
+__all__ = [
+    "ceil_div", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape", "prod",
+    "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
+]  # fmt: skip

@@ -1,0 +1,531 @@
+"""Names of TVM's versions: targets, lowering, comparison, analysis, tools, spellings of v0.5 and v0.6."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell import DeviceError, LinkError, LoadError, OptionError, UnsupportedError
+from stepwell.frontends.tvm import te, tir, topi
+from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
+from stepwell.frontends.tvm.target import Target
+
+
+def shifted(n: Any = 8) -> tuple[te.Schedule, te.Tensor, te.Tensor]:
+    a = te.placeholder((n,), name="A")
+    b = te.compute((n,), lambda i: a[i] + 1.0, name="B")
+    return te.create_schedule(b.op), a, b
+
+
+# Lowering
+
+
+def test_simple_mode_prints_the_statements_alone() -> None:
+    s, a, b = shifted()
+    text = str(tvm.lower(s, [a, b], simple_mode=True))
+    assert text.startswith("@T.prim_func\ndef main(")
+    assert "func_attr" not in text
+    assert "T.func_attr" in str(tvm.lower(s, [a, b]))
+
+
+def test_an_output_may_be_left_out() -> None:
+    s, a, _ = shifted()
+    mod = tvm.lower(s, [a])
+    assert len(mod["main"].params) == 1
+    assert "B = T.alloc_buffer((8,))" in mod.astext()
+
+
+def test_a_lowered_module_is_compiled_from_its_source() -> None:
+    s, a, b = shifted()
+    lowered = tvm.lower(s, [a, b])
+    assert lowered.source is not None
+    assert "T.block" in lowered.source.script()
+    x, y = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    tvm.build(lowered)(x, y)
+    assert (y == x + 1).all()
+
+
+def test_a_changed_module_is_compiled_as_it_is() -> None:
+    s, a, b = shifted()
+    lowered = tvm.lower(s, [a, b])
+    doubled = te.compute((8,), lambda i: a[i] * 2.0, name="B")
+    lowered["main"] = te.create_prim_func([a, doubled])
+    assert lowered.source is None
+    x, y = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    tvm.build(lowered)(x, y)
+    assert (y == x * 2).all()
+
+
+def test_a_reduction_across_threads_is_built_from_its_lowered_form() -> None:
+    a = te.placeholder((4, 32), name="A")
+    k = te.reduce_axis((0, 32), name="k")
+    b = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s[b].bind(b.op.axis[0], te.thread_axis("blockIdx.x"))
+    s[b].bind(b.op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    x = np.arange(128, dtype="float32").reshape(4, 32)
+    for built in (tvm.build(s, [a, b], "cuda-emulated"), tvm.build(tvm.lower(s, [a, b]), target="cuda-emulated")):
+        y = np.zeros(4, "float32")
+        built(x, y)
+        assert (y == x.sum(1)).all()
+
+
+def test_binds_name_the_buffers_of_arguments() -> None:
+    s, a, b = shifted()
+    buffer = tir.decl_buffer(a.shape, a.dtype, name="Ab")
+    assert len(tvm.lower(s, [buffer, b], binds={a: buffer})["main"].params) == 2
+    with pytest.raises(OptionError, match="argument Ab: a buffer, expected the buffer of a tensor in binds"):
+        tvm.lower(s, [buffer, b])
+
+
+def test_several_functions_are_built_together() -> None:
+    s, a, b = shifted()
+    built = tvm.build([tvm.lower(s, [a, b], name="f"), tvm.lower(s, [a, b], name="g")], target_host="llvm")
+    y = np.zeros(8, "float32")
+    built["g"](np.ones(8, "float32"), y)
+    assert (y == 2).all()
+    with pytest.raises(OptionError, match="two functions called 'f'"):
+        tvm.build([tvm.lower(s, [a, b], name="f")] * 2)
+
+
+def test_compile_is_build_of_a_module() -> None:
+    s, a, b = shifted()
+    y = np.zeros(8, "float32")
+    tvm.compile(tvm.lower(s, [a, b]), target="llvm")(np.ones(8, "float32"), y)
+    assert (y == 2).all()
+    with pytest.raises(OptionError, match="compile: options tir_pipeline are not supported"):
+        tvm.compile(tvm.lower(s, [a, b]), tir_pipeline="default")
+
+
+def test_text_of_a_program_is_saved(tmp_path: Path) -> None:
+    s, a, b = shifted()
+    built = tvm.build(s, [a, b])
+    built.save(tmp_path / "f.ll")
+    assert "define" in (tmp_path / "f.ll").read_text()
+    with pytest.raises(OptionError, match="format 'o', expected ll, s, asm; export_library saves programs to load"):
+        built.save(tmp_path / "f.o")
+
+
+# Targets
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "mcpu"),
+    [
+        ("llvm", "llvm", ""),
+        ("llvm -mcpu=skylake-avx512", "llvm", "skylake-avx512"),
+        ({"kind": "llvm", "mcpu": "haswell"}, "llvm", "haswell"),
+        ('{"kind": "llvm", "mcpu": "haswell"}', "llvm", "haswell"),
+        ("aws/cpu/c5.12xlarge", "llvm", "cascadelake"),
+        ("cuda -arch=sm_80", "cuda", ""),
+    ],
+)
+def test_a_target_has_many_forms(given: Any, kind: str, mcpu: str) -> None:
+    target = Target(given)
+    assert (target.kind.name, target.mcpu) == (kind, mcpu)
+    assert Target(target.export()) == target
+    assert Target(str(target)).attrs.get("mcpu", "") == mcpu
+
+
+def test_a_tag_names_a_gpu() -> None:
+    target = Target("nvidia/nvidia-a100")
+    assert (target.arch, target.max_num_threads, target.thread_warp_size, target.tag) == (
+        "sm_80", 1024, 32, "nvidia/nvidia-a100",
+    )  # fmt: skip
+    assert "nvidia/nvidia-a100" in tvm.target.list_tags()
+    assert nvcc.get_target_compute_version(target) == "8.0"
+
+
+def test_a_target_is_current_in_its_context() -> None:
+    s, a, b = shifted()
+    assert Target.current() is None
+    with Target("cuda-emulated", host="llvm") as target:
+        assert Target.current() is target
+        assert target.host == Target("llvm")
+        assert len(tvm.build(s, [a, b]).imported_modules) == 1
+    with pytest.raises(OptionError, match="no current target"):
+        Target.current(allow_none=False)
+
+
+def test_other_kinds_exist_and_are_not_built_for() -> None:
+    s, a, b = shifted()
+    assert Target("opencl -device=mali").keys == ["mali", "opencl", "gpu"]
+    with pytest.raises(UnsupportedError, match="no code generator for kind opencl"):
+        tvm.build(s, [a, b], "opencl")
+    with pytest.raises(UnsupportedError, match="no code generator for machine riscv64-linux"):
+        tvm.build(s, [a, b], "llvm -mtriple=riscv64-linux")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("lvm", "unknown kind 'lvm', did you mean 'llvm'"),
+        ("llvm -mcpv=x", "target llvm has no option 'mcpv', did you mean 'mcpu'"),
+        ("nvidia/nvidia-b100", "unknown tag 'nvidia/nvidia-b100'"),
+        ("llvm mcpu=x", "'mcpu=x', expected -name=value"),
+        (3, "target 3, expected text, a dictionary or a Target"),
+    ],
+)
+def test_a_wrong_target_is_an_error(given: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        Target(given)
+
+
+def test_a_generic_function_has_versions_for_targets() -> None:
+    @tvm.target.generic_func
+    def name() -> str:
+        return "generic"
+
+    name.register("cpu", lambda: "cpu")
+    assert name() == "generic"
+    with Target("llvm"):
+        assert name() == "cpu"
+    with pytest.raises(OptionError, match="the key 'cpu' has a version already"):
+        name.register("cpu", lambda: "again")
+
+
+# Comparison and analysis
+
+
+def test_programs_are_equal_up_to_names() -> None:
+    _, a, b = shifted()
+    x = te.placeholder((8,), name="X")
+    y = te.compute((8,), lambda k: x[k] + 1.0, name="Y")
+    z = te.compute((8,), lambda k: x[k] + 2.0, name="Y")
+    first, second, third = (te.create_prim_func(args) for args in ([a, b], [x, y], [x, z]))
+    assert tvm.ir.structural_equal(first, second)
+    assert tvm.ir.structural_hash(first) == tvm.ir.structural_hash(second)
+    assert not tvm.ir.structural_equal(first, third)
+    with pytest.raises(ValueError, match=r"structural equality: .*1\.0.*, expected .*2\.0"):
+        tvm.ir.assert_structural_equal(first, third)
+
+
+def test_expressions_are_equal_with_the_same_variables() -> None:
+    x, y = te.var("x"), te.var("y")
+    assert tvm.ir.structural_equal(x + 1, x + 1)
+    assert not tvm.ir.structural_equal(x + 1, y + 1)
+    assert tvm.ir.structural_equal(x + 1, y + 1, map_free_vars=True)
+    assert not tvm.ir.structural_equal(x + y, y * x, map_free_vars=True)
+
+
+def test_an_analyzer_knows_ranges_and_conditions() -> None:
+    x, y = te.var("x"), te.var("y")
+    analyzer = tvm.arith.Analyzer()
+    analyzer.bind(x, tvm.ir.Range(0, 8))
+    assert tvm.ir.structural_equal(analyzer.simplify(x // 8), tir.const(0, "int32"))
+    assert tvm.ir.structural_equal(analyzer.simplify(x + y - x), y)
+    assert analyzer.can_prove(x < 8)
+    assert not analyzer.can_prove(x < 7)
+    assert not analyzer.can_prove(y < 4)
+    with analyzer.constraint_scope(y < 3):
+        assert analyzer.can_prove(y < 4)
+        assert analyzer.const_int_bound(y).max_value == 2
+    assert not analyzer.can_prove(y < 4)
+    bound = analyzer.const_int_bound(x * 2 + 1)
+    assert (bound.min_value, bound.max_value) == (1, 15)
+    modular = analyzer.modular_set(x * 4 + 3)
+    assert (modular.coeff, modular.base) == (4, 3)
+    with pytest.raises(te.TeError, match="bind: variable x is bound already"):
+        analyzer.bind(x, tvm.ir.Range(0, 4))
+
+
+def test_overflow_is_not_assumed_away() -> None:
+    y = te.var("y")
+    assert not tvm.arith.Analyzer().can_prove(y + 1 > y)
+
+
+def test_facts_about_functions() -> None:
+    _, a, b = shifted()
+    func = te.create_prim_func([a, b])
+    assert tir.analysis.verify_well_formed(func)
+    assert tir.analysis.estimate_tir_flops(func) == 8
+    c = te.compute((8,), lambda i: b[i] * 2.0, name="C")
+    assert tir.analysis.calculate_workspace_bytes(te.create_prim_func([a, c])) == 32
+    x, y = te.var("x"), te.var("y")
+    assert tir.analysis.undefined_vars(x + y, [y]) == [x]
+
+
+def test_passes_have_the_names_of_tvm() -> None:
+    _, a, b = shifted()
+    mod = tvm.IRModule({"main": te.create_prim_func([a, b])})
+    lowered = tvm.transform.Sequential([tir.transform.LowerOpaqueBlock(), tir.transform.Simplify()])(mod)
+    assert "T.block(" not in lowered.script()
+    assert tir.transform.UnrollLoop().info.name == "tir.UnrollLoop"
+    assert list(tir.transform.Filter(lambda func: False)(mod)) == []
+    tagged = tir.transform.Apply(lambda func: func.with_attr({"one": 1, "two": 2}))(mod)
+    assert {"one", "two"} <= set(tagged["main"].attrs)
+    assert "one" not in tagged["main"].without_attr("one").attrs
+
+
+def test_instruments_observe_passes() -> None:
+    names: list[str] = []
+
+    @tvm.instrument.pass_instrument
+    class Names:
+        def run_before_pass(self, mod: Any, info: Any) -> None:
+            names.append(info.name)
+
+    timing = tvm.ir.instrument.PassTimingInstrument()
+    s, a, b = shifted()
+    with tvm.transform.PassContext(instruments=[Names(), timing]):
+        tvm.lower(s, [a, b])
+        text = timing.render()
+    assert "tir-resolve-blocks" in names
+    assert all(f"{name}: " in text for name in names)
+
+
+def test_the_instruments_of_a_context_change() -> None:
+    events: list[str] = []
+
+    class Events(tvm.instrument.PassInstrument):
+        def __init__(self, name: str):
+            self.name = name
+
+        def enter_pass_ctx(self) -> None:
+            events.append(f"enter {self.name}")
+
+        def exit_pass_ctx(self) -> None:
+            events.append(f"exit {self.name}")
+
+    with tvm.transform.PassContext(instruments=[Events("a")]) as context:
+        context.override_instruments([Events("b")])
+    assert events == ["enter a", "exit a", "enter b", "exit b"]
+
+
+def test_programs_and_traces_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    _, a, b = shifted()
+    sch = tir.Schedule(tvm.IRModule({"main": te.create_prim_func([a, b])}))
+    sch.parallel(sch.get_loops("B")[0])
+    sch.mod.show("dark", black_format=False)
+    assert "T.parallel(8)" in capsys.readouterr().out
+    sch.trace.show()
+    assert "sch.parallel(" in capsys.readouterr().out
+    assert tvm.script.tirx is tvm.script.tir
+
+
+# Functions, values, arrays
+
+
+def test_functions_of_expressions_compute() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: tir.call_intrin("float32", "tir.exp", a[i]) + tir.sqrt(a[i]), name="B")
+    x, y = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    tvm.build(te.create_schedule(b.op), [a, b])(x, y)
+    np.testing.assert_allclose(y, np.exp(x) + np.sqrt(x), rtol=1e-5)
+    with pytest.raises(te.TeError, match=r"no intrinsic 'tir\.nothing'"):
+        tir.call_intrin("float32", "tir.nothing", a[0])
+    assert int(tir.ceildiv(tir.const(7, "int32"), 2)) == 4  # pyright: ignore[reportArgumentType]
+
+
+def test_values_convert_to_expressions() -> None:
+    number, text = tvm.convert([2, "name"])
+    assert (number.value, text.value) == (2, "name")
+    assert (tvm.DataType("float").bits, tvm.DataType("int8x4").lanes, tvm.DataType("int8x4").itemsize) == (32, 4, 4)
+    with pytest.raises(tvm.TVMError, match="expected a number, text"):
+        tvm.runtime.convert(object())
+
+
+def test_arrays_take_a_context() -> None:
+    array = tvm.nd.array(np.ones(2, "float32"), ctx=tvm.cpu(0))
+    assert tvm.nd.empty((2,), ctx=tvm.cpu(0)).ctx == array.ctx
+    assert tvm.runtime.tensor([1, 2]).shape == (2,)
+    with pytest.raises(UnsupportedError, match=r"memory scope 'global\.texture'"):
+        tvm.nd.array(np.ones(2), mem_scope="global.texture")
+
+
+def test_names_of_the_top_until_v06() -> None:
+    n = tvm.var("n")
+    a = tvm.placeholder((n, 4), name="A", dtype="float")
+    k = tvm.reduce_axis((0, 4), name="k")
+    b = tvm.compute((n,), lambda i: tvm.sum(a[i, k], axis=k), name="B")
+    s = tvm.create_schedule(b.op)
+    with tvm.build_config(auto_unroll_max_step=16):
+        built = tvm.build(s, [a, b], "llvm", target_host="llvm")
+    x, y = np.ones((3, 4), "float32"), np.zeros(3, "float32")
+    built(tvm.nd.array(x, ctx=tvm.cpu(0)), y)
+    assert (y == 4).all()
+    assert built.time_evaluator(built.entry_name, ctx=tvm.cpu(0), number=1)(x, y).mean > 0
+    assert isinstance(n, tvm.expr.Var)
+    with pytest.raises(OptionError, match="build_config: no option 'colour'"):
+        tvm.build_config(colour=1)
+
+
+def test_build_config_takes_functions_of_statements() -> None:
+    s, a, b = shifted()
+    seen: list[str] = []
+
+    def look(stmt: Any) -> Any:
+        seen.append(type(stmt).__name__)
+        return stmt
+
+    with tvm.build_config(add_lower_pass=[(1, look)]):
+        tvm.lower(s, [a, b])
+    assert seen == ["For"]
+
+
+# Tools
+
+
+def test_temporary_folders_are_removed() -> None:
+    folder = utils.tempdir()
+    Path(folder.relpath("a")).write_text("")
+    assert folder.listdir() == ["a"]
+    folder.remove()
+    assert not folder.path.exists()
+
+
+@pytest.mark.skipif(cc.get_cc() is None, reason="needs a C++ compiler")
+def test_the_compiler_links_libraries(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    source.write_text("int f() { return 3; }\n")
+    cc.create_shared(tmp_path / "f.so", [str(source)])
+    assert (tmp_path / "f.so").exists()
+    source.write_text("int f( {\n")
+    with pytest.raises(LinkError, match="status 1"):
+        cc.create_shared(tmp_path / "g.so", [str(source)])
+
+
+def test_compute_versions_are_numbers() -> None:
+    assert nvcc.parse_compute_version("7.5") == (7, 5)
+    assert nvcc.have_tensorcore("7.5")
+    assert not nvcc.have_bf16("7.5")
+    with pytest.raises(OptionError, match="compute version 'x', expected two numbers"):
+        nvcc.parse_compute_version("x")
+    if not tvm.cuda(0).exist:
+        with pytest.raises(DeviceError, match="no compute version"):
+            nvcc.get_target_compute_version()
+
+
+def test_files_are_copied_once(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "folder" / "target"
+    source.write_text("1")
+    download.download(source.as_uri(), target)
+    source.write_text("2")
+    download.download(source.as_uri(), target)
+    assert target.read_text() == "1"
+    download.download(source.as_uri(), target, overwrite=True)
+    assert target.read_text() == "2"
+    with pytest.raises(LoadError, match="missing"):
+        download.download((tmp_path / "missing").as_uri(), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_blas_multiplies_matrices() -> None:
+    a, b = te.placeholder((3, 4), name="A"), te.placeholder((5, 4), name="B")
+    c = cblas.matmul(a, b, transb=True)
+    x, y = np.arange(12, dtype="float32").reshape(3, 4), np.arange(20, dtype="float32").reshape(5, 4)
+    z = np.zeros((3, 5), "float32")
+    tvm.build(te.create_schedule(c.op), [a, b, c])(x, y, z)
+    assert (z == x @ y.T).all()
+
+
+def test_schedules_of_operators_are_default_schedules() -> None:
+    a = te.placeholder((2, 8), name="A")
+    b = topi.nn.softmax(a)
+    x, y = np.random.default_rng(0).random((2, 8), np.float32), np.zeros((2, 8), "float32")
+    for target, schedule in (("llvm", topi.x86.schedule_softmax), ("cuda-emulated", topi.cuda.schedule_softmax)):
+        tvm.build(schedule([b]), [a, b], target)(x, y)
+        np.testing.assert_allclose(y, topi.testing.softmax_python(x), rtol=1e-5)
+    with pytest.raises(AttributeError, match="no attribute 'schedule_nothing'"):
+        topi.generic.schedule_nothing
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID", 1])
+def test_references_of_convolutions_agree_with_operators(padding: Any) -> None:
+    a, w = te.placeholder((1, 2, 6, 6), name="A"), te.placeholder((3, 2, 3, 3), name="W")
+    pads: Any = {"SAME": 1, "VALID": 0}.get(padding, padding)
+    b = topi.nn.conv2d_nchw(a, w, 1, pads, 1)
+    rng = np.random.default_rng(0)
+    x, v = rng.random((1, 2, 6, 6), np.float32), rng.random((3, 2, 3, 3), np.float32)
+    expected = topi.testing.conv2d_nchw_python(x, v, 1, padding)
+    y = np.zeros(expected.shape, "float32")
+    tvm.build(te.create_schedule(b.op), [a, w, b])(x, v, y)
+    np.testing.assert_allclose(y, expected, rtol=1e-4)
+
+
+def test_an_operator_is_compared_with_its_reference() -> None:
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    args = (tvm.cpu(0), topi.exp, topi.testing.get_injective_schedule("llvm"))
+    topi.testing.compare_numpy_tvm([x], np.exp(x), "llvm", *args)
+    with pytest.raises(AssertionError):
+        topi.testing.compare_numpy_tvm([x], np.exp(x) + 1, "llvm", *args)
+
+
+@pytest.mark.parametrize(
+    ("value", "reference"),
+    [
+        (topi.testing.strided_slice_python(np.arange(6), [1], [5], [2]), [1, 3]),
+        (topi.testing.strided_slice_python(np.arange(6), [1], [2], [1], "size"), [1, 2]),
+        (topi.testing.one_hot(np.array([0, 2]), 1, 0, 3, -1, "int32"), [[1, 0, 0], [0, 0, 1]]),
+        (topi.testing.dilate_python(np.array([1, 2]), [2]), [1, 0, 2]),
+        (topi.testing.gather_python(np.array([[1, 2], [3, 4]]), 1, np.array([[1], [0]])), [[2], [3]]),
+        (topi.testing.dense(np.eye(2), np.array([[1.0, -2.0]]), use_relu=True), [[1], [0]]),
+    ],
+)
+def test_references_of_topi(value: Any, reference: Any) -> None:
+    assert np.array_equal(value, reference)
+
+
+# Packages
+
+
+PROGRAM = """
+import sys
+import tvm, topi
+from tvm import te
+from tvm.contrib import utils
+import tvm.testing, topi.testing
+from topi.util import get_const_tuple
+import stepwell.frontends.tvm as own
+assert tvm is own and topi is own.topi and utils is own.contrib.utils
+assert tvm.__spec__.name == own.__name__
+assert sys.argv[1:] == ["one"], sys.argv
+try:
+    import tvm.nothing
+except ModuleNotFoundError:
+    print(get_const_tuple(te.placeholder((2, 3)).shape))
+"""
+
+
+def test_a_program_runs_with_its_own_imports(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, "-m", "stepwell.frontends.tvm", str(program), "one"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "(2, 3)\n", done.stderr
+
+
+def test_a_command_without_a_program_is_an_error() -> None:
+    done = subprocess.run([sys.executable, "-m", "stepwell.frontends.tvm"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "usage: python -m stepwell.frontends.tvm PROGRAM" in done.stderr
+
+
+TESTS = """
+import tvm.testing
+
+size = tvm.testing.parameter(1, 2)
+
+@tvm.testing.parametrize_targets("llvm")
+def test_size(size, target, dev):
+    assert size in (1, 2) and target == "llvm" and dev == tvm.cpu(0)
+
+@tvm.testing.requires_opencl
+def test_opencl():
+    assert False
+
+if __name__ == "__main__":
+    tvm.testing.main()
+"""
+
+
+def test_marks_and_fixtures_of_tests(tmp_path: Path) -> None:
+    program = tmp_path / "test_sizes.py"
+    program.write_text("import stepwell.frontends.tvm as own\nown.install()\n" + TESTS)
+    command = [sys.executable, str(program), "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "2 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
