@@ -10,6 +10,7 @@ from xdsl.ir import Dialect
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
 from .functions import CallOp, FuncOp, ReturnOp, YieldOp
+from .text import function_lines
 from .types import CallableType, ObjectType, PartialTensorType, PrimType, ShapeType
 from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
 
@@ -38,6 +39,7 @@ __all__ = [
     "TupleGetOp",
     "TupleOp",
     "YieldOp",
+    "function_lines",
 ]
 
 Relax = Dialect(
