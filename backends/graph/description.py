@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
@@ -20,7 +20,7 @@ from ...core.errors import LoadError
 from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import Module
-from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, free_sizes, shape_of
+from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, shape_of
 from ...transforms.relay.libraries import libraries_in
 from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from ...transforms.relay.to_tir import arrays_of
@@ -194,11 +194,9 @@ class _Tensors:
         return tuple(steps)
 
     def _step(self, op: CallOp) -> Step:
-        types: Sequence[Attribute] = [arg.type for arg in op.args]
-        sizes = free_sizes(types, [output.type for output in op.outputs])
         inputs = [self.numbers[arg] for arg in op.args]
         kernel = op.callee.string_value()
-        return Step(kernel, tuple(sizes), tuple(inputs), self._outputs(op, kernel))
+        return Step(kernel, tuple(op.size_texts), tuple(inputs), self._outputs(op, kernel))
 
     def _branch(self, op: IfOp) -> Branch:
         numbers = self._outputs(op, "branch")

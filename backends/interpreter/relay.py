@@ -60,9 +60,9 @@ class RelayFunctions(StatefulFunctions):
             return interpreter.call_op(callee, args)
         sizes: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
         types = [output.type for output in op.outputs]
-        numbers = [sizes[name] for name in free_sizes([arg.type for arg in op.args], types)]
+        numbers = [evaluate_size(text, sizes) for text in op.size_texts]
         outputs = [np.zeros(_known_shape(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
-        interpreter.call_op(callee, (*numbers, *map(np.copy, args), *outputs))
+        interpreter.call_op(callee, (*map(np.copy, args), *outputs, *numbers))
         return tuple(outputs)
 
     @impl(IfOp)

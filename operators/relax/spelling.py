@@ -329,7 +329,7 @@ def _printed(spelling: Spelling, attribute: str, value: Any) -> Any:
 
 def _spell_composite(op: OperatorOp, attributes: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     name = op.operator.name
-    if name == "nn.matmul" and not attributes or name == "nn.batch_matmul" and attributes == {"transpose_b": False}:
+    if (name == "nn.matmul" and not attributes) or (name == "nn.batch_matmul" and attributes == {"transpose_b": False}):
         return "matmul", {}
     if name == "reshape":
         source, shape = shape_of(op.args[0]), shape_of(op.outputs[0])

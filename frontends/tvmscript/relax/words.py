@@ -29,11 +29,11 @@ from ....operators.relax.types import is_tensor, prim, shape, tensor, tuple_type
 from ....operators.relay import ConstantOp
 from ..context import ElaborationContext
 from ..values import DataflowFrame, ExternFunction, FunctionRef, RelaxType, RelaxValue, Value, describe_value
-from ..vocabulary import RELAX_WORDS, ReaderT, word
+from ..vocabulary import RELAX_WORDS, word
 from .context import RelaxContext, python_number
 
 
-def _word(*names: str):  # noqa: ANN202  # the type of `word`
+def _word(*names: str):  # the type of `word`
     return word(*names, words=RELAX_WORDS)
 
 
@@ -193,7 +193,7 @@ def _result_type(context: RelaxContext, given: Value, dtype: Value, span: Span) 
     return context.relax_type(given, span)
 
 
-def _packed(name: str, op: type[CallPackedOp] | type[CallPurePackedOp]) -> None:
+def _packed(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
     @_word(name)
     def read(
         context: RelaxContext,
