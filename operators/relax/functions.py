@@ -53,7 +53,8 @@ from ...dialects.tir.base import (
     require,
     string_array,
 )
-from ..relay import Size
+from ..relay import SIZE_LIMITS, Size, SizeLimit
+from ..relay.attributes import as_python
 from .types import accepts, names_bound_by, names_in, sizes_in, substitute, verify_type
 
 
@@ -132,6 +133,12 @@ class FuncOp(TirOp):
     def params(self) -> list[tuple[str, BlockArgument]]:
         """The name and value of each parameter."""
         return [(name.data, value) for name, value in zip(self.param_names.data, self.body.block.args, strict=True)]
+
+    @property
+    def size_limits(self) -> list[SizeLimit]:
+        """The lower and upper bounds of sizes, as of `relay.func`."""
+        attribute = None if self.func_attrs is None else self.func_attrs.data.get(SIZE_LIMITS)
+        return [] if attribute is None else [SizeLimit.of(str(text)) for text in as_python(attribute)]
 
     @property
     def return_value(self) -> SSAValue:

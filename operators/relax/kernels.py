@@ -15,7 +15,7 @@ from ...dialects.text import expression_text
 from ...dialects.tir import DYNAMIC, HandleType, MatchBufferOp
 from ...dialects.tir.base import require
 from ..relay import FuncOp as GraphFuncOp
-from ..relay import Size, dtype_of_tensor, normal_size, shape_of
+from ..relay import Size, dtype_of_tensor, free_sizes, normal_size, shape_of
 from ..relay.types import names_of
 from .types import known_dtype, known_rank, known_shape, replace_names
 
@@ -31,14 +31,16 @@ class KernelParameter:
 
 
 def signature_of(func: Operation) -> list[KernelParameter] | None:
-    """The parameters of a kernel: of a `tir.func`, or of a primitive function of operators followed by its results.
+    """The parameters of a kernel: of a `tir.func`, or of a primitive function of operators as lowered.
     None for a function that was lowered further."""
     match func:
         case tir.FuncOp():
             return [_parameter(name, value) for name, value in func.params]
         case GraphFuncOp():
             values = [*func.params, *func.results_]
-            return [KernelParameter(name, dtype_of_tensor(value), shape_of(value)) for name, value in values]
+            tensors = [KernelParameter(name, dtype_of_tensor(value), shape_of(value)) for name, value in values]
+            numbers = free_sizes([value.type for _, value in func.params], func.result_types_)
+            return [*tensors, *(KernelParameter(name, "int32", None) for name in numbers)]
         case _:
             return None
 
