@@ -75,8 +75,6 @@ def _compile(lowered: Module, target: Target, after: AfterPass | None) -> Progra
     ops = [op.clone() for op in lowered.op.body.block.ops if not isinstance(op, FuncOp)]
     native = Module(ModuleOp(ops), lowered.constants)
     symbols = library_symbols(native, target)
-    if not ops:
-        return Program({}, {})
     if target.kind == "llvm":
         return build_llvm(native, target, after, symbols)
     # lazy: the CUDA emitter is needed for GPUs only

@@ -6,7 +6,7 @@ A supported name works as in TVM; an unsupported name is no attribute of the pac
 from __future__ import annotations
 
 from ..tvmscript.values import Word
-from . import contrib, driver, ir, nd, relay, runtime, script, te, testing, tir, topi, transform
+from . import contrib, driver, ir, nd, relax, relay, runtime, script, te, testing, tir, topi, transform
 from .driver import build, lower
 from .ir.module import IRModule
 from .nd import context, cpu, cuda, device, gpu
@@ -30,6 +30,7 @@ __all__ = [
     "lower",
     "nd",
     "register_func",
+    "relax",
     "relay",
     "runtime",
     "script",

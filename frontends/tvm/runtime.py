@@ -6,17 +6,22 @@ import os
 from pathlib import Path
 
 from ...backends.graph import Executable
+from ...backends.relax import VMExecutable
 from ...backends.runtime.program import Program
 from ...backends.saving.format import archive_kind
+from . import relax
 from .driver.build_module import OperatorModule
 from .relay.build_module import GraphExecutorFactoryModule
 
 
-def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule:
-    """The functions or the graph saved by `export_library`. A saved module is native code: load only trusted files.
+def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable:
+    """The functions, the graph or the program saved by `export_library`. A saved module is native code: load only trusted files.
 
     LoadError if the file is broken, or built for another machine.
     """
-    if archive_kind(Path(path)) == "graph":
+    kind = archive_kind(Path(path))
+    if kind == "graph":
         return GraphExecutorFactoryModule(Executable.load(path))
+    if kind == "program":
+        return relax.Executable(VMExecutable.load(path))
     return OperatorModule(Program.load(path))

@@ -8,6 +8,7 @@ from ...core.errors import UnsupportedError
 from ...module import Module
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import I as ir
+from ..tvmscript.decorators import R as relax
 from ..tvmscript.decorators import T as tir
 from .ir.module import IRModule
 
@@ -33,4 +34,4 @@ def _as_ir_module(mod: Module) -> IRModule:
     return IRModule(mod.op, mod.constants)
 
 
-__all__ = ["from_source", "ir", "ir_module", "tir"]
+__all__ = ["from_source", "ir", "ir_module", "relax", "tir"]
