@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.diagnostics import where
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, UnsupportedError
+from ...core.sizes import byte_count
 from ...expressions.sizes import size_function
 from ...operators.relax import (
     CallDpsPackedOp,
@@ -30,11 +31,11 @@ from ...operators.relax import (
     YieldOp,
 )
 from ...operators.relax.calls import result_types
-from ...operators.relax.types import known_shape, names_bound_by, number_of
+from ...operators.relax.types import known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ..graph.executable import allocate_array
-from ..runtime.memory import empty_array
+from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
 from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
 
@@ -68,7 +69,7 @@ class VMFunction:
         Raises ArgumentError for arguments that do not match the parameters, ExecutionError if a packed function fails,
         LinkError if it is not registered.
         """
-        return exported(self.run(args))
+        return exported(self.run(args), self.machine.device)
 
     def run(self, args: Sequence[Value]) -> Value:
         """The result for arguments, in the form of the virtual machine."""
@@ -146,6 +147,10 @@ class _Compiler:
         device = self.device
         if device.kind == "cpu":
             kind = numpy_dtype(dtype)
+            if not names_in(type):
+                known = shape({})
+                size = byte_count(known, kind.itemsize)
+                return lambda _: allocate(known, kind, size, name)
             return lambda sizes: empty_array(shape(sizes), kind, name)
         return lambda sizes: allocate_array(shape(sizes), dtype, device, name)
 

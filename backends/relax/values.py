@@ -75,7 +75,10 @@ def _tensor_checker(type: Attribute, device: Device) -> tuple[Bind, Check | None
     is_host = device.kind == "cpu"
 
     def bind(value: Value, bound: Sizes) -> Value:
-        if not is_host or type_of(value) is not np.ndarray:
+        kind = type_of(value)
+        if is_host and kind is HostArray:
+            value = value.layout
+        elif not is_host or kind is not np.ndarray:
             value = _tensor(value, device, text)
         layout = value if is_host else value.layout
         shape = layout.shape
@@ -121,11 +124,11 @@ def imported(value: Value, device: Device) -> Value:
             return _tensor(value, device, "an array")
 
 
-def exported(value: Value) -> Value:
-    """A value as a caller receives it: arrays of numpy as `NDArray`."""
+def exported(value: Value, device: Device) -> Value:
+    """A value as a caller receives it: arrays of numpy as `NDArray` on a device."""
     if isinstance(value, np.ndarray):
-        return HostArray(value)
-    return tuple(map(exported, value)) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return HostArray(value, device)
+    return tuple(exported(each, device) for each in value) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownVariableType]
 
 
 # Other values

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.transforms.dead_code_elimination import dce
@@ -15,6 +15,7 @@ from xdsl.transforms.dead_code_elimination import dce
 from ...analysis.names import fresh_name, symbols_of
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
+from ...dialects.attributes import SHARED_INPUTS
 from ...dialects.tir.base import string_array
 from ...operators.relax import (
     CallPackedOp,
@@ -44,7 +45,8 @@ class RelaxOutlineGraphsPass(ModulePass):
     """Outlines the operators and calls of kernels of each block into graphs, and calls these.
 
     A graph has all operators and calls of kernels that no call of another kind and no branch separates by its data,
-    so that the passes of graphs fuse operators, plan memory and emit one native function for it. Calls and branches
+    so that the passes of graphs fuse operators, plan memory and emit one native function for it. Its arguments may
+    share memory with each other. Calls and branches
     are executed in an order of their dependences; those with side effects stay in order. Sizes that no argument of a
     graph determines are arguments of their own. Calls of kernels with tensors of unknown shape stay.
 
@@ -56,7 +58,7 @@ class RelaxOutlineGraphsPass(ModulePass):
         }
 
     After
-        relay.func @main_graph("p0" %p0: tensor<8xf32>) {
+        relay.func @main_graph("p0" %p0: tensor<8xf32>) attrs {relay.shared_inputs} {
           %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
           %1 = relay.call @double(%0) sizes [] : (tensor<8xf32>) -> tensor<8xf32>
           relay.return %1 : tensor<8xf32>
@@ -236,8 +238,10 @@ class _Stages:
         own = {name for value in inputs for name in names_bound_by(value.type)}
         free += [name for text in texts for name in names_in(prim(_size(text))) if name not in own]
         numbers = list(dict.fromkeys(free))
-        attrs = DictionaryAttr({SIZE_PARAMETERS: string_array(numbers)}) if numbers else None
-        graph = GraphOp(self.name(f"{self.func.sym_name.data}_graph"), params, attrs=attrs)
+        attrs: dict[str, Attribute] = {SHARED_INPUTS: UnitAttr()}
+        if numbers:
+            attrs[SIZE_PARAMETERS] = string_array(numbers)
+        graph = GraphOp(self.name(f"{self.func.sym_name.data}_graph"), params, attrs=DictionaryAttr(attrs))
         graph.location = group[0].location
         block = graph.body.block
         values: dict[SSAValue, SSAValue] = dict(zip(inputs, block.args, strict=True))

@@ -8,13 +8,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
 
 from ...analysis.names import fresh_name
 from ...core.diagnostics import where
-from ...core.dtypes import mlir_type
+from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import UnsupportedError
 from ...dialects import tir
-from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, TIR_NOALIAS
+from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, SHARED_INPUTS, TIR_NOALIAS
 from ...dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
@@ -106,7 +107,9 @@ class _Host:
             params.append((fresh_name("workspace", self.names), buffer_type(mlir_type("uint8"), [bytes_needed])))
         variables = [self.sizes.variable(name) for name in self.numbers]
         params += [(fresh_name(each.name, self.names), mlir_type(each.data_type)) for each in variables]
-        attrs = {HOST_FUNCTION: annotation_value(True), TIR_NOALIAS: annotation_value(True)}
+        attrs = {HOST_FUNCTION: annotation_value(True)}
+        if source.func_attrs is None or SHARED_INPUTS not in source.func_attrs.data:
+            attrs[TIR_NOALIAS] = annotation_value(True)
         func = tir.FuncOp(source.sym_name.data, params, attrs=attrs)
         func.location = source.location
         self.builder = TirBuilder(func.body.block, source.location)
@@ -196,9 +199,18 @@ class _Host:
 
     def _call(self, op: CallOp) -> None:
         outputs = self._allocate(op)
-        numbers = [self.writer.write(self.sizes(_size(text))) for text in op.size_texts]
+        numbers = self._numbers(op)
         args = [*(self.buffers[arg] for arg in op.args), *outputs, *numbers]
         self.builder.insert(tir.CallOp(op.callee.string_value(), args))
+
+    def _numbers(self, op: CallOp) -> list[SSAValue]:
+        """The sizes that follow the tensors, of the types of the parameters of the callee."""
+        texts, callee = op.size_texts, SymbolTable.lookup_symbol(op, op.callee)
+        values = [self.builder.value(self.writer.write(self.sizes(_size(text)))) for text in texts]
+        if not texts or not isinstance(callee, tir.FuncOp):
+            return values
+        types = callee.body.block.arg_types[-len(texts) :]
+        return [self.builder.cast(value, dtype_of(type)) for value, type in zip(values, types, strict=True)]
 
     def _branch(self, op: IfOp) -> None:
         outputs = self._allocate(op)
