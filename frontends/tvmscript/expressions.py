@@ -498,7 +498,7 @@ def _in_block(context: ElaborationContext, block: Block, node: syntax.Expr) -> O
 @evaluates(syntax.Call)
 def _call(context: ElaborationContext, node: syntax.Call) -> Value:
     function = evaluate(context, node.func)
-    if isinstance(function, Word) and (form := FORMS.get(path_of(function))) is not None:
+    if isinstance(function, Word) and function.namespace != "R" and (form := FORMS.get(path_of(function))) is not None:
         return _locate_errors(lambda: form(context, node), node.span)
     args = evaluate_all(context, node.args)
     keywords = _keywords(context, node)

@@ -257,7 +257,7 @@ def _print_operator(printer: _Printer, op: OperatorOp) -> None:
     name = printer.values[op.outputs[0]]
     printer.values |= {output: f"{name}[{n}]" for n, output in enumerate(op.outputs)}
     for use in op.outputs[0].uses:
-        if isinstance(use.operation, TupleOp) and list(use.operation.values) == list(op.outputs):
+        if isinstance(use.operation, TupleOp) and use.operation.operator is op:
             printer.values[use.operation.output] = name
 
 

@@ -11,6 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from ...dialects.tir.base import TirOp, require
+from ..relay import OperatorOp
 from .types import (
     ObjectType,
     PartialTensorType,
@@ -49,6 +50,12 @@ class TupleOp(TirOp):
 
     def __init__(self, values: Sequence[SSAValue]):
         super().__init__(operands=[values], result_types=[tuple_type([value.type for value in values])])
+
+    @property
+    def operator(self) -> OperatorOp | None:
+        """The operator whose results the values are, None for other values."""
+        owner = self.values[0].owner if self.values else None
+        return owner if isinstance(owner, OperatorOp) and list(self.values) == list(owner.outputs) else None
 
     def verify_(self) -> None:
         expected = tuple_type([value.type for value in self.values])

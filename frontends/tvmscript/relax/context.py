@@ -91,11 +91,11 @@ class RelaxContext(ElaborationContext):
         return [self.field(whole, index, span) for index in range(len(whole.type.types.data))]
 
     def field(self, value: SSAValue, index: int, span: Span) -> SSAValue:
-        """A field of a tuple, which is the value itself if the tuple is made of values."""
+        """A field of a tuple, which is the value itself for the results of one operator."""
         count = len(cast(TupleType, value.type).types.data)
         if not -count <= index < count:
             raise span.error(f"field {index} of a tuple of {count}")
-        if isinstance(value.owner, TupleOp):
+        if isinstance(value.owner, TupleOp) and value.owner.operator is not None:
             return value.owner.values[index]
         return self.insert(TupleGetOp(value, index % count), span).output
 
