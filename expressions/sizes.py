@@ -15,7 +15,22 @@ from ..core.dtypes import int_fits
 from ..core.errors import SizeError
 from ..core.sizes import check_size
 from .errors import TeError
-from .expr import INT32, Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, SizeVar, Sub, Var, as_extent, binary_expr
+from .expr import (
+    INT32,
+    Add,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    SizeVar,
+    Sub,
+    Var,
+    as_extent,
+    binary_expr,
+)
 
 Sum: TypeAlias = "frozenset[tuple[Product, int]]"
 """A polynomial: products, each with its integer coefficient."""

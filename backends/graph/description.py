@@ -35,8 +35,8 @@ CONSTANTS = "constants.bin"
 @dataclass(frozen=True)
 class GraphDescription:
     """All facts about a compiled graph except its code: the fields of `Executable` with the same names. constants: the
-    types of the arrays, in the order of the arguments.  numbers: the sizes that the caller passes as numbers.  libraries: the names of the libraries with C functions that it
-    calls.
+    types of the arrays, in the order of the arguments.  numbers: the sizes that the caller passes as numbers.
+    libraries: the names of the libraries with C functions that it calls.
     """
 
     inputs: tuple[TensorSpec, ...]

@@ -23,18 +23,25 @@ from .values import ValueFunctions
 def register_implementations(
     interpreter: Interpreter, *, packed: Packed | None = None, uninitialized: Sequence[str] = ()
 ) -> None:
-    """Registers implementations of `relax`, `relay`, `te` and `tir`, and of the ops of arith, math and vector with exact data
-    types, replacing registered ones.
+    """Registers implementations of `relax`, `relay`, `te` and `tir`, and of the ops of arith, math and vector with
+    exact data types, replacing registered ones.
 
-    packed: the functions for packed calls of `tir` and `relax`, by name; the registered functions by default.  uninitialized: names of
-    buffer parameters whose elements count as uninitialized at the start of a call, as the elements of outputs should.
-    `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything with DLPack and xDSL's
-    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of `relay` write to no
-    argument, and return tensors. Raises ArgumentError for other arguments, UndefinedBehaviorError, with the source
-    location, for behaviour that docs/semantics.md excludes (races are not detected).
+    packed: the functions for packed calls of `tir` and `relax`, by name; the registered functions by default.
+    uninitialized: names of buffer parameters whose elements count as uninitialized at the start of a call, as the
+    elements of outputs should. `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything
+    with DLPack and xDSL's `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of
+    `relay` and `relax` write to no argument, and return values. Raises ArgumentError for other arguments,
+    UndefinedBehaviorError, with the source location, for behaviour that docs/semantics.md excludes (races are not
+    detected).
     """
     call = packed, uninitialized
-    for functions in (ValueFunctions(), TirFunctions(*call), TeFunctions(*call), RelayFunctions(*call), RelaxFunctions(*call)):
+    for functions in (
+        ValueFunctions(),
+        TirFunctions(*call),
+        TeFunctions(*call),
+        RelayFunctions(*call),
+        RelaxFunctions(*call),
+    ):
         interpreter.register_implementations(functions, override=True)
 
 

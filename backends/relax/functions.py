@@ -55,9 +55,9 @@ class VMFunction:
         self.machine = machine
         self.params = [name for name, _ in op.params]
         self.types: list[Attribute] = [value.type for _, value in op.params]
-        self._binds, self._checks = zip(*(type_checker(type, machine.device) for type in self.types), strict=True) if (
-            self.types
-        ) else ((), ())
+        self._binds, self._checks = (
+            zip(*(type_checker(type, machine.device) for type in self.types), strict=True) if (self.types) else ((), ())
+        )
         self._limits = [(limit, size_function(limit.size)) for limit in op.size_limits]
         compiler = _Compiler(machine, op)
         self._steps, self._result = compiler.steps(op.body.block)
@@ -268,7 +268,7 @@ def _call(compiler: _Compiler, op: CallOp) -> Step:
     machine, name = compiler.machine, op.callee.string_value()
     inputs, output = compiler.reads(op.args), compiler.define(op.output)
 
-    def run(registers: Registers, sizes: Sizes) -> None:
+    def run(registers: Registers, _: Sizes) -> None:
         registers[output] = machine.functions[name].run([registers[n] for n in inputs])
 
     return run
@@ -296,7 +296,7 @@ def _branch(compiler: _Compiler, op: IfOp) -> Step:
 def _tuple(compiler: _Compiler, op: TupleOp) -> Step:
     inputs, output = compiler.reads(op.values), compiler.define(op.output)
 
-    def run(registers: Registers, sizes: Sizes) -> None:
+    def run(registers: Registers, _: Sizes) -> None:
         registers[output] = tuple(registers[n] for n in inputs)
 
     return run
@@ -305,7 +305,7 @@ def _tuple(compiler: _Compiler, op: TupleOp) -> Step:
 def _tuple_get(compiler: _Compiler, op: TupleGetOp) -> Step:
     value, index, output = compiler.registers[op.value], op.index.value.data, compiler.define(op.output)
 
-    def run(registers: Registers, sizes: Sizes) -> None:
+    def run(registers: Registers, _: Sizes) -> None:
         registers[output] = registers[value][index]
 
     return run
@@ -341,7 +341,7 @@ def _constant(compiler: _Compiler, op: ConstantOp) -> Step:
 def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
     value, output = compiler.registers[op.value], compiler.define(op.output)
 
-    def run(registers: Registers, sizes: Sizes) -> None:
+    def run(registers: Registers, _: Sizes) -> None:
         registers[output] = tuple(map(int, registers[value].shape))
 
     return run

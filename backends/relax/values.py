@@ -199,7 +199,7 @@ def _tuple_checker(type: TupleType, device: Device) -> tuple[Bind, Check | None]
     return bind, check if any(each for _, each in fields) else None
 
 
-def _callable(value: Value, bound: Sizes) -> Value:
+def _callable(value: Value, _: Sizes) -> Value:
     if not callable(value):
         raise Mismatch(f"a value of type {type(value).__name__}, expected a function")
     return value
@@ -242,7 +242,9 @@ def describe(type: Attribute) -> str:
     """A type in the words of error messages: `float32[n, 4]`."""
     if is_tensor(type):
         sizes, rank = known_shape(type), known_rank(type)
-        shape = ", ".join(map(str, sizes)) if sizes is not None else ", ".join("?" * rank) if rank is not None else "..."
+        shape = (
+            ", ".join(map(str, sizes)) if sizes is not None else ", ".join("?" * rank) if rank is not None else "..."
+        )
         return f"{known_dtype(type) or 'tensor'}[{shape}]"
     match type:
         case ShapeType():

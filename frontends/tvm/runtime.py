@@ -15,7 +15,8 @@ from .relay.build_module import GraphExecutorFactoryModule
 
 
 def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable:
-    """The functions, the graph or the program saved by `export_library`. A saved module is native code: load only trusted files.
+    """The functions, the graph or the program saved by `export_library`. A saved module is native code: load only
+    trusted files.
 
     LoadError if the file is broken, or built for another machine.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -136,8 +137,8 @@ class _Printer:
         """The text of a size, in a string if `quoted` and symbolic."""
         if isinstance(size, int):
             return str(size)
-        text = str(replace_names(size, self.sizes)).replace("min(", "T.min(").replace("max(", "T.max(")
-        return string_literal(text) if quoted else text
+        text = str(replace_names(size, self.sizes))
+        return string_literal(text) if quoted else _CALL.sub(r"T.\1(", text)
 
     def shape(self, sizes: Sequence[Size], quoted: bool = False) -> str:
         return f"[{', '.join(self.size(size, quoted) for size in sizes)}]"
@@ -206,6 +207,9 @@ class _Printer:
                 return repr(value)
 
 
+_CALL = re.compile(r"\b(min|max)\(")
+
+
 def tuple_text(items: Sequence[str]) -> str:
     """The text of a tuple of Python."""
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
@@ -253,12 +257,13 @@ def _print_operator(printer: _Printer, op: OperatorOp) -> None:
     if len(op.outputs) == 1:
         printer.bind(op.outputs[0], text, annotated=True)
         return
-    printer.bind(op.outputs[0], text)
-    name = printer.values[op.outputs[0]]
+    users = [use.operation for output in op.outputs[:1] for use in output.uses]
+    tuples = [user.output for user in users if isinstance(user, TupleOp) and user.operator is op]
+    named = next((each for each in (*tuples, op.outputs[0]) if each.name_hint is not None), op.outputs[0])
+    printer.bind(named, text)
+    name = printer.values[named]
+    printer.values |= dict.fromkeys(tuples, name)
     printer.values |= {output: f"{name}[{n}]" for n, output in enumerate(op.outputs)}
-    for use in op.outputs[0].uses:
-        if isinstance(use.operation, TupleOp) and use.operation.operator is op:
-            printer.values[use.operation.output] = name
 
 
 def _print_constant(printer: _Printer, op: ConstantOp) -> None:

@@ -91,7 +91,9 @@ def test_tvmscript_is_read_as_what_was_printed(program: RandomProgram, style: st
 
 @given(program=relax_programs())
 @settings(max_examples=max(1, settings().max_examples // 5))
-def test_a_saved_program_computes_what_it_computed(program: RandomProgram, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_saved_program_computes_what_it_computed(
+    program: RandomProgram, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     from stepwell import VirtualMachine, VMExecutable, build_relax
 
     path = tmp_path_factory.mktemp("program") / "program.tar"

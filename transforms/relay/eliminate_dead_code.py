@@ -50,7 +50,9 @@ class RelayEliminateDeadCodePass(ModulePass):
 
 def _unused_functions(module: ModuleOp) -> list[FuncOp | relax.FuncOp]:
     """The functions without calls that no program outside of the module calls."""
-    called = {name.string_value() for op in module.walk() if isinstance(name := op.properties.get("callee"), SymbolRefAttr)}
+    called = {
+        name.string_value() for op in module.walk() if isinstance(name := op.properties.get("callee"), SymbolRefAttr)
+    }
     return [
         func
         for func in module.body.block.ops

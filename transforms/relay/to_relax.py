@@ -91,8 +91,10 @@ def _convert_call(op: CallOp) -> None:
     is_graph = isinstance(callee, relax.FuncOp) or (
         isinstance(callee, FuncOp) and callee.primitive is None and callee.compiler is None
     )
-    call = relax.CallOp(name, list(op.args), type) if is_graph else relax.CallTirOp(
-        name, list(op.args), type, op.size_texts
+    call = (
+        relax.CallOp(name, list(op.args), type)
+        if is_graph
+        else relax.CallTirOp(name, list(op.args), type, op.size_texts)
     )
     call.location = op.location
     Rewriter.insert_op(call, InsertPoint.before(op))
@@ -149,5 +151,3 @@ def _wrap(block: Block, values: Sequence[SSAValue]) -> list[SSAValue]:
     for value, output in outside.items():
         output.name_hint = value.name_hint
     return [outside.get(value, value) for value in values]
-
-

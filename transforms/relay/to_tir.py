@@ -51,7 +51,8 @@ class ConvertRelayToTirPass(ModulePass):
 
     The parameters are the parameters of the function, the arrays of its constants by name, its results (`output0`,
     ...), `workspace`, the memory planned by `relay-plan-memory`, and the sizes that the caller passes as numbers
-    (the attribute `size_parameters`); tensors without a plan are allocated. Assertions check that sizes are within their limits. The result is a host function: it only calls other functions and branches.
+    (the attribute `size_parameters`); tensors without a plan are allocated. Assertions check that sizes are within
+    their limits. The result is a host function: it only calls other functions and branches.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {

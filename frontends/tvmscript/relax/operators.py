@@ -30,7 +30,8 @@ def call_operator(
     try:
         results = build_word(context.at(span), name, values, named)
     except (TeError, UnknownOperatorError) as error:
-        raise span.error(error.what if isinstance(error, TeError) else str(error)) from None
+        what = error.what if isinstance(error, TeError) else str(error)
+        raise span.error(what if what.startswith(name) else f"{name}: {what}") from None
     except SizeError as error:
         raise span.error(str(error)) from None
     if len(results) == 1:

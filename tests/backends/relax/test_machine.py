@@ -136,7 +136,7 @@ def test_constants_are_in_the_program() -> None:
     bound = bind_parameters(mod, {"y": array(1, 1, 1)})
     d, _ = VirtualMachine(build_relax(bound))["main"](array(1, 2, 3))
     np.testing.assert_array_equal(d.numpy(), array(4, 6, 8) * array(2, 4, 6))
-    with pytest.raises(ArgumentError, match="n = 2 from argument 0|match_cast"):
+    with pytest.raises(ArgumentError, match=r"n = 2 from argument 0|match_cast"):
         VirtualMachine(build_relax(bound))["main"](array(1, 2))
     with pytest.raises(ArgumentError, match="function main: no parameter 'z'"):
         bind_parameters(mod, {"z": array(1)})
@@ -294,7 +294,7 @@ def main(x: R.Tensor((2,), "float32")):
     """)
     main = VirtualMachine(build_relax(mod))["main"]
     register_func("test.fails", lambda x: 1 / 0, override=True)
-    with pytest.raises(ExecutionError, match="packed function 'test.fails' failed: ZeroDivisionError"):
+    with pytest.raises(ExecutionError, match=r"packed function 'test\.fails' failed: ZeroDivisionError"):
         main(array(1, 2))
     register_func("test.fails", lambda x: np.ones(3, "float32"), override=True)
     with pytest.raises(ArgumentError, match=r"result of packed function 'test.fails': float32 of shape \(3,\)"):
@@ -305,7 +305,7 @@ def main(x: R.Tensor((2,), "float32")):
     y = R.call_dps_packed("test.fials", (x,), out_sinfo=R.Tensor((2,), "float32"))
     return y
     """)
-    with pytest.raises(LinkError, match="packed function 'test.fials' is not registered, did you mean 'test.fails'"):
+    with pytest.raises(LinkError, match=r"packed function 'test\.fials' is not registered, did you mean 'test\.fails'"):
         VirtualMachine(build_relax(unknown))["main"](array(1, 2))
 
 
@@ -439,7 +439,7 @@ def test_a_broken_program_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LoadError):
         VMExecutable.load(path)
     path.write_bytes(content.replace(b'"format": 7', b'"format": 6').replace(b'"format":7', b'"format":6'))
-    with pytest.raises(LoadError, match="expected format|checksum"):
+    with pytest.raises(LoadError, match=r"expected format|checksum"):
         VMExecutable.load(path)
 
 

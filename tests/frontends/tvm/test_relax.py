@@ -24,7 +24,9 @@ def article() -> dict[str, Any]:
 
 def test_all_variants_of_the_article_compute_the_results_of_numpy(article: dict[str, Any]) -> None:
     results = article["results"]
-    assert {"numpy", "loops", "call_tir in numpy", "TensorIR", "libraries", "mixture", "bound parameters"} <= set(results)
+    assert {"numpy", "loops", "call_tir in numpy", "TensorIR", "libraries", "mixture", "bound parameters"} <= set(
+        results
+    )
     for value in results.values():
         np.testing.assert_allclose(value, results["numpy"], rtol=1e-4, atol=1e-5)
 
@@ -43,7 +45,7 @@ def test_torch_reads_arrays_without_a_copy() -> None:
 
 def test_bound_parameters_are_constants_in_the_script(article: dict[str, Any]) -> None:
     assert 'w0: R.Tensor((128, 784), dtype="float32") = metadata["relax.expr.Constant"]["w0"]' in article["script"]
-    assert "def main(x: R.Tensor((1, 784), dtype=\"float32\"))" in article["script"]
+    assert 'def main(x: R.Tensor((1, 784), dtype="float32"))' in article["script"]
 
 
 @I.ir_module
@@ -51,7 +53,7 @@ class Operators:
     @R.function
     def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
         with R.dataflow():
-            unused = R.exp(x)
+            unused = R.exp(x)  # noqa: F841
             a = R.add(x, R.const(1.0))
             b = R.add(x, R.const(1.0))
             c = R.multiply(R.const(2.0), R.const(3.0))
