@@ -121,8 +121,9 @@ _WITHOUT_BINDING = (ConstantOp, PrimValueOp, ShapeOp, StringOp)
 
 
 def _erase_unused(context: RelaxContext) -> None:
-    """Erases constants, shapes and numbers that have been arguments of words at parse time only."""
+    """Erases number constants, shapes and numbers that have been arguments of words at parse time only."""
     for op in [op for op in context.block.walk(reverse=True) if isinstance(op, _WITHOUT_BINDING)]:
-        if not any(result.uses for result in op.results):
+        is_array = isinstance(op, ConstantOp) and op.array_name is not None
+        if not is_array and not any(result.uses for result in op.results):
             op.detach()
             op.erase()
