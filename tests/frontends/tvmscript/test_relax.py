@@ -120,7 +120,7 @@ VALUES = [
     "t = (x, y)\na, b = t\nreturn R.add(a, a)",
     "a, b = R.split(x, 2, axis=1)\nreturn R.add(a, b)",
     "z = R.match_cast(o, R.Tensor((m, 2), 'float32'))\nreturn z",
-    "z = R.match_cast(o, R.Tuple(R.Shape([m]), R.Prim('int64'), R.Callable((R.Object,), R.Object), R.Tensor(ndim=2)))\nreturn z",
+    "z = R.match_cast(o, R.Tuple(R.Shape([m]), R.Prim('int64'), R.Callable((R.Object,), R.Object), R.Tensor(ndim=2)))\nreturn z",  # noqa: E501
     "z = R.call_packed('f', x, 1, 0.5, 'text', sinfo_args=(R.Tensor((n, 4), 'float32'),))\nreturn z",
     "z = R.call_pure_packed('f', x, sinfo_args=R.Object)\nreturn z",
     "z = R.call_pure_packed('f', x, ty_args=[R.Object, R.Shape])\nreturn z",
@@ -133,7 +133,7 @@ VALUES = [
     "w: R.Tensor((4, 4), 'float32') = metadata['relax.expr.Constant'][0]\nreturn R.matmul(x, w)",
     "if c:\n    z = R.add(x, x)\nelse:\n    z = x\nreturn z",
     "if c:\n    z = x\nelse:\n    if c:\n        z = R.exp(x)\n    else:\n        z = x\nreturn z",
-    "with R.dataflow():\n    a = R.exp(x)\n    b = R.exp(a)\n    R.output(b, a)\nwith R.dataflow():\n    d = R.add(a, b)\n    R.output(d)\nreturn d",
+    "with R.dataflow():\n    a = R.exp(x)\n    b = R.exp(a)\n    R.output(b, a)\nwith R.dataflow():\n    d = R.add(a, b)\n    R.output(d)\nreturn d",  # noqa: E501
     "with R.dataflow():\n    a = x\n    R.output(a)\nreturn a",
     "R.func_attr({'global_symbol': 'main', 'relax.note': [1, 'a', T.int64(2)]})\nreturn x",
 ]
@@ -221,7 +221,7 @@ ERRORS = {
     "return R.add(x, x, x)": "add: 3 arguments, expected at most 2",
     "return R.add(x, x2=x, axis=1)": "add: no argument 'axis' (has: x1, x2)",
     "return R.add(x, y)": "add: shapes [n, 4] and [4, 6] do not go together",
-    "return R.add(o, x)": "R.add: expected a tensor of known shape and data type, as R.match_cast gives, got a value of type !relax.object",
+    "return R.add(o, x)": "R.add: expected a tensor of known shape and data type, as R.match_cast gives, got a value of type !relax.object",  # noqa: E501
     "return R.reshape(x, (m, n))": "reshape: shape ['n', 4] to ['m', 'n'], expected at most one new symbolic size",
     "return R.nn.softmax(x, axis='a')": "nn.softmax: axis = 'a', expected int",
     "return T.exp(x)": "T.exp has no place in a function of relax",
@@ -234,7 +234,7 @@ ERRORS = {
     "pass": "a function of relax ends in a return",
     "for j in range(4):\n    pass\nreturn x": "this statement has no place in a function of relax",
     "z = m = x\nreturn x": "a binding has one target",
-    "z: R.Tensor((n, 5), 'float32') = x\nreturn z": 'a value of type tensor<?x4xf32, #relay.sizes<"n">>, expected tensor<?x5xf32, #relay.sizes<"n">>',
+    "z: R.Tensor((n, 5), 'float32') = x\nreturn z": 'a value of type tensor<?x4xf32, #relay.sizes<"n">>, expected tensor<?x5xf32, #relay.sizes<"n">>',  # noqa: E501
     "z: R.Foo = x\nreturn z": "R.Foo is not supported",
     "z: R.Tensor((n / 2,), 'float32') = x\nreturn z": "operator '/' is not supported on sizes",
     "z: R.Tensor((x,), 'float32') = x\nreturn z": "expected a size, got a value of relax",
@@ -243,11 +243,11 @@ ERRORS = {
     "z: 3 = x\nreturn z": "expected a type such as R.Tensor((n, 4), 'float32'), got an integer",
     "return R.call_tir(main, (x,))": "expected the type of the result, out_sinfo=R.Tensor(...)",
     "return R.call_tir(3, (x,), R.Object)": "R.call_tir: expected a function of the module, got an integer",
-    "return R.call_dps_packed('f', (x,), R.Object)": "(C1) result of type !relax.object, expected a tensor of known shape and data type",
+    "return R.call_dps_packed('f', (x,), R.Object)": "(C1) result of type !relax.object, expected a tensor of known shape and data type",  # noqa: E501
     "return R.call_pure_packed(3, x)": "expected a string for the name of the function, got an integer",
     "z = R.match_cast(x, R.Tensor((n, 5), 'float32'))\nreturn z": '(C1) tensor<?x4xf32, #relay.sizes<"n">> is never',
-    "return R.shape([m])": "(C3) relax.shape: unknown size m, expected a parameter or a relax.match_cast with this size",
-    "with R.dataflow():\n    z = R.call_packed('f', x)\n    R.output(z)\nreturn z": '(C4) relax.call_packed "f" in a pure function',
+    "return R.shape([m])": "(C3) relax.shape: unknown size m, expected a parameter or a relax.match_cast with this size",  # noqa: E501
+    "with R.dataflow():\n    z = R.call_packed('f', x)\n    R.output(z)\nreturn z": '(C4) relax.call_packed "f" in a pure function',  # noqa: E501
     "with R.dataflow():\n    z = x\nreturn z": "undefined name 'z'",
     "with R.dataflow():\n    R.output(q)\nreturn x": "undefined name 'q'",
     "with R.dataflow():\n    R.output(R.exp(x))\nreturn x": "R.output takes names",
@@ -280,7 +280,7 @@ HEADERS = {
     "@R.function\ndef main(x):\n    return x": "parameter 'x' needs a type: R.Tensor((n, 4), 'float32'), ...",
     "@R.function\ndef main(x: R.Object = 1):\n    return x": "a function takes plain parameters without defaults",
     "@R.function\ndef main(x: T.int32):\n    return x": "expected a type such as R.Tensor((n, 4), 'float32')",
-    "@R.function\ndef main(x: R.Object) -> R.Tensor((2,), 'float32'):\n    return x": "(C2) returns !relax.object, expected tensor<2xf32>",
+    "@R.function\ndef main(x: R.Object) -> R.Tensor((2,), 'float32'):\n    return x": "(C2) returns !relax.object, expected tensor<2xf32>",  # noqa: E501
     "@R.function\ndef main(x: R.Tensor(('n +',), 'float32')):\n    return x": "size 'n +'",
     "@R.function\ndef main(x: R.Tensor(('2 * n',), 'float32')):\n    return x": "(C3) parameter x: unknown size n",
 }
@@ -295,4 +295,4 @@ def test_errors_of_signatures_have_a_place(text: str) -> None:
 def test_words_of_python_are_known_or_refused() -> None:
     assert "Tensor" in dir(R)
     with pytest.raises(AttributeError, match="R has no 'Tensr', did you mean 'Tensor'"):
-        R.Tensr  # noqa: B018
+        R.Tensr
