@@ -220,7 +220,7 @@ class _Stages:
             erase(op)
         for op in constants:
             if not any(op.result.uses):
-                self.order.pop(op)
+                self.order.pop(op, None)  # the constant may be one of an enclosing block
                 erase(op)
         return call
 

@@ -505,3 +505,25 @@ def test_the_module_is_not_changed() -> None:
     before = str(mod)
     build_relax(mod)
     assert str(mod) == before
+
+
+def test_one_program_computes_batches_of_1_to_64_images() -> None:
+    mod = parse_tvmscript("""
+@R.function
+def main(x: R.Tensor(("batch", 28, 28), "float32"), w0: R.Tensor((16, 784), "float32"), b0: R.Tensor((16,), "float32"),
+         w1: R.Tensor((10, 16), "float32")) -> R.Tensor(("batch", 10), "float32"):
+    batch = T.int64()
+    with R.dataflow():
+        rows = R.reshape(x, (batch, 784))
+        hidden = R.nn.relu(R.matmul(rows, R.permute_dims(w0)) + b0)
+        y = R.nn.softmax(R.matmul(hidden, R.permute_dims(w1)))
+        R.output(y)
+    return y
+    """)
+    random = np.random.default_rng(0)
+    w0, b0, w1 = (random.normal(0, 0.1, shape).astype("float32") for shape in ((16, 784), (16,), (10, 16)))
+    main = VirtualMachine(build_relax(bind_parameters(mod, {"w0": w0, "b0": b0, "w1": w1})))["main"]
+    for batch in range(1, 65):
+        x = random.uniform(0, 1, (batch, 28, 28)).astype("float32")
+        scores = np.exp(np.maximum(x.reshape(batch, 784) @ w0.T + b0, 0) @ w1.T)
+        np.testing.assert_allclose(main(x).numpy(), scores / scores.sum(axis=1, keepdims=True), rtol=2e-5)

@@ -50,10 +50,11 @@ tir.func @fill("A" %A: memref<1xf32>, "b" %b: !tir.handle, "n" %n: i64) {
 // CHECK-NEXT:   relax.call_packed "env.print"(%[[R]])
 // CHECK-NEXT:   relax.return %[[R]]
 
-// Each branch has graphs of its own. A kernel with tensors of unknown shape stays.
+// Each branch has graphs of its own, and copies of the constants around it. A kernel with tensors of unknown shape stays.
 relax.func @branch("x" %x: tensor<4xf32>, "c" %c: tensor<i1>, "u" %u: !relax.tensor<rank = 1>) -> tensor<4xf32> {
+  %3 = relay.constant "w" : tensor<4xf32>
   %0 = relax.if %c : tensor<i1> -> tensor<4xf32> {
-    %1 = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = relay.add(%x, %3) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     relax.yield %1 : tensor<4xf32>
   } else {
     %2 = relax.call_tir @double(%u) : (!relax.tensor<rank = 1>) -> tensor<4xf32>
