@@ -9,7 +9,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, ExecutionError
 from ...operators.relay import ConstantOp, constant_array
 from ..devices.device import Device
-from ..devices.nd import HostArray, NDArray
+from ..devices.nd import DeviceArray, HostArray, NDArray
 from ..devices.timing import BenchmarkResult, Repetition, device_clock, host_clock
 from ..graph.executable import allocate_array, to_device
 from .executable import VMExecutable
@@ -32,9 +32,6 @@ class Memory:
         return self._parts[size]
 
     def _device_part(self, size: int) -> Value:
-        # lazy: arrays of devices are needed for programs of GPUs only
-        from ..devices.nd import DeviceArray
-
         assert isinstance(self.array, DeviceArray)
         return DeviceArray(self.array.device, self.array.layout[:size], self.array, self.array.context)
 

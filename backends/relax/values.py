@@ -29,6 +29,8 @@ from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray
 from ..graph.executor import as_ndarray
 
+type_of = type  # parameters of functions below have the name `type`
+
 Value: TypeAlias = Any
 Sizes: TypeAlias = dict[str, int]
 """The values of size names in a call of a function."""
@@ -97,9 +99,6 @@ def _tensor_checker(type: Attribute, device: Device) -> tuple[Bind, Check | None
             _check_size(size, compute, shape[axis], bound, axis)
 
     return bind, check if others else None
-
-
-type_of = type
 
 
 def _tensor(value: Value, device: Device, expected: str) -> Value:

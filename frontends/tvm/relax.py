@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from ...backends.devices.timing import BenchmarkResult
@@ -12,7 +13,6 @@ from ...backends.relax import VMExecutable, build_relax
 from ...core.errors import ArgumentError
 from ...module import Module
 from . import relax_transform as transform
-from . import relax_vm as vm
 from .nd import Device
 from .transform import PassContext
 
@@ -70,6 +70,7 @@ class VirtualMachine(_Machine):
         return super().time_evaluator(func_name, number, repeat, min_repeat_ms)
 
 
-vm.build, vm.VirtualMachine, vm.Executable = build, VirtualMachine, Executable
+vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
+"""The names that were in `tvm.relax.vm` until v0.12."""
 
 __all__ = ["Executable", "VirtualMachine", "build", "transform", "vm"]

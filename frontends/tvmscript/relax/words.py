@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -29,11 +29,11 @@ from ....operators.relax.types import is_tensor, prim, shape, tensor, tuple_type
 from ....operators.relay import ConstantOp
 from ..context import ElaborationContext
 from ..values import DataflowFrame, ExternFunction, FunctionRef, RelaxType, RelaxValue, Value, describe_value
-from ..vocabulary import RELAX_WORDS, word
+from ..vocabulary import RELAX_WORDS, ReaderT, word
 from .context import RelaxContext, python_number
 
 
-def _word(*names: str):  # the type of `word`
+def _word(*names: str) -> Callable[[ReaderT], ReaderT]:
     return word(*names, words=RELAX_WORDS)
 
 
