@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .backends.build import build
     from .backends.devices import Device, cpu, cuda, cuda_emulated, device, nd
     from .backends.graph import Executable, GraphExecutor, build_graph
+    from .backends.relax import VirtualMachine, VMExecutable, build_relax
     from .backends.runtime import get_global_func, register_func
     from .core.errors import (
         ArgumentError,
@@ -63,10 +64,13 @@ __all__ = [
     "StepwellError",
     "UndefinedBehaviorError",
     "UnsupportedError",
+    "VMExecutable",
     "VerifyError",
+    "VirtualMachine",
     "apply_passes",
     "build",
     "build_graph",
+    "build_relax",
     "cpu",
     "cuda",
     "cuda_emulated",
@@ -92,9 +96,12 @@ _HOMES = {
     "GraphExecutor": ".backends.graph",
     "Module": ".module",
     "Schedule": ".schedule",
+    "VMExecutable": ".backends.relax",
+    "VirtualMachine": ".backends.relax",
     "apply_passes": ".transforms.pipelines",
     "build": ".backends.build",
     "build_graph": ".backends.graph",
+    "build_relax": ".backends.relax",
     "cpu": ".backends.devices",
     "cuda": ".backends.devices",
     "cuda_emulated": ".backends.devices",

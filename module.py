@@ -37,6 +37,11 @@ def has_graphs(module: ModuleOp) -> bool:
     return any(op.name == "relay.func" for op in module.body.block.ops)
 
 
+def has_programs(module: ModuleOp) -> bool:
+    """Whether a module contains functions of `relax`, which a virtual machine executes."""
+    return any(op.name == "relax.func" for op in module.body.block.ops)
+
+
 class Module:
     """A program: an xDSL module, and constant arrays by name.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ..core.walking import find_ops
@@ -45,6 +46,12 @@ def fresh_buffer_name(func: FuncOp, hint: str) -> str:
     taken = {name for name, _ in func.params}
     taken |= {op.buffer_name.data for op in find_ops(func, BufferOp)}
     return fresh_name(hint, taken)
+
+
+def symbols_of(module: ModuleOp) -> set[str]:
+    """The names of the functions of a module, of any landing."""
+    names = (op.properties.get("sym_name") for op in module.body.block.ops)
+    return {name.data for name in names if isinstance(name, StringAttr)}
 
 
 def fresh_name(hint: str, taken: set[str]) -> str:

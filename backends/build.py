@@ -10,7 +10,7 @@ from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, UnsupportedError
 from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
-from ..module import Module, has_graphs
+from ..module import Module, has_graphs, has_programs
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -113,6 +113,8 @@ def build(
             f"unknown target {str(target)!r}{did_you_mean(str(target), known)} (there are {', '.join(known)})"
         )
     parsed = Target() if target == ORACLE else Target.from_value(target)
+    if has_programs(module.op):
+        raise UnsupportedError("a module with functions of relax, which a virtual machine executes: `build_relax`")
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
     with report_remarks(remarks):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect
 
 DIALECTS = {
+    "relax": "..operators.relax:Relax",
     "relay": "..operators.relay:Relay",
     "schedule": ".schedule:Schedule",
     "te": ".te:Te",
@@ -19,7 +20,7 @@ DIALECTS = {
 }
 """{ name of a dialect -> the module that defines it, and the name of its `Dialect` value there }.
 
-The module of `relay` is above this folder, because its operations are built from the operators."""
+The modules of `relay` and `relax` are above this folder, because operations of `relay` are built from the operators."""
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:

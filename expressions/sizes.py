@@ -7,13 +7,30 @@ are non-negative integers that do not overflow. The text of a size is a Python e
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ..core.dtypes import int_fits
 from ..core.errors import SizeError
+from ..core.sizes import check_size
 from .errors import TeError
-from .expr import INT32, Add, FloorDiv, FloorMod, IntImm, Max, Min, Mul, PrimExpr, Sub, Var, as_extent, binary_expr
+from .expr import (
+    INT32,
+    Add,
+    FloorDiv,
+    FloorMod,
+    IntImm,
+    Max,
+    Min,
+    Mul,
+    PrimExpr,
+    SizeVar,
+    Sub,
+    Var,
+    as_extent,
+    binary_expr,
+)
 
 Sum: TypeAlias = "frozenset[tuple[Product, int]]"
 """A polynomial: products, each with its integer coefficient."""
@@ -88,6 +105,38 @@ def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
     size = parse_size(text, lambda name: as_extent(numbers[name]))  # pyright: ignore[reportArgumentType]
     assert isinstance(size, IntImm)  # operators fold constants
     return size.value
+
+
+def size_function(text: str) -> Callable[[Mapping[str, int]], int]:
+    """The function from the values of the variables of a size to its value. ValueError if the text denotes no size.
+    The function raises KeyError for a missing variable, and SizeError for a value that int64 does not hold."""
+    names: dict[str, SizeVar] = {}
+    compute = _function(parse_size(text, lambda name: names.setdefault(name, SizeVar(name))))
+    return lambda numbers: check_size(compute(numbers), f"size {text}")
+
+
+def _function(size: PrimExpr) -> Callable[[Mapping[str, int]], int]:
+    match size:
+        case IntImm():
+            return lambda _, value=size.value: value
+        case Var():
+            return lambda numbers, name=size.name: numbers[name]
+        case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max():
+            apply, a, b = _PYTHON[type(size)], _function(size.a), _function(size.b)
+            return lambda numbers: apply(a(numbers), b(numbers))
+        case _:
+            raise ValueError(f"{size!r} is no size")
+
+
+_PYTHON: dict[type[PrimExpr], Callable[[int, int], int]] = {
+    Add: operator.add,
+    Sub: operator.sub,
+    Mul: operator.mul,
+    FloorDiv: operator.floordiv,
+    FloorMod: operator.mod,
+    Min: min,
+    Max: max,
+}
 
 
 def _read(tree: ast.expr, text: str, variable: Callable[[str], Var]) -> PrimExpr:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PASSES: dict[str, str] = {
     "apply-schedule": "tir.apply_schedule",
     "contract-floats": "upstream.contract_floats",
+    "convert-relay-to-relax": "relay.to_relax",
     "convert-relay-to-te": "relay.to_te",
     "convert-relay-to-tir": "relay.to_tir",
     "convert-te-to-tir": "te.to_tir",
@@ -27,6 +28,9 @@ PASSES: dict[str, str] = {
     "legalize-small-floats": "upstream.legalize_small_floats",
     "legalize-small-integers": "upstream.legalize_small_integers",
     "merge-allocations": "upstream.merge_allocations",
+    "relax-inline-dataflow": "relax.inline_dataflow",
+    "relax-legalize-operators": "relax.legalize_operators",
+    "relax-outline-graphs": "relax.outline_graphs",
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-weights": "relay.pack_weights",
     "relay-copy-results": "relay.copy_results",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.arrays import plain_array
 from ...core.diagnostics import did_you_mean
-from ...core.errors import OptionError
+from ...core.errors import OptionError, UnsupportedError
 from ...core.remarks import RemarkReceiver, report_remarks
 from ...core.target import Target
 from ...module import FunctionNotFoundError, Module
@@ -54,6 +54,9 @@ def build_graph(
         raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
     if not isinstance(func, FuncOp):
         raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
+    if func.size_parameters:
+        sizes = ", ".join(func.size_parameters)
+        raise UnsupportedError(f"function {entry!r} takes the sizes {sizes} as numbers, expected sizes of arguments")
     if sanitize:
         target.require_processor("sanitize")
     winograd &= target.kind == "llvm"

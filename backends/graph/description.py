@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
@@ -20,12 +20,12 @@ from ...core.errors import LoadError
 from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import Module
-from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, free_sizes, shape_of
+from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, shape_of
 from ...transforms.relay.libraries import libraries_in
 from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
 from ...transforms.relay.to_tir import arrays_of
 from ..runtime.program import Program
-from ..runtime.signature import BufferParameter, RuntimeParameter
+from ..runtime.signature import BufferParameter, RuntimeParameter, ScalarParameter
 from ..saving.format import Archive, Chunks
 from .steps import Array, Branch, Step, Steps, TensorSpec
 
@@ -35,8 +35,8 @@ CONSTANTS = "constants.bin"
 @dataclass(frozen=True)
 class GraphDescription:
     """All facts about a compiled graph except its code: the fields of `Executable` with the same names. constants: the
-    types of the arrays, in the order of the arguments.  libraries: the names of the libraries with C functions that it
-    calls.
+    types of the arrays, in the order of the arguments.  numbers: the sizes that the caller passes as numbers.
+    libraries: the names of the libraries with C functions that it calls.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -48,6 +48,7 @@ class GraphDescription:
     tensors: tuple[tuple[TensorSpec, int | None], ...]
     steps: Steps
     returned: tuple[int, ...]
+    numbers: tuple[str, ...]
     size_limits: tuple[SizeLimit, ...]
     libraries: tuple[str, ...]
 
@@ -72,6 +73,7 @@ class GraphDescription:
             tuple(zip(table.specs, table.offsets, strict=True)),
             steps,
             tuple(table.numbers[value] for value in func.return_values),
+            tuple(func.size_parameters),
             tuple(func.size_limits),
             libraries_in(graph),
         )
@@ -89,13 +91,14 @@ class GraphDescription:
             tensors=tuple((_read_spec(each), each["offset"]) for each in values["tensors"]),
             steps=_read_steps(values["steps"]),
             returned=tuple(values["returned"]),
+            numbers=tuple(values["numbers"]),
             size_limits=tuple(SizeLimit(**each) for each in values["size_limits"]),
             libraries=tuple(values["libraries"]),
         )
 
     def fields(self) -> dict[str, Any]:
         """The fields of an `Executable`, except constants, program and graph."""
-        return {name: value for name, value in vars(self).items() if name not in ("constants", "libraries")}
+        return {name: value for name, value in vars(self).items() if name not in ("constants", "libraries", "numbers")}
 
     def as_json(self) -> dict[str, Any]:
         """The description as JSON values."""
@@ -117,7 +120,8 @@ class GraphDescription:
             specs.append(TensorSpec("workspace", (self.workspace,), "uint8"))
         taken: set[str] = set()
         expected = [(fresh_name(spec.name, taken), spec.dtype, _static(spec)) for spec in specs]
-        actual = [_tensor_of(parameter) for parameter in parameters]
+        expected += [(fresh_name(name, taken), "int32", None) for name in self.numbers]
+        actual = [_argument_of(parameter) for parameter in parameters]
         if expected != actual:
             raise LoadError(f"{path}: the graph has the arguments {expected}, code.o expects {actual}")
         for spec, offset in self.tensors:
@@ -153,8 +157,11 @@ def _static(spec: TensorSpec) -> tuple[int | None, ...]:
     return tuple(size if isinstance(size, int) else None for size in spec.shape)
 
 
-def _tensor_of(parameter: RuntimeParameter) -> tuple[str, str, tuple[int | None, ...]] | None:
-    """The name, data type and static sizes of the compact array that a parameter takes; None if it takes none."""
+def _argument_of(parameter: RuntimeParameter) -> tuple[str, str, tuple[int | None, ...] | None] | None:
+    """The name, data type and static sizes of the compact array that a parameter takes, without sizes for a number;
+    None if it takes none of them."""
+    if isinstance(parameter, ScalarParameter):
+        return parameter.name, parameter.dtype, None
     if isinstance(parameter, BufferParameter) and parameter.strides is None and parameter.offset == 0:
         return parameter.name, parameter.dtype, parameter.shape
     return None
@@ -194,11 +201,9 @@ class _Tensors:
         return tuple(steps)
 
     def _step(self, op: CallOp) -> Step:
-        types: Sequence[Attribute] = [arg.type for arg in op.args]
-        sizes = free_sizes(types, [output.type for output in op.outputs])
         inputs = [self.numbers[arg] for arg in op.args]
         kernel = op.callee.string_value()
-        return Step(kernel, tuple(sizes), tuple(inputs), self._outputs(op, kernel))
+        return Step(kernel, tuple(op.size_texts), tuple(inputs), self._outputs(op, kernel))
 
     def _branch(self, op: IfOp) -> Branch:
         numbers = self._outputs(op, "branch")

@@ -35,7 +35,7 @@ from .steps import Array, Step, Steps, TensorSpec, calls
 KIND = "graph"
 """The kind of archive of a graph."""
 GRAPH = "graph.mlir"
-_TARGETS = {"cpu": "llvm", "cuda": "cuda", "cuda_emulated": "cuda-emulated"}
+TARGETS = {"cpu": "llvm", "cuda": "cuda", "cuda_emulated": "cuda-emulated"}
 """The kind of target for each kind of device."""
 
 
@@ -140,7 +140,7 @@ def _load(path: Path, symbols: Mapping[str, int], read: Callable[[Archive], _Gra
         archive = Archive(path, (KIND,), mapped=(CONSTANTS,))
         link = load_part(archive)
         read_graph, description = read(archive)
-        target = Target(_TARGETS[archive.content.get("device", "cpu")])
+        target = Target(TARGETS[archive.content.get("device", "cpu")])
     program = link({**symbols_of_libraries(description.libraries, target), **symbols})
     description.check(archive.path, program)
     constants = read_constants(archive, description.constants)

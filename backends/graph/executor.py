@@ -270,9 +270,9 @@ class GraphExecutor:
                 taken = step.then if arrays[step.condition].numpy() else step.orelse
                 yield from self._calls_of(taken, arrays)
                 continue
-            numbers = [self._sizes[name] for name in step.sizes]
+            numbers = [evaluate_size(size, self._sizes) for size in step.sizes]
             arguments = [self._as_passed(arrays[n]) for n in (*step.inputs, *step.outputs)]
-            yield step, self.executable.program[step.kernel].bind(*numbers, *arguments), arrays
+            yield step, self.executable.program[step.kernel].bind(*arguments, *numbers), arrays
 
     def _memory(self) -> dict[int, NDArray]:
         """An array for each tensor of the graph."""

@@ -9,12 +9,14 @@ xDSL's debuggers and listeners.
 from .elements import array_of
 from .regions import run_region
 from .register import interpret, register_implementations
+from .relax import RelaxFunctions
 from .relay import RelayFunctions
 from .te import TeFunctions
 from .tir import TirFunctions
 from .values import ValueFunctions
 
 __all__ = [
+    "RelaxFunctions",
     "RelayFunctions",
     "TeFunctions",
     "TirFunctions",

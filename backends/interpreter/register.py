@@ -11,8 +11,9 @@ from xdsl.interpreter import Interpreter
 from ...core.diagnostics import did_you_mean
 from ...dialects import te, tir
 from ...module import FunctionNotFoundError, Module
-from ...operators import relay
+from ...operators import relax, relay
 from ..oracle.checks import Packed
+from .relax import RelaxFunctions
 from .relay import RelayFunctions
 from .te import TeFunctions
 from .tir import TirFunctions
@@ -22,19 +23,29 @@ from .values import ValueFunctions
 def register_implementations(
     interpreter: Interpreter, *, packed: Packed | None = None, uninitialized: Sequence[str] = ()
 ) -> None:
-    """Registers implementations of `relay`, `te` and `tir`, and of the ops of arith, math and vector with exact data
-    types, replacing registered ones.
+    """Registers implementations of `relax`, `relay`, `te` and `tir`, and of the ops of arith, math and vector with
+    exact data types, replacing registered ones.
 
-    packed: the functions for `tir.call_packed`, by name; the registered functions by default.  uninitialized: names of
-    buffer parameters whose elements count as uninitialized at the start of a call, as the elements of outputs should.
-    `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything with DLPack and xDSL's
-    `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of `relay` write to no
-    argument, and return tensors. Raises ArgumentError for other arguments, UndefinedBehaviorError, with the source
-    location, for behaviour that docs/semantics.md excludes (races are not detected).
+    packed: the functions for packed calls of `tir` and `relax`, by name; the registered functions by default.
+    uninitialized: names of buffer parameters whose elements count as uninitialized at the start of a call, as the
+    elements of outputs should. `interpreter.call_op("main", arguments)` then calls a function: numpy arrays, anything
+    with DLPack and xDSL's `ShapedArray` for buffers and tensors, written in place; numbers for scalars. Functions of
+    `relay` and `relax` write to no argument, and return values. Raises ArgumentError for other arguments,
+    UndefinedBehaviorError, with the source location, for behaviour that docs/semantics.md excludes (races are not
+    detected).
     """
     call = packed, uninitialized
-    for functions in (ValueFunctions(), TirFunctions(*call), TeFunctions(*call), RelayFunctions(*call)):
+    for functions in (
+        ValueFunctions(),
+        TirFunctions(*call),
+        TeFunctions(*call),
+        RelayFunctions(*call),
+        RelaxFunctions(*call),
+    ):
         interpreter.register_implementations(functions, override=True)
+
+
+_FUNCTIONS = relax.FuncOp | relay.FuncOp | te.FuncOp | tir.FuncOp
 
 
 def interpret(
@@ -53,7 +64,7 @@ def interpret(
     op = mod.op if isinstance(mod, Module) else mod
     interpreter = Interpreter(op)
     register_implementations(interpreter, packed=packed, uninitialized=uninitialized)
-    ops = [func for func in op.body.block.ops if isinstance(func, relay.FuncOp | te.FuncOp | tir.FuncOp)]
+    ops = [func for func in op.body.block.ops if isinstance(func, _FUNCTIONS)]
     functions = {func.sym_name.data: func for func in ops}
     if entry not in functions:
         known = ", ".join(functions) or "none"

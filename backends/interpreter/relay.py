@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.interpreter import Interpreter, PythonValues, impl, impl_callable, register_impls
 from xdsl.ir import Attribute
 
@@ -55,15 +55,7 @@ class RelayFunctions(StatefulFunctions):
 
     @impl(CallOp)
     def run_call(self, interpreter: Interpreter, op: CallOp, args: PythonValues) -> PythonValues:
-        callee = interpreter.get_op_for_symbol(op.callee)
-        if isinstance(callee, FuncOp):
-            return interpreter.call_op(callee, args)
-        sizes: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
-        types = [output.type for output in op.outputs]
-        numbers = [sizes[name] for name in free_sizes([arg.type for arg in op.args], types)]
-        outputs = [np.zeros(_known_shape(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
-        interpreter.call_op(callee, (*numbers, *map(np.copy, args), *outputs))
-        return tuple(outputs)
+        return tuple(run_kernel(interpreter, op.callee, args, [output.type for output in op.outputs], op.size_texts))
 
     @impl(IfOp)
     def run_if(self, interpreter: Interpreter, op: IfOp, args: PythonValues) -> PythonValues:
@@ -76,6 +68,21 @@ class RelayFunctions(StatefulFunctions):
         if array is None:
             raise ArgumentError(f"{location_of(op)}{op.name}: no array {op.array_name} stands beside the module")
         return (array,)
+
+
+def run_kernel(
+    interpreter: Interpreter, name: SymbolRefAttr, args: Sequence[Any], types: Sequence[Attribute], texts: Sequence[str]
+) -> Sequence[Array]:
+    """The results of a call of a graph, or of a function in destination-passing style. types: of the results.  texts:
+    the sizes that follow the tensors."""
+    callee = interpreter.get_op_for_symbol(name)
+    if isinstance(callee, FuncOp):
+        return interpreter.call_op(callee, tuple(args))
+    sizes: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
+    numbers = [evaluate_size(text, sizes) for text in texts]
+    outputs = [np.zeros(known_shape_of(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
+    interpreter.call_op(callee, (*map(np.copy, args), *outputs, *numbers))
+    return outputs
 
 
 def _run_operator(self: RelayFunctions, interpreter: Interpreter, op: OperatorOp, args: PythonValues) -> PythonValues:
@@ -102,7 +109,8 @@ def _array(value: Any) -> Array:
     return np.asarray(array) if isinstance(array, np.ndarray | np.generic) else from_dlpack(array)
 
 
-def _known_shape(type: Attribute, sizes: Mapping[str, int]) -> tuple[int, ...]:
+def known_shape_of(type: Attribute, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape of a tensor type, given the values of size names."""
     return tuple(size if isinstance(size, int) else evaluate_size(size, sizes) for size in shape_of(type))
 
 

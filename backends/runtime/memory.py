@@ -59,7 +59,11 @@ def empty_array(shape: Sequence[int], dtype: np.dtype[Any], name: str) -> np.nda
     if any(extent < 0 for extent in shape) or len(shape) > _MOST_DIMENSIONS:
         raise ArgumentError(f"{name}: shape {list(shape)}, expected at most {_MOST_DIMENSIONS} extents from 0 on")
     check_shape(shape, dtype.itemsize, name)
-    size = byte_count(shape, dtype.itemsize)
+    return allocate(tuple(shape), dtype, byte_count(shape, dtype.itemsize), name)
+
+
+def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, name: str) -> np.ndarray[Any, Any]:
+    """An array as of `empty_array`, of a shape that has been checked. size: its bytes."""
     try:
         memory = np.empty(size + ALIGNMENT, np.uint8)
     except (MemoryError, ValueError):  # the latter for sizes that numpy does not count

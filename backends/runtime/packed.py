@@ -10,7 +10,7 @@ caller of the native code, perhaps in another thread, retrieves it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -95,6 +95,16 @@ def _report(kind: str) -> Callable[..., Any]:
 _REPORTS = {REPORT_ASSERTION: _report(DEFAULT_KIND), REPORT_UNDEFINED: _report(UNDEFINED_BEHAVIOR)}
 
 
+def call_function(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """The result of a packed function. Raises ExecutionError, with its cause, if the function fails."""
+    try:
+        return function(*arguments)
+    except FailedAssertion:
+        raise
+    except Exception as error:
+        raise ExecutionError(f"packed function {name!r} failed: {type(error).__name__}: {error}") from error
+
+
 class PackedCalls:
     """The packed functions of a library. `dispatch(number, slots)` calls one of them, with an array of slots at an
     address."""
@@ -125,12 +135,7 @@ class _Call:
         for read in self._fields:
             argument, position = read(position)
             arguments.append(argument)
-        try:
-            result = function(*arguments)
-        except FailedAssertion:
-            raise
-        except Exception as error:
-            raise ExecutionError(f"packed function {name!r} failed: {type(error).__name__}: {error}") from error
+        result = call_function(name, function, arguments)
         if self._signature.result is not None:
             ctypes.memmove(address + 8 * self._slots, _result_bytes(name, self._signature.result, result), 8)
 

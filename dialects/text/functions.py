@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
@@ -24,25 +24,45 @@ MODULE_NAME = "Module"
 
 
 def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
-    """The TVMScript of a module of `tir` functions, without a line end after the last line.
+    """The TVMScript of a module of functions of `tir` and `relax`, without a line end after the last line.
 
     style: `classic` (TVM v0.12-0.23) or `0.27`; `OptionError`, a ValueError, for another style. Raises
     `UnsupportedError` for ops of other landings, which have no form in TVMScript.
     """
     chosen = style_named(style)
     name = legal_name(op.sym_name.data) if op.sym_name is not None else MODULE_NAME
-    lines = [*chosen.header, "", "@I.ir_module", f"class {name}:"]
-    functions: list[FuncOp] = []
-    for function in op.body.block.ops:
-        if not isinstance(function, FuncOp):
-            raise tvmscript_unsupported_error(function)
-        functions.append(function)
-    callees = Callees(chosen.module or name, [function.sym_name.data for function in functions])
-    for i, function in enumerate(functions):
-        lines += ([""] if i else []) + [str(line) for line in function_lines(function, chosen, callees, (name,), 1)]
+    printers = [_printer_of(function) for function in op.body.block.ops]
+    others = {vocabulary: header for _, vocabulary, header in printers if vocabulary}
+    lines = [*chosen.header, *others.values(), "", "@I.ir_module", f"class {name}:"]
+    callees = Callees(chosen.module or name, map(_symbol_of, op.body.block.ops))
+    reserved = (name, *others)
+    for i, (function, (print_lines, *_)) in enumerate(zip(op.body.block.ops, printers, strict=True)):
+        lines += ([""] if i else []) + [str(line) for line in print_lines(function, chosen, callees, reserved, 1)]
     if not op.body.block.ops:
         lines.append("    pass")
     return "\n".join(lines)
+
+
+FunctionPrinter = Callable[..., "list[Line]"]
+"""Prints a function: takes the first five arguments of `function_lines`."""
+
+FUNCTION_PRINTERS: dict[str, tuple[FunctionPrinter, str, str]] = {}
+"""The printers of functions of other dialects, by the names of their ops: the printer, the name of its vocabulary, and
+the line of the header that imports the vocabulary. Each dialect adds its own."""
+
+
+def _printer_of(function: Operation) -> tuple[FunctionPrinter, str, str]:
+    if isinstance(function, FuncOp):
+        return function_lines, "", ""
+    if function.name not in FUNCTION_PRINTERS:
+        raise tvmscript_unsupported_error(function)
+    return FUNCTION_PRINTERS[function.name]
+
+
+def _symbol_of(function: Operation) -> str:
+    symbol = function.properties.get("sym_name")
+    assert isinstance(symbol, StringAttr)
+    return symbol.data
 
 
 def print_function(op: FuncOp, style: str = "classic") -> str:

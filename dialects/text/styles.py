@@ -20,7 +20,8 @@ class Style:
     be parsed as `x`, so the addition is printed as `T.Add(x, 0)`.  has_vector_slices: `A[0:4]` is a value.
     has_void_return: a `return` without a value exists.  has_large_literals: literals outside the range of int64 and
     float32 exist.  has_predicates: `vload` and `vstore` take a predicate.  has_vector_clz: `T.clz` takes vectors.
-    always_scope: the type of a pointer includes the scope "global".
+    always_scope: the type of a pointer includes the scope "global".  result_types, type_args: the parameters of the
+    calls of `R` for the types of results, of calls in destination-passing style and of other calls.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Style:
     has_predicates: bool
     has_vector_clz: bool
     always_scope: bool
+    result_types: str
+    type_args: str
 
     def key(self, key: str) -> str:
         """The spelling of an attribute key: `tir.noalias`, or `tirx.noalias`."""
@@ -68,6 +71,8 @@ CLASSIC = Style(
     has_predicates=True,
     has_vector_clz=True,
     always_scope=False,
+    result_types="out_sinfo",
+    type_args="sinfo_args",
 )
 """The style of TVM v0.12-0.23."""
 
@@ -95,6 +100,8 @@ TODAY = Style(
     has_predicates=False,
     has_vector_clz=False,
     always_scope=True,
+    result_types="out_ty",
+    type_args="ty_args",
 )
 """The style of TVM v0.25-0.27."""
 

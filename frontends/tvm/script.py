@@ -8,6 +8,7 @@ from ...core.errors import UnsupportedError
 from ...module import Module
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import I as ir
+from ..tvmscript.decorators import R as relax
 from ..tvmscript.decorators import T as tir
 from .absent import report_absent
 from .ir.module import IRModule
@@ -39,4 +40,4 @@ parse = from_source
 
 __getattr__ = report_absent("tvm.script")
 
-__all__ = ["from_source", "ir", "ir_module", "parse", "tir", "tirx"]
+__all__ = ["from_source", "ir", "ir_module", "parse", "relax", "tir", "tirx"]

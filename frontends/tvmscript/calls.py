@@ -78,8 +78,8 @@ def _call_function(
 
 
 def _type_of_result(context: ElaborationContext, name: str, wanted: bool, span: Span) -> Attribute | None:
-    finished: FuncOp | None = context.module.finished.get(name)
-    if finished is not None:
+    finished = context.module.finished.get(name)
+    if isinstance(finished, FuncOp):
         return finished.result_type
     returns = context.module.nodes[name].returns
     if returns is not None:

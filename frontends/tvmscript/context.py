@@ -31,12 +31,12 @@ from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...core.errors import ParseError
 from ...core.identifiers import is_encodable
-from ...dialects.tir import FuncOp, HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
+from ...dialects.tir import HandleType, Mixed, Operand, RampOp, SymbolOp, TirBuilder
 from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.builder import OpT, constant_value
 from . import pytime, syntax
 from .budget import Budget
-from .dispatch import evaluate
+from .dispatch import TIR, evaluate
 from .quoting import copy_quoted
 from .values import (
     BlockState,
@@ -74,7 +74,8 @@ class ModuleState:
     budget: the work left to the module.  has_call_sites: whether locations of ops have call sites.
     is_current_dialect: whether the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former
     T.allocate.  macros: the macros of the class.  sources: the source files of macros.  calls: the number of calls of
-    each macro so far, by its definition.
+    each macro so far, by its definition.  constants: the arrays of the module.  elaborate: elaborates a function by
+    name, unless it is finished or under elaboration.
     """
 
     budget: Budget
@@ -84,7 +85,10 @@ class ModuleState:
     sources: dict[SourceFile, None] = field(default_factory=dict)
     calls: Counter[int] = field(default_factory=Counter)
     nodes: dict[str, syntax.FunctionDef] = field(default_factory=dict)
-    finished: dict[str, FuncOp] = field(default_factory=dict)
+    finished: dict[str, Operation] = field(default_factory=dict)
+    declared: dict[str, Operation] = field(default_factory=dict)
+    constants: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    elaborate: Callable[[str], None] | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -122,6 +126,8 @@ class ElaborationContext:
     only copies are used.  calls: the macro and lambda calls under expansion, innermost last.  block_suffix: the suffix
     of block names in a macro that is called more than once.
     """
+
+    dialect = TIR
 
     def __init__(self, module: ModuleState, scope: NameScope, node: syntax.File | syntax.FunctionDef):
         self.module = module

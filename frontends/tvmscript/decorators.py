@@ -32,7 +32,7 @@ from .macros import define_macro
 from .pytime import to_script_value
 from .reader import read_module
 from .values import Deferred, Macro, Value, Word
-from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype
+from .vocabulary import CONSTANTS, FORMS, RELAX_WORDS, WORDS, is_dtype
 
 _FRONTENDS = __name__.removesuffix("tvmscript.decorators")
 
@@ -95,15 +95,21 @@ class _Vocabulary:
             return decorators[name]
         if name.startswith("__"):
             raise AttributeError(name)
-        if not _is_word(name):
-            raise AttributeError(f"T has no {name!r}{did_you_mean(name, (*WORDS, *FORMS, *decorators))}")
-        return _Word(Word(self.__dict__["__tvmscript__"].namespace, name))
+        namespace = self.__dict__["__tvmscript__"].namespace
+        if not _is_word(namespace, name):
+            raise AttributeError(f"{namespace} has no {name!r}{did_you_mean(name, (*self._words(), *decorators))}")
+        return _Word(Word(namespace, name))
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__["_decorators"], *(name for name in (*WORDS, *FORMS) if name.isidentifier())})
+        return sorted({*self.__dict__["_decorators"], *(name for name in self._words() if name.isidentifier())})
+
+    def _words(self) -> list[str]:
+        return list(RELAX_WORDS) if self.__dict__["__tvmscript__"].namespace == "R" else [*WORDS, *FORMS]
 
 
-def _is_word(name: str) -> bool:
+def _is_word(namespace: str, name: str) -> bool:
+    if namespace == "R":
+        return name in {path.partition(".")[0] for path in RELAX_WORDS}
     known = {path.partition(".")[0] for path in (*WORDS, *FORMS, *CONSTANTS)}
     return name in known or name == "let" or is_dtype(name)
 
@@ -130,6 +136,24 @@ def prim_func(
     if function is None:
         return lambda definition: _read_function(definition)
     return _read_function(function)
+
+
+@overload
+def function(definition: types.FunctionType, /) -> Module: ...
+@overload
+def function(
+    *, private: bool = False, pure: bool = True, check_well_formed: bool = True
+) -> Callable[[types.FunctionType], Module]: ...
+def function(
+    definition: types.FunctionType | None = None,
+    /,
+    *,
+    private: bool = False,
+    pure: bool = True,
+    check_well_formed: bool = True,
+) -> Any:
+    """The module of one function of `relax`, as `prim_func` of one of `tir`."""
+    return _read_function if definition is None else _read_function(definition)
 
 
 def _read_function(function: types.FunctionType) -> Any:
@@ -226,6 +250,9 @@ def _frame_names() -> dict[str, Any]:
 
 T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
 """The vocabulary of TIR: `T.prim_func` and all words that a function uses."""
+
+R = _Vocabulary("R", function=function)
+"""The vocabulary of relax: `R.function` and all words that a function uses."""
 
 I = _Vocabulary("I", ir_module=ir_module)  # noqa: E741
 """The vocabulary of modules: `I.ir_module`."""

@@ -23,59 +23,74 @@ EvaluatorT = TypeVar("EvaluatorT", bound=Evaluator)
 RunnerT = TypeVar("RunnerT", bound=Runner)
 CallerT = TypeVar("CallerT", bound=Caller)
 
-_EVALUATORS: dict[type[syntax.Expr], Evaluator] = {}
-_RUNNERS: dict[type[syntax.Stmt], Runner] = {}
-_CALLERS: dict[type, Caller] = {}
+TIR, RELAX = "tir", "relax"
+"""The dialects of functions: those of `@T.prim_func` and those of `@R.function`."""
+
+_EVALUATORS: dict[str, dict[type[syntax.Expr], Evaluator]] = {TIR: {}, RELAX: {}}
+_RUNNERS: dict[str, dict[type[syntax.Stmt], Runner]] = {TIR: {}, RELAX: {}}
+_CALLERS: dict[str, dict[type, Caller]] = {TIR: {}, RELAX: {}}
 
 
-def evaluates(*kinds: type[syntax.Expr]) -> Callable[[EvaluatorT], EvaluatorT]:
-    """Registers the function that evaluates expressions of these classes."""
+def evaluates(*kinds: type[syntax.Expr], dialect: str = TIR) -> Callable[[EvaluatorT], EvaluatorT]:
+    """Registers the function that evaluates expressions of these classes: in functions of a dialect, for `TIR` in those
+    of other dialects too that have no such function of their own."""
 
     def register(evaluator: EvaluatorT) -> EvaluatorT:
-        _EVALUATORS.update(dict.fromkeys(kinds, evaluator))
+        _EVALUATORS[dialect].update(dict.fromkeys(kinds, evaluator))
         return evaluator
 
     return register
 
 
-def runs(*kinds: type[syntax.Stmt]) -> Callable[[RunnerT], RunnerT]:
-    """Registers the function that runs statements of these classes."""
+def runs(*kinds: type[syntax.Stmt], dialect: str = TIR) -> Callable[[RunnerT], RunnerT]:
+    """Registers the function that runs statements of these classes in functions of a dialect."""
 
     def register(runner: RunnerT) -> RunnerT:
-        _RUNNERS.update(dict.fromkeys(kinds, runner))
+        _RUNNERS[dialect].update(dict.fromkeys(kinds, runner))
         return runner
 
     return register
 
 
-def calls(kind: type) -> Callable[[CallerT], CallerT]:
-    """Registers the function that calls values of a class. kind: `object` for all other callable values."""
+def calls(kind: type, dialect: str = TIR) -> Callable[[CallerT], CallerT]:
+    """Registers the function that calls values of a class, as `evaluates`. kind: `object` for all other callable
+    values."""
 
     def register(caller: CallerT) -> CallerT:
-        _CALLERS[kind] = caller
+        _CALLERS[dialect][kind] = caller
         return caller
 
     return register
 
 
+def evaluate_as_python(context: ElaborationContext, node: syntax.Expr) -> Value:
+    """The value of an expression by the rules that all dialects have in common."""
+    return _EVALUATORS[TIR][type(node)](context, node)
+
+
 def evaluate(context: ElaborationContext, node: syntax.Expr) -> Value:
     """The value of an expression; emits the ops that it needs at the current insertion point."""
     context.module.budget.charge("evaluation steps", 1, node.span)
-    return _EVALUATORS[type(node)](context, node)
+    evaluator = _EVALUATORS[context.dialect].get(type(node)) or _EVALUATORS[TIR][type(node)]
+    return evaluator(context, node)
 
 
 def run_statements(context: ElaborationContext, statements: syntax.Body) -> None:
     """Emits the statements at the current insertion point."""
     for statement in statements:
         context.module.budget.charge("evaluation steps", 1, statement.span)
-        _RUNNERS[type(statement)](context, statement)
+        runner = _RUNNERS[context.dialect].get(type(statement))
+        if runner is None:
+            raise statement.span.error(f"this statement has no place in a function of {context.dialect}")
+        runner(context, statement)
 
 
 def apply(
     context: ElaborationContext, function: Value, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """The result of a call."""
-    kind = type(function) if type(function) in _CALLERS else object
-    if kind is object and not callable(function):
+    kind = type(function)
+    caller = _CALLERS[context.dialect].get(kind) or _CALLERS[TIR].get(kind)
+    if caller is None and not callable(function):
         raise span.error(f"{describe_value(function)} cannot be called")
-    return _CALLERS[kind](context, function, span, args, keywords)
+    return (caller or _CALLERS[TIR][object])(context, function, span, args, keywords)

@@ -1,4 +1,4 @@
-"""Elaboration of modules and functions: from the syntax tree to the `tir` dialect."""
+"""Elaboration of modules and functions: from the syntax tree to the dialects `tir` and `relax`."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ from .loops import range_loops
 from .macros import read_macro
 from .quoting import sweep_templates
 from .reader import read_module
+from .relax import RelaxContext, RelaxFunctionReader, check_decorator
 from .values import (
     BufferSpec,
     FunctionNamespace,
@@ -109,6 +110,8 @@ class _ModuleReader:
         self.source = tree.span.source
         self.state = ModuleState(Budget(tree.size))
         self.private: dict[str, bool] = {}
+        self.relax: dict[str, dict[str, Value]] = {}
+        self.started: set[str] = set()
         self.macros: dict[str, Macro] = {}
 
     def context(self, node: syntax.FunctionDef | None = None) -> ElaborationContext:
@@ -137,7 +140,7 @@ class _ModuleReader:
 
     def _no_definition_error(self, tree: syntax.File) -> Exception:
         at = tree.body[0].span if tree.body else Span(self.source, 1, 1, 1, 1)
-        return at.error("expected a function with @T.prim_func or a class with @I.ir_module")
+        return at.error("expected a function with @T.prim_func or @R.function, or a class with @I.ir_module")
 
     def _read_class(self, classes: list[syntax.ClassDef], functions: list[syntax.FunctionDef]) -> Module:
         node = classes[0]
@@ -154,7 +157,9 @@ class _ModuleReader:
                 case syntax.FunctionDef() if self._is_function(statement):
                     methods.append(statement)
                 case syntax.FunctionDef() if statement.name not in self.scope.names:
-                    raise statement.name_span.error(f"function {statement.name!r} needs the decorator @T.prim_func")
+                    raise statement.name_span.error(
+                        f"function {statement.name!r} needs the decorator @T.prim_func or @R.function"
+                    )
                 case syntax.ExprStmt(value=syntax.Call()):
                     raise statement.span.error("only functions and constants are supported in a module")
                 case _:
@@ -166,15 +171,28 @@ class _ModuleReader:
             if node.name in self.state.nodes:
                 raise node.name_span.error(f"function {node.name!r} is defined twice")
             self.state.nodes[node.name] = node
+        self.state.elaborate = self._elaborate
         for node in nodes:
-            self.state.finished[node.name] = _FunctionReader(self.context(node), node, self.private[node.name]).read()
-        op = ModuleOp(list(self.state.finished.values()))
+            self._elaborate(node.name)
+        op = ModuleOp([self.state.finished[node.name] for node in nodes])
         if name is not None and name != "Module":
             op.sym_name = StringAttr(name)
         _verify(op, [self.source, *self.state.sources])
         if self.state.has_call_sites:
             _strip_call_sites(op)
-        return Module(op)
+        return Module(op, self.state.constants)
+
+    def _elaborate(self, name: str) -> None:
+        """Elaborates a function, unless it is finished or under elaboration."""
+        if name in self.started:
+            return
+        self.started.add(name)
+        node = self.state.nodes[name]
+        if name in self.relax:
+            reader = RelaxFunctionReader(RelaxContext(self.state, self.scope, node), node, self.relax[name])
+        else:
+            reader = _FunctionReader(self.context(node), node, self.private[name])
+        self.state.finished[name] = reader.read()
 
     def _record_names(self, statement: syntax.Stmt) -> None:
         """Records the names that a statement other than a definition binds; their values are evaluated on first use."""
@@ -213,9 +231,12 @@ class _ModuleReader:
                 if keyword.name is None:
                     raise keyword.span.error("** is not supported here")
                 arguments[keyword.name] = evaluate(self.context(), keyword.value)
-        if decorator_word.namespace == "R" or path_of(decorator_word) in ("jit", "pyfunc"):
+        path = path_of(decorator_word)
+        if decorator_word.namespace == "R" and path != "function":
+            raise function.span.error(f"{decorator_word} is not supported")
+        if path in ("jit", "pyfunc"):
             raise unknown_word(decorator_word, function.span)
-        return path_of(decorator_word), arguments
+        return f"R.{path}" if decorator_word.namespace == "R" else path, arguments
 
     def _word(self, node: syntax.Expr) -> Word | None:
         match node:
@@ -233,11 +254,15 @@ class _ModuleReader:
         return any(self._decorator(decorator)[0] == "ir_module" for decorator in node.decorators)
 
     def _is_function(self, node: syntax.FunctionDef) -> bool:
-        """Whether `node` is a prim_func; records a macro as a side effect."""
+        """Whether `node` is a function of the module; records its decorator, and a macro, as a side effect."""
         for decorator in node.decorators:
             path, arguments = self._decorator(decorator)
             if path == "prim_func":
                 self.private[node.name] = _is_private(arguments, decorator.span)
+                return True
+            if path == "R.function":
+                check_decorator(arguments, decorator.span)
+                self.relax[node.name] = arguments
                 return True
             if path in ("macro", "inline"):
                 self._read_macro(node)

@@ -35,7 +35,18 @@ from .values import (
     Word,
     describe_value,
 )
-from .vocabulary import CONSTANTS, FORMS, WORDS, call_reader, is_dtype, is_prefix, path_of, takes_dtype, unknown_word
+from .vocabulary import (
+    CONSTANTS,
+    FORMS,
+    RELAX_WORDS,
+    WORDS,
+    call_reader,
+    is_dtype,
+    is_prefix,
+    path_of,
+    takes_dtype,
+    unknown_word,
+)
 
 MAX_FORMAT = 64
 
@@ -283,6 +294,10 @@ def attribute_of(context: ElaborationContext, value: Value, name: str, span: Spa
 
 def _longer_word(word: Word, span: Span) -> Value:
     path = path_of(word)
+    if word.namespace == "R":
+        if path in RELAX_WORDS or is_prefix(word) or path == "function":
+            return word
+        raise unknown_word(word, span)
     if path in CONSTANTS:
         return CONSTANTS[path]
     if path in WORDS or path in FORMS or is_dtype(path) or is_prefix(word) or _is_decorator(path):
@@ -291,7 +306,7 @@ def _longer_word(word: Word, span: Span) -> Value:
 
 
 def _is_decorator(path: str) -> bool:
-    return path in ("prim_func", "ir_module", "macro", "inline", "let", "function")
+    return path in ("prim_func", "ir_module", "macro", "inline", "let")
 
 
 def _expression_attribute(context: ElaborationContext, value: Value, name: str, span: Span, name_span: Span) -> Value:
@@ -483,7 +498,7 @@ def _in_block(context: ElaborationContext, block: Block, node: syntax.Expr) -> O
 @evaluates(syntax.Call)
 def _call(context: ElaborationContext, node: syntax.Call) -> Value:
     function = evaluate(context, node.func)
-    if isinstance(function, Word) and (form := FORMS.get(path_of(function))) is not None:
+    if isinstance(function, Word) and function.namespace != "R" and (form := FORMS.get(path_of(function))) is not None:
         return _locate_errors(lambda: form(context, node), node.span)
     args = evaluate_all(context, node.args)
     keywords = _keywords(context, node)
@@ -518,6 +533,8 @@ def call_word(
     context: ElaborationContext, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
     path = path_of(word)
+    if word.namespace == "R":
+        raise span.error(f"{word} has its place in a function with @R.function")
     if (reader := WORDS.get(path)) is not None:
         if "dtype" in keywords and not takes_dtype(reader):
             keywords = dict(keywords)

@@ -168,6 +168,40 @@ class UpperBound:
     extent: Operand
 
 
+# ---- functions of relax
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxValue:
+    """A value of a function of relax."""
+
+    value: SSAValue
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxType:
+    """The type of values of relax: `R.Tensor((n, 4), "float32")`."""
+
+    type: Attribute
+
+
+@dataclass(frozen=True, slots=True)
+class ExternFunction:
+    """A packed function by name: `R.ExternFunc("env.linear")`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The table of constant arrays of a module, `metadata["relax.expr.Constant"]`; the table of tables without a path.
+
+    An item of the table is `Metadata` with the name of the array.
+    """
+
+    path: tuple[str, ...] = ()
+
+
 # ---- buffers
 
 
@@ -288,6 +322,11 @@ class BlockFrame(Frame):
 
 @dataclass(frozen=True, slots=True)
 class InitFrame(Frame):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class DataflowFrame(Frame):
     pass
 
 
@@ -414,5 +453,9 @@ _TYPES: dict[type, str] = {
     IntegerRange: "a range",
     PendingCall: "a call",
     TypeAnnotation: "a type",
+    RelaxValue: "a value of relax",
+    RelaxType: "a type",
+    ExternFunction: "a packed function",
+    Metadata: "a table of constants",
 }
 _FRAMES: dict[type, str] = {BlockFrame: "a block", InitFrame: "T.init()", AttrFrame: "T.attr(...)"}

@@ -26,17 +26,19 @@ ReaderT = TypeVar("ReaderT", bound=Reader)
 Form = Callable[["ElaborationContext", "syntax.Call"], Value]
 
 WORDS: dict[str, Reader] = {}
+RELAX_WORDS: dict[str, Reader] = {}
+"""The words of `R`."""
 FORMS: dict[str, Form] = {}
 CONSTANTS: dict[str, Value] = {}
 
 _PREFIXES_OF_TVM = ("script.tirx.", "script.tir.", "script.ir.", "script.", "tirx.", "tir.", "ir.", "te.")
 
 
-def word(*names: str) -> Callable[[ReaderT], ReaderT]:
-    """Registers the reader of calls of these names."""
+def word(*names: str, words: dict[str, Reader] = WORDS) -> Callable[[ReaderT], ReaderT]:
+    """Registers the reader of calls of these names. words: the vocabulary, that of `T` or of `R`."""
 
     def register(reader: ReaderT) -> ReaderT:
-        WORDS.update(dict.fromkeys(names, reader))
+        words.update(dict.fromkeys(names, reader))
         return reader
 
     return register
@@ -98,7 +100,9 @@ _UNSUPPORTED_PREFIXES = (
 def unknown_word(word: Word, span: Span) -> ParseError:
     """The diagnostic for a word without a reader: an unsupported word of TVM, or an unknown one."""
     path = path_of(word)
-    if word.namespace in ("R", "Tx") or path in _UNSUPPORTED or f"{path}.".startswith(_UNSUPPORTED_PREFIXES):
+    if word.namespace == "R":
+        return span.error(f"{word} is not supported{did_you_mean(word.path, RELAX_WORDS)}")
+    if word.namespace == "Tx" or path in _UNSUPPORTED or f"{path}.".startswith(_UNSUPPORTED_PREFIXES):
         return span.error(f"{word} is not supported")
     return span.error(
         f"unknown name {str(word)!r}{did_you_mean(str(word), (f'{word.namespace}.{n}' for n in _all_names()))}"
@@ -108,6 +112,8 @@ def unknown_word(word: Word, span: Span) -> ParseError:
 def is_prefix(word: Word) -> bool:
     """Whether a longer word may start with this word: `T.axis`, `tvm.script`."""
     start = f"{path_of(word)}."
+    if word.namespace == "R":
+        return any(name.startswith(start) for name in RELAX_WORDS)
     return word.namespace == "tvm" or any(name.startswith(start) for name in _all_names())
 
 

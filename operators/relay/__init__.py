@@ -6,7 +6,18 @@ from xdsl.ir import Dialect
 
 from .builder import RelayBuilder
 from .constants import constant_array
-from .functions import RESULT_NAMES, SIZE_LIMITS, CallOp, ConstantOp, FuncOp, IfOp, ReturnOp, SizeLimit, YieldOp
+from .functions import (
+    RESULT_NAMES,
+    SIZE_LIMITS,
+    SIZE_PARAMETERS,
+    CallOp,
+    ConstantOp,
+    FuncOp,
+    IfOp,
+    ReturnOp,
+    SizeLimit,
+    YieldOp,
+)
 from .inference import SizeScope, free_sizes, operand_names, result_types, type_of_tensor
 from .operators import OPERATIONS, OperatorOp
 from .types import Size, SizesAttr, dtype_of_tensor, normal_size, shape_of, tensor_type
@@ -15,6 +26,7 @@ __all__ = [
     "OPERATIONS",
     "RESULT_NAMES",
     "SIZE_LIMITS",
+    "SIZE_PARAMETERS",
     "CallOp",
     "ConstantOp",
     "FuncOp",

@@ -66,10 +66,14 @@ from ...dialects.tir.base import (
 )
 from ...dialects.tir.directives import TypedValues, YieldingBody
 from .attributes import as_python, parse_attribute_value, print_attribute_value
-from .types import dtype_of_tensor, names_of, shape_of, verify_tensor
+from .inference import free_sizes
+from .types import dtype_of_tensor, names_of, normal_size, shape_of, verify_tensor
 
 SIZE_LIMITS = "size_limits"
 """The name of the function attribute that lists lower and upper bounds of sizes as text: `n <= 64`, `n >= 1`."""
+
+SIZE_PARAMETERS = "size_parameters"
+"""The name of the function attribute that lists the sizes which the caller passes as numbers, after the tensors."""
 
 RESULT_NAMES = "result_names"
 """The name of the function attribute that lists the names of the results."""
@@ -199,6 +203,11 @@ class FuncOp(TirOp):
         """The lower and upper bounds of sizes."""
         return [SizeLimit.of(text) for text in self._texts(SIZE_LIMITS)]
 
+    @property
+    def size_parameters(self) -> list[str]:
+        """The names of the sizes that the caller passes as numbers."""
+        return self._texts(SIZE_PARAMETERS)
+
     def _texts(self, name: str) -> list[str]:
         attribute = None if self.func_attrs is None else self.func_attrs.data.get(name)
         texts: Any = () if attribute is None else as_python(attribute)
@@ -305,6 +314,7 @@ class _CalleeFits(SymbolUserOpInterface):
             require(
                 got == expected, f"(C2) @{callee.sym_name.data} called with {_text(got)}, expected {_text(expected)}"
             )
+            require(op.sizes is None, f"(C3) sizes of @{callee.sym_name.data}, expected the default ones")
 
 
 def _text(signature: tuple[Sequence[Attribute], Sequence[Attribute]]) -> str:
@@ -313,14 +323,19 @@ def _text(signature: tuple[Sequence[Attribute], Sequence[Attribute]]) -> str:
 
 @irdl_op_definition
 class CallOp(TirOp):
-    """Calls a function of the module: a `relay.func`, or the function that it was lowered to.
+    """Calls a function of the module: a `relay.func`, or a function in destination-passing style.
+
+    The latter receives the arguments, the results, and numbers: `sizes` if present, by default the sizes in the types
+    of the call that no argument determines by itself.
 
     Constraints
         (C1) the module has a function of this name.
         (C2) a relay.func has parameters and results of these types.
+        (C3) sizes are expressions of names in normal form, or numbers; a relay.func takes the default ones.
 
     Example
         %1 = relay.call @dense_relu(%x, %w) : (tensor<1x8xf32>, tensor<4x8xf32>) -> tensor<1x4xf32>
+        %2 = relay.call @fill(%x) sizes ["n"] : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
 
     Source: `f(x, w)` (Call of a GlobalVar or of a Function)
     """
@@ -329,13 +344,37 @@ class CallOp(TirOp):
 
     callee = prop_def(FlatSymbolRefAttrConstr)
     args = var_operand_def(TensorType)
+    sizes = opt_prop_def(ArrayAttr[StringAttr])
     outputs = var_result_def(TensorType)
 
     traits = traits_def(_CalleeFits(), Pure())
-    assembly_format = "$callee `(` $args `)` attr-dict-with-keyword `:` functional-type($args, $outputs)"
+    assembly_format = (
+        "$callee `(` $args `)` (`sizes` $sizes^)? attr-dict-with-keyword `:` functional-type($args, $outputs)"
+    )
 
-    def __init__(self, callee: str, args: Sequence[SSAValue], types: Sequence[Attribute]):
-        super().__init__(operands=[args], properties={"callee": SymbolRefAttr(callee)}, result_types=[types])
+    def __init__(
+        self, callee: str, args: Sequence[SSAValue], types: Sequence[Attribute], sizes: Sequence[str] | None = None
+    ):
+        super().__init__(
+            operands=[args],
+            properties={"callee": SymbolRefAttr(callee), "sizes": None if sizes is None else string_array(sizes)},
+            result_types=[types],
+        )
+
+    @property
+    def size_texts(self) -> list[str]:
+        """The numbers that follow the tensors, as sizes."""
+        if self.sizes is not None:
+            return [size.data for size in self.sizes.data]
+        return free_sizes([arg.type for arg in self.args], [output.type for output in self.outputs])
+
+    def verify_(self) -> None:
+        for size in () if self.sizes is None else self.sizes.data:
+            try:
+                normal = str(normal_size(size.data))
+            except ValueError as error:
+                raise VerifyException(f"(C3) {error}") from None
+            require(normal == size.data, f"(C3) size {size.data!r}, expected {normal!r}")
 
 
 @irdl_op_definition

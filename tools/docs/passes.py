@@ -23,6 +23,7 @@ the landings. `python -m stepwell.tools.docs` generates this page from the docst
 """
 
 LANDINGS = {
+    "relax": "relax: programs that call kernels",
     "relay": "relay: graphs of operators",
     "te": "te: tensor expressions",
     "tir": "tir: functions on buffers",

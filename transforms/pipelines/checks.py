@@ -60,6 +60,17 @@ def _is_in_kernel(op: Operation) -> bool:
     return parent is not None and not parent.properties.keys().isdisjoint(("primitive", "compiler"))
 
 
+def no_operators_in_programs(op: Operation) -> str | None:
+    """No operator remains in a function of relax, which calls graphs, and no dataflow region."""
+    if op.name == "relax.dataflow":
+        return op.name
+    is_operator = op.name.startswith("relay.") and op.name not in _STRUCTURE
+    parent = op.parent_op()
+    while parent is not None and parent.name != "relax.func":
+        parent = parent.parent_op()
+    return op.name if is_operator and parent is not None else None
+
+
 def no_operators(op: Operation) -> str | None:
     """No operator of a graph remains: graphs call kernels, which are functions on tensors."""
     return op.name if op.name.startswith("relay.") and op.name not in _STRUCTURE else None

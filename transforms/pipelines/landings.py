@@ -17,7 +17,7 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 from ...analysis.unscheduled import unscheduled_functions
 from ...core.cpu import CPU_MODELS, CpuModel
 from ...core.remarks import is_collecting
-from ...module import has_graphs
+from ...module import has_graphs, has_programs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.compact_buffers import TirCompactBuffersPass
@@ -244,7 +244,18 @@ def _stream(options: Options) -> list[ModulePass]:
     return [StreamStoresPass()] if options.cpu.streaming else []
 
 
+def _outline_graphs(_options: Options) -> list[ModulePass]:
+    # lazy: needed for programs of relax only
+    from ..relax.inline_dataflow import RelaxInlineDataflowPass
+    from ..relax.outline_graphs import RelaxOutlineGraphsPass
+
+    return [RelaxInlineDataflowPass(), CommonSubexpressionElimination(), RelaxOutlineGraphsPass()]
+
+
 # Landings
+
+PROGRAMS = Landing("programs of graphs", _outline_graphs, checks.no_operators_in_programs, has_programs)
+"""Functions of relax that call a graph for their operators and kernels."""
 
 OPTIMIZED = Landing("optimized graphs", _optimize_graphs, checks.any_operation)
 """Graphs of fewer and cheaper operators."""
@@ -318,8 +329,8 @@ LEGAL_GPU = Landing(
 )
 """The operations that the CUDA emitter accepts."""
 
-GRAPHS = (OPTIMIZED, PARTITIONED, CALLS)
-"""From graphs of operators to graphs of calls."""
+GRAPHS = (PROGRAMS, OPTIMIZED, PARTITIONED, CALLS)
+"""From graphs of operators, and programs that contain operators, to graphs of calls."""
 
 TIR = (TENSORS, KERNELS, BLOCKS)
 """From any landing above to loops and blocks."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 from xdsl.transforms.dead_code_elimination import dce
 
-from ...core.walking import find_ops
-from ...operators.relay import CallOp, FuncOp
+from ...operators import relax
+from ...operators.relay import FuncOp
 from .graphs import drop_unused_arrays, erase
 
 
 class RelayEliminateDeadCodePass(ModulePass):
-    """Erases operations without uses, then primitive functions without calls, and arrays without references.
+    """Erases operations without uses, then primitive and private functions without calls, and arrays without
+    references.
 
     The first part is xDSL's `dce`, since all ops of `relay` are pure; `dce` knows neither functions nor arrays.
 
@@ -34,7 +35,7 @@ class RelayEliminateDeadCodePass(ModulePass):
 
     Must hold before: nothing.
 
-    Gone after: primitive functions without calls.
+    Gone after: primitive functions, and private functions of relax, without calls.
     """
 
     name = "relay-eliminate-dead-code"
@@ -42,7 +43,20 @@ class RelayEliminateDeadCodePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with drop_unused_arrays(op):
             dce(op)
-            called = {call.callee.string_value() for call in find_ops(op, CallOp)}
-            for func in list(op.body.block.ops):
-                if isinstance(func, FuncOp) and func.primitive is not None and func.sym_name.data not in called:
+            while unused := _unused_functions(op):
+                for func in unused:
                     erase(func)
+
+
+def _unused_functions(module: ModuleOp) -> list[FuncOp | relax.FuncOp]:
+    """The functions without calls that no program outside of the module calls."""
+    called = {
+        name.string_value() for op in module.walk() if isinstance(name := op.properties.get("callee"), SymbolRefAttr)
+    }
+    return [
+        func
+        for func in module.body.block.ops
+        if (isinstance(func, FuncOp) and func.primitive is not None)
+        or (isinstance(func, relax.FuncOp) and func.private is not None)
+        if func.sym_name.data not in called
+    ]

@@ -27,7 +27,7 @@ from ...operators.relay import (
     dtype_of_tensor,
     shape_of,
 )
-from .graphs import drop_unused_arrays, erase, graphs_of, replace
+from .graphs import drop_unused_arrays, erase, functions_of_operators, replace
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -36,7 +36,7 @@ LARGE, GROWTH = 2**20, 8
 
 
 class RelayFoldConstantsPass(ModulePass):
-    """Folds operators on constants, and branches with constant conditions.
+    """Folds operators on constants, and branches of graphs with constant conditions; in functions of relax too.
 
     Operators are computed with numpy. Arrays are the constants kept beside the module (`constants_of`); an operator on
     an array that is absent is not folded. A result whose elements are all the same is a scalar constant, any other
@@ -60,7 +60,7 @@ class RelayFoldConstantsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         with drop_unused_arrays(op):
-            for func in graphs_of(op):
+            for func in functions_of_operators(op):
                 folder = _Folder(constants_of(op))
                 folder.fold(list(func.body.block.ops))
                 folder.write()
@@ -92,8 +92,8 @@ class _Folder:
                 if condition is not None:
                     self.fold(_take_branch(op, bool(condition)))
                     continue
-                for region in op.regions:
-                    self.fold(list(region.block.ops))
+            for region in op.regions:
+                self.fold(list(region.block.ops))
 
     def write(self) -> None:
         """Replaces uses of computed results by constants, and erases the folded operators."""

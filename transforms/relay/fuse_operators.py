@@ -59,12 +59,20 @@ class RelayFuseOperatorsPass(ModulePass):
         for func in graphs_of(op):
             for block in graph_blocks(func):
                 nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
-                for group in _Groups(nodes, self.level).all():
+                for group in operator_groups(nodes, self.level):
                     outliner.outline(group, func, f"fused_{operator_names(group)}", primitive=True)
             erase_unused_scalars(func)
 
 
 # Groups
+
+
+def operator_groups(nodes: Sequence[OperatorOp], level: int = 2) -> list[list[OperatorOp]]:
+    """The groups of the operators of a block that are to be one kernel each, in the order of their last operators.
+
+    level: as of `RelayFuseOperatorsPass`.
+    """
+    return _Groups(nodes, level).all()
 
 
 class _Groups:

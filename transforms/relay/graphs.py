@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.walking import find_ops
 from ...module import constants_of
+from ...operators import relax
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp
 
 
@@ -17,6 +18,14 @@ def graphs_of(module: ModuleOp) -> Iterator[FuncOp]:
     """The functions of a module that are graphs: neither kernels nor functions of an external compiler."""
     for func in list(module.body.block.ops):
         if isinstance(func, FuncOp) and func.primitive is None and func.compiler is None:
+            yield func
+
+
+def functions_of_operators(module: ModuleOp) -> Iterator[FuncOp | relax.FuncOp]:
+    """The functions of a module that may contain operators outside of kernels: graphs, and functions of `relax`."""
+    yield from graphs_of(module)
+    for func in list(module.body.block.ops):
+        if isinstance(func, relax.FuncOp):
             yield func
 
 

@@ -25,8 +25,8 @@ Formula: TypeAlias = Callable[..., Any]
 def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te.FuncOp:
     """The tensor expressions of a function of operators.
 
-    The parameters are the parameters of the function followed by its results; sizes that no parameter determines by
-    itself precede them as integer parameters.
+    The parameters are the parameters of the function, its results, and the sizes that no parameter determines by
+    itself, as integers.
 
     formulas: functions that compute operators, by name, in place of their definitions. Raises the TeErrors of formulas.
     """
@@ -43,14 +43,14 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
     numbers: list[Var] = [sizes.variable(name) for name in sizes_of_kernel(func)]
     outputs = _distinct([values[value] for value in func.return_values], inputs)
     attributes = {TIR_NOALIAS: annotation_value(True), GRAPH_KERNEL: annotation_value(True)}
-    parameters = _with_wide_indices([*numbers, *inputs, *outputs], func)
+    parameters = _with_wide_indices([*inputs, *outputs, *numbers], func)
     written = TeFuncEmitter(func.sym_name.data, parameters, attributes).write()
     written.location = func.location
     return written
 
 
 def sizes_of_kernel(func: FuncOp) -> list[str]:
-    """The sizes that no parameter determines by itself, which are the first parameters of the kernel of a function."""
+    """The sizes that no parameter determines by itself, which are the last parameters of the kernel of a function."""
     return free_sizes([value.type for _, value in func.params], func.result_types_)
 
 
@@ -59,7 +59,7 @@ def _with_wide_indices(parameters: Sequence[Tensor | Var], func: FuncOp) -> Sequ
     a kernel if sizes of 32 bits are among its parameters."""
     if not requires_wide_indices(parameters):
         return parameters
-    if isinstance(parameters[0], Var):
+    if isinstance(parameters[-1], Var):
         message = "a tensor of 2**31 elements or more, expected fewer beside sizes known when the graph runs"
         raise UnsupportedError(f"{where(func)}kernel {func.sym_name.data}: {message}")
     return with_index_dtype(parameters, "int64")

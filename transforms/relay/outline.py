@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.names import fresh_name
+from ...analysis.names import fresh_name, symbols_of
 from ...operators.relay import CallOp, ConstantOp, FuncOp, OperatorOp, ReturnOp
 
 _LONGEST = 64
@@ -19,7 +19,7 @@ class Outliner:
 
     def __init__(self, module: ModuleOp):
         self.known: dict[str, str] = {}
-        self.names = {name for op in module.body.block.ops if (name := _symbol(op)) is not None}
+        self.names = symbols_of(module)
 
     def outline(
         self,
@@ -120,8 +120,3 @@ def _copy_constant(number: SSAValue, block: Block) -> SSAValue:
 
 def _is_scalar(owner: Operation | Block) -> bool:
     return isinstance(owner, ConstantOp) and owner.value is not None
-
-
-def _symbol(op: Operation) -> str | None:
-    name = op.properties.get("sym_name")
-    return name.data if isinstance(name, StringAttr) else None

@@ -20,8 +20,8 @@ class ConvertRelayToTePass(ModulePass):
     """Converts each primitive function to a `te.func`, inlining the formulas of its operators without recomputation.
 
     Formulas follow each other; a tensor is inlined into its readers where no element is computed twice
-    (`te-inline{recompute=false}`). The parameters are the parameters of the function followed by its results; sizes
-    that no parameter determines by itself precede them as integer parameters. A function for a library becomes the
+    (`te-inline{recompute=false}`). The parameters are the parameters of the function, its results, and the sizes that
+    no parameter determines by itself, as integers. A function for a library becomes the
     function that the library builds: a `te.func` or `tir.func` with the same parameters. Callers are unchanged.
 
     Before

@@ -8,13 +8,14 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
 
 from ...analysis.names import fresh_name
 from ...core.diagnostics import where
-from ...core.dtypes import mlir_type
+from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import UnsupportedError
 from ...dialects import tir
-from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, TIR_NOALIAS
+from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, SHARED_INPUTS, TIR_NOALIAS
 from ...dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
@@ -34,6 +35,7 @@ from ...operators.relay import (
     ConstantOp,
     FuncOp,
     IfOp,
+    Size,
     SizeScope,
     YieldOp,
     dtype_of_tensor,
@@ -48,8 +50,9 @@ class ConvertRelayToTirPass(ModulePass):
     """Converts each function of calls to a `tir.func`: buffers for its tensors, and calls that write them.
 
     The parameters are the parameters of the function, the arrays of its constants by name, its results (`output0`,
-    ...), and `workspace`, the memory planned by `relay-plan-memory`; tensors without a plan are allocated. Assertions
-    check that sizes are within their limits. The result is a host function: it only calls other functions and branches.
+    ...), `workspace`, the memory planned by `relay-plan-memory`, and the sizes that the caller passes as numbers
+    (the attribute `size_parameters`); tensors without a plan are allocated. Assertions check that sizes are within
+    their limits. The result is a host function: it only calls other functions and branches.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -93,6 +96,7 @@ class _Host:
 
     def convert(self) -> tir.FuncOp:
         source = self.source
+        self.numbers = source.size_parameters
         arrays = arrays_of(source)
         kinds = [(name, value.type) for name, value in source.params]
         kinds += [(name, op.result.type) for name, op in arrays.items()]
@@ -102,13 +106,21 @@ class _Host:
         bytes_needed = workspace_of(source)
         if bytes_needed:
             params.append((fresh_name("workspace", self.names), buffer_type(mlir_type("uint8"), [bytes_needed])))
-        attrs = {HOST_FUNCTION: annotation_value(True), TIR_NOALIAS: annotation_value(True)}
+        variables = [self.sizes.variable(name) for name in self.numbers]
+        params += [(fresh_name(each.name, self.names), mlir_type(each.data_type)) for each in variables]
+        attrs = {HOST_FUNCTION: annotation_value(True)}
+        if source.func_attrs is None or SHARED_INPUTS not in source.func_attrs.data:
+            attrs[TIR_NOALIAS] = annotation_value(True)
         func = tir.FuncOp(source.sym_name.data, params, attrs=attrs)
         func.location = source.location
         self.builder = TirBuilder(func.body.block, source.location)
-        self.workspace = func.body.block.args[-1] if bytes_needed else None
+        self.workspace = func.body.block.args[len(kinds)] if bytes_needed else None
         self.writer = ExpressionEmitter(self.builder, {}, {})
+        numbers = func.body.block.args[len(params) - len(variables) :]
+        self.writer.known |= dict(zip(variables, numbers, strict=True))
         for variable in self._variables(kinds):
+            if variable in self.writer.known:
+                continue
             symbol = self.builder.insert(SymbolOp(variable.name, mlir_type(variable.data_type)))
             self.writer.known[variable] = symbol.result
         buffers = [
@@ -128,7 +140,7 @@ class _Host:
         return func
 
     def _check_sizes(self, types: Sequence[Attribute]) -> None:
-        free = free_sizes(types, self.source.result_types_)
+        free = [name for name in free_sizes(types, self.source.result_types_) if name not in self.numbers]
         if free:
             func = self.source
             raise UnsupportedError(
@@ -188,10 +200,18 @@ class _Host:
 
     def _call(self, op: CallOp) -> None:
         outputs = self._allocate(op)
-        free = free_sizes([arg.type for arg in op.args], [output.type for output in op.outputs])
-        numbers = [self.writer.write(self.sizes(name)) for name in free]
-        args = [*numbers, *(self.buffers[arg] for arg in op.args), *outputs]
+        numbers = self._numbers(op)
+        args = [*(self.buffers[arg] for arg in op.args), *outputs, *numbers]
         self.builder.insert(tir.CallOp(op.callee.string_value(), args))
+
+    def _numbers(self, op: CallOp) -> list[SSAValue]:
+        """The sizes that follow the tensors, of the types of the parameters of the callee."""
+        texts, callee = op.size_texts, SymbolTable.lookup_symbol(op, op.callee)
+        values = [self.builder.value(self.writer.write(self.sizes(_size(text)))) for text in texts]
+        if not texts or not isinstance(callee, tir.FuncOp):
+            return values
+        types = callee.body.block.arg_types[-len(texts) :]
+        return [self.builder.cast(value, dtype_of(type)) for value, type in zip(values, types, strict=True)]
 
     def _branch(self, op: IfOp) -> None:
         outputs = self._allocate(op)
@@ -211,6 +231,11 @@ def arrays_of(func: FuncOp) -> dict[str, ConstantOp]:
         if isinstance(op, ConstantOp) and op.array_name is not None:
             arrays.setdefault(op.array_name.data, op)
     return arrays
+
+
+def _size(text: str) -> Size:
+    """A number or the text of a symbolic size."""
+    return int(text) if text.isdigit() else text
 
 
 def _parameter_type(type: Attribute) -> Attribute:

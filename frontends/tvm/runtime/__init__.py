@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 
 from ....backends.graph import Executable
+from ....backends.relax import VMExecutable
 from ....backends.runtime.program import CompiledFunction, Program
 from ....backends.saving.format import archive_kind
 from ....expressions.expr import const
 from .. import nd as ndarray
+from .. import relax
 from ..absent import report_absent
 from ..driver.build_module import OperatorModule
 from ..driver.build_module import OperatorModule as Module
@@ -24,13 +26,17 @@ from .data_type import DataType
 __getattr__ = report_absent("tvm.runtime")
 
 
-def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule:
-    """The functions or the graph saved by `export_library`. A saved module is native code: load only trusted files.
+def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable:
+    """The functions, the graph or the program saved by `export_library`. A saved module is native code: load only
+    trusted files.
 
     LoadError if the file is broken, or built for another machine.
     """
-    if archive_kind(Path(path)) == "graph":
+    kind = archive_kind(Path(path))
+    if kind == "graph":
         return GraphExecutorFactoryModule(Executable.load(path))
+    if kind == "program":
+        return relax.Executable(VMExecutable.load(path))
     return OperatorModule(Program.load(path))
 
 

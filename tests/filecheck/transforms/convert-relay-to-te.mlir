@@ -37,6 +37,6 @@ relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"2 * n">>) 
 // CHECK-NEXT:        %[[v2:\d+]] = te.read %p0[%ax0] : tensor<?xf32>
 // CHECK-NEXT:        te.yield %[[v2]] : f32
 // CHECK-NEXT:      }
-// CHECK-NEXT:      te.params %n : i32, %p0 : tensor<?xf32>, %T_copy : tensor<?xf32>
+// CHECK-NEXT:      te.params %p0 : tensor<?xf32>, %T_copy : tensor<?xf32>, %n : i32
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }

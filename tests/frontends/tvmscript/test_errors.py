@@ -334,7 +334,8 @@ EXPRESSIONS = [
     ("T.vscale()", "T.vscale is not supported"),
     ("T.comm_reducer(lambda x, y: x, [0, 1])", "T.comm_reducer of several values is not supported"),
     ("T.comm_reducer(0, [0])", "an integer cannot be called"),
-    ("R.add(n, n)", "R.add is not supported"),
+    ("R.add(n, n)", "R.add has its place in a function with @R.function"),
+    ("R.ad(n, n)", "R.ad is not supported, did you mean 'add'?"),
     ("T.axis.spatia(1, 2)", "unknown name 'T.axis.spatia', did you mean 'T.axis.spatial'?"),
     ("T.axis(1)", "unknown name 'T.axis', did you mean 'T.axis.S'?"),
     ("*A", "a starred expression needs a tuple or a list around it"),
@@ -478,7 +479,7 @@ DEFINITIONS = {
             pass
     """,
     "no definition": """
-        x = 1  # error: expected a function with @T.prim_func or a class with @I.ir_module
+        x = 1  # error: expected a function with @T.prim_func or @R.function, or a class with @I.ir_module
     """,
     "two functions of one name": """
         @I.ir_module
@@ -504,7 +505,7 @@ DEFINITIONS = {
     "method without a decorator": """
         @I.ir_module
         class M:
-            def f():  # error: function 'f' needs the decorator @T.prim_func
+            def f():  # error: function 'f' needs the decorator @T.prim_func or @R.function
                 pass
     """,
     "call in a module": """
@@ -512,10 +513,10 @@ DEFINITIONS = {
         class M:
             I.module_attrs({"a": 1})  # error: only functions and constants are supported in a module
     """,
-    "relax function": """
+    "relax rewriter": """
         @I.ir_module
         class M:
-            @R.function  # error: R.function is not supported
+            @R.rewriter  # error: R.rewriter is not supported
             def f():
                 pass
     """,

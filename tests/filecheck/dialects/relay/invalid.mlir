@@ -50,6 +50,29 @@ relay.func @f("x" %x: tensor<f32>) {
 
 // -----
 
+// (C3) relay.call: sizes are in normal form.
+tir.func @k("A" %A: memref<4xf32>, "n" %n: i64) {
+}
+relay.func @f("x" %x: tensor<?xf32, #relay.sizes<"n">>) {
+  %0 = relay.call @k() sizes ["n + n"] : () -> tensor<4xf32>
+  relay.return
+}
+// CHECK: (C3) size 'n + n', expected '2 * n'
+
+// -----
+
+// (C3) relay.call: a function of operators takes the default sizes.
+relay.func @g("x" %x: tensor<f32>) {
+  relay.return %x : tensor<f32>
+}
+relay.func @f("x" %x: tensor<f32>) {
+  %0 = relay.call @g(%x) sizes ["1"] : (tensor<f32>) -> tensor<f32>
+  relay.return
+}
+// CHECK: (C3) sizes of @g, expected the default ones
+
+// -----
+
 // (C2) relay.call: the function has these types.
 relay.func @g("x" %x: tensor<f32>) {
   relay.return %x : tensor<f32>

@@ -1,0 +1,165 @@
+"""Implementations of `relax`: programs, operation by operation, on arrays of numpy. They define the semantics of
+programs; packed functions are the registered ones, or those of `register_implementations`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TupleType
+from xdsl.interpreter import Interpreter, PythonValues, impl, impl_callable, register_impls
+from xdsl.ir import Attribute
+
+from ...core.dtypes import numpy_dtype
+from ...core.errors import ArgumentError
+from ...expressions.sizes import evaluate_size
+from ...operators.relax import (
+    CallDpsPackedOp,
+    CallOp,
+    CallPackedOp,
+    CallPurePackedOp,
+    CallTirOp,
+    DataflowOp,
+    FuncOp,
+    IfOp,
+    MatchCastOp,
+    PrimValueOp,
+    ShapeOfOp,
+    ShapeOp,
+    StringOp,
+    TupleGetOp,
+    TupleOp,
+)
+from ...operators.relax.calls import result_types
+from ...operators.relax.types import known_shape, number_of
+from ...operators.relay import dtype_of_tensor
+from ..devices.device import cpu
+from ..oracle.context import location_of
+from ..relax.values import Mismatch, Value, argument_error, type_checker
+from ..runtime.packed import call_function, get_global_func
+from .regions import run_region
+from .relay import RelayFunctions, Sizes, known_shape_of, run_kernel
+from .state import StatefulFunctions
+
+
+class RelaxFunctions(StatefulFunctions):
+    """Values are arrays, tuples, shapes as tuples of integers, numbers, and objects of packed functions."""
+
+    @impl_callable(FuncOp)
+    def call_func(self, interpreter: Interpreter, op: FuncOp, args: PythonValues) -> PythonValues:
+        name = op.sym_name.data
+        if len(args) != len(op.params):
+            names = ", ".join(param for param, _ in op.params)
+            raise ArgumentError(f"{name}: expected {len(op.params)} arguments ({names}), got {len(args)}")
+        sizes = Sizes()
+        types = [value.type for _, value in op.params]
+        values = _match_all(f"{name}: argument", args, types, sizes)
+        around = _sizes(interpreter)
+        interpreter.set_data(RelayFunctions, "sizes", sizes)
+        try:
+            return run_region(interpreter, op.body, values, name)
+        finally:
+            interpreter.set_data(RelayFunctions, "sizes", around)
+
+    @impl(CallOp)
+    def run_call(self, interpreter: Interpreter, op: CallOp, args: PythonValues) -> PythonValues:
+        return interpreter.call_op(interpreter.get_op_for_symbol(op.callee), args)
+
+    @impl(CallTirOp)
+    def run_call_tir(self, interpreter: Interpreter, op: CallTirOp, args: PythonValues) -> PythonValues:
+        results = run_kernel(interpreter, op.callee, args, op.output_types, op.size_texts)
+        return (tuple(results) if isinstance(op.output.type, TupleType) else results[0],)
+
+    @impl(CallDpsPackedOp)
+    def run_call_dps_packed(self, interpreter: Interpreter, op: CallDpsPackedOp, args: PythonValues) -> PythonValues:
+        sizes, types = _sizes(interpreter), result_types(op.output.type)
+        results = [np.zeros(known_shape_of(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
+        self._call(op.func_name.data, (*args, *results))
+        return (tuple(results) if isinstance(op.output.type, TupleType) else results[0],)
+
+    @impl(CallPackedOp)
+    def run_call_packed(self, interpreter: Interpreter, op: CallPackedOp, args: PythonValues) -> PythonValues:
+        return self._checked(interpreter, op.func_name.data, args, op.output.type)
+
+    @impl(CallPurePackedOp)
+    def run_call_pure_packed(self, interpreter: Interpreter, op: CallPurePackedOp, args: PythonValues) -> PythonValues:
+        return self._checked(interpreter, op.func_name.data, args, op.output.type)
+
+    def _call(self, name: str, args: Sequence[Value]) -> Value:
+        function = get_global_func(name) if self.packed is None else self.packed[name]
+        return call_function(name, function, args)
+
+    def _checked(self, interpreter: Interpreter, name: str, args: PythonValues, type: Attribute) -> PythonValues:
+        place = f"result of packed function {name!r}"
+        return (_match(place, self._call(name, args), type, _sizes(interpreter)),)
+
+    @impl(DataflowOp)
+    def run_dataflow(self, interpreter: Interpreter, op: DataflowOp, args: PythonValues) -> PythonValues:
+        return run_region(interpreter, op.body, ())
+
+    @impl(IfOp)
+    def run_if(self, interpreter: Interpreter, op: IfOp, args: PythonValues) -> PythonValues:
+        around = _sizes(interpreter)
+        interpreter.set_data(RelayFunctions, "sizes", dict(around))
+        try:
+            return run_region(interpreter, op.then if args[0] else op.orelse, ())
+        finally:
+            interpreter.set_data(RelayFunctions, "sizes", around)
+
+    @impl(MatchCastOp)
+    def run_match_cast(self, interpreter: Interpreter, op: MatchCastOp, args: PythonValues) -> PythonValues:
+        return (_match(f"{location_of(op)}{op.name}", args[0], op.output.type, _sizes(interpreter)),)
+
+    @impl(TupleOp)
+    def run_tuple(self, interpreter: Interpreter, op: TupleOp, args: PythonValues) -> PythonValues:
+        return (tuple(args),)
+
+    @impl(TupleGetOp)
+    def run_tuple_get(self, interpreter: Interpreter, op: TupleGetOp, args: PythonValues) -> PythonValues:
+        return (args[0][op.index.value.data],)
+
+    @impl(ShapeOp)
+    def run_shape(self, interpreter: Interpreter, op: ShapeOp, args: PythonValues) -> PythonValues:
+        sizes = _sizes(interpreter)
+        return (tuple(_number(size, sizes) for size in known_shape(op.output.type) or ()),)
+
+    @impl(PrimValueOp)
+    def run_prim_value(self, interpreter: Interpreter, op: PrimValueOp, args: PythonValues) -> PythonValues:
+        return (_number(number_of(op.output.type), _sizes(interpreter)),)  # pyright: ignore[reportArgumentType]
+
+    @impl(StringOp)
+    def run_string(self, interpreter: Interpreter, op: StringOp, args: PythonValues) -> PythonValues:
+        return (op.text.data,)
+
+    @impl(ShapeOfOp)
+    def run_shape_of(self, interpreter: Interpreter, op: ShapeOfOp, args: PythonValues) -> PythonValues:
+        return (tuple(map(int, np.shape(args[0]))),)
+
+
+register_impls(RelaxFunctions)
+
+
+def _sizes(interpreter: Interpreter) -> Sizes:
+    return interpreter.get_data(RelayFunctions, "sizes", Sizes)
+
+
+def _number(value: Any, sizes: Sizes) -> Any:
+    return evaluate_size(value, sizes) if isinstance(value, str) else value
+
+
+def _match(place: str, value: Value, type: Attribute, sizes: Sizes) -> Value:
+    return _match_all(place, [value], [type], sizes)[0]
+
+
+def _match_all(place: str, values: Sequence[Value], types: Sequence[Attribute], sizes: Sizes) -> list[Value]:
+    """Values converted to types, whose sizes are bound; raises ArgumentError for a value of another type."""
+    checkers = [type_checker(type, cpu()) for type in types]
+    try:
+        matched = [bind(value, sizes) for (bind, _), value in zip(checkers, values, strict=True)]
+        for (_, check), value in zip(checkers, matched, strict=True):
+            if check is not None:
+                check(value, sizes)
+    except Mismatch as error:
+        raise argument_error(place, error) from None
+    return matched

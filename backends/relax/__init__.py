@@ -1,0 +1,7 @@
+"""Programs of `relax`: native code for their graphs and kernels, and the virtual machine that calls it."""
+
+from .build import build_relax
+from .executable import VMExecutable
+from .machine import VirtualMachine
+
+__all__ = ["VMExecutable", "VirtualMachine", "build_relax"]

@@ -1,0 +1,381 @@
+"""Functions of the virtual machine: the operations of a function of `relax` as Python functions on registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...core.diagnostics import where
+from ...core.dtypes import numpy_dtype
+from ...core.errors import ArgumentError, UnsupportedError
+from ...core.sizes import byte_count
+from ...expressions.sizes import size_function
+from ...operators.relax import (
+    CallDpsPackedOp,
+    CallOp,
+    CallPackedOp,
+    CallPurePackedOp,
+    CallTirOp,
+    FuncOp,
+    IfOp,
+    MatchCastOp,
+    PrimValueOp,
+    ReturnOp,
+    ShapeOfOp,
+    ShapeOp,
+    StringOp,
+    TupleGetOp,
+    TupleOp,
+    YieldOp,
+)
+from ...operators.relax.calls import result_types
+from ...operators.relax.types import known_shape, names_bound_by, names_in, number_of
+from ...operators.relay import CallOp as GraphCallOp
+from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
+from ..graph.executable import allocate_array
+from ..runtime.memory import allocate, empty_array
+from ..runtime.packed import call_function, get_global_func
+from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
+
+if TYPE_CHECKING:
+    from .machine import VirtualMachine
+
+Registers: TypeAlias = list[Value]
+Step: TypeAlias = Callable[[Registers, Sizes], None]
+"""Executes an operation: reads and writes registers, and may bind sizes."""
+
+
+class VMFunction:
+    """A function of a virtual machine. Calls convert and check the arguments, and export the result."""
+
+    def __init__(self, machine: VirtualMachine, op: FuncOp):
+        self.name = op.sym_name.data
+        self.machine = machine
+        self.params = [name for name, _ in op.params]
+        self.types: list[Attribute] = [value.type for _, value in op.params]
+        self._binds, self._checks = (
+            zip(*(type_checker(type, machine.device) for type in self.types), strict=True) if (self.types) else ((), ())
+        )
+        self._limits = [(limit, size_function(limit.size)) for limit in op.size_limits]
+        compiler = _Compiler(machine, op)
+        self._steps, self._result = compiler.steps(op.body.block)
+        self._registers = compiler.count
+
+    def __call__(self, *args: Any) -> Any:
+        """The result for arguments: arrays of any library, numbers, shapes, tuples.
+
+        Raises ArgumentError for arguments that do not match the parameters, ExecutionError if a packed function fails,
+        LinkError if it is not registered.
+        """
+        return exported(self.run(args), self.machine.device)
+
+    def run(self, args: Sequence[Value]) -> Value:
+        """The result for arguments, in the form of the virtual machine."""
+        sizes: Sizes = {}
+        registers: Registers = [None] * self._registers
+        self._bind(args, registers, sizes)
+        for step in self._steps:
+            step(registers, sizes)
+        return registers[self._result]
+
+    def _bind(self, args: Sequence[Value], registers: Registers, sizes: Sizes) -> None:
+        if len(args) != len(self.params):
+            names = ", ".join(self.params)
+            raise ArgumentError(f"{self.name}: expected {len(self.params)} arguments ({names}), got {len(args)}")
+        index = 0
+        try:
+            for index, (bind, arg) in enumerate(zip(self._binds, args, strict=True)):
+                registers[index] = bind(arg, sizes)
+            for index, check in enumerate(self._checks):
+                if check is not None:
+                    check(registers[index], sizes)
+        except Mismatch as error:
+            raise self._error(index, error) from None
+        for limit, compute in self._limits:
+            number = compute(sizes)
+            if not limit.admits(number):
+                raise ArgumentError(f"{self.name}: size {limit.size} is {number}, expected {limit.requirement}")
+
+    def _error(self, index: int, error: Mismatch) -> ArgumentError:
+        if error.size is None:
+            return argument_error(f"{self.name}: argument {index} ({self.params[index]})", error)
+        name, number = error.size
+        first = next(n for n, type in enumerate(self.types) if name in names_bound_by(type))
+        known = error.text.partition(" = ")[2].partition(",")[0]
+        return ArgumentError(f"{self.name}: {name} = {known} from argument {first}, {number} from argument {index}")
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}({', '.join(self.params)}) of a virtual machine>"
+
+
+class _Compiler:
+    """The compilation of one function. registers: the register of each value.  count: the number of registers."""
+
+    def __init__(self, machine: VirtualMachine, op: FuncOp):
+        self.machine = machine
+        self.device = machine.device
+        self.name = op.sym_name.data
+        self.registers: dict[SSAValue, int] = {value: n for n, (_, value) in enumerate(op.params)}
+        self.count = len(self.registers)
+
+    def steps(self, block: Block) -> tuple[list[Step], int]:
+        """The steps of a block, and the register of its result."""
+        steps: list[Step] = []
+        for op in block.ops:
+            if isinstance(op, ReturnOp | YieldOp):
+                return steps, self.registers[op.value]
+            if type(op) not in _COMPILERS:
+                raise UnsupportedError(f"{where(op)}{op.name} in function {self.name}, expected calls and values")
+            steps.append(_COMPILERS[type(op)](self, op))
+        raise UnsupportedError(f"function {self.name} without a return")
+
+    def define(self, value: SSAValue) -> int:
+        """A new register for a value."""
+        self.registers[value] = self.count
+        self.count += 1
+        return self.registers[value]
+
+    def reads(self, values: Sequence[SSAValue]) -> list[int]:
+        """The registers of operands."""
+        return [self.registers[value] for value in values]
+
+    def allocator(self, type: Attribute, what: str) -> Callable[[Sizes], Value]:
+        """The function that allocates a tensor, given the values of size names."""
+        dtype, name, shape = dtype_of_tensor(type), f"{self.name}: {what}", _shape_function(shape_of(type))
+        device = self.device
+        if device.kind == "cpu":
+            kind = numpy_dtype(dtype)
+            if not names_in(type):
+                known = shape({})
+                size = byte_count(known, kind.itemsize)
+                return lambda _: allocate(known, kind, size, name)
+            return lambda sizes: empty_array(shape(sizes), kind, name)
+        return lambda sizes: allocate_array(shape(sizes), dtype, device, name)
+
+
+def _shape_function(shape: Sequence[Size]) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
+    if all(isinstance(size, int) for size in shape):
+        known = cast("tuple[int, ...]", tuple(shape))
+        return lambda _: known
+    extents = [_size(size) for size in shape]
+    return lambda sizes: tuple(extent(sizes) for extent in extents)
+
+
+def _size(size: Size) -> Callable[[Mapping[str, int]], int]:
+    return (lambda _, number=size: number) if isinstance(size, int) else size_function(size)
+
+
+# Native code
+
+
+def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
+    """A call of a graph: its arguments, constants, results, workspace and sizes."""
+    machine, name = compiler.machine, op.callee.string_value()
+    description = machine.executable.graphs[name]
+    function = machine.executable.program[name]
+    inputs = compiler.reads(op.args)
+    constants = [machine.constant(spec.name) for spec in description.constants]
+    allocators = [compiler.allocator(output.type, f"result {n}") for n, output in enumerate(op.outputs)]
+    outputs = [compiler.define(output) for output in op.outputs]
+    numbers = description.numbers
+    acquire, release = machine.workspaces.acquire, machine.workspaces.release
+    needs_workspace = description.workspace
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        results = [allocate(sizes) for allocate in allocators]
+        arguments = [*(registers[n] for n in inputs), *constants, *results]
+        extra = [sizes[each] for each in numbers]
+        if needs_workspace:
+            memory = acquire()
+            try:
+                function(*arguments, memory.part(needs_workspace), *extra)
+            finally:
+                release(memory)
+        else:
+            function(*arguments, *extra)
+        for n, result in zip(outputs, results, strict=True):
+            registers[n] = result
+
+    return run
+
+
+def _kernel(compiler: _Compiler, op: CallTirOp) -> Step:
+    """A call of a kernel with tensors of which the types are known at run time only; native code checks them."""
+    function = compiler.machine.executable.program[op.callee.string_value()]
+    inputs, numbers = compiler.reads(op.args), [_size(_parse(text)) for text in op.size_texts]
+    return _destination(compiler, op, inputs, lambda args, sizes: function(*args, *(n(sizes) for n in numbers)))
+
+
+def _parse(text: str) -> Size:
+    return int(text) if text.isdigit() else text
+
+
+def _destination(
+    compiler: _Compiler,
+    op: CallTirOp | CallDpsPackedOp,
+    inputs: Sequence[int],
+    call: Callable[[list[Value], Sizes], object],
+) -> Step:
+    """A call in destination-passing style."""
+    types = result_types(op.output.type)
+    allocators = [compiler.allocator(type, f"result of {op.name}") for type in types]
+    is_tuple, output = op.output.type is not types[0], compiler.define(op.output)
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        results = [allocate(sizes) for allocate in allocators]
+        call([*(registers[n] for n in inputs), *results], sizes)
+        registers[output] = tuple(results) if is_tuple else results[0]
+
+    return run
+
+
+# Packed functions
+
+
+def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
+    name = op.func_name.data
+    return _destination(
+        compiler,
+        op,
+        compiler.reads(op.args),
+        lambda args, _: call_function(name, get_global_func(name), args),
+    )
+
+
+def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp) -> Step:
+    name, inputs = op.func_name.data, compiler.reads(op.args)
+    bind, check = type_checker(op.output.type, compiler.device)
+    output, place = compiler.define(op.output), f"{compiler.name}: result of packed function {op.func_name.data!r}"
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        result = call_function(name, get_global_func(name), [registers[n] for n in inputs])
+        try:
+            registers[output] = bind(result, sizes)
+            if check is not None:
+                check(registers[output], sizes)
+        except Mismatch as error:
+            raise argument_error(place, error) from None
+
+    return run
+
+
+# Functions and branches
+
+
+def _call(compiler: _Compiler, op: CallOp) -> Step:
+    machine, name = compiler.machine, op.callee.string_value()
+    inputs, output = compiler.reads(op.args), compiler.define(op.output)
+
+    def run(registers: Registers, _: Sizes) -> None:
+        registers[output] = machine.functions[name].run([registers[n] for n in inputs])
+
+    return run
+
+
+def _branch(compiler: _Compiler, op: IfOp) -> Step:
+    condition = compiler.registers[op.condition]
+    then, orelse = (compiler.steps(region.block) for region in (op.then, op.orelse))
+    output, is_host = compiler.define(op.output), compiler.device.kind == "cpu"
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        flag = registers[condition]
+        steps, result = then if (flag if is_host else flag.numpy()) else orelse
+        own = dict(sizes)
+        for step in steps:
+            step(registers, own)
+        registers[output] = registers[result]
+
+    return run
+
+
+# Values
+
+
+def _tuple(compiler: _Compiler, op: TupleOp) -> Step:
+    inputs, output = compiler.reads(op.values), compiler.define(op.output)
+
+    def run(registers: Registers, _: Sizes) -> None:
+        registers[output] = tuple(registers[n] for n in inputs)
+
+    return run
+
+
+def _tuple_get(compiler: _Compiler, op: TupleGetOp) -> Step:
+    value, index, output = compiler.registers[op.value], op.index.value.data, compiler.define(op.output)
+
+    def run(registers: Registers, _: Sizes) -> None:
+        registers[output] = registers[value][index]
+
+    return run
+
+
+def _set(compiler: _Compiler, op: Operation, compute: Callable[[Sizes], Value]) -> Step:
+    output = compiler.define(op.results[0])
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        registers[output] = compute(sizes)
+
+    return run
+
+
+def _shape(compiler: _Compiler, op: ShapeOp) -> Step:
+    return _set(compiler, op, _shape_function(known_shape(op.output.type) or ()))
+
+
+def _prim_value(compiler: _Compiler, op: PrimValueOp) -> Step:
+    value = number_of(op.output.type)  # pyright: ignore[reportArgumentType]
+    return _set(compiler, op, size_function(value) if isinstance(value, str) else lambda _: value)
+
+
+def _string(compiler: _Compiler, op: StringOp) -> Step:
+    return _set(compiler, op, lambda _: op.text.data)
+
+
+def _constant(compiler: _Compiler, op: ConstantOp) -> Step:
+    array = compiler.machine.array_of(op)
+    return _set(compiler, op, lambda _: array)
+
+
+def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
+    value, output = compiler.registers[op.value], compiler.define(op.output)
+
+    def run(registers: Registers, _: Sizes) -> None:
+        registers[output] = tuple(map(int, registers[value].shape))
+
+    return run
+
+
+def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
+    value, (bind, check) = compiler.registers[op.value], type_checker(op.output.type, compiler.device)
+    output, place = compiler.define(op.output), f"{where(op)}{compiler.name}: match_cast to {describe(op.output.type)}"
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        try:
+            registers[output] = bind(registers[value], sizes)
+            if check is not None:
+                check(registers[output], sizes)
+        except Mismatch as error:
+            raise argument_error(place, error) from None
+
+    return run
+
+
+_COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
+    CallDpsPackedOp: _dps_packed,
+    CallOp: _call,
+    CallPackedOp: _packed,
+    CallPurePackedOp: _packed,
+    CallTirOp: _kernel,
+    ConstantOp: _constant,
+    GraphCallOp: _graph,
+    IfOp: _branch,
+    MatchCastOp: _match_cast,
+    PrimValueOp: _prim_value,
+    ShapeOfOp: _shape_of,
+    ShapeOp: _shape,
+    StringOp: _string,
+    TupleGetOp: _tuple_get,
+    TupleOp: _tuple,
+}

@@ -1,0 +1,16 @@
+"""Elaboration of functions with `@R.function` into the dialect `relax`."""
+
+from . import expressions, operators, statements, types, words  # their import registers words, calls and statements
+from .context import RelaxContext
+from .functions import RelaxFunctionReader, check_decorator
+
+__all__ = [
+    "RelaxContext",
+    "RelaxFunctionReader",
+    "check_decorator",
+    "expressions",
+    "operators",
+    "statements",
+    "types",
+    "words",
+]

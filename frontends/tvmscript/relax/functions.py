@@ -1,0 +1,129 @@
+"""Elaboration of one function of `relax`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Region
+
+from ....core.diagnostics import Span
+from ....core.xdsl_compat import set_name_hint
+from ....operators.relax import FuncOp, PrimValueOp, ReturnOp, ShapeOp, StringOp
+from ....operators.relay import ConstantOp
+from .. import syntax
+from ..annotations import evaluate_annotation
+from ..context import span_location
+from ..dispatch import run_statements
+from ..values import RelaxValue, Value, Word
+from ..vocabulary import is_dtype
+from .context import RelaxContext
+
+_PARAMETERS = ("private", "pure", "check_well_formed")
+
+
+def check_decorator(arguments: dict[str, Value], span: Span) -> None:
+    """Raises ParseError for an argument that `@R.function` does not have."""
+    for name in arguments:
+        if name not in _PARAMETERS:
+            raise span.error(f"R.function has no parameter {name!r}")
+
+
+class RelaxFunctionReader:
+    """Elaborates one function into a `relax.func`. arguments: of the decorator."""
+
+    def __init__(self, context: RelaxContext, node: syntax.FunctionDef, arguments: dict[str, Value]):
+        self.context = context
+        self.node = node
+        self.arguments = arguments
+
+    def read(self) -> FuncOp:
+        context, node = self.context, self.node
+        self._declare_sizes()
+        types = [self._read_param(param) for param in node.params]
+        result = None
+        if node.returns is not None:
+            result = context.relax_type(evaluate_annotation(context, node.returns), node.returns.span)
+            context.module.declared[node.name] = FuncOp(node.name, types, result, impure=self._is_impure)
+        run_statements(context, node.body)
+        last = context.block.last_op
+        if not isinstance(last, ReturnOp):
+            raise node.name_span.error("a function of relax ends in a return")
+        _erase_unused(context)
+        return self._function(types, last.value.type if result is None else result)
+
+    @property
+    def _is_impure(self) -> bool:
+        return not self.arguments.get("pure", True)
+
+    def _declare_sizes(self) -> None:
+        """Declares the sizes that the signature may use: `n = T.int64()` in the body."""
+        for name in _sizes_in(self.node.body, self._is_vocabulary):
+            self.context.scope.names[name] = self.context.size_variable(name)
+
+    def _is_vocabulary(self, name: str) -> bool:
+        scope = self.context.scope.find(name)
+        return scope is not None and scope.names[name] == Word("T")
+
+    def _read_param(self, param: syntax.Param) -> tuple[str, Attribute]:
+        context = self.context
+        if param.kind is not syntax.ParamKind.PLAIN or param.default is not None:
+            raise param.span.error("a function takes plain parameters without defaults")
+        if param.annotation is None:
+            raise param.span.error(f"parameter {param.name!r} needs a type: R.Tensor((n, 4), 'float32'), ...")
+        type = context.relax_type(evaluate_annotation(context, param.annotation), param.annotation.span)
+        argument = context.block.insert_arg(type, len(context.block.args))
+        set_name_hint(argument, param.name)
+        context.scope.names[param.name] = RelaxValue(argument)
+        return param.name, type
+
+    def _function(self, params: list[tuple[str, Attribute]], result: Attribute) -> FuncOp:
+        context, node = self.context, self.node
+        attrs = context.function_attrs or {}
+        if attrs.get("global_symbol") == StringAttr(node.name):
+            attrs = {key: value for key, value in attrs.items() if key != "global_symbol"}
+        op = FuncOp(
+            node.name,
+            params,
+            result,
+            private=bool(self.arguments.get("private", False)),
+            impure=self._is_impure,
+            attrs=dict(attrs),
+            body=Region(context.block),
+        )
+        op.location = span_location(node.name_span)
+        return op
+
+
+def _sizes_in(body: syntax.Body, is_vocabulary: Callable[[str], bool]) -> Iterator[str]:
+    """The names bound to `T.int64()` in a body, alone or in tuples."""
+    for statement in body:
+        match statement:
+            case syntax.Assign(targets=(syntax.Name(id=name),), value=value) if _is_size(value, is_vocabulary):
+                yield name
+            case syntax.Assign(targets=(syntax.Tuple(items=names),), value=syntax.Tuple(items=values)):
+                for target, value in zip(names, values, strict=False):
+                    if isinstance(target, syntax.Name) and _is_size(value, is_vocabulary):
+                        yield target.id
+            case _:
+                pass
+
+
+def _is_size(node: syntax.Expr, is_vocabulary: Callable[[str], bool]) -> bool:
+    match node:
+        case syntax.Call(func=syntax.Attribute(value=syntax.Name(id=space), attr=attr), args=(), keywords=()):
+            return is_dtype(attr) and attr.startswith("int") and is_vocabulary(space)
+        case _:
+            return False
+
+
+_WITHOUT_BINDING = (ConstantOp, PrimValueOp, ShapeOp, StringOp)
+
+
+def _erase_unused(context: RelaxContext) -> None:
+    """Erases number constants, shapes and numbers that have been arguments of words at parse time only."""
+    for op in [op for op in context.block.walk(reverse=True) if isinstance(op, _WITHOUT_BINDING)]:
+        is_array = isinstance(op, ConstantOp) and op.array_name is not None
+        if not is_array and not any(result.uses for result in op.results):
+            op.detach()
+            op.erase()

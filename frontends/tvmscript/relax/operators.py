@@ -1,0 +1,77 @@
+"""Words of `R` for operators: `R.add(x, y)`, `R.nn.softmax(x, axis=1)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from ....core.diagnostics import Span
+from ....core.errors import SizeError
+from ....expressions.errors import TeError
+from ....expressions.expr import PrimExpr
+from ....operators.definition import UnknownOperatorError
+from ....operators.relax import ShapeType, TupleOp
+from ....operators.relax.spelling import all_words, build_word
+from ....operators.relax.types import is_tensor
+from ..values import RelaxValue, Value, Word
+from ..vocabulary import RELAX_WORDS, Reader, is_dtype, path_of, word
+from .context import RelaxContext, python_number
+
+
+def call_operator(
+    context: RelaxContext, name: str, span: Span, args: Sequence[Value], keywords: Mapping[str, Value]
+) -> Value:
+    """The result of the operators that a word denotes; a tuple for several results."""
+    values = [_argument(context, name, arg, span) for arg in args]
+    named = {key: _argument(context, name, value, span) for key, value in keywords.items()}
+    try:
+        results = build_word(context.at(span), name, values, named)
+    except (TeError, UnknownOperatorError) as error:
+        what = error.what if isinstance(error, TeError) else str(error)
+        raise span.error(what if what.startswith(name) else f"{name}: {what}") from None
+    except SizeError as error:
+        raise span.error(str(error)) from None
+    if len(results) == 1:
+        return RelaxValue(results[0])
+    return RelaxValue(context.insert(TupleOp(results), span).output)
+
+
+def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> object:
+    """An argument of an operator: a tensor, a tuple of them, a shape or the value of an attribute."""
+    match value:
+        case RelaxValue() if isinstance(value.value.type, ShapeType):
+            return tuple(context.shape(value, span))
+        case RelaxValue() if isinstance(value.value.owner, TupleOp):
+            return [_tensor(name, each, span) for each in value.value.owner.values]
+        case RelaxValue():
+            return _tensor(name, value.value, span)
+        case PrimExpr():
+            return context.size(value, span)
+        case tuple() | list():
+            return [_argument(context, name, item, span) for item in cast("Sequence[Value]", value)]
+        case Word() if is_dtype(path_of(value)):
+            return path_of(value)
+        case _:
+            return python_number(value)
+
+
+def _tensor(name: str, value: SSAValue, span: Span) -> SSAValue:
+    if not isinstance(value.type, TensorType):
+        what = "a tensor of known shape and data type, as R.match_cast gives"
+        got = "one of which a part is known" if is_tensor(value.type) else f"a value of type {value.type}"
+        raise span.error(f"R.{name}: expected {what}, got {got}")
+    return value
+
+
+def _reader(name: str) -> Reader:
+    def read(context: RelaxContext, span: Span, *args: Value, **keywords: Value) -> Value:
+        return call_operator(context, name, span, args, keywords)
+
+    return read
+
+
+for _name in all_words():
+    word(_name, words=RELAX_WORDS)(_reader(_name))

@@ -1,0 +1,254 @@
+"""Words of `R` for values, calls and casts: `R.const`, `R.call_tir`, `R.match_cast`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import DictionaryAttr
+from xdsl.ir import Attribute, SSAValue
+
+from ....core.arrays import plain_array
+from ....core.diagnostics import Span
+from ....core.dtypes import numpy_dtype
+from ....core.errors import SizeError
+from ....operators.relax import (
+    CallDpsPackedOp,
+    CallPackedOp,
+    CallPurePackedOp,
+    CallTirOp,
+    MatchCastOp,
+    ObjectType,
+    PrimValueOp,
+    ShapeOfOp,
+    ShapeOp,
+    StringOp,
+)
+from ....operators.relax.types import is_tensor, prim, shape, tensor, tuple_type
+from ....operators.relay import ConstantOp
+from ..context import ElaborationContext
+from ..values import DataflowFrame, ExternFunction, FunctionRef, RelaxType, RelaxValue, Value, describe_value
+from ..vocabulary import RELAX_WORDS, ReaderT, word
+from .context import RelaxContext, python_number
+
+
+def _word(*names: str) -> Callable[[ReaderT], ReaderT]:
+    return word(*names, words=RELAX_WORDS)
+
+
+# ---- values
+
+
+@_word("const")
+def _const(context: RelaxContext, span: Span, value: Value, dtype: Value = None) -> Value:
+    if isinstance(dtype, RelaxType):
+        return _splat(context, python_number(value), dtype.type, span)
+    number = python_number(value)
+    if isinstance(number, str):
+        number = _special_float(number, span)
+    is_number = isinstance(number, int | float)
+    if dtype is None:
+        name = None if not is_number else _default_dtype(number)
+    else:
+        name = context.dtype(dtype, span).name
+    if is_number:
+        assert name is not None
+        return RelaxValue(context.at(span).number(number, name))
+    try:
+        array = plain_array(number) if name is None else np.asarray(plain_array(number), numpy_dtype(name))
+        return RelaxValue(context.at(span).constant(array, "const"))
+    except (ValueError, TypeError) as error:
+        raise span.error(f"R.const: {error}") from None
+
+
+def _default_dtype(number: bool | int | float) -> str:
+    return "bool" if isinstance(number, bool) else "int32" if isinstance(number, int) else "float32"
+
+
+def _special_float(text: str, span: Span) -> float:
+    if text not in ("inf", "-inf", "nan"):
+        raise span.error(f"R.const: expected a number or an array, got {text!r}")
+    return float(text)
+
+
+def _splat(context: RelaxContext, number: Value, type: Attribute, span: Span) -> Value:
+    """A constant tensor whose elements are one number."""
+    if not isinstance(number, int | float):
+        raise span.error(f"R.const: expected a number for every element, got {describe_value(number)}")
+    return RelaxValue(context.insert(ConstantOp(number, type), span).result)
+
+
+@_word("shape")
+def _shape(context: RelaxContext, span: Span, value: Value) -> Value:
+    sizes = context.shape(value, span)
+    return RelaxValue(context.insert(ShapeOp(shape(sizes)), span).output)
+
+
+@_word("prim_value")
+def _prim_value(context: RelaxContext, span: Span, value: Value, dtype: Value = None) -> Value:
+    name = None if dtype is None else context.dtype(dtype, span).name
+    number = python_number(value)
+    type = prim(number if isinstance(number, float) else context.size(value, span), name)
+    return RelaxValue(context.insert(PrimValueOp(type), span).output)
+
+
+@_word("str", "dtype")
+def _str(context: RelaxContext, span: Span, value: Value) -> Value:
+    return RelaxValue(context.insert(StringOp(context.string(value, span, "R.str")), span).output)
+
+
+@_word("tuple")
+def _tuple(context: RelaxContext, span: Span, *fields: Value) -> Value:
+    return RelaxValue(context.relax_value(list(fields), span))
+
+
+@_word("emit")
+def _emit(context: RelaxContext, span: Span, value: Value) -> Value:
+    return RelaxValue(context.relax_value(value, span))
+
+
+@_word("shape_of")
+def _shape_of(context: RelaxContext, span: Span, expr: Value) -> Value:
+    value = context.relax_value(expr, span)
+    if not is_tensor(value.type):
+        raise span.error(f"R.shape_of: expected a tensor, got a value of type {value.type}")
+    return RelaxValue(context.insert(ShapeOfOp(value), span).output)
+
+
+@_word("match_cast")
+def _match_cast(context: RelaxContext, span: Span, value: Value, struct_info: Value) -> Value:
+    operand, type = context.relax_value(value, span), context.relax_type(struct_info, span)
+    return RelaxValue(context.insert(MatchCastOp(operand, type), span).output)
+
+
+# ---- calls
+
+
+@_word("ExternFunc")
+def _extern_func(context: RelaxContext, span: Span, name: Value) -> Value:
+    return ExternFunction(context.string(name, span, "the name of the function"))
+
+
+@_word("call_tir")
+def _call_tir(
+    context: RelaxContext,
+    span: Span,
+    gvar: Value,
+    args: Value,
+    out_sinfo: Value = None,
+    tir_vars: Value = None,
+    *,
+    out_ty: Value = None,
+    dtype: Value = None,
+) -> Value:
+    type = _result_type(context, out_sinfo if out_ty is None else out_ty, dtype, span)
+    operands = context.fields(args, span)
+    if isinstance(gvar, str | ExternFunction):  # until v0.12
+        return _dps_packed(context, gvar, operands, type, span)
+    if not isinstance(gvar, FunctionRef):
+        raise span.error(f"R.call_tir: expected a function of the module, got {describe_value(gvar)}")
+    sizes = [] if tir_vars is None else [str(size) for size in context.shape(tir_vars, span)]
+    return RelaxValue(context.insert(CallTirOp(gvar.name, operands, type, sizes), span).output)
+
+
+@_word("call_dps_packed")
+def _call_dps_packed(
+    context: RelaxContext,
+    span: Span,
+    func: Value,
+    args: Value,
+    out_sinfo: Value = None,
+    *,
+    out_ty: Value = None,
+    dtype: Value = None,
+) -> Value:
+    type = _result_type(context, out_sinfo if out_ty is None else out_ty, dtype, span)
+    return _dps_packed(context, func, context.fields(args, span), type, span)
+
+
+def _dps_packed(context: RelaxContext, func: Value, args: Sequence[SSAValue], type: Attribute, span: Span) -> Value:
+    return RelaxValue(context.insert(CallDpsPackedOp(_function_name(context, func, span), args, type), span).output)
+
+
+def _function_name(context: RelaxContext, func: Value, span: Span) -> str:
+    return func.name if isinstance(func, ExternFunction) else context.string(func, span, "the name of the function")
+
+
+def _result_type(context: RelaxContext, given: Value, dtype: Value, span: Span) -> Attribute:
+    """The type of the result of a call in destination-passing style: of one tensor, or a tuple for a list of them.
+
+    Until v0.12 it was a shape beside a data type.
+    """
+    if given is None:
+        raise span.error("expected the type of the result, out_sinfo=R.Tensor(...)")
+    if dtype is not None:
+        try:
+            return tensor(context.shape(given, span), context.dtype(dtype, span).name)
+        except (ValueError, SizeError) as error:
+            raise span.error(str(error)) from None
+    if isinstance(given, list | tuple):
+        types = [context.relax_type(each, span) for each in cast("Sequence[Value]", given)]
+        return types[0] if len(types) == 1 else tuple_type(types)
+    return context.relax_type(given, span)
+
+
+def _packed(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
+    @_word(name)
+    def read(
+        context: RelaxContext,
+        span: Span,
+        func: Value,
+        *args: Value,
+        sinfo_args: Value = None,
+        ty_args: Value = None,
+        **attributes: Value,
+    ) -> Value:
+        if attributes:
+            raise span.error(f"R.{name}: attributes {', '.join(attributes)} are not supported")
+        type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
+        operands = [_packed_argument(context, arg, span) for arg in args]
+        call = op(_function_name(context, func, span), operands, type)
+        return RelaxValue(context.insert(call, span).output)
+
+
+_packed("call_packed", CallPackedOp)
+_packed("call_pure_packed", CallPurePackedOp)
+
+
+def _packed_argument(context: RelaxContext, value: Value, span: Span) -> SSAValue:
+    """An argument of a packed function, which may be a number or a text too."""
+    value = python_number(value)
+    if isinstance(value, str):
+        return context.insert(StringOp(value), span).output
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return context.insert(PrimValueOp(prim(value)), span).output
+    return context.relax_value(value, span)
+
+
+def _type_of_packed(context: RelaxContext, given: Value, span: Span) -> Attribute:
+    if given is None:
+        return ObjectType()
+    types = cast("Sequence[Value]", given) if isinstance(given, list | tuple) else [given]
+    known = [context.relax_type(each, span) for each in types]
+    return known[0] if len(known) == 1 else tuple_type(known)
+
+
+# ---- statements
+
+
+@_word("dataflow")
+def _dataflow(context: RelaxContext, span: Span) -> Value:
+    return DataflowFrame(span)
+
+
+@_word("output")
+def _output(context: RelaxContext, span: Span, *values: Value) -> Value:
+    raise span.error("R.output takes names of a dataflow region, as a statement of its own")
+
+
+@_word("func_attr")
+def _func_attr(context: ElaborationContext, span: Span, attrs: Value) -> Value:
+    attributes: DictionaryAttr = context.attributes(attrs, span)
+    context.function_attrs = {**(context.function_attrs or {}), **attributes.data}
+    return None

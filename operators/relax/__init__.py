@@ -1,0 +1,68 @@
+"""The `relax` dialect: programs that call kernels, library functions and Python functions. See docs/design.md.
+
+Its operators and constants are those of the `relay` dialect.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
+from .control import DataflowOp, IfOp, OutputOp
+from .functions import CallOp, FuncOp, ReturnOp, YieldOp
+from .text import function_lines
+from .types import CallableType, ObjectType, PartialTensorType, PrimType, ShapeType
+from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
+
+__all__ = [
+    "CallDpsPackedOp",
+    "CallOp",
+    "CallPackedOp",
+    "CallPurePackedOp",
+    "CallTirOp",
+    "CallableType",
+    "DataflowOp",
+    "FuncOp",
+    "IfOp",
+    "MatchCastOp",
+    "ObjectType",
+    "OutputOp",
+    "PartialTensorType",
+    "PrimType",
+    "PrimValueOp",
+    "Relax",
+    "ReturnOp",
+    "ShapeOfOp",
+    "ShapeOp",
+    "ShapeType",
+    "StringOp",
+    "TupleGetOp",
+    "TupleOp",
+    "YieldOp",
+    "function_lines",
+]
+
+Relax = Dialect(
+    "relax",
+    [
+        CallDpsPackedOp,
+        CallOp,
+        CallPackedOp,
+        CallPurePackedOp,
+        CallTirOp,
+        DataflowOp,
+        FuncOp,
+        IfOp,
+        MatchCastOp,
+        OutputOp,
+        PrimValueOp,
+        ReturnOp,
+        ShapeOfOp,
+        ShapeOp,
+        StringOp,
+        TupleGetOp,
+        TupleOp,
+        YieldOp,
+    ],
+    [CallableType, ObjectType, PartialTensorType, PrimType, ShapeType],
+)

@@ -1,0 +1,353 @@
+"""The operators of `relay` under their names in `R`: `R.permute_dims(x, axes=[1, 0])` is `transpose`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from xdsl.ir import SSAValue
+
+from ...core.diagnostics import did_you_mean
+from ...expressions.errors import TeError
+from ..definition import OPERATORS
+from ..relay import ConstantOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+
+Values: TypeAlias = Sequence[SSAValue]
+Arguments: TypeAlias = "dict[str, Any]"
+"""The arguments of a call by name: tensors, tuples of tensors, and values of attributes; a symbolic size is text."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A word of `R` for an operator.
+
+    operands: the parameters that are tensors; those of a variadic operator are a tuple.  attributes: the parameters
+    that are attributes, in order, each with its name in the operator.  implied: the attributes that the word implies.
+    """
+
+    name: str
+    operator: str
+    operands: tuple[str, ...]
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    implied: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def is_variadic(self) -> bool:
+        """Whether the operator takes a tuple of tensors."""
+        return OPERATORS[self.operator].variadic
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters, in order."""
+        return (*self.operands, *self.attributes)
+
+
+SPELLINGS: dict[str, Spelling] = {}
+"""The words by name: `nn.softmax`."""
+
+
+def _add(name: str, operator: str, operands: str, attributes: str = "", **implied: Any) -> None:
+    """Adds a word. attributes: names, `name:attribute` where the operator has another name."""
+    pairs = (each.partition(":") for each in attributes.split())
+    names = {name: attribute or name for name, _, attribute in pairs}
+    SPELLINGS[name] = Spelling(name, operator, tuple(operands.split()), names, implied)
+
+
+for _name in (
+    "abs acos acosh asin asinh atan atanh bitwise_not ceil cos cosh erf exp floor isfinite isinf isnan log logical_not"
+    " negative round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc ones_like zeros_like"
+).split():
+    _add(_name, _name, "x")
+for _name in (
+    "add subtract multiply divide floor_divide mod floor_mod maximum minimum power left_shift right_shift bitwise_and"
+    " bitwise_or bitwise_xor logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal"
+).split():
+    _add(_name, _name, "x1 x2")
+for _name in "sum prod max min mean variance".split():
+    _add(_name, _name, "x", "axis keepdims")
+for _name in "argmax argmin".split():
+    _add(_name, _name, "x", "axis keepdims")
+for _name in "relu silu softplus selu".split():
+    _add(f"nn.{_name}", f"nn.{_name}", "data")
+for _name in "softmax log_softmax".split():
+    _add(f"nn.{_name}", f"nn.{_name}", "data", "axis")
+for _rank in (1, 2, 3):
+    _add(
+        f"nn.conv{_rank}d",
+        f"nn.conv{_rank}d",
+        "data weight",
+        "strides padding dilation groups data_layout kernel_layout out_layout out_dtype",
+    )
+    _add(
+        f"nn.conv{_rank}d_transpose",
+        f"nn.conv{_rank}d_transpose",
+        "data weight",
+        "strides padding output_padding dilation groups data_layout kernel_layout out_layout out_dtype",
+    )
+    _pool = "pool_size strides padding dilation ceil_mode"
+    _add(f"nn.max_pool{_rank}d", f"nn.max_pool{_rank}d", "data", f"{_pool} layout")
+    _add(f"nn.avg_pool{_rank}d", f"nn.avg_pool{_rank}d", "data", f"{_pool} count_include_pad layout")
+    _add(f"nn.adaptive_avg_pool{_rank}d", f"nn.adaptive_avg_pool{_rank}d", "data", "output_size layout")
+
+_add("nn.gelu", "nn.gelu", "data")
+_add("nn.gelu_tanh", "nn.gelu", "data", approximate="tanh")
+_add("nn.leakyrelu", "nn.leaky_relu", "data", "alpha")
+_add("nn.prelu", "nn.prelu", "data alpha", "axis")
+_add("nn.batch_flatten", "nn.batch_flatten", "data")
+_add("nn.dropout", "nn.dropout", "data", "rate")
+_norm = "data gamma beta"
+_add("nn.batch_norm", "nn.batch_norm", f"{_norm} moving_mean moving_var", "axis epsilon center scale")
+_add("nn.layer_norm", "nn.layer_norm", _norm, "axes:axis epsilon center scale")
+_add("nn.rms_norm", "nn.rms_norm", "data weight", "axes:axis epsilon")
+_add("astype", "cast", "x", "dtype")
+_add("clip", "clip", "x", "min:a_min max:a_max")
+_add("permute_dims", "transpose", "x", "axes")
+_add("expand_dims", "expand_dims", "x", "axis")
+_add("squeeze", "squeeze", "x", "axis")
+_add("broadcast_to", "broadcast_to", "x", "shape")
+_add("concat", "concatenate", "tensors", "axis")
+_add("stack", "stack", "tensors", "axis")
+_add("split", "split", "x", "indices_or_sections axis")
+_add("flip", "reverse", "data", "axis")
+_add("repeat", "repeat", "data", "repeats axis")
+_add("tile", "tile", "data", "repeats:reps")
+_add("strided_slice", "strided_slice", "x", "axes begin end strides")
+_add("take", "take", "x indices", "axis mode")
+_add("where", "where", "condition x1 x2")
+_add("full", "full", "", "shape fill_value dtype")
+_add("zeros", "zeros", "", "shape dtype")
+_add("ones", "ones", "", "shape dtype")
+_add("full_like", "full_like", "x", "fill_value")
+_add("arange", "arange", "", "start end:stop step dtype")
+_add("tril", "trilu", "x", "k", upper=False)
+_add("triu", "trilu", "x", "k")
+_add("cumsum", "cumsum", "data", "axis dtype exclusive")
+_add("cumprod", "cumprod", "data", "axis dtype exclusive")
+_add("sort", "sort", "data", "axis")
+_add("gather_elements", "gather", "data indices", "axis")
+_add("einsum", "einsum", "operands", "subscripts:equation")
+_add("image.resize2d", "image.resize2d", "data", "size roi layout method coordinate_transformation_mode")
+
+
+# Words that are several operators, or operators that depend on the operands
+
+
+def _reshape(builder: RelayBuilder, x: SSAValue, shape: Any) -> Values:
+    shape = shape if isinstance(shape, list | tuple) else (shape,)
+    codes = _reshape_codes(shape_of(x), shape)  # pyright: ignore[reportUnknownArgumentType]
+    results = builder.operators("reshape", x, newshape=codes)
+    wanted = list(shape)  # pyright: ignore[reportUnknownArgumentType]
+    if -1 not in wanted and list(shape_of(results[0])) != wanted:
+        raise TeError(f"reshape: shape {list(shape_of(x))} to {wanted}, expected as many elements")
+    return results
+
+
+def _reshape_codes(source: Sequence[Size], shape: Sequence[Size]) -> list[int]:
+    """The codes of a shape: 0 for a symbolic size that the operand has there, -1 for one other symbolic size."""
+    codes: list[int] = []
+    for axis, size in enumerate(shape):
+        if isinstance(size, int):
+            codes.append(size)
+        elif axis < len(source) and source[axis] == size and all(code != -1 for code in codes):
+            codes.append(0)
+        elif -1 not in codes:
+            codes.append(-1)
+        else:
+            raise TeError(f"reshape: shape {list(source)} to {list(shape)}, expected at most one new symbolic size")
+    return codes
+
+
+def _flatten(builder: RelayBuilder, x: SSAValue) -> Values:
+    return builder.operators("reshape", x, newshape=[-1])
+
+
+def _matmul(builder: RelayBuilder, x1: SSAValue, x2: SSAValue, out_dtype: str | None = None) -> Values:
+    ranks, dtype = (len(shape_of(x1)), len(shape_of(x2))), out_dtype or ""
+    if ranks == (2, 2):
+        return builder.operators("nn.matmul", x1, x2, out_dtype=dtype)
+    if ranks == (3, 3):
+        return builder.operators("nn.batch_matmul", x1, x2, transpose_b=False, out_dtype=dtype)
+    if dtype not in ("", dtype_of_tensor(x1)):
+        raise TeError(f"matmul: out_dtype {dtype} of tensors of rank {ranks[0]} and {ranks[1]}, expected rank 2 or 3")
+    return builder.operators("einsum", x1, x2, equation=_product(*ranks))
+
+
+def _product(left: int, right: int) -> str:
+    """The equation of a product of matrices, with preceding dimensions in common, and of vectors."""
+    if left == 0 or right == 0:
+        raise TeError("matmul: an operand of rank 0, expected at least 1")
+    batch = "".join(chr(ord("a") + n) for n in range(max(left, right) - 2))
+    a = "z" if left == 1 else batch[len(batch) - (left - 2) :] + "xz"
+    b = "z" if right == 1 else batch[len(batch) - (right - 2) :] + "zy"
+    result = batch + ("x" if left > 1 else "") + ("y" if right > 1 else "")
+    return f"{a},{b}->{result}"
+
+
+def _std(builder: RelayBuilder, x: SSAValue, axis: Any = None, keepdims: bool = False) -> Values:
+    return builder.operators("sqrt", builder.operator("variance", x, axis=axis, keepdims=keepdims))
+
+
+def _square(builder: RelayBuilder, x: SSAValue) -> Values:
+    return builder.operators("multiply", x, x)
+
+
+def _relu6(builder: RelayBuilder, data: SSAValue) -> Values:
+    return builder.operators("clip", data, a_min=0.0, a_max=6.0)
+
+
+def _linear(builder: RelayBuilder, data: SSAValue, weight: SSAValue, bias: SSAValue | None = None) -> Values:
+    axes = [*range(len(shape_of(weight)) - 2), len(shape_of(weight)) - 1, len(shape_of(weight)) - 2]
+    product = _matmul(builder, data, builder.operator("transpose", weight, axes=axes))
+    return product if bias is None else builder.operators("add", product[0], bias)
+
+
+COMPOSITES: dict[str, Callable[..., Values]] = {
+    "flatten": _flatten,
+    "linear": _linear,
+    "matmul": _matmul,
+    "nn.relu6": _relu6,
+    "reshape": _reshape,
+    "square": _square,
+    "std": _std,
+}
+"""Words whose operators follow from the operands."""
+
+OWN_PREFIX = "relay."
+"""The prefix of the words for all operators under their own names: `R.relay.nn.dense(x, w)`."""
+
+
+def all_words() -> Iterable[str]:
+    """The words for operators, those with the operators' own names included."""
+    return [*SPELLINGS, *COMPOSITES, *(OWN_PREFIX + name for name in OPERATORS)]
+
+
+def spelling_of_word(name: str) -> Spelling:
+    """The spelling of a word, other than a composite. TeError for an unknown word."""
+    if name in SPELLINGS:
+        return SPELLINGS[name]
+    own = name.removeprefix(OWN_PREFIX)
+    if own == name or own not in OPERATORS:
+        raise TeError(f"no operator {name!r}{did_you_mean(name, all_words())}")
+    operator = OPERATORS[own]
+    return Spelling(name, own, operator.operands, {each.name: each.name for each in operator.attributes})
+
+
+def build_word(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Values:
+    """The results of the operators of `R.name(*args, **keywords)`, inserted by a builder.
+
+    Raises TeError for an unknown word, and for arguments that do not match it.
+    """
+    if name in COMPOSITES:
+        try:
+            return COMPOSITES[name](builder, *args, **keywords)
+        except TypeError as error:
+            raise TeError(f"{name}: {str(error).partition('() ')[2] or error}") from None
+    spelling = spelling_of_word(name)
+    arguments = _bind(spelling, args, keywords)
+    operands: list[SSAValue] = []
+    for operand in spelling.operands:
+        if operand not in arguments:
+            raise TeError(f"{name}: no argument {operand!r}, expected a tensor")
+        value = arguments.pop(operand)
+        operands += list(value) if isinstance(value, list | tuple) else [value]
+    attributes = {spelling.attributes[each]: _value(spelling, each, value) for each, value in arguments.items()}
+    present = {attribute: value for attribute, value in attributes.items() if value is not None}
+    return builder.operators(spelling.operator, *operands, **{**spelling.implied, **present})
+
+
+def _bind(spelling: Spelling, args: Sequence[Any], keywords: Mapping[str, Any]) -> Arguments:
+    names = spelling.parameters
+    if len(args) > len(names):
+        raise TeError(f"{spelling.name}: {len(args)} arguments, expected at most {len(names)}")
+    arguments = dict(zip(names, args, strict=False))
+    for name, value in keywords.items():
+        if name in arguments:
+            raise TeError(f"{spelling.name}: two arguments {name!r}")
+        if name in names:
+            arguments[name] = value
+        elif (spelling.name, name) not in _IGNORED:
+            hint = f"{did_you_mean(name, names)} (has: {', '.join(names)})"
+            raise TeError(f"{spelling.name}: no argument {name!r}{hint}")
+    return arguments
+
+
+_IGNORED = {
+    ("nn.batch_norm", "momentum"),
+    ("nn.batch_norm", "training"),
+    *((f"nn.{kind}_pool{rank}d", "out_layout") for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)),
+    *((f"nn.max_pool{rank}d", "count_include_pad") for rank in (1, 2, 3)),
+}
+"""The (word, parameter) pairs without an effect on the result at inference."""
+
+
+def _value(spelling: Spelling, parameter: str, value: Any) -> Any:
+    """The value of an attribute: the number of a constant, the only item of a list where a number is expected."""
+    if isinstance(value, SSAValue):
+        number = value.owner.number if isinstance(value.owner, ConstantOp) else None
+        if number is None:
+            raise TeError(f"{spelling.name}: a tensor as {parameter}, expected a constant")
+        return number
+    is_single = isinstance(value, list | tuple) and len(value) == 1  # pyright: ignore[reportUnknownArgumentType]
+    if is_single and spelling.attributes[parameter] == "axis" and spelling.operator in _SINGLE_AXIS:
+        return value[0]  # pyright: ignore[reportUnknownVariableType]
+    if parameter == "mode" and value == "fast":
+        return "clip"
+    return value  # pyright: ignore[reportUnknownVariableType]
+
+
+_SINGLE_AXIS = ("nn.layer_norm", "nn.rms_norm", "expand_dims", "reverse")
+"""The operators with one axis, of which `R` takes a list."""
+
+
+# Printing
+
+
+def spell(op: OperatorOp) -> tuple[str, list[SSAValue], dict[str, Any], bool]:
+    """The word of an operator, its operands, its attributes by parameter, and whether the operands are a tuple.
+
+    `build_word` of the result builds an equal operator.
+    """
+    attributes = op.explicit_attributes
+    composite = _spell_composite(op, attributes)
+    if composite is not None:
+        return composite[0], list(op.args), composite[1], False
+    for spelling in _SPELLINGS_OF.get(op.operator.name, ()):
+        names = {attribute: name for name, attribute in spelling.attributes.items()}
+        others = {name: value for name, value in attributes.items() if name not in spelling.implied}
+        implied = {name: attributes.get(name, op.attribute_value(name)) for name in spelling.implied}
+        if implied == spelling.implied and others.keys() <= names.keys():
+            arguments = {names[name]: _printed(spelling, name, value) for name, value in others.items()}
+            return spelling.name, list(op.args), arguments, spelling.is_variadic
+    return OWN_PREFIX + op.operator.name, list(op.args), attributes, op.operator.variadic
+
+
+def _printed(spelling: Spelling, attribute: str, value: Any) -> Any:
+    is_list = attribute == "axis" and spelling.operator in _SINGLE_AXIS[:2]
+    return (value,) if is_list else value
+
+
+def _spell_composite(op: OperatorOp, attributes: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    name = op.operator.name
+    if (name == "nn.matmul" and not attributes) or (name == "nn.batch_matmul" and attributes == {"transpose_b": False}):
+        return "matmul", {}
+    if name == "reshape":
+        source, shape = shape_of(op.args[0]), shape_of(op.outputs[0])
+        if _has_codes(source, shape, attributes["newshape"]):
+            return "reshape", {"shape": shape}
+    return None
+
+
+def _has_codes(source: Sequence[Size], shape: Sequence[Size], codes: Sequence[int]) -> bool:
+    """Whether a shape is read as these codes."""
+    try:
+        return 0 not in shape and _reshape_codes(source, shape) == list(codes)
+    except TeError:
+        return False
+
+
+_SPELLINGS_OF: dict[str, list[Spelling]] = {}
+for _spelling in SPELLINGS.values():
+    _SPELLINGS_OF.setdefault(_spelling.operator, []).append(_spelling)
+for _spellings in _SPELLINGS_OF.values():
+    _spellings.sort(key=lambda spelling: -len(spelling.implied))

@@ -1,0 +1,119 @@
+"""`tvm.relax`: the results of an article's programs, passes under TVM's names, saved programs."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell import ArgumentError, VMExecutable
+from stepwell.frontends.tvm import relax
+from stepwell.frontends.tvm.ir.module import IRModule
+from stepwell.frontends.tvm.script import ir as I
+from stepwell.frontends.tvm.script import relax as R
+
+ARTICLE = Path(__file__).parents[2] / "data" / "articles" / "relax_end_to_end.py"
+
+
+@pytest.fixture(scope="module")
+def article() -> dict[str, Any]:
+    return runpy.run_path(str(ARTICLE))
+
+
+def test_all_variants_of_the_article_compute_the_results_of_numpy(article: dict[str, Any]) -> None:
+    results = article["results"]
+    assert {"numpy", "loops", "call_tir in numpy", "TensorIR", "libraries", "mixture", "bound parameters"} <= set(
+        results
+    )
+    for value in results.values():
+        np.testing.assert_allclose(value, results["numpy"], rtol=1e-4, atol=1e-5)
+
+
+def test_functions_of_other_libraries_share_the_memory_of_the_machine(article: dict[str, Any]) -> None:
+    assert article["addresses"]
+    assert all(theirs == ours for theirs, ours in article["addresses"])
+
+
+def test_torch_reads_arrays_without_a_copy() -> None:
+    torch = pytest.importorskip("torch")
+    array = tvm.nd.array(np.arange(4, dtype="float32"))
+    torch.from_dlpack(array)[1] = 7
+    np.testing.assert_array_equal(array.numpy(), [0, 7, 2, 3])
+
+
+def test_bound_parameters_are_constants_in_the_script(article: dict[str, Any]) -> None:
+    assert 'w0: R.Tensor((128, 784), dtype="float32") = metadata["relax.expr.Constant"]["w0"]' in article["script"]
+    assert 'def main(x: R.Tensor((1, 784), dtype="float32"))' in article["script"]
+
+
+@I.ir_module
+class Operators:
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
+        with R.dataflow():
+            unused = R.exp(x)  # noqa: F841
+            a = R.add(x, R.const(1.0))
+            b = R.add(x, R.const(1.0))
+            c = R.multiply(R.const(2.0), R.const(3.0))
+            y = R.multiply(R.multiply(a, b), c)
+            R.output(y)
+        return y
+
+
+def run(mod: Any, *args: Any) -> np.ndarray[Any, Any]:
+    return relax.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())["main"](*args).numpy()
+
+
+@pytest.mark.parametrize(
+    ("transform", "present", "absent"),
+    [
+        (relax.transform.LegalizeOps, "R.call_tir(cls.multiply", "R.multiply("),
+        (relax.transform.FoldConstant, "R.const(6.0", "R.const(3.0"),
+        (relax.transform.DeadCodeElimination, "R.add(", "R.exp("),
+        (relax.transform.EliminateCommonSubexpr, "R.multiply(a, a)", "R.multiply(a, b)"),
+        (relax.transform.ToNonDataflow, "R.exp(", "R.dataflow("),
+    ],
+)
+def test_passes_have_the_names_of_tvm(transform: Any, present: str, absent: str) -> None:
+    before = IRModule(Operators.op, Operators.constants)
+    after = transform()(before)
+    assert present in after.script()
+    assert absent in before.script()
+    assert absent not in after.script()
+    x = np.arange(8, dtype="float32").reshape(2, 4)
+    np.testing.assert_array_equal(run(after, x), 6 * (x + 1) ** 2)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_the_context_controls_optimization(level: int) -> None:
+    x = np.arange(8, dtype="float32").reshape(2, 4)
+    with tvm.transform.PassContext(opt_level=level):
+        np.testing.assert_array_equal(run(Operators, x), 6 * (x + 1) ** 2)
+
+
+def test_a_program_is_exported_and_loaded(tmp_path: Path) -> None:
+    executable = relax.build(Operators, "llvm")
+    executable.export_library(tmp_path / "program.tar")
+    loaded = tvm.runtime.load_module(tmp_path / "program.tar")
+    assert isinstance(loaded, relax.Executable)
+    assert isinstance(loaded.executable, VMExecutable)
+    assert loaded.as_text() == executable.as_text()
+    vm = relax.VirtualMachine(loaded, [tvm.cpu()])
+    assert vm["main"](np.zeros((3, 4), "float32")).shape == (3, 4)
+    assert vm.time_evaluator("main", tvm.cpu(), number=1)(np.zeros((3, 4), "float32")).mean > 0
+
+
+def test_what_is_not_supported_is_an_error() -> None:
+    with pytest.raises(ArgumentError, match="BindParams"):
+        relax.build(Operators, "llvm", pipeline="zero")
+    with pytest.raises(ArgumentError, match="expected one: a program runs on one device"):
+        relax.VirtualMachine(relax.build(Operators), [tvm.cpu(), tvm.cpu()])
+    with pytest.raises(ArgumentError, match="function main: no parameter 'y'"):
+        relax.transform.BindParams("main", {"y": np.zeros(1)})(IRModule(Operators.op))
+
+
+def test_the_former_names_are_those_of_today() -> None:
+    assert relax.vm.build is relax.build
+    assert relax.vm.VirtualMachine is relax.VirtualMachine

@@ -1,0 +1,103 @@
+"""Random programs of `relax` compute the results of numpy: before and after passes, from their text, and by the virtual
+machine; memory of intermediate results is not read before it is written."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepwell import Module, apply_passes
+from stepwell.backends.relax.machine import Workspaces
+from stepwell.frontends.mlir import parse_mlir
+from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.testing.attachment import assert_uses_are_attached
+from stepwell.tools.testing.comparison import assert_near
+from stepwell.tools.testing.relax_programs import (
+    RandomProgram,
+    relax_programs,
+    results_by_interpreter,
+    results_by_machine,
+)
+
+PASSES = [
+    "relax-inline-dataflow",
+    "relax-legalize-operators",
+    "relax-legalize-operators{fuse=true}",
+    "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir",
+    "relax-inline-dataflow,relax-outline-graphs",
+    "relay-fold-constants",
+    "relay-eliminate-dead-code",
+    "cse",
+    "cse,relax-inline-dataflow,cse,relay-fold-constants,relay-eliminate-dead-code",
+]
+
+
+def check(module: Module) -> None:
+    """Checks that a module verifies, and that its text is parsed as the same text."""
+    module.verify()
+    assert_uses_are_attached(module)
+    text = str(module)
+    assert str(parse_mlir(text)) == text
+
+
+@pytest.mark.parametrize("passes", PASSES)
+@given(program=relax_programs())
+@settings(max_examples=max(1, settings().max_examples // 3))
+def test_a_pass_leaves_what_a_program_computes(passes: str, program: RandomProgram) -> None:
+    check(program.module)
+    after = apply_passes(program.module, passes)
+    check(after)
+    assert_near(results_by_interpreter(after, program.inputs), program.expected, program.tolerances)
+
+
+@given(program=relax_programs(), level=st.sampled_from([0, 1, 2]))
+@settings(max_examples=max(1, settings().max_examples // 2))
+def test_the_machine_computes_what_a_program_computes(program: RandomProgram, level: int) -> None:
+    got = results_by_machine(program.module, program.inputs, level)
+    assert_near(got, program.expected, program.tolerances)
+
+
+@given(program=relax_programs())
+@settings(max_examples=max(1, settings().max_examples // 3))
+def test_memory_is_written_before_it_is_read(program: RandomProgram) -> None:
+    """Poisons the workspace of each call of a graph."""
+    acquire = Workspaces.acquire
+
+    def poison(self: Workspaces) -> object:
+        memory = acquire(self)
+        memory.array.layout[...] = 255
+        return memory
+
+    with patch.object(Workspaces, "acquire", poison):
+        got = results_by_machine(program.module, program.inputs)
+    assert_near(got, program.expected, program.tolerances)
+
+
+@given(program=relax_programs(), style=st.sampled_from(["classic", "0.27"]))
+@settings(max_examples=max(1, settings().max_examples // 2))
+def test_tvmscript_is_read_as_what_was_printed(program: RandomProgram, style: str) -> None:
+    module = apply_passes(program.module, "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir")
+    for printed in (program.module, module):
+        if any(func.name == "relay.func" for func in printed.functions.values()):
+            continue
+        text = printed.script(style)
+        read = parse_tvmscript(text)
+        read.constants.update(printed.constants)
+        assert read.script(style) == text
+        assert_near(results_by_interpreter(read, program.inputs), program.expected, program.tolerances)
+
+
+@given(program=relax_programs())
+@settings(max_examples=max(1, settings().max_examples // 5))
+def test_a_saved_program_computes_what_it_computed(
+    program: RandomProgram, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    from stepwell import VirtualMachine, VMExecutable, build_relax
+
+    path = tmp_path_factory.mktemp("program") / "program.tar"
+    build_relax(program.module).save(path)
+    results = VirtualMachine(VMExecutable.load(path))["main"](*program.inputs)
+    arrays = [np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))]
+    assert_near(arrays, program.expected, program.tolerances)

@@ -1,0 +1,193 @@
+"""Random programs of `relax`: random graphs, some of whose operators are packed functions, kernels, functions of their
+own, or hidden from the types of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import TupleType
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...analysis.names import fresh_name, symbols_of
+from ...backends.interpreter import interpret
+from ...backends.relax import VirtualMachine, build_relax
+from ...backends.runtime import register_func
+from ...module import Module
+from ...operators import relax
+from ...operators.relax.types import names_bound_by, names_in, tensor, tuple_type
+from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...transforms.pipelines import apply_passes
+from .execution import interpret_graph
+from .graphs import Array, Draw, graphs
+
+
+@dataclass(frozen=True)
+class RandomProgram:
+    """A program. module: with a function `main`.  inputs: its arguments.  expected: its results by numpy, operator by
+    operator.  tolerances: for each result; 0 if exact."""
+
+    module: Module
+    inputs: list[Array]
+    expected: list[Array]
+    tolerances: list[float]
+
+
+@st.composite
+def relax_programs(draw: Draw, most: int = 12) -> RandomProgram:
+    """Programs of up to `most` operators, with symbolic sizes, dataflow regions, branches, calls of packed functions,
+    of kernels and of functions, tuples, and values of partly known type that are cast.
+    """
+    graph = draw(graphs(most=most))
+    expected = interpret_graph(graph.module, graph.inputs)
+    program = apply_passes(graph.module, "convert-relay-to-relax")
+    if draw(st.booleans()):
+        program = apply_passes(program, "relax-inline-dataflow")
+    disguise = _Disguise(draw, program)
+    for op in [op for op in program.op.walk() if isinstance(op, OperatorOp)]:
+        draw(st.sampled_from(_WAYS))(disguise, op)
+    if draw(st.booleans()):
+        program = apply_passes(program, f"relax-legalize-operators{{fuse={str(draw(st.booleans())).lower()}}}")
+        if draw(st.booleans()):
+            program = apply_passes(program, "convert-relay-to-te,convert-te-to-tir")
+    return RandomProgram(program, graph.inputs, expected, graph.tolerances)
+
+
+def results_by_interpreter(module: Module, inputs: Sequence[Array]) -> list[Array]:
+    """The results of `main` by the interpreter."""
+    return _as_list(interpret(module, "main", inputs))
+
+
+def results_by_machine(module: Module, inputs: Sequence[Array], opt_level: int = 2) -> list[Array]:
+    """The results of `main` by the virtual machine."""
+    vm = VirtualMachine(build_relax(module, opt_level=opt_level))
+    results = vm["main"](*inputs)
+    return [each.numpy() for each in (results if isinstance(results, tuple) else (results,))]
+
+
+def _as_list(results: Any) -> list[Array]:
+    return [np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))]
+
+
+@dataclass
+class _Disguise:
+    draw: Draw
+    module: Module
+    count: int = 0
+    names: set[str] = field(default_factory=set[str])
+
+    def insert(self, new: Operation, before: Operation) -> None:
+        Rewriter.insert_op(new, InsertPoint.before(before))
+
+    def replace(self, op: OperatorOp, value: SSAValue) -> None:
+        """Replaces the results of an operator by a value, or by the fields of a tuple."""
+        for n, output in enumerate(op.outputs):
+            if isinstance(value.type, TupleType):
+                field = relax.TupleGetOp(value, n)
+                self.insert(field, op)
+                output.replace_all_uses_with(field.output)
+            else:
+                output.replace_all_uses_with(value)
+        op.detach()
+        op.erase()
+
+
+def _keep(disguise: _Disguise, op: OperatorOp) -> None:
+    """The operator stays."""
+
+
+def _result_type(op: OperatorOp) -> Any:
+    types = [output.type for output in op.outputs]
+    return types[0] if len(types) == 1 else tuple_type(types)
+
+
+def _compute(op: OperatorOp) -> Callable[..., tuple[Array, ...]]:
+    """The operator as a function of arrays, which does not refer to the op."""
+    operator, attributes = op.operator, dict(op.explicit_attributes)
+    if operator.name == "squeeze" and op.attribute_value("axis") is None:
+        attributes["axis"] = [d for d, size in enumerate(shape_of(op.args[0])) if size == 1]
+
+    def compute(*arrays: Array) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            return operator.arrays(arrays, attributes)
+
+    return compute
+
+
+def _destination(disguise: _Disguise, op: OperatorOp) -> None:
+    """A packed function in destination-passing style."""
+    compute, count = _compute(op), len(op.args)
+
+    def call(*arrays: Array) -> None:
+        for result, out in zip(compute(*arrays[:count]), arrays[count:], strict=True):
+            out[...] = result
+
+    name = f"random.dps{disguise.count}"
+    disguise.count += 1
+    register_func(name, call, override=True)
+    new = relax.CallDpsPackedOp(name, list(op.args), _result_type(op))
+    disguise.insert(new, op)
+    disguise.replace(op, new.output)
+
+
+def _pure(disguise: _Disguise, op: OperatorOp) -> None:
+    """A packed function that returns an array of unknown shape, which is cast."""
+    if len(op.outputs) > 1:
+        return
+    compute, type = _compute(op), op.outputs[0].type
+    dtype, rank = dtype_of_tensor(type), len(shape_of(type))
+    unknown = disguise.draw(st.sampled_from([tensor(None, None), tensor(None, dtype, rank), relax.ObjectType(), type]))
+    name = f"random.pure{disguise.count}"
+    disguise.count += 1
+    register_func(name, lambda *arrays: np.asarray(compute(*arrays)[0], order="C"), override=True)
+    new = relax.CallPurePackedOp(name, list(op.args), unknown)
+    cast = relax.MatchCastOp(new.output, type)
+    disguise.insert(new, op)
+    disguise.insert(cast, op)
+    disguise.replace(op, cast.output)
+
+
+def _function(disguise: _Disguise, op: OperatorOp) -> None:
+    """A function of its own."""
+    types = [arg.type for arg in op.args]
+    known = {name for type in types for name in names_bound_by(type)}
+    if any(name not in known for type in (*types, *op.result_types) for name in names_in(type)):
+        return
+    if not disguise.names:
+        disguise.names = symbols_of(disguise.module.op)
+    name = fresh_name("helper", disguise.names)
+    params = [(f"p{n}", type) for n, type in enumerate(types)]
+    func = relax.FuncOp(name, params, _result_type(op), private=True)
+    block = func.body.block
+    copy = op.clone(dict(zip(op.args, block.args, strict=True)))
+    block.add_op(copy)
+    value: SSAValue = copy.outputs[0]
+    if len(copy.outputs) > 1:
+        whole = relax.TupleOp(copy.outputs)
+        block.add_op(whole)
+        value = whole.output
+    block.add_op(relax.ReturnOp(value))
+    disguise.module.op.body.block.add_op(func)
+    new = relax.CallOp(name, list(op.args), _result_type(op))
+    disguise.insert(new, op)
+    disguise.replace(op, new.output)
+
+
+def _hide(disguise: _Disguise, op: OperatorOp) -> None:
+    """An operand that is cast from an object, in a tuple."""
+    if not op.args:
+        return
+    whole = relax.TupleOp([op.args[0], op.args[-1]])
+    item = relax.TupleGetOp(whole.output, 0)
+    forget = relax.MatchCastOp(item.output, relax.ObjectType())
+    cast = relax.MatchCastOp(forget.output, op.args[0].type)
+    for each in (whole, item, forget, cast):
+        disguise.insert(each, op)
+    op.operands[0] = cast.output
+
+
+_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide)

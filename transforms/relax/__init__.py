@@ -1,0 +1,1 @@
+"""Passes on programs of `relax`."""
