@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from .backends.build import build
     from .backends.devices import Device, cpu, cuda, cuda_emulated, device, nd
     from .backends.graph import Executable, GraphExecutor, build_graph
+    from .backends.passes import apply_passes
     from .backends.runtime import get_global_func, register_func
     from .core.errors import (
         ArgumentError,
         DeviceError,
         ExecutionError,
+        FaultyPassError,
         LinkError,
         LoadError,
         OptionError,
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from .schedule import Schedule
     from .schedule.cpu import schedule_cpu
     from .schedule.gpu import schedule_gpu
-    from .transforms.pipelines import apply_passes
 
 __all__ = [
     "ArgumentError",
@@ -48,6 +49,7 @@ __all__ = [
     "DeviceError",
     "Executable",
     "ExecutionError",
+    "FaultyPassError",
     "GraphExecutor",
     "LinkError",
     "LoadError",
@@ -92,7 +94,7 @@ _HOMES = {
     "GraphExecutor": ".backends.graph",
     "Module": ".module",
     "Schedule": ".schedule",
-    "apply_passes": ".transforms.pipelines",
+    "apply_passes": ".backends.passes",
     "build": ".backends.build",
     "build_graph": ".backends.graph",
     "cpu": ".backends.devices",

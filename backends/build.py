@@ -11,6 +11,7 @@ from ..core.errors import OptionError, UnsupportedError
 from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
 from ..module import Module, has_graphs
+from ..transforms.timing import TimesReceiver, report_times
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -87,6 +88,7 @@ def build(
     sanitize: bool = False,
     remarks: RemarkReceiver | None = None,
     schedule: bool = True,
+    times: TimesReceiver | None = None,
 ) -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
@@ -100,7 +102,8 @@ def build(
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
     (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
     (docs/performance.md).  schedule: whether functions that nobody has scheduled get default schedules for the
-    processor (docs/cpu.md); with `sanitize` they get none.
+    processor (docs/cpu.md); with `sanitize` they get none.  times: is called at the end with the times of the passes,
+    of the emitter and of LLVM, as `print`; the program is then compiled as a whole, without the cache.
 
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
@@ -115,7 +118,7 @@ def build(
     parsed = Target() if target == ORACLE else Target.from_value(target)
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
-    with report_remarks(remarks):
+    with report_remarks(remarks), report_times(times):
         if target == ORACLE:
             return _build_python(module)
         if not sanitize and schedule:

@@ -14,7 +14,7 @@ def main() -> None:
     (docs / "primitives.md").write_text(primitives_page())
     (docs / "operators.md").write_text(operators_page())
     (docs / "passes.md").write_text(passes_page())
-    for page in (docs / "schedules.md", docs / "te-schedules.md", docs / "relay.md"):
+    for page in (docs / f"{name}.md" for name in ("schedules", "te-schedules", "relay", "workbench")):
         page.write_text(run_page(page.read_text()))
     for name, packages in (("extending", "examples/extending"), ("libraries", "examples/external_library")):
         page = docs / f"{name}.md"

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.core.errors import UndefinedBehaviorError, UnsupportedError
 from stepwell.dialects.tir import AssertOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.pipelines import apply_passes
 
 
 def sanitized(text: str) -> Module:
