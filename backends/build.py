@@ -12,6 +12,7 @@ from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
 from ..module import Module, has_graphs
 from ..transforms.timing import TimesReceiver, report_times
+from .validation import validate_passes
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -105,6 +106,7 @@ def build(
     processor (docs/cpu.md); with `sanitize` they get none.  times: is called at the end with the times of the passes,
     of the emitter and of LLVM, as `print`; the program is then compiled as a whole, without the cache.
 
+    With the environment variable STEPWELL_VALIDATE set to 1, all passes are validated (docs/workbench.md#validation).
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
     `PluginError` if a dependency of the target is not installed.
@@ -118,7 +120,7 @@ def build(
     parsed = Target() if target == ORACLE else Target.from_value(target)
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
-    with report_remarks(remarks), report_times(times):
+    with report_remarks(remarks), report_times(times), validate_passes():
         if target == ORACLE:
             return _build_python(module)
         if not sanitize and schedule:

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseE
 from xdsl.utils.target import Target as OutputTarget
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ..backends.validation import validate_passes
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.cpu import cpu_of
 from ..core.diagnostics import did_you_mean
@@ -46,6 +47,9 @@ from .remarks import add_remarks_option, complete_remarks_option, remark_printer
 from .reproducers import ReproducerWriter, read_reproducer, versions
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
+_VALIDATE = "--validate"
+_INTERRUPTED = 130
+"""The exit code of a shell for a process that SIGINT has ended."""
 _LOWERING_TARGETS = (*_SHORT_TARGETS, *_SHORT_TARGETS.values())
 """The targets that lower programs."""
 
@@ -79,6 +83,7 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         )
         add("--print-after", metavar="PASS", action="append", default=[], help="show the program after a pass, or all")
         add("--stop-after", metavar="LANDING", help="lower the program to a landing, after the passes")
+        add(_VALIDATE, action="store_true", help="run the program before and after each pass on small inputs")
         add("--reproducer", metavar="FILE", type=Path, help="where to write a program on which a pass fails")
 
     def register_all_targets(self) -> None:
@@ -104,6 +109,7 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         if reproducer is None:
             return
         self.args.passes = reproducer.passes
+        self.args.validate |= _VALIDATE in reproducer.options
         print(f"{file}: -p {reproducer.passes}", file=sys.stderr)
         if reproducer.versions != versions():
             print(f"{file}: of {reproducer.versions}; this is {versions()}", file=sys.stderr)
@@ -123,8 +129,13 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         shown = PassPrinter(args.print_before, args.print_after, args.diff)
         between = _BetweenPasses(self.passes) if args.print_between_passes else None
         show_times = partial(print, file=sys.stderr) if args.time_passes else None
-        with report_times(show_times), observe_passes(shown, between, ReproducerWriter(args.reproducer)):
-            super().run()
+        validates = args.validate or None  # None: by the environment
+        reproducer = ReproducerWriter(args.reproducer, (_VALIDATE,) if args.validate else ())
+        with report_times(show_times), observe_passes(shown, between, reproducer):
+            with validate_passes(validates) as validator:  # after the others, which show the fault
+                super().run()
+        if args.validate:
+            print(validator, file=sys.stderr)
 
     def apply_passes(self, prog: ModuleOp) -> None:
         module, verify = Module(prog), not self.args.disable_verify
@@ -168,13 +179,16 @@ def main(args: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
-    """Reports a user error on stderr and exits with 1."""
+    """Reports a user error on stderr and exits with 1, and an interrupt of the keyboard in one line."""
     try:
         yield
     except (*_MISTAKES, *more) as error:
         _show_traceback(error, sys.stderr)
         show_error(error, sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
 
 
 def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
