@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import selectors
@@ -58,6 +59,7 @@ def run_isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome
 def _work_and_exit(work: Callable[[], T], write: int) -> NoReturn:
     """Ends the child, whose exit handlers belong to the parent, after it has sent its outcome."""
     try:
+        faulthandler.disable()  # whose report of a crash would be that of the parent
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)

@@ -1,7 +1,7 @@
 """`stepwell`: the commands that run, compile, profile, reduce and fuzz programs.
 
-`stepwell run FILE` runs a program (`program_runs.py`) or a compiled graph (`running.py`), `stepwell compile MODEL -o OUT`
-compiles a graph (`compiling.py`), `stepwell cache` shows the cache (`caching.py`).
+`stepwell run` runs a program (`program_runs.py`) or a compiled graph (`running.py`), `stepwell compile` compiles graphs
+(`compiling.py`), `stepwell cache` shows the cache (`caching.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from .compiling import compile_command
 from .profiling import command as profiling
 from .program_runs import run_program
 from .programs import refuse_options
+from .reducing import command as reducing
+from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
 from .reproducers import versions
 from .running import FILLS, run_saved
@@ -55,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     profile = commands.add_parser("profile", help="compare the kernels of a program with the limits of this machine")
     profile.set_defaults(command=profiling.profile_command, parser=profile)
     profiling.add_options(profile, _size, _counts)
+    reduce = commands.add_parser("reduce", help="make a program or a pipeline as small as still fails")
+    reduce.set_defaults(command=reduce_command, parser=reduce)
+    reducing.add_options(reduce)
     cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
     cache.set_defaults(command=cache_command, parser=cache)
     caching.add_options(cache)
