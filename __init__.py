@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from .backends.build import build
     from .backends.devices import Device, cpu, cuda, cuda_emulated, device, nd
     from .backends.graph import Executable, GraphExecutor, build_graph
+    from .backends.passes import apply_passes
     from .backends.relax import VirtualMachine, VMExecutable, build_relax
     from .backends.runtime import get_global_func, register_func
     from .core.errors import (
         ArgumentError,
         DeviceError,
         ExecutionError,
+        FaultyPassError,
         LinkError,
         LoadError,
         OptionError,
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from .schedule import Schedule
     from .schedule.cpu import schedule_cpu
     from .schedule.gpu import schedule_gpu
-    from .transforms.pipelines import apply_passes
 
 __all__ = [
     "ArgumentError",
@@ -49,6 +50,7 @@ __all__ = [
     "DeviceError",
     "Executable",
     "ExecutionError",
+    "FaultyPassError",
     "GraphExecutor",
     "LinkError",
     "LoadError",
@@ -98,7 +100,7 @@ _HOMES = {
     "Schedule": ".schedule",
     "VMExecutable": ".backends.relax",
     "VirtualMachine": ".backends.relax",
-    "apply_passes": ".transforms.pipelines",
+    "apply_passes": ".backends.passes",
     "build": ".backends.build",
     "build_graph": ".backends.graph",
     "build_relax": ".backends.relax",

@@ -8,11 +8,10 @@ from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.traits import SymbolOpInterface
-from xdsl.utils.exceptions import VerifyException
 
 from .core.diagnostics import did_you_mean
-from .core.dominance import check_dominance
-from .core.errors import StepwellError, VerifyError
+from .core.errors import StepwellError
+from .core.verification import verify
 from .dialects.text import print_tvmscript
 
 if TYPE_CHECKING:
@@ -94,13 +93,7 @@ class Module:
 
     def verify(self) -> None:
         """Raise `VerifyError` unless every op satisfies its constraints and every value is defined before its uses."""
-        try:
-            self.op.verify()
-        except VerifyError:
-            raise
-        except VerifyException as error:
-            raise VerifyError(str(error)) from error
-        check_dominance(self.op)
+        verify(self.op)
 
     def script(self, style: str = "classic") -> str:
         """The program as TVMScript: `classic` as TVM v0.12-0.23 prints it, `0.27` as TVM 0.27 parses it.

@@ -11,6 +11,8 @@ from ..core.errors import OptionError, UnsupportedError
 from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
 from ..module import Module, has_graphs, has_programs
+from ..transforms.timing import TimesReceiver, report_times
+from .validation import validate_passes
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -87,6 +89,7 @@ def build(
     sanitize: bool = False,
     remarks: RemarkReceiver | None = None,
     schedule: bool = True,
+    times: TimesReceiver | None = None,
 ) -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
@@ -100,8 +103,10 @@ def build(
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
     (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
     (docs/performance.md).  schedule: whether functions that nobody has scheduled get default schedules for the
-    processor (docs/cpu.md); with `sanitize` they get none.
+    processor (docs/cpu.md); with `sanitize` they get none.  times: is called at the end with the times of the passes,
+    of the emitter and of LLVM, as `print`; the program is then compiled as a whole, without the cache.
 
+    With the environment variable STEPWELL_VALIDATE set to 1, all passes are validated (docs/workbench.md#validation).
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
     `PluginError` if a dependency of the target is not installed.
@@ -117,7 +122,7 @@ def build(
         raise UnsupportedError("a module with functions of relax, which a virtual machine executes: `build_relax`")
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
-    with report_remarks(remarks):
+    with report_remarks(remarks), report_times(times), validate_passes():
         if target == ORACLE:
             return _build_python(module)
         if not sanitize and schedule:

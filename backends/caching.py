@@ -24,6 +24,7 @@ from ..core.remarks import is_collecting
 from ..core.target import Target
 from ..dialects import mlir_context
 from ..module import Module, has_graphs
+from ..transforms.observers import pass_observers
 from .runtime.program import Program
 
 _PACKAGE = __name__.partition(".")[0]
@@ -74,12 +75,12 @@ def compile_once(
 
     options: the other arguments of the compilation. Compiles without the cache for an emulated GPU; where the module
     has operations or operators of other packages, whose lowering may change without notice; and where passes are
-    observed: by remarks, or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit
-    of the cache would displace all other entries. A module that an entry has been made from is valid: `make` verifies
-    modules. Raises the errors of `make`.
+    observed: by remarks, by observers, or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than
+    half the limit of the cache would displace all other entries. A module that an entry has been made from is valid:
+    `make` verifies modules. Raises the errors of `make`.
     """
     store = user_cache()
-    if store is None or is_collecting() or os.environ.get("STEPWELL_VERIFY") == "1":
+    if store is None or is_collecting() or pass_observers() or os.environ.get("STEPWELL_VERIFY") == "1":
         return make(module)
     if target.kind not in _SOURCES or not _is_ours(module):
         return make(module)

@@ -44,6 +44,10 @@ class PassError(StepwellError, PassFailedException):
     """The failure of a pass on a module."""
 
 
+class FaultyPassError(PassError):
+    """A fault of a pass: an exception that is not an error of Stepwell, an invalid module, changed results."""
+
+
 class ScheduleError(PassError):
     """An illegal or inapplicable transformation: the primitive would change the results of the program, or refers to a
     block, loop or buffer that does not exist. The program is unchanged.

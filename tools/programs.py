@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ..core.diagnostics import did_you_mean
@@ -32,6 +32,14 @@ def entry_of(module: Module, name: str | None) -> str:
     if name is not None and name not in names:
         raise FunctionNotFoundError(f"no function {name!r}{did_you_mean(name, names)} (there are {known})")
     return name or ("main" if "main" in names else names[0])
+
+
+def check_sizes(given: Iterable[str], known: Collection[str]) -> None:
+    """Raises OptionError for a name of the option `--size` that is no symbolic size."""
+    for name in given:
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise OptionError(f"--size {name}: no such size{did_you_mean(name, known)}, there is {names}")
 
 
 def refuse_options(options: argparse.Namespace, others: Iterable[argparse.Action], what: str) -> None:

@@ -18,6 +18,7 @@ from ..core.dtypes import numpy_dtype, parse_dtype
 from ..core.errors import OptionError
 from ..core.processors import get_num_threads, threads
 from .arrays import read_arrays, write_arrays
+from .programs import check_sizes
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -85,10 +86,7 @@ def _restore_type(array: Array, spec: TensorSpec) -> Array:
 
 def _sizes(executable: Executable, sizes: dict[str, int]) -> dict[str, int]:
     known = {name for spec in executable.inputs for name in _names(spec)}
-    for name in sizes:
-        if name not in known:
-            names = ", ".join(sorted(known)) or "none"
-            raise OptionError(f"--size {name}: no such size{did_you_mean(name, known)}, there is {names}")
+    check_sizes(sizes, known)
     return sizes
 
 

@@ -1,73 +1,82 @@
-"""`stepwell run FILE`: lowers a program, runs it, and checks it against the oracle; or runs a compiled graph.
+"""`stepwell`: the commands that run, compile, profile, reduce and fuzz programs.
 
-`stepwell compile MODEL -o OUT` compiles a graph (`compiling.py`); `stepwell cache` shows the cache (`caching.py`).
+`stepwell run` runs a program (`program_runs.py`) or a compiled graph (`running.py`), `stepwell compile` compiles graphs
+(`compiling.py`), `stepwell cache` shows the cache (`caching.py`).
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..backends.build import build
-from ..backends.llvm.build import build_llvm
-from ..backends.oracle import run_oracle
-from ..core.dtypes import dtype_of_numpy
-from ..core.errors import OptionError, PluginError, UnsupportedError
-from ..core.target import Target
-from ..dialects.tir import FuncOp
-from ..module import Module
-from . import caching, compiling
+from ..core.diagnostics import did_you_mean
+from ..core.errors import OptionError, PluginError
+from . import caching, compiling, program_runs
 from .caching import cache_command
 from .compiling import compile_command
-from .inputs import InputGenerator, strided_copy
 from .profiling import command as profiling
-from .programs import entry_of, read_program, refuse_options
-from .remarks import add_remarks_option, complete_remarks_option, remark_printer
+from .program_runs import run_program
+from .programs import refuse_options
+from .reducing import command as reducing
+from .reducing.command import reduce_command
+from .remarks import complete_remarks_option
+from .reproducers import versions
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
-
-TOLERANCES = {"float16": (2e-2, 2e-2), "bfloat16": (4e-2, 4e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
-"""rtol and atol between native code and the oracle, whose rounding of libm functions differs; integers are exact."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    options = _parser().parse_args(complete_remarks_option(args))
+    options, unknown = _parser().parse_known_args(complete_remarks_option(args))
+    if unknown:
+        _refuse_arguments(options.parser, unknown)
     with report_user_errors():
         sys.exit(options.command(options))
 
 
+def _refuse_arguments(parser: argparse.ArgumentParser, unknown: list[str]) -> None:
+    """Exits with the usage of a command and the arguments that it does not take."""
+    known = [name for action in parser._actions for name in action.option_strings]  # pyright: ignore[reportPrivateUsage]
+    name = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(name, known)}")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
+    parser.add_argument("--version", action="version", version=versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     compile_ = commands.add_parser("compile", help="compile a model to native code in a folder or .tar")
-    compile_.set_defaults(command=compile_command)
+    compile_.set_defaults(command=compile_command, parser=compile_)
     compiling.add_options(compile_)
-    run = commands.add_parser("run", help="run a program, or what `compile` has made, and time it")
-    run.set_defaults(command=run_command)
+    _add_run(commands)
+    profile = commands.add_parser("profile", help="compare the kernels of a program with the limits of this machine")
+    profile.set_defaults(command=profiling.profile_command, parser=profile)
+    profiling.add_options(profile, _size, _counts)
+    reduce = commands.add_parser("reduce", help="make a program or a pipeline as small as still fails")
+    reduce.set_defaults(command=reduce_command, parser=reduce)
+    reducing.add_options(reduce)
+    cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
+    cache.set_defaults(command=cache_command, parser=cache)
+    caching.add_options(cache)
+    _add_fuzz(commands)
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    """Adds the command `run`."""
+    run = commands.add_parser("run", help="run a program, or the result of `compile`, and time it")
+    run.set_defaults(command=run_command, parser=run)
     run.add_argument("file", type=Path, metavar="FILE", help="TVMScript (.py), MLIR (.mlir), or a compiled graph")
     run.add_argument("--seed", type=int, default=0, help="of the made-up inputs")
     run.add_argument("--size", type=_size, action="append", default=[], metavar="NAME=N", help="a symbolic size")
     run.add_argument("--repeat", type=_positive, default=20, help="timed calls (default 20)")
     programs = run.add_argument_group("programs: parsed, lowered, built, run on made-up inputs")
-    add = programs.add_argument
-    of_programs = [
-        add("--entry", metavar="NAME", help="the function to run (main, or the only one)"),
-        add("--target", help="llvm (default) or python, the oracle itself"),
-        add("--print-landings", action="store_true", help="show the program at every landing"),
-        add("--check", action="store_true", help="compare with the oracle; exit with 1 when they differ"),
-        add("--sanitize", action="store_true", help="detect undefined behavior in native code, not in the oracle"),
-        add_remarks_option(programs),
-    ]
+    of_programs = program_runs.add_options(programs)
     graphs = run.add_argument_group("compiled graphs: a folder, or a file that ends in .tar")
     add = graphs.add_argument
     of_graphs = [
@@ -79,14 +88,6 @@ def _parser() -> argparse.ArgumentParser:
         add("--threads", type=_counts, metavar="N,...", help="the numbers of threads to measure with"),
     ]
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
-    profile = commands.add_parser("profile", help="compare the kernels of a program with the limits of this machine")
-    profile.set_defaults(command=profiling.profile_command)
-    profiling.add_options(profile, _size, _counts)
-    cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
-    cache.set_defaults(command=cache_command)
-    caching.add_options(cache)
-    _add_fuzz(commands)
-    return parser
 
 
 def _add_fuzz(commands: Any) -> None:
@@ -97,10 +98,10 @@ def _add_fuzz(commands: Any) -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("hypothesis", "onnx"):
             raise
-        fuzz.set_defaults(command=partial(_refuse_fuzz, error.name))
+        fuzz.set_defaults(command=partial(_refuse_fuzz, error.name), parser=fuzz)
         return
     command.add_options(fuzz)
-    fuzz.set_defaults(command=command.fuzz_command)
+    fuzz.set_defaults(command=command.fuzz_command, parser=fuzz)
 
 
 def _refuse_fuzz(package: str, options: argparse.Namespace) -> int:
@@ -133,101 +134,4 @@ def run_command(options: argparse.Namespace) -> int:
     if options.file.suffix == ".onnx":
         raise OptionError(f"{options.file}: a model is compiled first: stepwell compile {options.file} -o FOLDER")
     refuse_options(options, options.of_graphs, "compiled graphs (stepwell compile)")
-    return _run_program(options, options.target or "llvm")
-
-
-def _run_program(options: argparse.Namespace, target: str) -> int:
-    module = read_program(options.file)
-    entry = entry_of(module, options.entry)
-    func = module.functions[entry]
-    if not isinstance(func, FuncOp):
-        raise UnsupportedError(f"{entry}: inputs can be made up for tir functions only, got {func.name}")
-    if options.print_landings:
-        print_landings(module, options.sanitize)
-    arguments = InputGenerator(func, options.seed, dict(options.size)).arguments()
-    print(f"{entry}({', '.join(f'{name}: {_describe(value)}' for name, value in arguments.items())})")
-
-    is_compared = options.check or not options.sanitize
-    expected = _run_oracle(module, entry, arguments) if is_compared else None
-    library = build(module, target=target, sanitize=options.sanitize, remarks=remark_printer(options.remarks))
-    actual = _copies(arguments)
-    result = library[entry](*actual.values())
-    failures = [] if expected is None else _differences(expected, {**actual, "the result": result})
-    for failure in failures:
-        print(f"{target}: {failure}")
-    if not failures:
-        print(f"{target}: {'ran, nothing undefined' if expected is None else 'computes what the oracle computes'}")
-    _time(target, lambda: library[entry](*actual.values()), options.repeat)
-    return 1 if failures and options.check else 0
-
-
-def _run_oracle(module: Module, entry: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments after a call of the oracle, and its result."""
-    expected = _copies(arguments)
-    result = run_oracle(module, entry, list(expected.values()))
-    print("oracle: ran, nothing undefined")
-    return {**expected, "the result": result}
-
-
-def print_landings(module: Module, sanitize: bool = False) -> None:
-    """Prints the program as TVMScript, after every pass that changes it, and as LLVM IR."""
-    last = str(module)
-
-    def show(title: str, text: str) -> None:
-        nonlocal last
-        if text == last:
-            print(f"//===== {title}: no change =====//\n")
-            return
-        last = text
-        print(f"//===== {title} =====//\n{text.strip()}\n")
-
-    print(f"//===== tir, as TVMScript =====//\n{module.script()}\n")
-    print(f"//===== tir =====//\n{last}\n")
-    program = build_llvm(module, Target(), lambda name, left: show(f"after {name}", str(left)), sanitize=sanitize)
-    show("LLVM IR", program.source("llvm"))
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"{dtype_of_numpy(value.dtype)}[{', '.join(map(str, value.shape))}]"
-    return str(value)
-
-
-def _copies(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Copies of the arguments; arrays keep their strides."""
-
-    def copy(value: Any) -> Any:
-        if not isinstance(value, np.ndarray):
-            return value
-        return strided_copy(value, [s // value.itemsize for s in value.strides])
-
-    return {name: copy(value) for name, value in arguments.items()}
-
-
-def _differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[str]:
-    """A line for each value that differs from the expected value."""
-    lines: list[str] = []
-    for name, want in expected.items():
-        got = actual[name]
-        if want is None and got is None:
-            continue
-        a, b = np.asarray(want), np.asarray(got)
-        dtype = dtype_of_numpy(a.dtype)
-        wide = np.float64 if dtype.is_float else a.dtype
-        rtol, atol = TOLERANCES.get(dtype.name, (0, 0))
-        close = np.isclose(b.astype(wide), a.astype(wide), rtol=rtol, atol=atol, equal_nan=dtype.is_float)
-        if not close.all():
-            at = tuple(int(i) for i in np.argwhere(~close)[0])
-            wrong = f"{int((~close).sum())} of {close.size} elements differ"
-            lines.append(f"{name}: {wrong}, first at {list(at)}: expected {a[at]}, got {b[at]}")
-    return lines
-
-
-def _time(target: str, call: Callable[[], Any], repeat: int) -> None:
-    times: list[float] = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        times.append((time.perf_counter() - start) * 1e6)
-    median, least, most = statistics.median(times), min(times), max(times)
-    print(f"{target}: median {median:.1f} us of {repeat} calls (from {least:.1f} to {most:.1f})")
+    return run_program(options)

@@ -2,34 +2,56 @@
 
 Reads MLIR or TVMScript (`.py` files, or `-f tvmscript`), applies a pipeline (`-p tir-simplify,convert-tir-to-scf`) and
 prints MLIR (default), TVMScript (`-t tvmscript`), LLVM IR (`-t llvm`), assembly (`-t asm`) or the CUDA C++ of the
-kernels (`-t cuda`). The last three accept any landing and run the rest of the default pipeline. `--remarks` prints the
-decisions of the passes on stderr. A user error results in a message on stderr and exit code 1.
+kernels (`-t cuda`). The last three accept any landing and run the rest of the default pipeline. The module is verified
+after each pass. Remarks, times, the changes of passes and other observations are printed on stderr. A user error
+results in a message on stderr and exit code 1; the fault of a pass also in a file that reproduces it.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import TextIOBase
+from pathlib import Path
 from typing import IO, ClassVar, cast
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, UnregisteredConstructException
-from xdsl.utils.target import Target
+from xdsl.utils.target import Target as OutputTarget
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from ..backends.validation import validate_passes
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
-from ..core.errors import StepwellError
+from ..core.cpu import cpu_of
+from ..core.diagnostics import did_you_mean
+from ..core.errors import FaultyPassError, OptionError, StepwellError
 from ..core.plugins import installed_universe
 from ..core.remarks import report_remarks
+from ..core.target import Target
+from ..module import Module
+from ..transforms.observers import PassObserver, observe_passes
+from ..transforms.pipelines import Landing, Options, parse_passes, run_in_place
+from ..transforms.pipelines.landings import landings_until
+from ..transforms.pipelines.lowering import go_down_in_place
+from ..transforms.timing import report_times
 from . import universe
-from .frontends import ReadsTvmscript
+from .frontends import STANDARD_INPUT, ReadsTvmscript
+from .pass_printing import ALL, PassPrinter
 from .remarks import add_remarks_option, complete_remarks_option, remark_printer
+from .reproducers import ReproducerWriter, read_reproducer, versions
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
+_VALIDATE = "--validate"
+_INTERRUPTED = 130
+"""The exit code of a shell for a process that SIGINT has ended."""
+_LOWERING_TARGETS = (*_SHORT_TARGETS, *_SHORT_TARGETS.values())
+"""The targets that lower programs."""
 
 _MISTAKES = (
     StepwellError,
@@ -46,9 +68,23 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
 
     version_format: ClassVar[str] = "stepwell-opt built from xdsl version {xdsl_version}"
 
+    passes: tuple[ModulePass, ...]
+    """The passes of the option `-p`, or of the reproducer that is the input."""
+    landings: tuple[Landing, ...]
+    """The landings of the option `--stop-after`."""
+
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         add_remarks_option(arg_parser)
+        add = arg_parser.add_argument
+        add("--diff", action="store_true", help="show the changes of each pass on stderr, function by function")
+        add(
+            "--print-before", metavar="PASS", action="append", default=[], help="show the program before a pass, or all"
+        )
+        add("--print-after", metavar="PASS", action="append", default=[], help="show the program after a pass, or all")
+        add("--stop-after", metavar="LANDING", help="lower the program to a landing, after the passes")
+        add(_VALIDATE, action="store_true", help="run the program before and after each pass on small inputs")
+        add("--reproducer", metavar="FILE", type=Path, help="where to write a program on which a pass fails")
 
     def register_all_targets(self) -> None:
         super().register_all_targets()
@@ -56,8 +92,72 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         for short, name in _SHORT_TARGETS.items():
             self.available_targets[short] = partial(_rename, short, ours[name])
 
+    def setup_pipeline(self) -> None:
+        self._read_reproducer()
+        self.passes = parse_passes(self.args.passes, self.available_passes)
+        launches = parse_spec(self.args.target).name in ("cuda", _SHORT_TARGETS["cuda"])
+        self.landings = landings_until(self.args.stop_after, launches) if self.args.stop_after else ()
+        self._check_names("--print-before", self.args.print_before)
+        self._check_names("--print-after", self.args.print_after)
 
-def _rename(name: str, load: Callable[[], type[Target]]) -> type[Target]:
+    def _read_reproducer(self) -> None:
+        """Takes the pipeline and the options of the input if it is a reproducer and the command has no pipeline."""
+        file = self.args.input_file
+        if self.args.passes or file in (None, STANDARD_INPUT) or not Path(file).is_file():
+            return
+        reproducer = read_reproducer(Path(file))
+        if reproducer is None:
+            return
+        self.args.passes = reproducer.passes
+        self.args.validate |= _VALIDATE in reproducer.options
+        print(f"{file}: -p {reproducer.passes}", file=sys.stderr)
+        if reproducer.versions != versions():
+            print(f"{file}: of {reproducer.versions}; this is {versions()}", file=sys.stderr)
+
+    def _check_names(self, option: str, names: Sequence[str]) -> None:
+        """OptionError for the name of a pass that does not run."""
+        names_run = [*dict.fromkeys(each.name for each in self.passes), ALL]
+        lowers = bool(self.landings) or parse_spec(self.args.target).name in _LOWERING_TARGETS
+        known = [*self.available_passes, ALL] if lowers else names_run
+        for name in names:
+            if name not in known:
+                pipeline = "no pass" if lowers else f"the pipeline {self.args.passes!r} has no pass"
+                raise OptionError(f"{option}: {pipeline} {name!r}{did_you_mean(name, known)}")
+
+    def run(self) -> None:
+        args = self.args
+        shown = PassPrinter(args.print_before, args.print_after, args.diff)
+        between = _BetweenPasses(self.passes) if args.print_between_passes else None
+        show_times = partial(print, file=sys.stderr) if args.time_passes else None
+        validates = args.validate or None  # None: by the environment
+        reproducer = ReproducerWriter(args.reproducer, (_VALIDATE,) if args.validate else ())
+        with report_times(show_times), observe_passes(shown, between, reproducer):
+            with validate_passes(validates) as validator:  # after the others, which show the fault
+                super().run()
+        if args.validate:
+            print(validator, file=sys.stderr)
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        module, verify = Module(prog), not self.args.disable_verify
+        if verify:
+            module.verify()
+        run_in_place(module, self.passes, verify=verify, context=self.ctx)
+        go_down_in_place(module, self.landings, Options(cpu=cpu_of(Target())), verify=verify)
+
+
+class _BetweenPasses(PassObserver):
+    """Prints the program after each pass but the last one, as xDSL's driver prints it."""
+
+    def __init__(self, passes: Sequence[ModulePass]) -> None:
+        self._earlier = passes[:-1]
+
+    def after_pass(self, module_pass: ModulePass, module: Module, seconds: float) -> None:
+        del seconds
+        if any(module_pass is each for each in self._earlier):
+            print(f"IR after {module_pass.name}:\n{module}\n\n\n")
+
+
+def _rename(name: str, load: Callable[[], type[OutputTarget]]) -> type[OutputTarget]:
     """A subclass of a target with another name."""
     target = load()
     return type(target.__name__, (target,), {"name": name})
@@ -70,7 +170,7 @@ def main(args: Sequence[str] | None = None) -> None:
         installed_universe()
         tool = StepwellOptMain("Stepwell's modular optimiser driver", complete_remarks_option(args))
         spec = parse_spec(tool.args.target)
-        load_target = cast("Callable[[], type[Target]]", tool.available_targets[spec.name])
+        load_target = cast("Callable[[], type[OutputTarget]]", tool.available_targets[spec.name])
         load_target().from_spec(spec)
     with report_user_errors(), report_remarks(remark_printer(tool.args.remarks)):
         tool.check_frontend()
@@ -79,12 +179,16 @@ def main(args: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
-    """Reports a user error on stderr and exits with 1."""
+    """Reports a user error on stderr and exits with 1, and an interrupt of the keyboard in one line."""
     try:
         yield
     except (*_MISTAKES, *more) as error:
+        _show_traceback(error, sys.stderr)
         show_error(error, sys.stderr)
         sys.exit(1)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
 
 
 def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
@@ -93,3 +197,12 @@ def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
     print(text if "error:" in text else f"error: {text}", file=stream)
     for note in getattr(error, "__notes__", ()):
         print(note, file=stream)
+
+
+def _show_traceback(error: BaseException, stream: TextIOBase | IO[str]) -> None:
+    """Prints the traceback of an exception in a pass, from the pass on."""
+    cause = error.__cause__
+    if not isinstance(error, FaultyPassError) or cause is None or isinstance(cause, StepwellError):
+        return
+    below = cause.__traceback__.tb_next if cause.__traceback__ is not None else None
+    print("".join(traceback.format_exception(cause.with_traceback(below), chain=False)), file=stream)

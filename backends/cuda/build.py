@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...core.errors import UnsupportedError
 from ...core.target import Target
 from ...module import Module
+from ...transforms.observers import stage
 from ...transforms.pipelines import AfterPass, lower_launches
 from ..devices.device import cuda_emulated
 from ..devices.driver import DeviceCode, KernelCode
@@ -36,7 +37,8 @@ def build_cuda(
     emitted = _Emitted.of(module, target, after)
     emitted.check_threads(target.max_num_threads)
     architecture = architecture_of(target)
-    compiled = [compile_cuda(each.source, architecture) for each in emitted.cuda]
+    with stage("NVRTC"):
+        compiled = [compile_cuda(each.source, architecture) for each in emitted.cuda]
     code = [
         DeviceCode(each.source, _kernels(each), architecture, binary.image)
         for each, binary in zip(emitted.cuda, compiled, strict=True)
@@ -53,7 +55,8 @@ def build_emulated(
     """Compiles a module with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
     emitted = _Emitted.of(module, target, after)
     launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in emitted.cuda])
-    launcher.load(cuda_emulated())
+    with stage("compilation of the emulated kernels"):
+        launcher.load(cuda_emulated())
     native, sources = emitted.native("cuda_emulated")
     return DeviceProgram(native, launcher, sources, {}, symbols)
 
@@ -77,7 +80,8 @@ class _Emitted:
         """
         limits = {"arch": target.arch} if target.arch else {}
         lowered = lower_launches(module, after, contract=target.contract, **limits).op
-        return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
+        with stage("emission of CUDA C++"):
+            return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
 
     @property
     def source(self) -> str:

@@ -19,6 +19,7 @@ from ...transforms.relay.libraries import libraries_of, library_symbols
 from ..caching import CachedKind, compile_once
 from ..llvm.build import build_llvm
 from ..runtime.program import Program
+from ..validation import validate_passes
 from .description import GraphDescription
 from .executable import Executable
 
@@ -66,7 +67,7 @@ def build_graph(
         graph = lower_graph(module, opt_level, libraries, after, winograd, pack=target.kind == "llvm")
         return describe(graph, _compile(graph, target, after, sanitize), entry)
 
-    with report_remarks(remarks):
+    with report_remarks(remarks), validate_passes():
         if after is not None:
             return compile_module(mod)
         return compile_once(_KIND, mod, target, (entry, opt_level, winograd, sanitize), compile_module)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ...core.cpu import cpu_of
 from ...core.target import Target
 from ...module import Module
+from ...transforms.observers import pass_observers
 from ...transforms.pipelines import AfterPass, Options, lower_part, lower_to_parts, lower_with
 from ..runtime import Program
 from .compile import compile_module
@@ -31,7 +32,7 @@ def build_llvm(
     """
     processor = Processor.of(target)
     options = Options(contract=target.contract, sanitize=sanitize, cpu=cpu_of(target), schedule=schedule)
-    if after is not None:  # observes the whole module
+    if after is not None or pass_observers():  # observe the whole module
         lowered = lower_with(module, options, after)
         return compile_module(lowered.op, target=processor, symbols=symbols, callables=callables)
     parts = lower_to_parts(module)

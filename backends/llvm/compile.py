@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...transforms.observers import stage
 from ..runtime import Program
 from ..runtime.code import NativeCode
 from .emitter import NO_KERNELS, DeviceRequirements, Facts, emit_module
@@ -28,7 +29,8 @@ def compile_module(
     LinkError for an undefined C symbol.
     """
     code, sources = compile_native(module, target=target, callables=callables)
-    return link_code(code, symbols=symbols, sources=sources)
+    with stage("linking"):
+        return link_code(code, symbols=symbols, sources=sources)
 
 
 def compile_native(
@@ -42,10 +44,12 @@ def compile_native(
     `compile_module`. requirements: of the kernels that the module launches.  callables: as of `emit_module`.
     """
     target = target or Processor.host()
-    emitted = emit_module(
-        module, native_half=target.has_half_conversions, requirements=requirements, callables=callables
-    )
-    compiled = ObjectCode.of(emitted.parts.units(), target)
+    with stage("emission of LLVM IR"):
+        emitted = emit_module(
+            module, native_half=target.has_half_conversions, requirements=requirements, callables=callables
+        )
+    with stage("LLVM"):
+        compiled = ObjectCode.of(emitted.parts.units(), target)
     report_stack_buffers(emitted.stack, compiled.optimized_text)
     return native_code(emitted.facts, compiled), texts_of(emitted.parts.whole, compiled)
 

@@ -4,6 +4,7 @@ The oracle compiles `tir` functions to Python source that computes exactly the r
 detects excluded behaviour.
 """
 
+from .cost import estimated_seconds
 from .program import PythonFunction, PythonProgram, compile_oracle, run_oracle
 
-__all__ = ["PythonFunction", "PythonProgram", "compile_oracle", "run_oracle"]
+__all__ = ["PythonFunction", "PythonProgram", "compile_oracle", "estimated_seconds", "run_oracle"]

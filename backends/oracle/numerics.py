@@ -385,14 +385,16 @@ def max_num(a: float, b: float) -> float:
     return b if a != a else a if b != b else maximum(a, b)
 
 
-def _round_to_odd(exact: Fraction) -> float:
-    """A neighbour of `exact` whose rounding to fewer bits equals the rounding of `exact`."""
-    near = float(exact)
-    if math.isinf(near) or Fraction(near) == exact:
+def _sum_to_odd(p: float, c: float) -> float:
+    """`p + c`, rounded so that a further rounding to fewer bits gives the rounding of the exact sum: an inexact result
+    has an odd last bit. Source: S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms
+    using rounding to odd", IEEE Transactions on Computers 57(4), 2008."""
+    near = p + c
+    of_c = near - p
+    error = (p - (near - of_c)) + (c - of_c)
+    if not error or struct.unpack("=Q", struct.pack("=d", near))[0] & 1:
         return near
-    if struct.unpack("=Q", struct.pack("=d", near))[0] & 1:
-        return near
-    return math.nextafter(near, math.inf if Fraction(near) < exact else -math.inf)
+    return math.nextafter(near, math.inf if error > 0 else -math.inf)
 
 
 def fma(a: float, b: float, c: float, dtype: str) -> float:
@@ -400,10 +402,14 @@ def fma(a: float, b: float, c: float, dtype: str) -> float:
     plain = a * b + c
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return plain
+    if dtype == "float32":
+        return f32(_sum_to_odd(a * b, c)).value  # the product is exact in 53 bits
+    if dtype != "float64":
+        return _ROUND[dtype](plain)  # likewise
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if not exact:
         return plain
     try:
-        return f32(_round_to_odd(exact)).value if dtype == "float32" else _ROUND[dtype](float(exact))
+        return float(exact)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf

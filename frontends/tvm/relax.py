@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
 
 from ...backends.devices.timing import BenchmarkResult
 from ...backends.relax import VirtualMachine as _Machine
@@ -46,7 +45,7 @@ def build(mod: Module, target: TargetLike | None = None, params: None = None, pi
     if params is not None or pipeline not in ("default", "default_build"):
         raise ArgumentError("relax.build: expected a module and a target; relax.transform.BindParams binds parameters")
     level = PassContext.current().opt_level
-    return Executable(build_relax(mod, target_of(target).compiled(), opt_level=level))
+    return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
 
 
 class VirtualMachine(_Machine):

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeAlias
 
 from xdsl.passes import ModulePass
 
+from ...backends.validation import validate_passes, validate_rewrite
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError, PassError
 from ...module import Module
@@ -83,6 +84,8 @@ class PassContext:
     names of passes that do not run.  instruments: observers of each pass.  config: options; `tir.add_lower_pass` is a
     list of (phase, pass) to run after the phases of the lowering: 0 for the input program, 1 after blocks are resolved,
     2 after loops are transformed, 3 after the final simplification; `tir.disable_vectorize`: loops are not vectorized.
+    validate: whether each pass is validated: the program before and after it runs on small inputs
+    (docs/workbench.md#validation); None for the value of the environment variable STEPWELL_VALIDATE.
     OptionError for an unknown option, and for an invalid pass.
     """
 
@@ -95,12 +98,14 @@ class PassContext:
         disabled_pass: Sequence[str] | None = None,
         instruments: Sequence[PassInstrument] | None = None,
         config: Mapping[str, Any] | None = None,
+        validate: bool | None = None,
     ):
         self.opt_level = opt_level
         self.required_pass = list(required_pass or ())
         self.disabled_pass = list(disabled_pass or ())
         self.instruments = list(instruments or ())
         self.config = dict(config or {})
+        self.validate = validate
         for key in self.config:
             if key not in CONFIG:
                 raise OptionError(f"no option {key!r}{did_you_mean(key, CONFIG)} (has: {', '.join(CONFIG)})")
@@ -177,8 +182,11 @@ class Pass:
             shaped = run_passes(shaped, as_passes(name, f"pass {self.info.name}"))
         for instrument in ctx.instruments:
             instrument.run_before_pass(shaped, self.info)
-        result = as_module(self.transform_module(shaped, ctx), self.info.name)
-        result.verify()
+        with validate_passes(ctx.validate):
+            result = as_module(self.transform_module(shaped, ctx), self.info.name)
+            result.verify()
+            if isinstance(self, FunctionalPass):
+                validate_rewrite(self.info.name, shaped, result)
         for instrument in ctx.instruments:
             instrument.run_after_pass(result, self.info)
         return result

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...core.collection import rare_collection
 from ...core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
-from ...core.dominance import check_dominance
+from ...core.dominance import undominated_use
 from ...core.dtypes import mlir_type
 from ...core.errors import ParseError, VerifyError
 from ...core.walking import find_ops
@@ -523,10 +523,9 @@ def _verify(module: ModuleOp, sources: Sequence[SourceFile]) -> None:
         except (VerifyException, VerifyError) as error:
             raise _error_at(op, sources, _first_line(op, error)) from None
     for function in module.ops:
-        try:
-            check_dominance(function)
-        except VerifyError as error:
-            raise _error_at(function, sources, str(error)) from None
+        use = undominated_use(function)
+        if use is not None:
+            raise _error_at(use[0], sources, use[1])
 
 
 def _error_at(op: Operation, sources: Sequence[SourceFile], message: str) -> ParseError:

@@ -3,9 +3,9 @@
 import pytest
 
 from stepwell.analysis.workload import Workload, workload_of
+from stepwell.backends.passes import apply_passes
 from stepwell.dialects.tir import FuncOp
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.transforms.pipelines import apply_passes
 
 
 def workload(text: str, passes: str = "", **sizes: int) -> Workload | None:

@@ -16,12 +16,12 @@ from stepwell.backends.interpreter import interpret
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.llvm.engine import Processor
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.backends.runtime import Program
 from stepwell.backends.saving.format import checksum
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.pipelines import apply_passes
 from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloatsPass
 
 

@@ -215,7 +215,7 @@ tir.func @main("A" %A: memref<8xi32>, "a" %a: {type}, "b" %b: {type}) {{
 def test_overflow_in_an_index_is_found(op: str, type: str, a: int, b: int, sign: str) -> None:
     array, text = np.zeros(8, np.int32), SUM.format(op=op, type=type)
     dtype = "int32" if type == "i32" else "int64"
-    expected = f"main: {op}: {a} {sign} {b} overflows {dtype} in the computation of an index"
+    expected = f"<string>:3:3: error: {op}: {a} {sign} {b} overflows {dtype} in the computation of an index"
     assert message_of(text, array, a, b) == expected
     assert message_of(text, array, *((6, 2) if sign == "/" else (3, 2))) is None
     assert message_of(text, array, 0, 5 if sign in "+*" else 1 if sign == "/" else 0) is None
@@ -231,7 +231,7 @@ def test_overflow_in_a_quotient_by_a_constant_is_found() -> None:
     }
     """
     array, smallest = np.zeros(8, np.int32), -I64_MAX - 1
-    expected = f"main: arith.divsi: {smallest} / -1 overflows int64 in the computation of an index"
+    expected = f"<string>:4:7: error: arith.divsi: {smallest} / -1 overflows int64 in the computation of an index"
     assert message_of(text, array, smallest) == expected
     assert message_of(text, array, -3) is None
 
@@ -299,13 +299,13 @@ def test_a_pointer_must_be_aligned_for_the_elements_of_its_buffer() -> None:
     assert message_of(VIEW, array, 4) is None
     found = message_of(VIEW, array, 3)
     assert found is not None
-    assert found.startswith("main: tir.decl_buffer: B is looked at as int32 at address ")
+    assert found.startswith("<string>:5:3: error: tir.decl_buffer: B is looked at as int32 at address ")
     assert found.endswith(", which is not aligned")
 
 
 def test_a_view_of_a_parameter_must_end_before_the_parameter() -> None:
     array = np.zeros(8, np.int32).view(np.int8)[:16]
-    assert message_of(VIEW, array, 16) == "main: tir.store: B[0] lies outside of the memory of B"
+    assert message_of(VIEW, array, 16) == "<string>:6:3: error: tir.store: B[0] lies outside of the memory of B"
 
 
 def test_an_unaligned_view_of_an_allocation_is_named_by_its_byte() -> None:
@@ -313,7 +313,10 @@ def test_an_unaligned_view_of_an_allocation_is_named_by_its_byte() -> None:
         "  %p =", '  %A = tir.alloc_buffer "A" : memref<16xi8>\n  %p ='
     )
     assert message_of(text, 8) is None
-    assert message_of(text, 2) == "main: tir.decl_buffer: B is looked at as int32 at byte 2, which is not aligned"
+    assert (
+        message_of(text, 2)
+        == "<string>:6:3: error: tir.decl_buffer: B is looked at as int32 at byte 2, which is not aligned"
+    )
 
 
 def test_a_null_pointer_is_found() -> None:
@@ -326,7 +329,7 @@ def test_a_null_pointer_is_found() -> None:
     """
     array = np.zeros(2, np.int32)
     assert message_of(text, array.ctypes.data) is None
-    assert message_of(text, None) == "main: tir.decl_buffer: B looks behind a null pointer"
+    assert message_of(text, None) == "<string>:4:7: error: tir.decl_buffer: B looks behind a null pointer"
 
 
 def test_the_range_of_a_derived_pointer_must_lie_in_its_memory() -> None:
@@ -341,7 +344,7 @@ def test_the_range_of_a_derived_pointer_must_lie_in_its_memory() -> None:
     stepwell.register_func("test.ignore", lambda pointer: None, override=True)
     assert message_of(text, np.zeros(8, np.float32), 4) is None
     assert message_of(text, np.zeros(8, np.float32), 5) == (
-        "main: tir.access_ptr: 4 elements of 4 bytes from element 5 leave the memory, which has 32 bytes"
+        "<string>:5:7: error: tir.access_ptr: 4 elements of 4 bytes from element 5 leave the memory, which has 32 bytes"
     )
 
 
@@ -357,13 +360,13 @@ tir.func @main("n" %n: i32, "i" %i: i32) {
 
 def test_the_memory_of_a_derived_pointer_ends_at_the_same_position() -> None:
     assert message_of(BEHIND_OFFSET, 6, 4) is None
-    assert message_of(BEHIND_OFFSET, 6, 5) == "main: tir.store: B[5] lies outside of the memory of B"
+    assert message_of(BEHIND_OFFSET, 6, 5) == "<string>:6:3: error: tir.store: B[5] lies outside of the memory of B"
 
 
 def test_the_alignment_of_a_derived_pointer_is_that_of_its_offset() -> None:
     assert message_of(BEHIND_OFFSET, 2, 0) is None
     assert message_of(BEHIND_OFFSET, 3, 0) == (
-        "main: tir.decl_buffer: B is looked at as int32 at byte 6, which is not aligned"
+        "<string>:5:3: error: tir.decl_buffer: B is looked at as int32 at byte 6, which is not aligned"
     )
 
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from stepwell.backends.build import build
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.transforms.pipelines import apply_passes
 
 UPDATES = (
     "{sum} + {x}",

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from stepwell.backends.build import build
 from stepwell.backends.llvm import units
 from stepwell.backends.oracle import compile_oracle, run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.core.dtypes import mlir_type, numpy_dtype, parse_dtype
 from stepwell.core.errors import UndefinedBehaviorError
 from stepwell.core.processors import threads
@@ -26,7 +27,7 @@ from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import faulty_programs, programs
-from stepwell.transforms.pipelines import apply_passes, division, lower
+from stepwell.transforms.pipelines import division, lower
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COUNT = 64

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from stepwell.backends.build import build
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.pipelines import apply_passes
 
 SIZES = (0, 1, 2, 3, 7, 13, 15, 16, 17, 31, 32, 33, 47, 48, 61, 63, 64, 65, 97, 127, 128, 129)
 ELEMENTWISE = (

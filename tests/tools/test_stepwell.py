@@ -1,14 +1,25 @@
 """`stepwell run`, the main command."""
 
+import io
+import re
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from stepwell.backends import build as build_module
 from stepwell.core.cache import VARIABLE, Cache
 from stepwell.core.target import Target
+from stepwell.tools import program_runs, progress
 from stepwell.tools.stepwell import main
+from stepwell.transforms.pipelines import spec
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +37,7 @@ def test_every_example_runs_and_is_right(capsys: pytest.CaptureFixture[str], exa
     code, out, err = run(capsys, str(example), "--check")
     assert (code, err) == (0, "")
     assert "computes what the oracle computes" in out
+    assert re.search(r"^llvm: median .* us of 1 calls \(from .*\)(, \S+ GFLOP/s)?, \S+ GB/s$", out, re.MULTILINE)
 
 
 def test_every_landing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,6 +88,136 @@ def test_sanitized_code_is_compared_on_request(capsys: pytest.CaptureFixture[str
     code, out, _ = run(capsys, str(ROOT / "examples/vector_add.py"), "--sanitize", "--check")
     assert code == 0
     assert "llvm: computes what the oracle computes" in out
+
+
+def test_the_oracle_runs_under_check_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    huge = PAST_THE_END.replace(
+        "range(9):", "range(8):\n        for _ in range(30000000):\n            A[i] = A[i] + 1.0"
+    )
+    huge = huge.replace("        A[i] = T.float32(0)\n", "")
+    code, out, _ = run(capsys, write(tmp_path, huge))
+    assert code == 0
+    assert "oracle" not in out
+    assert "llvm: ran" in out.splitlines()
+    code, out, err = run(capsys, write(tmp_path, huge), "--check")
+    assert (code, out) == (1, "")
+    assert re.match(r"error: main: the oracle would take some \d+ s, expected at most --oracle-limit 60: ", err)
+    code, _, err = run(capsys, write(tmp_path, PAST_THE_END.replace("9", "8")), "--check", "--oracle-limit", "0")
+    assert code == 1
+    assert "--oracle-limit 0" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["--target", "lvm"],
+            "unknown target 'lvm', did you mean 'llvm'? (there are llvm, cuda, cuda-emulated, python)",
+        ),
+        (["--target", ""], "unknown target ''"),
+        (["--target", "llvm -mpcu=skylake"], "did you mean 'mcpu'?"),
+        (["--target", "cuda"], "expected --target cuda-emulated"),
+        (["--target", "cuda-emulated", "--sanitize"], "does not support sanitize, expected llvm"),
+        (["--size", "n=4"], "--size n: no such size, there is none"),
+        (["--entry", "mian"], "no function 'mian', did you mean 'main'?"),
+        (["-p", "tir-simplfy"], "no pass 'tir-simplfy', did you mean 'tir-simplify'?"),
+    ],
+)
+def test_names_are_checked_before_any_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, write(tmp_path, PAST_THE_END), "--check", *arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+def test_an_unknown_size_is_an_error_that_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, str(ROOT / "examples/softmax.py"), "--size", "k=3")
+    assert code == 1
+    assert "--size k: no such size, there is m, n" in err
+
+
+def test_passes_are_applied_before_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(ROOT / "examples/vector_add.py"), "-p", "tir-resolve-blocks,convert-tir-to-scf"]
+    code, out, err = run(capsys, *arguments, "--check", "--print-landings", "--validate")
+    assert code == 0
+    assert out.startswith("//===== the program =====//\nbuiltin.module {\n  func.func @main")
+    assert "llvm: computes what the oracle computes" in out
+    assert re.fullmatch(r"validated: \d\d passes\n", err)
+
+
+def test_the_oracle_detects_a_wrong_pass(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Negate(ModulePass):
+        name = "negate"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            for add in [each for each in op.walk() if each.name == "arith.addf"]:
+                Rewriter.replace_op(add, arith.SubfOp(add.operands[0], add.operands[1]))
+
+    monkeypatch.setattr(spec, "get_upstream_passes", lambda: {"negate": lambda: Negate})
+    program = str(ROOT / "examples/vector_add.py")
+    code, out, _ = run(capsys, program, "-p", "negate", "--check")
+    assert code == 1
+    assert "B: 8 of 8 elements differ, first at [0]" in out
+    assert run(capsys, program, "-p", "negate")[0] == 0
+    code, out, err = run(capsys, program, "-p", "tir-resolve-blocks,negate", "--validate")
+    assert (code, out) == (1, "")
+    assert "error: pass negate changes the results of main: B: 8 of 8 elements differ, first at [0]: expected" in err
+
+
+def test_the_times_of_passes_and_of_llvm_are_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, err = run(capsys, str(ROOT / "examples/vector_add.py"), "-p", "tir-resolve-blocks,cse", "--time-passes")
+    names = [line.split("  ")[-1] for line in err.splitlines()]
+    assert names[:3] == ["pass", "tir-resolve-blocks", "cse"]
+    assert names[-3:] == ["LLVM", "linking", "total"]
+
+
+def test_the_rate_of_integer_operations_has_its_own_unit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = '@T.prim_func\ndef main(A: T.Buffer((8,), "int32")):\n    for i in range(8):\n        A[i] = A[i] * 3\n'
+    assert re.search(r", \S+ Gop/s, \S+ GB/s$", run(capsys, write(tmp_path, text))[1])
+
+
+def test_the_usage_of_the_command_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, usage, message in (
+        (["run", "x.py", "--taget", "python"], "usage: stepwell run", "--taget python, did you mean '--target'?"),
+        (["cache", "--claer"], "usage: stepwell cache", "--claer, did you mean '--clear'?"),
+        (["profile", "x.py", "more"], "usage: stepwell profile", "unrecognized arguments: more"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+        error = capsys.readouterr().err
+        assert error.startswith(usage)
+        assert message in error
+
+
+def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert re.match(r"stepwell \d+\.\d+", capsys.readouterr().out)
+
+
+def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program_runs, "read_program", interrupt)
+    assert run(capsys, "x.py") == (130, "", "interrupted\n")
+
+
+def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(progress, "_PATIENCE", 0.01)
+    for stream, lines in ((Terminal(), "\roracle: 0 s of some 7 s "), (io.StringIO(), "")):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress.show_progress("oracle", 7.0):
+            time.sleep(0.2)
+        assert stream.getvalue().startswith(lines)
+        assert bool(stream.getvalue()) == bool(lines)
 
 
 def test_the_oracle_refuses_before_native_code_runs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -184,7 +326,7 @@ def test_a_model_is_compiled_first(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_generated_inputs_depend_on_the_seed_alone() -> None:
     from stepwell import parse_tvmscript
-    from stepwell.tools.inputs import InputGenerator
+    from stepwell.backends.validation.inputs import InputGenerator
 
     func = parse_tvmscript(TWO).functions["f"]
     first, again, other = (InputGenerator(func, seed).arguments()["A"] for seed in (1, 1, 2))  # pyright: ignore[reportArgumentType]

@@ -1,10 +1,22 @@
 """The `stepwell-opt` driver: inputs, outputs and errors."""
 
+import io
+import re
+import sys
+import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import PassFailedException
 
-from stepwell.tools.stepwell_opt import main
+from stepwell.tools import reproducers
+from stepwell.tools.pass_printing import difference
+from stepwell.tools.reproducers import versions
+from stepwell.tools.stepwell_opt import StepwellOptMain, main
 
 VECTOR_ADD = """\
 @T.prim_func
@@ -103,12 +115,208 @@ def test_refusals_are_output_under_verify_diagnostics(capsys: pytest.CaptureFixt
     assert f"{path}:3:5: error" in mistake(capsys, str(path), "-p", passes)
 
 
+def messages(capsys: pytest.CaptureFixture[str], *args: str) -> list[str]:
+    """The lines on stderr of a run without an error."""
+    main(list(args))
+    return capsys.readouterr().err.splitlines()
+
+
+OTHER = '@T.prim_func\ndef other(A: T.Buffer((8,), "float32")):\n    A[0] = T.float32(1)\n'
+TWO = "@I.ir_module\nclass M:\n" + textwrap.indent(f"{VECTOR_ADD}\n{OTHER}", "    ")
+
+
+def test_the_changes_of_passes_are_shown_by_function(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO)
+    lines = messages(capsys, str(tmp_path / "two.py"), "-p", "tir-resolve-blocks,cse", "--diff")
+    assert lines[0] == "//===== tir-resolve-blocks changes @main: +4 -8 =====//"
+    assert lines[-1] == "//===== cse: no change =====//"
+    assert [line[0] for line in lines[1:-1]] == [" ", " ", *"-" * 8, *"+" * 4, " ", " "]
+    assert lines[3].startswith('-    tir.block "B"')
+    assert not any("other" in line for line in lines)
+
+
+def test_the_changes_of_the_lowering_are_shown(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    lines = messages(capsys, program, "-t", "llvm", "--diff")
+    assert any(line.startswith("//===== convert-tir-to-scf changes @main") for line in lines)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_changes_are_coloured_on_a_terminal(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    for environment, marks in (({}, ("\033[31m-", "\033[32m+", "\033[1m//")), ({"NO_COLOR": "1"}, ())):
+        stream = _Terminal()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stderr", stream)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            main([program, "-p", "tir-resolve-blocks", "--diff"])
+        assert all(mark in stream.getvalue() for mark in marks)
+        assert ("\033" in stream.getvalue()) == bool(marks)
+
+
+def test_a_difference_has_context_and_gaps() -> None:
+    old = [f"line {n}" for n in range(30)]
+    new = [*old[:5], "new", *old[6:25], *old[26:]]
+    lines = list(difference("\n".join(old), "\n".join(new)))
+    assert lines == [" line 2", " line 3", " line 4", "-line 5", "+new", " line 6", " line 7", " line 8", "...",
+                     " line 22", " line 23", " line 24", "-line 25", " line 26", " line 27", " line 28"]  # fmt: skip
+
+
+def test_the_program_is_printed_before_and_after_a_pass(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    passes = ["-p", "cse,tir-resolve-blocks,dce"]
+    lines = messages(capsys, program, *passes, "--print-before=tir-resolve-blocks", "--print-after=tir-resolve-blocks")
+    titles = [line for line in lines if line.startswith("//=")]
+    assert titles == ["//===== before tir-resolve-blocks =====//", "//===== after tir-resolve-blocks =====//"]
+    before, after = "\n".join(lines).split(titles[1])
+    assert "tir.block" in before
+    assert "tir.func" in after
+    assert "tir.block" not in after
+    titles = [line for line in messages(capsys, program, *passes, "--print-after=all") if line.startswith("//=")]
+    assert [title.split()[2] for title in titles] == ["cse", "tir-resolve-blocks", "dce"]
+
+
+@pytest.mark.parametrize(
+    ("landing", "contents", "gone"),
+    [
+        ("loops-and-blocks", "tir.block", "scf."),
+        ("loops", "tir.for", "tir.block"),
+        ("upstream", "scf.for", "tir."),
+        ("launches", "tir.func", "tir.block"),
+        ("functions-of-the-device", "gpu.launch_func", "tir."),
+    ],
+)
+def test_the_lowering_stops_after_a_landing(
+    capsys: pytest.CaptureFixture[str], program: str, landing: str, contents: str, gone: str
+) -> None:
+    text = run(capsys, program, "--stop-after", landing)
+    assert contents in text
+    assert gone not in text
+
+
+def test_a_landing_that_two_pipelines_have_depends_on_the_target(
+    capsys: pytest.CaptureFixture[str], program: str
+) -> None:
+    assert "gpu.launch" not in run(capsys, program, "--stop-after", "upstream")
+    assert "__global__" in run(capsys, program, "--stop-after", "upstream", "-t", "cuda")
+
+
+def test_a_graph_is_lowered_to_a_landing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "graph.mlir").write_text(
+        'relay.func @main("x" %x: tensor<4xf32>) {\n  %0 = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>\n'
+        "  relay.return %0 : tensor<4xf32>\n}\n"
+    )
+    assert "relay.call" in run(capsys, str(tmp_path / "graph.mlir"), "--stop-after", "calls-of-kernels")
+
+
+def test_the_times_of_passes_are_a_table_on_stderr(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    lines = messages(capsys, program, "-p", "tir-resolve-blocks", "--time-passes")
+    assert [line.split()[-1] for line in lines] == ["pass", "tir-resolve-blocks", "total"]
+    names = [line.split("  ")[-1] for line in messages(capsys, program, "-t", "asm", "--time-passes")]
+    assert names[-3:] == ["LLVM", "linking", "total"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_the_standard_input_is_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    for text, more in (("func.func @f() {\n  func.return\n}\n", []), (VECTOR_ADD, ["-f", "py"])):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
+        assert "builtin.module" in run(capsys, *arguments, *more)
+
+
+@dataclass(frozen=True)
+class _Failing(ModulePass):
+    name = "failing"
+
+    error: str = "none"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        store = next((each for each in op.walk() if each.name == "tir.store"), None)
+        match self.error:
+            case "crash":
+                raise KeyError(self.error)
+            case "refusal":
+                raise PassFailedException("not this program")
+            case _ if store is not None:
+                store.operands = [*store.operands, store.operands[-1]]
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Makes the pass `failing` known to `stepwell-opt`, and a folder for temporary files."""
+    register = StepwellOptMain.register_all_passes
+
+    def register_more(tool: StepwellOptMain) -> None:
+        register(tool)
+        tool.register_pass("failing", lambda: _Failing)
+
+    monkeypatch.setattr(StepwellOptMain, "register_all_passes", register_more)
+    monkeypatch.setattr(reproducers, "gettempdir", lambda: str(tmp_path))
+
+
+@pytest.mark.usefixtures("failing")
+@pytest.mark.parametrize(("kind", "message"), [("crash", "pass failing failed: KeyError: 'crash'"),
+                                               ("invalid", "pass failing leaves an invalid module: ")])  # fmt: skip
+def test_a_fault_of_a_pass_leaves_a_reproducer_that_one_command_replays(
+    capsys: pytest.CaptureFixture[str], program: str, kind: str, message: str
+) -> None:
+    error = mistake(capsys, program, "-p", f'tir-resolve-blocks,failing{{error="{kind}"}},cse')
+    assert message in error
+    assert ("Traceback" in error) == (kind == "crash")
+    assert error.count('File "') <= 1
+    (path,) = re.findall(r"^reproducer: stepwell-opt (\S+\.mlir)$", error, re.MULTILINE)
+    text = Path(path).read_text()
+    assert "tir.block" not in text  # the program before the failing pass, not the input
+    assert f'// passes: failing{{error="{kind}"}}' in text
+    assert f"// versions: {versions()}" in text
+    replayed = mistake(capsys, path)
+    assert replayed.startswith(f"{path}: -p failing")
+    assert message in replayed
+    Path(path).write_text(text.replace("// versions: ", "// versions: stepwell 0.0, "))
+    assert f"{path}: of stepwell 0.0, " in mistake(capsys, path)
+    main([path, "-p", "cse"])  # another pipeline
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_reproducer_of_a_refusal_is_written_on_request(
+    capsys: pytest.CaptureFixture[str], program: str, tmp_path: Path
+) -> None:
+    passes = 'failing{error="refusal"}'
+    error = mistake(capsys, program, "-p", passes)
+    assert error.splitlines() == ["error: not this program", "in pass failing"]
+    file = tmp_path / "refused.mlir"
+    assert f"reproducer: stepwell-opt {file}" in mistake(capsys, program, "-p", passes, "--reproducer", str(file))
+    assert "not this program" in mistake(capsys, str(file))
+
+
+@pytest.mark.usefixtures("failing")
+def test_the_verifier_can_be_disabled(capsys: pytest.CaptureFixture[str], program: str) -> None:
+    assert "tir.store" in run(capsys, program, "-p", 'failing{error="invalid"}', "--disable-verify")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["missing.py"], "No such file"),
-        (["program.py", "-p", "no-such-pass"], "no-such-pass"),
-        (["program.py", "-p", "tir-unroll-loops{no-such-option=1}"], "no_such_option"),
+        (["program.py", "-p", "no-such-pass"], "no pass 'no-such-pass'"),
+        (["program.py", "-p", "tir-simplfy"], "no pass 'tir-simplfy', did you mean 'tir-simplify'?"),
+        (["program.py", "-p", "tir-simplify{unitloops}"], "no option 'unitloops', did you mean 'unit-loops'?"),
+        (
+            ["program.py", "-p", 'tir-unroll-loops{max-extent="abc"}'],
+            "pass tir-unroll-loops: option 'max-extent': expected int, got 'abc'",
+        ),
+        (["program.py", "-p", "tir-unroll-loops{max-extent=1,2}"], "expected int, got 1,2"),
+        (["program.py", "-p", "tir-unroll-loops{max-extent}"], "expected int, got no value"),
+        (["program.py", "-p", "tir-simplify", "--print-after", "tir-simplfy"], "no pass 'tir-simplfy', did you mean"),
+        (["program.py", "--print-before", "cse"], "--print-before: the pipeline '' has no pass 'cse'"),
+        (["program.py", "--stop-after", "lopps"], "no landing 'lopps', did you mean 'loops'? (there are"),
+        (
+            ["program.py", "-p", "tir-unroll-loops{no-such-option=1}"],
+            "pass tir-unroll-loops: no option 'no-such-option' (has: max-extent, max-ops)",
+        ),
         (["program.py", "-t", "tvmscript{style=0.27}"], "Incompatible types"),
         (["program.py", "-t", 'tvmscript{style="0.26"}'], "0.26"),
         (["program.md"], "no front end for 'md'"),

@@ -294,7 +294,7 @@ func.func @main(%x: vector<48xf32>) -> vector<48xf32> {
         [
             "2:3: applied: arith.addf on 48 lanes: 32 + 16",
             "3:3: missed: vector.shuffle needs whole vectors, 48 lanes: 32 + 16",
-            "@main: missed: func.return needs whole vectors, 48 lanes: 32 + 16",
+            "4:3: missed: func.return needs whole vectors, 48 lanes: 32 + 16",
         ],
     ),
     (
@@ -427,7 +427,7 @@ func.func @main(%n: index, %x: f32) -> f32 {
 }
 """,
         [
-            "@main: missed: 2 loops stay: they share buffers in registers, values that cannot be computed again, or "
+            "1:1: missed: 2 loops stay: they share buffers in registers, values that cannot be computed again, or "
             "memory of their own",
         ],
     ),
@@ -490,8 +490,8 @@ relay.func @main("x" %x: tensor<1x64x56x56xf32>, "w" %w: tensor<64x64x3x3xf32>) 
 }
 """,
         [
-            "@main: applied: Winograd's algorithm with tiles of 4, estimated 2.14 times as fast",
-            "@main: missed: the convolution stays direct: strides 2, expected 1",
+            "2:3: applied: Winograd's algorithm with tiles of 4, estimated 2.14 times as fast",
+            "3:3: missed: the convolution stays direct: strides 2, expected 1",
         ],
     ),
     (

@@ -16,7 +16,7 @@ def main() -> None:
     (docs / "operators.md").write_text(operators_page())
     (docs / "passes.md").write_text(passes_page())
     (docs / "tvm.md").write_text(coverage_page((docs / "tvm.md").read_text()))
-    for page in (docs / "schedules.md", docs / "te-schedules.md", docs / "relay.md", docs / "relax.md"):
+    for page in (docs / f"{name}.md" for name in ("schedules", "te-schedules", "relay", "relax", "workbench")):
         page.write_text(run_page(page.read_text()))
     for name, packages in (("extending", "examples/extending"), ("libraries", "examples/external_library")):
         page = docs / f"{name}.md"

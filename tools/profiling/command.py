@@ -9,14 +9,14 @@ from typing import Any
 
 from ...backends.build import build
 from ...backends.graph import Executable, GraphExecutor, build_graph
+from ...backends.validation.inputs import InputGenerator
 from ...core.errors import OptionError, UnsupportedError
 from ...core.processors import get_num_threads
 from ...core.target import Target
 from ...dialects.tir import FuncOp
 from ...module import has_graphs
 from ..compiling import add_graph_options, read_graph
-from ..inputs import InputGenerator
-from ..programs import entry_of, read_program, refuse_options
+from ..programs import check_sizes, entry_of, read_program, refuse_options
 from ..running import FILLS, graph_inputs
 from .drawing import FORMATS, check_format, draw
 from .kernels import Kernel, kernel_of_program, kernels_of_graph
@@ -77,6 +77,7 @@ def _kernels(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:
     if not isinstance(func, FuncOp):
         raise UnsupportedError(f"{entry}: inputs can be made up for tir functions only, got {func.name}")
     generator = InputGenerator(func, options.seed, dict(options.size))
+    check_sizes(generator.sizes, generator.size_names)
     program = build(module, target=options.target)
     arguments = list(generator.arguments().values())
     return [kernel_of_program(module, program, entry, arguments, generator.size, counts, options.number)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.build import build
+from ...backends.validation.inputs import InputGenerator
 from ...core.dtypes import dtype_of_numpy
 from ...core.errors import ScheduleError
 from ...core.walking import find_ops
@@ -17,7 +18,6 @@ from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule, Trace
-from ..inputs import InputGenerator
 from .layouts import Array, apply_layouts, parameter_layouts
 
 VECTORS = 'A: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")'

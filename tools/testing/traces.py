@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.dependence import Flow, compare_flows, value_flow
+from ...backends.passes import apply_passes
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.walking import find_ops
 from ...dialects.schedule import LoopType, ScheduleOp
@@ -18,7 +19,6 @@ from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ...frontends.mlir import parse_mlir
 from ...module import Module
 from ...schedule import Schedule, Trace
-from ...transforms.pipelines import apply_passes
 from .choices import Choices, pick
 from .scheduling import check_computes_the_same, check_same_outputs
 from .steps import MOVES, STEPS, ProgramPicker

@@ -19,16 +19,16 @@ from .lowering import (
     lower_to_tir,
     lower_with,
 )
-from .run import AfterPass, run_pipeline
-from .spec import apply_passes, parse_passes
+from .run import AfterPass, run_in_place, run_pipeline
+from .spec import known_passes, parse_passes
 
 __all__ = [
     "AfterPass",
     "Landing",
     "Options",
     "Part",
-    "apply_passes",
     "import_passes",
+    "known_passes",
     "lower",
     "lower_graph",
     "lower_launches",
@@ -37,5 +37,6 @@ __all__ = [
     "lower_to_tir",
     "lower_with",
     "parse_passes",
+    "run_in_place",
     "run_pipeline",
 ]

@@ -16,6 +16,8 @@ from xdsl.transforms.common_subexpression_elimination import CommonSubexpression
 
 from ...analysis.unscheduled import unscheduled_functions
 from ...core.cpu import CPU_MODELS, CpuModel
+from ...core.diagnostics import did_you_mean
+from ...core.errors import OptionError
 from ...core.remarks import is_collecting
 from ...module import has_graphs, has_programs
 from ..te.to_tir import ConvertTeToTirPass
@@ -340,3 +342,18 @@ LLVM = (*TIR, SCHEDULED, LOOPS, UPSTREAM, LEGAL)
 
 CUDA = (*TIR, SCHEDULED_GPU, LOOPS_GPU, LAUNCHES, UPSTREAM_GPU, DEVICE, LEGAL_GPU)
 """From any landing to the input of the CUDA emitter."""
+
+
+def landings_until(name: str, launches: bool = False) -> tuple[Landing, ...]:
+    """The landings from graphs to the landing called `name`, whose words may be separated by dashes.
+
+    launches: whether the landings to CUDA are searched before those to LLVM. OptionError for an unknown name.
+    """
+    ways = [(*GRAPHS, *way) for way in ((CUDA, LLVM) if launches else (LLVM, CUDA))]
+    wanted = name.replace("-", " ")
+    for way in ways:
+        names = [landing.name for landing in way]
+        if wanted in names:
+            return way[: names.index(wanted) + 1]
+    known = list(dict.fromkeys(landing.name.replace(" ", "-") for way in ways for landing in way))
+    raise OptionError(f"no landing {name!r}{did_you_mean(name, known)} (there are {', '.join(known)})")

@@ -28,17 +28,22 @@ def go_down(
     its landing excludes.
     """
     mod = mod.clone()
-    _go_down_in_place(mod, landings, options, after)
+    go_down_in_place(mod, landings, options, after)
     return mod
 
 
-def _go_down_in_place(
-    mod: Module, landings: Iterable[Landing], options: Options, after: AfterPass | None = None
+def go_down_in_place(
+    mod: Module,
+    landings: Iterable[Landing],
+    options: Options,
+    after: AfterPass | None = None,
+    verify: bool = False,
 ) -> None:
+    """Applies the passes of `landings` to `mod` itself, like `go_down`. verify: as of `run_pipeline`."""
     with rare_collection():
         for landing in landings:
             if landing.needed(mod.op):
-                run_in_place(mod, landing.passes(options), after)
+                run_in_place(mod, landing.passes(options), after, verify)
                 check_module(mod.op, landing.leaves, landing.name)
 
 
@@ -74,7 +79,7 @@ def lower_to_parts(mod: Module) -> list[Part]:
 
 def lower_part(part: Part, options: Options) -> None:
     """Lowers a part, in place, to the plain MLIR that the LLVM emitter accepts. Errors: as of `lower`."""
-    _go_down_in_place(part.module, _LANDINGS_OF_PARTS, options)
+    go_down_in_place(part.module, _LANDINGS_OF_PARTS, options)
 
 
 def import_passes(parts: Sequence[Part], options: Options) -> None:

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from stepwell import ArgumentError, Module, OptionError, PluginError, build, parse_mlir
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.backends.libraries import cblas
+from stepwell.backends.passes import apply_passes
 from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators import operator_of
-from stepwell.transforms.pipelines import apply_passes
 
 relay: Any = graphs_in_python  # its functions are created at import
 

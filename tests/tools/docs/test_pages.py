@@ -31,4 +31,4 @@ def test_a_command_reads_files_that_the_page_wrote() -> None:
 
 def test_a_command_that_fails_shows_its_message() -> None:
     page = "```console\n$ stepwell-opt -p none\n```\n"
-    assert run_page(page) == "```console\n$ stepwell-opt -p none\nerror: Unrecognized passes: ['none']\n```\n"
+    assert run_page(page) == "```console\n$ stepwell-opt -p none\nerror: pipeline 'none': no pass 'none'\n```\n"

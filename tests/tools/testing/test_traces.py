@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from stepwell.backends.passes import apply_passes
 from stepwell.core.errors import ScheduleError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
@@ -23,7 +24,6 @@ from stepwell.tools.testing.traces import (
     try_step,
     with_trace,
 )
-from stepwell.transforms.pipelines import apply_passes
 
 SUM = """
 @I.ir_module

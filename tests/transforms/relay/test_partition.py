@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from stepwell import Module, OptionError, PassError, PluginError
 from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.backends.passes import apply_passes
 from stepwell.core import plugins
 from stepwell.dialects import te, tir
 from stepwell.frontends import relay as graphs_in_python
 from stepwell.operators.relay import CallOp, FuncOp
-from stepwell.transforms.pipelines import apply_passes
 from stepwell.transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, library_of, wildcard
 from stepwell.transforms.relay.partition import partition
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stepwell
+from stepwell.backends.passes import apply_passes
 from stepwell.core.errors import ArgumentError
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.transforms.pipelines import apply_passes
 
 SCHEDULE = "tir-schedule-cpu{cpu=avx2}"
 PRODUCT = """

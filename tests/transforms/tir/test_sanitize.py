@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.core.errors import UndefinedBehaviorError, UnsupportedError
 from stepwell.dialects.tir import AssertOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.pipelines import apply_passes
 
 
 def sanitized(text: str) -> Module:
@@ -113,9 +113,12 @@ def test_a_region_of_an_allocation_has_a_region_of_its_shadow() -> None:
     """
     checked = sanitized(text)
     assert fault(checked, np.zeros(4, np.int32), 4) is None
-    assert fault(checked, np.zeros(4, np.int32), 3) == "main: tir.load: S[1, 3] is read, but was never written"
+    assert (
+        fault(checked, np.zeros(4, np.int32), 3)
+        == "<string>:10:9: error: tir.load: S[1, 3] is read, but was never written"
+    )
     assert fault(checked, np.zeros(4, np.int32), 5) == (
-        "main: tir.store: V[4] is out of bounds: index 4 of dimension 0, expected 0 <= index < 4"
+        "<string>:7:9: error: tir.store: V[4] is out of bounds: index 4 of dimension 0, expected 0 <= index < 4"
     )
 
 
@@ -142,7 +145,7 @@ def test_the_bytes_of_an_element_are_recorded_apart_where_views_differ_in_size()
     checked, array = sanitized(text), np.zeros(2, np.int32)
     assert fault(checked, array, 4) is None
     assert list(array) == [4, 0x03020100]
-    assert fault(checked, array, 3) == "main: tir.load: S[1] is read, but was never written"
+    assert fault(checked, array, 3) == "<string>:15:9: error: tir.load: S[1] is read, but was never written"
 
 
 def test_a_pointer_into_unknown_memory_has_no_checks() -> None:

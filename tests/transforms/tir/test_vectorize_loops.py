@@ -8,6 +8,7 @@ import pytest
 from stepwell.analysis.scopes import ancestors
 from stepwell.backends.build import build
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
 from stepwell.core.errors import UndefinedBehaviorError
@@ -15,7 +16,6 @@ from stepwell.dialects.tir import ForOp, LoadOp, RampOp, StoreOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
-from stepwell.transforms.pipelines import apply_passes
 
 F32 = np.arange(64, dtype="float32") / 4 - 3
 PASSES = "tir-resolve-blocks,tir-vectorize-loops"

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, settings
 
 from stepwell.backends.oracle import run_oracle
+from stepwell.backends.passes import apply_passes
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.core.errors import UnsupportedError
 from stepwell.module import Module
@@ -13,7 +14,7 @@ from stepwell.tools.testing.comparison import same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.programs import copy_arguments
 from stepwell.tools.testing.strategies import UNSHRUNK, programs
-from stepwell.transforms.pipelines import apply_passes, lower
+from stepwell.transforms.pipelines import lower
 
 OPTIONS = settings(
     UNSHRUNK, suppress_health_check=(*UNSHRUNK.suppress_health_check, HealthCheck.function_scoped_fixture)

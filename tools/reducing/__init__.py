@@ -1,0 +1,1 @@
+"""`stepwell reduce`: makes programs and pipelines as small as still fail."""
