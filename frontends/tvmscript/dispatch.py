@@ -16,9 +16,10 @@ from .values import Value, describe_value
 if TYPE_CHECKING:
     from .context import ElaborationContext
 
-Evaluator = Callable[["ElaborationContext", Any], Value]
-Runner = Callable[["ElaborationContext", Any], None]
-Caller = Callable[["ElaborationContext", Any, Span, list[Value], dict[str, Value]], Value]
+# The first argument is the context of the function's dialect.
+Evaluator = Callable[[Any, Any], Value]
+Runner = Callable[[Any, Any], None]
+Caller = Callable[[Any, Any, Span, list[Value], dict[str, Value]], Value]
 EvaluatorT = TypeVar("EvaluatorT", bound=Evaluator)
 RunnerT = TypeVar("RunnerT", bound=Runner)
 CallerT = TypeVar("CallerT", bound=Caller)

@@ -386,7 +386,7 @@ def _shape_text(printer: _Printer, op: ShapeOp) -> str:
 
 
 def _prim_text(printer: _Printer, op: PrimValueOp) -> str:
-    type = cast(PrimType, op.output.type)
+    type = op.output.type
     value = number_of(type)
     text = printer.attribute(value) if isinstance(value, float) else printer.size(cast(Size, value))
     dtype = dtype_of(type.dtype).name
@@ -394,25 +394,29 @@ def _prim_text(printer: _Printer, op: PrimValueOp) -> str:
     return f"R.prim_value({text})" if dtype == default else f"R.prim_value({text}, {string_literal(dtype)})"
 
 
-_PRINTERS |= {
-    CallDpsPackedOp: _print_call_dps_packed,
-    CallOp: _print_call,
-    CallPackedOp: _print_packed("call_packed"),
-    CallPurePackedOp: _print_packed("call_pure_packed"),
-    CallTirOp: _print_call_tir,
-    ConstantOp: _print_constant,
-    DataflowOp: _print_dataflow,
-    IfOp: _print_if,
-    MatchCastOp: _print_match_cast,
-    OutputOp: _print_nothing,
-    ReturnOp: _print_return,
-    ShapeOfOp: _print_shape_of,
-    TupleGetOp: _print_tuple_get,
-    TupleOp: _print_tuple,
-    YieldOp: _print_nothing,
-}
-_INLINE |= {
-    PrimValueOp: _prim_text,
-    ShapeOp: _shape_text,
-    StringOp: lambda _, op: f"R.str({string_literal(op.text.data)})",
-}
+_PRINTERS.update(
+    {
+        CallDpsPackedOp: _print_call_dps_packed,
+        CallOp: _print_call,
+        CallPackedOp: _print_packed("call_packed"),
+        CallPurePackedOp: _print_packed("call_pure_packed"),
+        CallTirOp: _print_call_tir,
+        ConstantOp: _print_constant,
+        DataflowOp: _print_dataflow,
+        IfOp: _print_if,
+        MatchCastOp: _print_match_cast,
+        OutputOp: _print_nothing,
+        ReturnOp: _print_return,
+        ShapeOfOp: _print_shape_of,
+        TupleGetOp: _print_tuple_get,
+        TupleOp: _print_tuple,
+        YieldOp: _print_nothing,
+    }
+)
+_INLINE.update(
+    {
+        PrimValueOp: _prim_text,
+        ShapeOp: _shape_text,
+        StringOp: lambda _, op: f"R.str({string_literal(op.text.data)})",
+    }
+)

@@ -369,7 +369,7 @@ def known_shape(type: Attribute) -> tuple[Size, ...] | None:
         case TensorType():
             return shape_of(type)
         case PartialTensorType(shape=ArrayAttr() as sizes) | ShapeType(sizes=ArrayAttr() as sizes):
-            return _sizes_of(cast("ArrayAttr[SizeAttr]", sizes))
+            return _sizes_of(sizes)
         case _:
             return None
 

@@ -148,7 +148,7 @@ class PrimValueOp(TirOp):
         super().__init__(result_types=[type])
 
     def verify_(self) -> None:
-        type = cast(PrimType, self.output.type)
+        type = self.output.type
         require(number_of(type) is not None, f"(C1) type {type}, expected one with a value")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, NoneAttr, StringAttr, f64, i1, i64
 from xdsl.ir import Attribute
-from xdsl.parser import Parser
+from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
@@ -77,7 +77,7 @@ def _digits(value: float) -> str:
     return text if isinstance(value, int) or "." in text else text.replace("e", ".0e")
 
 
-def parse_attribute_value(parser: Parser) -> Any:
+def parse_attribute_value(parser: AttrParser) -> Any:
     """Parses a value in the syntax of `print_attribute_value`."""
     if parser.parse_optional_keyword("none"):
         return None
@@ -90,6 +90,6 @@ def parse_attribute_value(parser: Parser) -> Any:
     return tuple(items)
 
 
-def _parsers(parser: Parser) -> list[Callable[[], Any]]:
+def _parsers(parser: AttrParser) -> list[Callable[[], Any]]:
     special = [lambda name=name: _SPECIAL[name] if parser.parse_optional_keyword(name) else None for name in _SPECIAL]
     return [parser.parse_optional_boolean, parser.parse_optional_number, parser.parse_optional_str_literal, *special]

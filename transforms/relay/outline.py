@@ -24,7 +24,7 @@ class Outliner:
     def outline(
         self,
         group: Sequence[OperatorOp],
-        before: FuncOp,
+        before: Operation,
         name: str,
         *,
         primitive: bool = False,
@@ -52,7 +52,7 @@ def operator_names(group: Sequence[OperatorOp]) -> str:
     return "_".join(node.operator.name.replace(".", "_") for node in group)
 
 
-def erase_unused_scalars(func: FuncOp) -> None:
+def erase_unused_scalars(func: Operation) -> None:
     """Erases the scalar constants of a function that have been copied into other functions."""
     for op in [op for op in func.walk() if _is_scalar(op) and not any(result.uses for result in op.results)]:
         op.detach()

@@ -45,14 +45,14 @@ _FUNCTIONS = {"max": "max", "min": "min", "floordiv": "floordiv", "floormod": "f
 @evaluates(syntax.Binary, dialect=RELAX)
 def _binary(context: RelaxContext, node: syntax.Binary) -> Value:
     lhs, rhs = python_number(evaluate(context, node.lhs)), python_number(evaluate(context, node.rhs))
-    held = (syntax.EvaluatedExpr(part.span, value) for part, value in ((node.lhs, lhs), (node.rhs, rhs)))
     if isinstance(lhs, RelaxValue) or isinstance(rhs, RelaxValue):
         return call_operator(context, _word_of(node.op, node.op_span), node.op_span, [lhs, rhs], {})
     if isinstance(lhs, PrimExpr) or isinstance(rhs, PrimExpr):
         if node.op not in _SIZES:
             raise node.op_span.error(f"operator {node.op!r} is not supported on sizes")
         return _operate(_SIZES[node.op], lhs, rhs, node.op_span)
-    return evaluate_as_python(context, syntax.Binary(node.span, node.op, *held, node.op_span))
+    left, right = syntax.EvaluatedExpr(node.lhs.span, lhs), syntax.EvaluatedExpr(node.rhs.span, rhs)
+    return evaluate_as_python(context, syntax.Binary(node.span, node.op, left, right, node.op_span))
 
 
 def _word_of(op: str, span: Span) -> str:

@@ -1,5 +1,7 @@
 """`tvm.relax`: the results of an article's programs, passes under TVM's names, saved programs."""
 
+# pyright: reportInvalidTypeForm=false
+
 import runpy
 from pathlib import Path
 from typing import Any

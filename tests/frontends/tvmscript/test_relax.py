@@ -1,5 +1,7 @@
 """Functions with `@R.function`: the words of `R` in the spellings of several versions, round trips, and errors."""
 
+# pyright: reportInvalidTypeForm=false
+
 from __future__ import annotations
 
 import re
