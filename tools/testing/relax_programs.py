@@ -15,13 +15,13 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.names import fresh_name, symbols_of
 from ...backends.interpreter import interpret
+from ...backends.passes import apply_passes
 from ...backends.relax import VirtualMachine, build_relax
 from ...backends.runtime import register_func
 from ...module import Module
 from ...operators import relax
 from ...operators.relax.types import names_bound_by, names_in, tensor, tuple_type
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
-from ...transforms.pipelines import apply_passes
 from .execution import interpret_graph
 from .graphs import Array, Draw, graphs
 

@@ -153,6 +153,7 @@ def test_graphs_are_exported_and_loaded(tmp_path: Path) -> None:
     built = tvm.relay.build(tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x))), target="llvm")
     built.export_library(tmp_path / "graph.tar")
     loaded = tvm.runtime.load_module(str(tmp_path / "graph.tar"))
+    assert not isinstance(loaded, tvm.relax.Executable)
     module = tvm.contrib.graph_executor.GraphModule(loaded["default"](tvm.cpu()))
     module.run(x=np.zeros(2, "float32"))
     assert module.get_output(0).numpy().tolist() == [1, 1]
