@@ -69,7 +69,8 @@ def _packed_reference(data: Array, weight: Array, weight_layout: str, units: int
     if weight_layout == "NC":
         return wide_product("...k,nk->...n", data, weight, out_dtype)
     blocks = wide_product("...k,bkl->...bl", data, weight, out_dtype)
-    return np.ascontiguousarray(blocks.reshape(*data.shape[:-1], -1)[..., :units])
+    rows = blocks.reshape(*data.shape[:-1], blocks.shape[-2] * blocks.shape[-1])
+    return np.ascontiguousarray(rows[..., :units])
 
 
 @operator("nn.contrib_dense_pack", Pattern.OUT_FUSABLE, _packed_reference)

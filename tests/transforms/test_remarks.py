@@ -476,8 +476,8 @@ relay.func @main("x" %x: tensor<8x32xf32>, "v" %v: tensor<40x32xf32>) {
 }
 """,
         [
-            "@main: applied: the weights are stored in 3 blocks of 16 rows",
-            "@main: missed: the weights stay as they are: they are no constants",
+            "3:3: applied: the weights are stored in 3 blocks of 16 rows",
+            "4:3: missed: the weights stay as they are: they are no constants",
         ],
     ),
     (

@@ -135,8 +135,14 @@ def _call_kernels(options: Options) -> list[ModulePass]:
     from ..relay.plan_memory import RelayPlanMemoryPass
 
     packs = options.pack and options.opt_level >= 2
+    packing = [
+        RelayPackWeightsPass(),
+        CommonSubexpressionElimination(),  # weights of several products
+        RelayFoldConstantsPass(),
+        RelayEliminateDeadCodePass(),
+    ]
     return [
-        *([RelayPackWeightsPass(), RelayFoldConstantsPass(), RelayEliminateDeadCodePass()] if packs else []),
+        *(packing if packs else []),
         RelayCopyResultsPass(),
         RelayFuseOperatorsPass(level=2 if options.opt_level else 0),
         RelayPlanMemoryPass(),

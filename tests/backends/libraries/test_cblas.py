@@ -181,7 +181,7 @@ def test_a_library_of_another_kind_of_target_is_refused() -> None:
 
 def test_the_library_is_loaded_where_it_is_used_only() -> None:
     code = (
-        "import stepwell, sys; from stepwell.transforms.pipelines import apply_passes;"
+        "import stepwell, sys; from stepwell import apply_passes;"
         f"mod = stepwell.parse_mlir({PRODUCT.format(kind='f32', said='', result='f32')!r});"
         "apply_passes(mod, 'relay-partition{libraries=cblas},convert-relay-to-te');"
         "assert 'openblas' not in open('/proc/self/maps').read().replace('numpy.libs/libscipy_openblas', '')"

@@ -18,7 +18,7 @@ from stepwell.backends.runtime import BufferParameter, Program
 from stepwell.core.errors import ArgumentError, ExecutionError, OptionError, UnsupportedError
 from stepwell.core.remarks import Remark
 from stepwell.module import Module
-from stepwell.transforms.pipelines import division
+from stepwell.transforms.pipelines import division, lower_graph
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ def test_a_graph_that_is_not_lowered_yet_has_its_kernels_in_parts() -> None:
     assert main == "main"
     assert len(kernels) == 3
     assert all(name.startswith("fused_nn_") for name in kernels)
-    assert list(lib.functions) == list(build_graph(graph()).program.functions)
+    assert list(lib.functions) == list(lower_graph(graph()).functions)
 
 
 def test_the_texts_of_a_program_are_those_of_its_parts() -> None:

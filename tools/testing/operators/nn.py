@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, float_samples, numbers
@@ -33,6 +34,21 @@ def dense_layers(draw: Draw) -> Sample:
 
 
 @st.composite
+def packed_layers(draw: Draw) -> Sample:
+    """A product with a weight in blocks of rows, the last of which may be filled, or with a weight as it is."""
+    layer = draw(dense_layers())
+    data, weight = layer.operands
+    lanes = draw(st.sampled_from((0, 1, 2, 4)))
+    if not lanes:
+        return Sample([data, weight], {**layer.attributes, "weight_layout": "NC"})
+    units, inner = weight.shape
+    padded = np.pad(weight, [(0, -units % lanes), (0, 0)])
+    blocks = np.ascontiguousarray(padded.reshape(len(padded) // lanes, lanes, inner).transpose(0, 2, 1))
+    whole = draw(st.sampled_from((None, units))) if units % lanes == 0 else units
+    return Sample([data, blocks], {**layer.attributes, "weight_layout": f"NC{lanes}n", "units": whole})
+
+
+@st.composite
 def biases(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)), 0, 4)
     axis = any_axis(draw, data.ndim)
@@ -41,6 +57,7 @@ def biases(draw: Draw) -> Sample:
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "nn.dense": dense_layers(),
+    "nn.contrib_dense_pack": packed_layers(),
     "nn.matmul": products(0),
     "nn.batch_matmul": products(1),
     "nn.bias_add": biases(),
