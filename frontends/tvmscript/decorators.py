@@ -32,7 +32,7 @@ from .macros import define_macro
 from .pytime import to_script_value
 from .reader import read_module
 from .values import Deferred, Macro, Value, Word
-from .vocabulary import CONSTANTS, FORMS, RELAX_WORDS, WORDS, is_dtype
+from .vocabulary import CONSTANTS, FORMS, WORDS, is_dtype, relax_words
 
 _FRONTENDS = __name__.removesuffix("tvmscript.decorators")
 
@@ -104,12 +104,12 @@ class _Vocabulary:
         return sorted({*self.__dict__["_decorators"], *(name for name in self._words() if name.isidentifier())})
 
     def _words(self) -> list[str]:
-        return list(RELAX_WORDS) if self.__dict__["__tvmscript__"].namespace == "R" else [*WORDS, *FORMS]
+        return list(relax_words()) if self.__dict__["__tvmscript__"].namespace == "R" else [*WORDS, *FORMS]
 
 
 def _is_word(namespace: str, name: str) -> bool:
     if namespace == "R":
-        return name in {path.partition(".")[0] for path in RELAX_WORDS}
+        return name in {path.partition(".")[0] for path in relax_words()}
     known = {path.partition(".")[0] for path in (*WORDS, *FORMS, *CONSTANTS)}
     return name in known or name == "let" or is_dtype(name)
 

@@ -41,7 +41,6 @@ from .loops import range_loops
 from .macros import read_macro
 from .quoting import sweep_templates
 from .reader import read_module
-from .relax import RelaxContext, RelaxFunctionReader, check_decorator
 from .values import (
     BufferSpec,
     FunctionNamespace,
@@ -189,6 +188,9 @@ class _ModuleReader:
         self.started.add(name)
         node = self.state.nodes[name]
         if name in self.relax:
+            # lazy: the operators of graphs are needed for functions of relax only
+            from .relax import RelaxContext, RelaxFunctionReader
+
             reader = RelaxFunctionReader(RelaxContext(self.state, self.scope, node), node, self.relax[name])
         else:
             reader = _FunctionReader(self.context(node), node, self.private[name])
@@ -261,6 +263,9 @@ class _ModuleReader:
                 self.private[node.name] = _is_private(arguments, decorator.span)
                 return True
             if path == "R.function":
+                # lazy: the operators of graphs are needed for functions of relax only
+                from .relax import check_decorator
+
                 check_decorator(arguments, decorator.span)
                 self.relax[node.name] = arguments
                 return True

@@ -38,12 +38,12 @@ from .values import (
 from .vocabulary import (
     CONSTANTS,
     FORMS,
-    RELAX_WORDS,
     WORDS,
     call_reader,
     is_dtype,
     is_prefix,
     path_of,
+    relax_words,
     takes_dtype,
     unknown_word,
 )
@@ -295,7 +295,7 @@ def attribute_of(context: ElaborationContext, value: Value, name: str, span: Spa
 def _longer_word(word: Word, span: Span) -> Value:
     path = path_of(word)
     if word.namespace == "R":
-        if path in RELAX_WORDS or is_prefix(word) or path == "function":
+        if path in relax_words() or is_prefix(word) or path == "function":
             return word
         raise unknown_word(word, span)
     if path in CONSTANTS:

@@ -27,7 +27,7 @@ Form = Callable[["ElaborationContext", "syntax.Call"], Value]
 
 WORDS: dict[str, Reader] = {}
 RELAX_WORDS: dict[str, Reader] = {}
-"""The words of `R`."""
+"""The words of `R`, once their readers are imported: `relax_words()`."""
 FORMS: dict[str, Form] = {}
 CONSTANTS: dict[str, Value] = {}
 
@@ -42,6 +42,14 @@ def word(*names: str, words: dict[str, Reader] = WORDS) -> Callable[[ReaderT], R
         return reader
 
     return register
+
+
+def relax_words() -> Mapping[str, Reader]:
+    """The words of `R`. The first call imports their readers."""
+    # lazy: the operators of graphs are needed for functions of relax only
+    from .relax import RELAX_WORDS as words
+
+    return words
 
 
 def form(*names: str) -> Callable[[Form], Form]:
@@ -101,7 +109,7 @@ def unknown_word(word: Word, span: Span) -> ParseError:
     """The diagnostic for a word without a reader: an unsupported word of TVM, or an unknown one."""
     path = path_of(word)
     if word.namespace == "R":
-        return span.error(f"{word} is not supported{did_you_mean(word.path, RELAX_WORDS)}")
+        return span.error(f"{word} is not supported{did_you_mean(word.path, relax_words())}")
     if word.namespace == "Tx" or path in _UNSUPPORTED or f"{path}.".startswith(_UNSUPPORTED_PREFIXES):
         return span.error(f"{word} is not supported")
     return span.error(
@@ -113,7 +121,7 @@ def is_prefix(word: Word) -> bool:
     """Whether a longer word may start with this word: `T.axis`, `tvm.script`."""
     start = f"{path_of(word)}."
     if word.namespace == "R":
-        return any(name.startswith(start) for name in RELAX_WORDS)
+        return any(name.startswith(start) for name in relax_words())
     return word.namespace == "tvm" or any(name.startswith(start) for name in _all_names())
 
 

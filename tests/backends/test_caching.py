@@ -307,6 +307,16 @@ def test_a_program_of_an_earlier_process_needs_no_passes(cache: Cache) -> None:
     assert [entry.kind for entry in kept(cache)] == ["program"]
 
 
+def test_a_program_of_the_cache_without_relax_imports_no_operators_of_graphs(cache: Cache) -> None:
+    program = (
+        "import sys, stepwell\n"
+        f"stepwell.build(stepwell.parse_tvmscript({TEXT!r}))\n"
+        "print(*(name for name in sys.modules if 'stepwell.operators' in name or 'tvmscript.relax' in name))\n"
+    )
+    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True) for _ in range(2)]
+    assert runs[1].stdout == "\n"
+
+
 @given(program=programs(Features()))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_programs_of_the_cache_compute_exactly_what_the_oracle_computes(
