@@ -25,10 +25,12 @@ class Place:
 
     @classmethod
     def before_op(cls, op: Operation) -> Place:
+        """The place before an operation."""
         assert op.parent is not None
         return cls(op.parent, op)
 
-    def add(self, op: Operation) -> None:
+    def insert(self, op: Operation) -> None:
+        """Inserts a copy, after those that are here."""
         if self.before is None:
             self.block.add_op(op)
         else:
@@ -146,9 +148,9 @@ class KnownBranches:
                 self.value(operand)
         copy = op.clone_without_regions(self.values)
         place.values += op.results
-        self.add(op, copy, place)
+        self.add_copy(op, copy, place)
 
-    def add(self, op: Operation, copy: Operation, place: Place) -> None:
+    def add_copy(self, op: Operation, copy: Operation, place: Place) -> None:
         """Copies the regions of an operation to those of its copy, and adds the copy to a place, unless the operation
         is a branch or loop, and the copy has no statements."""
         if op.regions:
@@ -156,7 +158,7 @@ class KnownBranches:
             if not any(found) and isinstance(op, IfOp | ForOp) and not _binds_thread(op):
                 copy.erase()
                 return
-        place.add(copy)
+        place.insert(copy)
 
 
 def _block_of(value: SSAValue) -> Block | None:

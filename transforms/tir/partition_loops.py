@@ -123,7 +123,7 @@ class _Partition(KnownBranches):
             copy.location = loop.location
             copy.body.detach_block(0)
             with self._facts(part.facts(loop)):
-                self.add(loop, copy, place)
+                self.add_copy(loop, copy, place)
 
     def _bound(self, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
         """A sum as a bound of the copy of a loop. builder: of operations before the original."""
