@@ -83,6 +83,19 @@ TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emu
 """The build function of each kind of target except the oracle: native code of this machine, a GPU, an emulated GPU."""
 
 
+def parse_target(target: str | Target) -> Target:
+    """The target for which a program is compiled; the default target for the oracle.
+
+    OptionError for an unknown kind of target, and for a malformed option.
+    """
+    text, known = str(target), [*TARGETS, ORACLE]
+    if text == ORACLE:
+        return Target()
+    if next(iter(text.split()), "") not in TARGETS:
+        raise OptionError(f"unknown target {text!r}{did_you_mean(text, known)} (there are {', '.join(known)})")
+    return Target.from_value(target)
+
+
 def build(
     mod: Module | ModuleOp,
     target: str | Target = "llvm",
@@ -112,12 +125,7 @@ def build(
     `PluginError` if a dependency of the target is not installed.
     """
     module = Module(mod) if isinstance(mod, ModuleOp) else mod
-    kind, known = next(iter(str(target).split()), ""), [*TARGETS, ORACLE]
-    if kind not in TARGETS and target != ORACLE:
-        raise OptionError(
-            f"unknown target {str(target)!r}{did_you_mean(str(target), known)} (there are {', '.join(known)})"
-        )
-    parsed = Target() if target == ORACLE else Target.from_value(target)
+    parsed = parse_target(target)
     if has_programs(module.op):
         raise UnsupportedError("a module with functions of relax, which a virtual machine executes: `build_relax`")
     if parsed.libs:
@@ -126,6 +134,6 @@ def build(
         if target == ORACLE:
             return _build_python(module)
         if not sanitize and schedule:
-            return TARGETS[kind](module, parsed)
+            return TARGETS[parsed.kind](module, parsed)
         parsed.require_processor("sanitize" if sanitize else "schedule=False")
         return _build_llvm(module, parsed, schedule, sanitize)

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..analysis.workload import workload_of
-from ..backends.build import ORACLE, TARGETS, build
+from ..backends.build import ORACLE, build, parse_target
 from ..backends.llvm.build import build_llvm
 from ..backends.oracle import estimated_seconds, run_oracle
 from ..backends.passes import apply_passes
 from ..backends.validation import validate_passes
 from ..backends.validation.comparison import RESULT, copies, differences
 from ..backends.validation.inputs import InputGenerator
-from ..core.diagnostics import did_you_mean
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import OptionError, UnsupportedError
 from ..core.target import Target
@@ -86,12 +85,10 @@ def run_program(options: argparse.Namespace) -> int:
 
 def _target(options: argparse.Namespace) -> str:
     """The target of the options. OptionError for an unknown target, UnsupportedError for `--sanitize` on a GPU."""
-    target, known = "llvm" if options.target is None else options.target, [*TARGETS, ORACLE]
+    target = "llvm" if options.target is None else options.target
+    parsed = parse_target(target)
     if target == ORACLE:
         return target
-    if next(iter(target.split()), "") not in TARGETS:
-        raise OptionError(f"unknown target {target!r}{did_you_mean(target, known)} (there are {', '.join(known)})")
-    parsed = Target.from_value(target)
     if parsed.kind == "cuda":
         raise UnsupportedError(
             "stepwell run makes arrays in the memory of the processor, expected --target cuda-emulated"

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ...analysis.index import Analyzer as IndexAnalyzer
-from ...core.dtypes import mlir_type
+from ...core.dtypes import int_range, mlir_type
 from ...core.walking import find_ops
 from ...dialects.tir import ForOp, FuncOp, IfOp, StoreOp, TirBuilder, buffer_type
 from ...expressions import axes
@@ -113,10 +113,7 @@ class Analyzer:
         analyzer = IndexAnalyzer()
         with analyzer.inside(program.store):
             low, high = analyzer.bounds(analyzer.exact(program.stored))
-        dtype = as_expr(expr).data_type
-        limits = (
-            (-(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1) if dtype.kind == "int" else (0, 2**dtype.bits - 1)
-        )
+        limits = int_range(as_expr(expr).data_type)
         return ConstIntBound(
             ConstIntBound.NEG_INF if low <= limits[0] else int(low),
             ConstIntBound.POS_INF if high >= limits[1] else int(high),
