@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ...analysis.scopes import child_blocks
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
+from ...dialects.attributes import SCHEDULE_RULE
 from ...dialects.tir import BlockOp, ForOp
 from ...module import Module
+from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
@@ -20,16 +22,21 @@ from ..rules.search import Search
 from .contraction import contraction, transposed_factor
 from .elements import elementwise, transpose
 from .nest import Nest
+from .packed import packed_convolution
 from .reduction import columns, partial_sums
 from .rows import rows
 from .threads import loop_nests, threads
-from .winograd import products_of_winograd, winograd
+from .winograd import winograd
 
 Rule: TypeAlias = Callable[[Nest], str]
 """Schedules a block by primitives, and returns the schedule in words.
 
 Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; its steps are then undone.
 """
+
+Convolution: TypeAlias = Callable[[CpuModel, Schedule, BlockRV], tuple[str, tuple[str, ...]]]
+"""Schedules the steps of a convolution, whose sums a block computes. Returns the schedule in words, and the names of the
+blocks. Errors: as of `Rule`."""
 
 RULES: Mapping[str, Rule] = {
     "contraction": contraction,
@@ -38,8 +45,15 @@ RULES: Mapping[str, Rule] = {
     "transpose": transpose,
     "elementwise": elementwise,
 }
-"""The rules for one block by name, in the order in which they are tried. Before, `winograd` schedules a whole
-function, or `rows` and `PREPARATIONS` prepare it; afterwards, `threads` shares its loops."""
+"""The rules for one block by name, in the order in which they are tried. Before, `CONVOLUTIONS` schedule
+several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
+
+CONVOLUTIONS: Mapping[str, tuple[str, Convolution]] = {
+    "conv2d_winograd": ("winograd", winograd),
+    "conv_pack": ("packed convolution", packed_convolution),
+}
+"""The rules for the steps of a convolution, with their names, by the annotation `schedule_rule` of the block of its
+sums."""
 
 PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
 """The rules that prepare a block for others."""
@@ -73,26 +87,34 @@ def schedule_functions(module: ModuleOp, cpu: CpuModel) -> dict[str, FunctionSch
 
 
 def _run(cpu: CpuModel, search: Search) -> None:
-    if not _compute_by_tiles(cpu, search):
+    blocks = [block.block_name.data for block in child_blocks(search.func)]
+    done = _schedule_convolution(cpu, search)
+    if not done:
         _prepare(cpu, search)
-        for handle in [handle_of(search.sch, search.function, block) for block in child_blocks(search.func)]:
-            _schedule_block(cpu, search, handle, RULES)
+        blocks = [block.block_name.data for block in child_blocks(search.func)]
+    for name in blocks:
+        if name not in done:
+            _schedule_block(cpu, search, search.sch.get_block(name, search.function), RULES)
     for n in range(len(loop_nests(search.func))):
         _share_loops(search, loop_nests(search.func)[n])
 
 
-def _compute_by_tiles(cpu: CpuModel, search: Search) -> bool:
-    """Applies the rule `winograd` to a convolution by Winograd's algorithm. Returns whether it applies."""
-    products = products_of_winograd(search.func)
-    if products is None:
-        return False
-    block = products.block_name.data
+def _schedule_convolution(cpu: CpuModel, search: Search) -> tuple[str, ...]:
+    """Schedules the steps of a convolution by the rule that the block of its sums names. Returns the names of the
+    blocks; none if no block names a rule, or if the rule declines."""
+    for block in child_blocks(search.func):
+        annotation = block.annotations.data.get(SCHEDULE_RULE) if block.annotations is not None else None
+        if isinstance(annotation, StringAttr) and annotation.data in CONVOLUTIONS:
+            rule, schedule = CONVOLUTIONS[annotation.data]
+            sums, name = handle_of(search.sch, search.function, block), block.block_name.data
 
-    def apply() -> Applied:
-        text, names = winograd(cpu, search.sch, search.function)
-        return Applied("winograd", block, tuple(name for name in names if name != block), text)
+            def apply() -> Applied:
+                text, names = schedule(cpu, search.sch, sums)
+                return Applied(rule, name, tuple(each for each in names if each != name), text)
 
-    return search.attempt("winograd", block, apply)
+            if search.attempt(rule, name, apply):
+                return (name, *search.applied[-1].with_blocks)
+    return ()
 
 
 def _prepare(cpu: CpuModel, search: Search) -> None:

@@ -1,0 +1,70 @@
+"""Convolutions whose vectors are of output channels: the steps that their rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.cpu import CpuModel
+from .. import Schedule
+from ..handles import BlockRV, LoopRV
+from ..rules.kernel import block_of
+from ..rules.results import decline_unless
+from .tiles import fill_registers, greatest_height
+
+LANES = 16
+"""The output channels of a block of packed or transformed weights."""
+
+
+def only(blocks: Sequence[BlockRV]) -> BlockRV:
+    """The only block. Raises DeclineError for another number of blocks."""
+    decline_unless(len(blocks) == 1, f"a step with {len(blocks)} producers or consumers, expected 1")
+    return blocks[0]
+
+
+def known_extents(sch: Schedule, block: BlockRV) -> list[int]:
+    """The extents of the axes of a block. Raises DeclineError for dynamic extents."""
+    extents = [axis.extent for axis in block_of(sch, block).axes]
+    known = [extent for extent in extents if isinstance(extent, int)]
+    decline_unless(len(known) == len(extents), "a size is dynamic")
+    return known
+
+
+def choose_tile(cpu: CpuModel, element: int, rows: int, blocks: int, widest: int) -> tuple[int, int]:
+    """The rows, and the blocks of output channels, of a tile of sums.
+
+    The blocks are those of the most sums in registers. The number of rows is a divisor of the number of all rows, or
+    leaves the most over, among the three greatest that fit into registers.
+
+    element: the bytes of an element.  rows, blocks: the numbers of rows and blocks of the result.  widest: the greatest
+    number of blocks of a tile.
+    """
+    registers = max(LANES * element // cpu.vector_bytes, 1)
+    widths = [n for n in range(1, widest + 1) if blocks % n == 0]
+    width = max(widths, key=lambda width: width * greatest_height(cpu, width * registers))
+    highest = greatest_height(cpu, width * registers)
+    if rows <= highest:
+        return rows, width
+    heights = range(highest, max(highest - 3, 0), -1)
+    return max(heights, key=lambda height: rows % height or height + highest), width
+
+
+def transpose_in_registers(
+    sch: Schedule, block: BlockRV, source: int, outer: Sequence[LoopRV], square: Sequence[LoopRV]
+) -> None:
+    """Copies squares of a buffer to registers before a block reads them in another order.
+
+    source: the index of the buffer among those that the block reads.  outer, square: the loops around a square, and
+    those over its elements.
+    """
+    copy = sch.cache_read(block, source, "local")
+    sch.compute_at(copy, outer[-1])
+    tile = sch.get_loops(copy)[len(outer) :]
+    if tile:  # else the square has one element
+        fill_registers(sch, tile)
+    fill_registers(sch, square)
+
+
+def index_read(sch: Schedule, reader: BlockRV, writer: BlockRV) -> int:
+    """The index, among the buffers that a block reads, of the buffer that another block writes."""
+    (written,) = (access.buffer for access in block_of(sch, writer).accesses if access.is_write)
+    return [access.buffer for access in block_of(sch, reader).accesses if not access.is_write].index(written)
