@@ -297,7 +297,7 @@ class _PackedConvolution(ImageOperator):
             lambda n, k, *at: sums(n, *at, k // self.lanes, k % self.lanes),
             "conv_pack",
             "conv_pack",
-            varargs_names=["nn", "ff", *(2 * letter.lower() for letter in self.image)],
+            varargs_names=[2 * letter.lower() for letter in self.image],
         )
 
     def extents(self, data: Tensor, weight: Tensor) -> tuple[int, int, list[int]]:
