@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
+from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
@@ -43,7 +44,7 @@ def _common_rows(cpu: CpuModel, sch: Schedule, blocks: list[BlockOp]) -> int:
         if len(nest.kernel.loop_of) != len(block.axes) or not (block is last or is_intermediate):
             return 0
         count = min(count, _leading(block, last), _row_limit(nest))
-    return count
+    return len(list(dropwhile(lambda axis: axis.extent == 1, reversed(list(last.axes)[:count]))))
 
 
 def _row_limit(nest: Nest) -> int:
@@ -68,11 +69,14 @@ def _leading(block: BlockOp, last: BlockOp) -> int:
     indices of its accesses of intermediate results."""
     count = 0
     for a, b in zip(block.axes, last.axes, strict=False):
-        if a.kind != "spatial" or (a.kind, a.low, a.extent) != (b.kind, b.low, b.extent) or a.extent == 1:
+        if a.kind != "spatial" or (a.kind, a.low, a.extent) != (b.kind, b.low, b.extent):
             break
         count += 1
+    analyzer = Analyzer()
+    single = {axis for axis, of in zip(block.variables, block.axes, strict=True) if (of.low, of.extent) == (0, 1)}
     for op in block.walk():
         if isinstance(op, LoadOp | StoreOp) and isinstance(op.buffer.owner, AllocBufferOp):
             pairs = zip(op.indices, block.variables[:count], strict=False)
-            count = len(list(takewhile(lambda pair: pair[0] is pair[1], pairs)))
+            differences = (analyzer.lin(index) - Lin.of(axis) for index, axis in pairs)
+            count = len(list(takewhile(lambda lin: lin.const == 0 and lin.terms.keys() <= single, differences)))
     return count
