@@ -6,7 +6,6 @@ from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import block_of, element_bytes
-from ..rules.results import decline_unless
 from .channels import LANES, choose_tile, index_read, known_extents, only, transpose_in_registers
 from .tiles import keep_in_registers
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from ...analysis.scopes import child_blocks
+from ...analysis.scopes import child_blocks, consumers
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
@@ -21,6 +21,7 @@ from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
 from ..rules.search import Search
 from .contraction import contraction, transposed_factor
 from .elements import elementwise, transpose
+from .epilogues import epilogue
 from .nest import Nest
 from .packed import packed_convolution
 from .reduction import columns, partial_sums
@@ -54,6 +55,9 @@ CONVOLUTIONS: Mapping[str, tuple[str, Convolution]] = {
 }
 """The rules for the steps of a convolution, with their names, by the annotation `schedule_rule` of the block of its
 sums."""
+
+TILED = ("contraction", "columns")
+"""The rules that keep tiles of sums in registers, where an epilogue may read them."""
 
 PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
 """The rules that prepare a block for others."""
@@ -94,7 +98,7 @@ def _run(cpu: CpuModel, search: Search) -> None:
         blocks = [block.block_name.data for block in child_blocks(search.func)]
     for name in blocks:
         if name not in done:
-            _schedule_block(cpu, search, search.sch.get_block(name, search.function), RULES)
+            done = (*done, *_schedule_with_epilogue(cpu, search, search.sch.get_block(name, search.function)))
     for n in range(len(loop_nests(search.func))):
         _share_loops(search, loop_nests(search.func)[n])
 
@@ -127,15 +131,31 @@ def _prepare(cpu: CpuModel, search: Search) -> None:
         _schedule_block(cpu, search, handle, PREPARATIONS)
 
 
-def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> None:
-    """Schedules a block by the first rule that does not decline."""
+def _schedule_with_epilogue(cpu: CpuModel, search: Search, handle: BlockRV) -> tuple[str, ...]:
+    """Schedules a block, and the block that reads its tiles of sums. Returns the names of the scheduled blocks."""
+    names = [block_of(search.sch, handle).block_name.data]
+    rule = _schedule_block(cpu, search, handle, RULES)
+    if rule in TILED and len(users := consumers(block_of(search.sch, handle))) == 1:
+        (name,) = [user.block_name.data for user in users]
+
+        def apply() -> Applied:
+            return Applied("epilogue", name, text=epilogue(search.sch, search.function, handle))
+
+        if search.attempt("epilogue", name, apply):
+            names.append(name)
+    return tuple(names)
+
+
+def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> str:
+    """Schedules a block by the first rule that does not decline. Returns the name of the rule, "" without one."""
     nest = None
     for name, rule in rules.items():
         block = block_of(search.sch, handle)
         if nest is None or nest.kernel.block is not block:
             nest = Nest(cpu, search.sch, Kernel(handle, block))
         if search.attempt(name, nest.kernel.name, _apply(name, rule, nest)):
-            return
+            return name
+    return ""
 
 
 def _apply(name: str, rule: Rule, nest: Nest) -> Callable[[], Applied]:

@@ -17,8 +17,8 @@ from ...dialects.tir import BlockOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes
+from ..rules.neighbours import is_epilogue_of, producer_of
 from .binding import extent_of, fuse_loops
-from .neighbours import is_epilogue_of, producer_of
 
 UNROLLED = 2
 """The unroll factor of the reduction loop, so that loads of a step overlap with sums of another."""

@@ -82,14 +82,14 @@ def strides_of(kernel: Kernel) -> Strides:
         runs=[[0 if n is None else runs[n] for n in axes] for _, runs in read],
         sources=[buffers.index(load.buffer) for load in accesses[1:]],
         element_bytes=max(map(_register_bytes, accesses)),
-        shared=_shared_loops(kernel),
+        shared=shared_loops(kernel),
     )
 
 
 def _axes_of_loops(kernel: Kernel) -> list[int | None]:
     """The index of the axis that each loop runs over, None for a loop with one iteration that other blocks have as well.
     Raises DeclineError unless the axes are the loops, in their order."""
-    block, shared = kernel.block, _shared_loops(kernel)
+    block, shared = kernel.block, shared_loops(kernel)
     axes: list[int | None] = [None] * len(kernel.loops)
     for n, axis in enumerate(kernel.axes):
         if axis in kernel.loop_of:
@@ -108,7 +108,7 @@ def _axes_of_loops(kernel: Kernel) -> list[int | None]:
     return axes
 
 
-def _shared_loops(kernel: Kernel) -> int:
+def shared_loops(kernel: Kernel) -> int:
     """The number of loops around a block that are around other blocks as well."""
     nest = [*kernel.loops, kernel.block]
     own = takewhile(lambda pair: only_child(pair[0]) is pair[1], zip(reversed(kernel.loops), reversed(nest)))  # pyright: ignore[reportArgumentType]

@@ -6,18 +6,24 @@ from xdsl.dialects.builtin import NoneAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.scopes import consumers, enclosing_scope, precedes_in_text, producers, reads_of, root_buffer, writes_of
+from ...analysis.threads.axes import is_in_kernel
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from .. import Schedule
 from ..handles import BlockRV
-from ..rules.kernel import Kernel, block_of
-from .scopes import is_in_kernel
+from .kernel import Kernel, block_of
 
 
 def is_epilogue_of(kernel: Kernel, user: BlockOp) -> bool:
+    """Whether `user` consumes the results of a block element by element, in loops of its own, and may do so as soon as
+    each is computed."""
+    return Kernel(BlockRV(""), user).has_plain_loops() and reads_each_element_of(kernel, user)
+
+
+def reads_each_element_of(kernel: Kernel, user: BlockOp) -> bool:
     """Whether `user` consumes the results of a block element by element, and may do so as soon as each is computed.
 
-    The conditions: `user` is the only consumer of the results, and has a loop for each of their dimensions; no other
+    The conditions: `user` is the only consumer of the results, and has an axis for each of their dimensions; no other
     block accesses the buffers that it writes; and its other operands are complete before.
     """
     other = Kernel(BlockRV(""), user)
@@ -26,7 +32,7 @@ def is_epilogue_of(kernel: Kernel, user: BlockOp) -> bool:
     reads = [read for read in other.reads if read.buffer is buffer]
     return (
         _is_temporary(buffer)
-        and _is_elementwise(other)
+        and _stores_elements(other)
         and bool(reads)
         and all(read.is_plain() and results <= read.axes() for read in reads)
         and all(write.is_plain() for write in other.writes)
@@ -42,7 +48,8 @@ def is_prologue(producer: BlockOp, user: BlockOp) -> bool:
     """
     return (
         all(_is_temporary(buffer) for buffer in writes_of(producer))
-        and _is_elementwise(Kernel(BlockRV(""), producer))
+        and Kernel(BlockRV(""), producer).has_plain_loops()
+        and _stores_elements(Kernel(BlockRV(""), producer))
         and consumers(producer) == [user]
         and not any(_is_written_between(buffer, producer, user) for buffer in reads_of(producer))
     )
@@ -61,12 +68,12 @@ def _is_temporary(buffer: SSAValue) -> bool:
     return isinstance(buffer.owner, AllocBufferOp) and buffer.owner.type.memory_space == NoneAttr()
 
 
-def _is_elementwise(kernel: Kernel) -> bool:
-    """Whether each instance of a block outside of kernels stores one element of a buffer that it does not read."""
+def _stores_elements(kernel: Kernel) -> bool:
+    """Whether each instance of a block outside of kernels of a GPU stores one element of a buffer that it does not
+    read."""
     written = {write.buffer for write in kernel.writes}
     return (
-        kernel.has_plain_loops()
-        and len(kernel.spatial_axes) == len(kernel.axes)
+        len(kernel.spatial_axes) == len(kernel.axes)
         and kernel.is_one_store()
         and not any(read.buffer in written for read in kernel.reads)
         and not is_in_kernel(kernel.block)
