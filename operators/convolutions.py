@@ -170,9 +170,7 @@ def _counts(extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent
     return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
 
 
-def _padded(
-    name: str, data: Tensor, spatial: Sequence[int], windows: Sequence[_Along]
-) -> tuple[Tensor, list[Extent]]:
+def _padded(name: str, data: Tensor, spatial: Sequence[int], windows: Sequence[_Along]) -> tuple[Tensor, list[Extent]]:
     """The padded data, and the number of windows along each dimension. spatial: the axes of the image. TeError for a
     window that is larger than the image."""
     counts = _counts([data.shape[d] for d in spatial], windows)

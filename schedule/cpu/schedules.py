@@ -36,8 +36,8 @@ Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; 
 """
 
 Convolution: TypeAlias = Callable[[CpuModel, Schedule, BlockRV], tuple[str, tuple[str, ...]]]
-"""Schedules the steps of a convolution, whose sums a block computes. Returns the schedule in words, and the names of the
-blocks. Errors: as of `Rule`."""
+"""Schedules the steps of a convolution, of which a block computes the sums. Returns the schedule in words, and the
+names of the blocks. Errors: as of `Rule`."""
 
 RULES: Mapping[str, Rule] = {
     "contraction": contraction,

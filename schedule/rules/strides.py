@@ -29,8 +29,8 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Strides:
-    """The loops around a block: the names, kinds and extents of the axes that they run over, and the strides in elements of the store and
-    of each load of another buffer along every axis, `IRREGULAR` where no number is the stride.
+    """The loops around a block: the names, kinds and extents of the axes that they run over, and the strides in
+    elements of the store and of each load of another buffer along every axis, `IRREGULAR` where no number is the stride.
 
     runs: for each load and axis, the length of the ranges of indices, from each multiple of the length on, in which the
     address is the same; 0 for an address that the axis does not change.  sources: for each load, the index of its
@@ -87,8 +87,8 @@ def strides_of(kernel: Kernel) -> Strides:
 
 
 def _axes_of_loops(kernel: Kernel) -> list[int | None]:
-    """The index of the axis that each loop runs over, None for a loop with one iteration that other blocks have as well.
-    Raises DeclineError unless the axes are the loops, in their order."""
+    """The index of the axis that each loop runs over, None for a loop of one iteration that is around other blocks as
+    well. Raises DeclineError unless the axes are the loops, in their order."""
     block, shared = kernel.block, shared_loops(kernel)
     axes: list[int | None] = [None] * len(kernel.loops)
     for n, axis in enumerate(kernel.axes):

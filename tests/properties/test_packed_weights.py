@@ -12,8 +12,8 @@ from stepwell import Module, apply_passes, relay
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.backends.interpreter import interpret
 from stepwell.core.processors import threads
-from stepwell.frontends.relay.parameters import bind_parameters
 from stepwell.frontends.relay.expr import Expr
+from stepwell.frontends.relay.parameters import bind_parameters
 from stepwell.schedule.cpu import threads as sharing
 
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
@@ -86,7 +86,10 @@ class Convolution(WithWeights):
         parts = zip(self.result, self.window, self.strides, self.dilation, strict=True)
         padded = [(n - 1) * step + (size - 1) * far + 1 for n, size, step, far in parts]
         image = [max(n - sum(self.padding), 1) for n in padded]
-        window = [n + sum(self.padding) - (size - 1) * far for n, size, far in zip(image, self.window, self.dilation, strict=True)]
+        window = [
+            n + sum(self.padding) - (size - 1) * far
+            for n, size, far in zip(image, self.window, self.dilation, strict=True)
+        ]
         result = [-(-n // step) for n, step in zip(window, self.strides, strict=True)]
         return {
             "x": (self.batch, self.inputs, *image),

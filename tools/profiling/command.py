@@ -81,7 +81,18 @@ def _kernels(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:
     check_sizes(generator.sizes, generator.size_names)
     program = build(module, target=options.target)
     arguments = list(generator.arguments().values())
-    return [kernel_of_program(module, program, entry, arguments, generator.size, cpu_of(Target.from_value(options.target)), counts, options.number)]
+    return [
+        kernel_of_program(
+            module,
+            program,
+            entry,
+            arguments,
+            generator.size,
+            cpu_of(Target.from_value(options.target)),
+            counts,
+            options.number,
+        )
+    ]
 
 
 def _compile_graph(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:

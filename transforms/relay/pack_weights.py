@@ -40,8 +40,8 @@ class RelayPackWeightsPass(ModulePass):
 
     Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW without groups.
     Elements of 16 rows, which are output channels of convolutions, are adjacent, as a vector. A product then reads its
-    weights once, in order, without a copy in each run; a convolution has vectors of channels, for windows of any strides
-    and any size. Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
+    weights once, in order, without a copy in each run; a convolution has vectors of channels, for windows of any size
+    and strides. Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
 
     Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes, and for less than
     16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and of
@@ -120,7 +120,7 @@ def _lack_of_dense(op: OperatorOp) -> str:
     return "" if units >= LANES else f"{units} rows of weights, expected {LANES} or more"
 
 
-def _dense_attributes(op: OperatorOp, units: int) -> dict[str, Any]:
+def _dense_attributes(_op: OperatorOp, units: int) -> dict[str, Any]:
     return {"weight_layout": f"NC{LANES}n", "units": units}
 
 
