@@ -312,8 +312,10 @@ class _PackedConvolution(ImageOperator):
 
     def reference(self, data: Array, weight: Array) -> Array:
         rows = np.moveaxis(weight, -1, 1).reshape(-1, *weight.shape[1:-1])[: self.channels]
-        layouts = {"data_layout": f"NC{self.image}", "kernel_layout": f"OI{self.image}"}
-        plain = _Convolution(self.name, self.rank, self.strides, self.padding, self.dilation, **layouts)
+        windows = (self.strides, self.padding, self.dilation)
+        plain = _Convolution(
+            self.name, self.rank, *windows, data_layout=f"NC{self.image}", kernel_layout=f"OI{self.image}"
+        )
         return plain.reference(data, rows)
 
 

@@ -30,7 +30,8 @@ FLOAT_BYTES = 4
 @dataclass(frozen=True)
 class Strides:
     """The loops around a block: the names, kinds and extents of the axes that they run over, and the strides in
-    elements of the store and of each load of another buffer along every axis, `IRREGULAR` where no number is the stride.
+    elements of the store and of each load of another buffer along every axis, `IRREGULAR` where no number is the
+    stride.
 
     runs: for each load and axis, the length of the ranges of indices, from each multiple of the length on, in which the
     address is the same; 0 for an address that the axis does not change.  sources: for each load, the index of its

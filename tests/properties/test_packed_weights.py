@@ -1,4 +1,4 @@
-"""Products and convolutions with packed weights compute what those with weights as they are compute, for any extents."""
+"""Products and convolutions with packed weights compute what those with plain weights compute, for any extents."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -86,11 +86,8 @@ class Convolution(WithWeights):
         parts = zip(self.result, self.window, self.strides, self.dilation, strict=True)
         padded = [(n - 1) * step + (size - 1) * far + 1 for n, size, step, far in parts]
         image = [max(n - sum(self.padding), 1) for n in padded]
-        window = [
-            n + sum(self.padding) - (size - 1) * far
-            for n, size, far in zip(image, self.window, self.dilation, strict=True)
-        ]
-        result = [-(-n // step) for n, step in zip(window, self.strides, strict=True)]
+        parts = zip(image, self.window, self.strides, self.dilation, strict=True)
+        result = [(n + sum(self.padding) - (size - 1) * far - 1) // step + 1 for n, size, step, far in parts]
         return {
             "x": (self.batch, self.inputs, *image),
             "w": (self.channels, self.inputs, *self.window),
