@@ -133,17 +133,15 @@ def _prepare(cpu: CpuModel, search: Search) -> None:
 
 def _schedule_with_epilogue(cpu: CpuModel, search: Search, handle: BlockRV) -> tuple[str, ...]:
     """Schedules a block, and the block that reads its tiles of sums. Returns the names of the scheduled blocks."""
-    names = [block_of(search.sch, handle).block_name.data]
-    rule = _schedule_block(cpu, search, handle, RULES)
-    if rule in TILED and len(users := consumers(block_of(search.sch, handle))) == 1:
-        (name,) = [user.block_name.data for user in users]
+    name = block_of(search.sch, handle).block_name.data
+    if _schedule_block(cpu, search, handle, RULES) not in TILED or not consumers(block_of(search.sch, handle)):
+        return (name,)
 
-        def apply() -> Applied:
-            return Applied("epilogue", name, text=epilogue(search.sch, search.function, handle))
+    def apply() -> Applied:
+        user, text = epilogue(search.sch, search.function, handle)
+        return Applied("epilogue", name, (user,), text)
 
-        if search.attempt("epilogue", name, apply):
-            names.append(name)
-    return tuple(names)
+    return (name, *search.applied[-1].with_blocks) if search.attempt("epilogue", name, apply) else (name,)
 
 
 def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> str:
