@@ -1,10 +1,17 @@
-"""Convolutions whose vectors are of output channels: the steps that their rules share."""
+"""Products and convolutions whose vectors are of blocks of output channels: the steps that their rules share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
+from xdsl.ir import SSAValue
+
+from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
+from ...core.walking import find_ops
+from ...dialects.tir import BlockOp, LoadOp
+from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of
@@ -13,6 +20,10 @@ from .tiles import fill_registers, greatest_height
 
 LANES = 16
 """The output channels of a block of packed or transformed weights."""
+
+
+Place: TypeAlias = Callable[..., Sequence[Lin]]
+"""The indices of a result in blocks of output channels, from an analyzer and the indices in a tensor without blocks."""
 
 
 def only(blocks: Sequence[BlockRV]) -> BlockRV:
@@ -62,6 +73,37 @@ def transpose_in_registers(
     if tile:  # else the square has one element
         fill_registers(sch, tile)
     fill_registers(sch, square)
+
+
+def reader_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any], place: Place) -> BlockRV:
+    """The block that reads results element by element, in the order of a tensor without blocks of channels. If several
+    blocks read them, or a block reads them otherwise, the returned block is a copy in this order, which these blocks
+    read.
+
+    results: the block that computes the results, by blocks of output channels.  order: the indices in the tensor from
+    the indices in the results.  place: the indices in the results from those in the tensor.
+    """
+    users = sch.get_consumers(results)
+    (buffer,) = (access.buffer for access in block_of(sch, results).accesses if access.is_write)
+    if len(users) == 1 and _reads_in_order(block_of(sch, users[0]), buffer, place):
+        return users[0]
+    copy = sch.cache_write(results, 0, "global")
+    sch.transform_layout(copy, ("write", 0), order)
+    sch.transform_block_layout(copy, order)
+    return copy
+
+
+def _reads_in_order(block: BlockOp, buffer: SSAValue, place: Place) -> bool:
+    """Whether a block reads from a buffer only the element that its axes, the indices in the tensor, are the place
+    of."""
+    if [axis.kind for axis in block.axes] != ["spatial"] * (len(memref_type(buffer).get_shape()) - 1):
+        return False
+    analyzer = Analyzer()
+    expected = place(analyzer, *map(Lin.of, block.variables))
+    single = {axis for axis, of in zip(block.variables, block.axes, strict=True) if (of.low, of.extent) == (0, 1)}
+    loads = [op for op in find_ops(block, LoadOp) if op.buffer is buffer]
+    differences = (analyzer.lin(a) - b for op in loads for a, b in zip(op.indices, expected, strict=True))
+    return all(lin.const == 0 and lin.terms.keys() <= single for lin in differences)
 
 
 def index_read(sch: Schedule, reader: BlockRV, writer: BlockRV) -> int:

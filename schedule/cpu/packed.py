@@ -1,17 +1,26 @@
-"""The default schedule of convolutions with packed weights (`nn.contrib_conv2d_pack`) for processors."""
+"""The default schedules of convolutions and products with packed weights (`nn.contrib_conv2d_pack`,
+`nn.contrib_dense_pack`) for processors."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import block_of, element_bytes
-from .channels import LANES, choose_tile, index_read, known_extents, only, transpose_in_registers
-from .tiles import keep_in_registers
+from .channels import LANES, choose_tile, index_read, known_extents, reader_in_order, transpose_in_registers
+from .tiles import fill_registers, keep_in_registers
 
 WIDEST = 2
 """The greatest number of blocks of output channels of a tile of sums: of wider tiles, the vectors of weights leave no
 registers to elements of the image."""
+
+WIDEST_PRODUCT = 3
+"""The greatest number of blocks of columns of a tile of sums of a product, each of whose multiplications reads its
+element of the data from memory."""
 
 
 def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
@@ -22,10 +31,9 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     during the loops over summands. The results of a row, or of the part of a row that half of the fastest cache holds,
     are transposed in registers, where operators that follow the convolution are applied to them.
 
-    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes;
-    results that several blocks read.
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
     """
-    output = only(sch.get_consumers(sums))
+    output = reader_in_order(sch, sums, _order, _place)
     known_extents(sch, output)
     axes = block_of(sch, sums).axes
     summands = sum(axis.kind == "reduce" for axis in axes)
@@ -52,3 +60,50 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     sch.reorder(column, *summed, column_in, block, lane)
     keep_in_registers(sch, sums, summed[0], [column_in, block, lane])
     return f"sums in registers, {width * LANES} channels of {height} columns", names
+
+
+def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a product with weights in blocks of rows, which are columns of the result.
+
+    A tile of sums, some rows of some blocks of columns, is in registers during the loop over summands. The operators
+    that follow the product are applied to the sums there. The blocks of weights of a tile stay in a cache during the
+    loop over rows.
+
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    """
+    output = reader_in_order(sch, sums, _product_order, _product_place)
+    known_extents(sch, output)
+    *rows, blocks, _, _ = known_extents(sch, sums)
+    (written,) = (access.buffer for access in block_of(sch, sums).accesses if access.is_write)
+    longest = max(range(len(rows)), key=lambda axis: rows[axis])
+    height, width = choose_tile(cpu, element_bytes(written), rows[longest], blocks, WIDEST_PRODUCT)
+    names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
+
+    *outer, column = sch.get_loops(output)
+    column, block_in, lane = sch.split(column, [None, width, LANES])
+    outer[longest], row = sch.split(outer[longest], [None, height])
+    sch.reorder(column, *outer, row, block_in, lane)
+    fill_registers(sch, [row, block_in, lane])
+    sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
+    *tile, k = sch.get_loops(sums)[len(outer) + 1 :]
+    sch.reorder(k, *tile)
+    keep_in_registers(sch, sums, k, tile)
+    return f"sums in registers, {width * LANES} columns of {height} rows", names
+
+
+def _product_order(*indices: Any) -> tuple[Any, ...]:
+    *rows, block, lane = indices
+    return (*rows, block * LANES + lane)
+
+
+def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
+    *rows, column = indices
+    return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)
+
+
+def _order(n: Any, y: Any, x: Any, block: Any, lane: Any) -> tuple[Any, ...]:
+    return n, block * LANES + lane, y, x
+
+
+def _place(analyzer: Analyzer, n: Lin, k: Lin, y: Lin, x: Lin) -> Sequence[Lin]:
+    return n, y, x, analyzer.floordiv(k, LANES), analyzer.floormod(k, LANES)

@@ -23,7 +23,7 @@ from .contraction import contraction, transposed_factor
 from .elements import elementwise, transpose
 from .epilogues import epilogue
 from .nest import Nest
-from .packed import packed_convolution
+from .packed import packed_convolution, packed_product
 from .reduction import columns, partial_sums
 from .rows import rows
 from .threads import loop_nests, threads
@@ -52,6 +52,7 @@ several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads`
 CONVOLUTIONS: Mapping[str, tuple[str, Convolution]] = {
     "conv2d_winograd": ("winograd", winograd),
     "conv_pack": ("packed convolution", packed_convolution),
+    "dense_pack": ("packed product", packed_product),
 }
 """The rules for the steps of a convolution, with their names, by the annotation `schedule_rule` of the block of its
 sums."""

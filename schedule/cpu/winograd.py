@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
+from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
@@ -15,6 +17,7 @@ from .channels import (
     index_read,
     known_extents,
     only,
+    reader_in_order,
     transpose_in_registers,
 )
 from .tiles import fill_registers, keep_in_registers
@@ -72,6 +75,19 @@ class _Sizes:
     def weight_bytes(self) -> int:
         return self.element * self.points * self.inputs * self.blocks * LANES
 
+    def order(self, tile: Any, u: Any, v: Any, block: Any, lane: Any) -> tuple[Any, ...]:
+        """The image, channel, row and column of an element of a tile."""
+        row, column = tile // self.columns % self.rows, tile % self.columns
+        image = tile // (self.rows * self.columns)
+        return image, block * LANES + lane, row * self.size + u, column * self.size + v
+
+    def place(self, analyzer: Analyzer, n: Lin, k: Lin, y: Lin, x: Lin) -> Sequence[Lin]:
+        """The indices of an element in the tiles, from its image, channel, row and column."""
+        row, column = analyzer.floordiv(y, self.size), analyzer.floordiv(x, self.size)
+        inside = analyzer.floormod(y, self.size), analyzer.floormod(x, self.size)
+        tile = (n * self.rows + row) * self.columns + column
+        return tile, *inside, analyzer.floordiv(k, LANES), analyzer.floormod(k, LANES)
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -104,10 +120,9 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     and sums fit into the cache of a core.
 
     products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: dynamic
-    sizes; results that several blocks read.
+    sizes.
     """
-    stages = _stages(sch, products)
-    sizes = _sizes(sch, stages)
+    stages, sizes = _stages(sch, products)
     part = _part(sizes, cpu.l2_bytes)
     tiles = sizes.batch * sizes.rows * sizes.columns if part is None else part.tiles(sizes)
     height, blocks = choose_tile(cpu, sizes.element, tiles, sizes.blocks, WIDEST)
@@ -122,27 +137,28 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     return f"sums in registers, {blocks * LANES} channels of {height} tiles{where}", names
 
 
-def _stages(sch: Schedule, sums: BlockRV) -> _Stages:
-    """The blocks of the algorithm. Raises DeclineError for results that several blocks read."""
+def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
+    """The blocks of the algorithm, and the extents of the convolution. Raises DeclineError for dynamic extents."""
     values = only(sch.get_producers(sums))
     rows = only(sch.get_producers(values))
     image = only(sch.get_producers(rows))
     padded = only(sch.get_producers(image))
     result_rows = only(sch.get_consumers(sums))
     results = only(sch.get_consumers(result_rows))
-    output = only(sch.get_consumers(results))
-    return _Stages(padded, image, rows, values, sums, result_rows, results, output)
+    sizes = _sizes(sch, image, rows, sums)
+    output = reader_in_order(sch, results, sizes.order, sizes.place)
+    known_extents(sch, output)
+    return _Stages(padded, image, rows, values, sums, result_rows, results, output), sizes
 
 
-def _sizes(sch: Schedule, stages: _Stages) -> _Sizes:
-    """The extents of a convolution. Raises DeclineError for dynamic extents."""
-    rows, points, width, inputs = known_extents(sch, stages.rows)
-    batch = known_extents(sch, stages.image)[0]
-    blocks = known_extents(sch, stages.sums)[3]
-    known_extents(sch, stages.output)
+def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Sizes:
+    """The extents of a convolution, from three steps of the algorithm. Raises DeclineError for dynamic extents."""
+    count, points, width, inputs = known_extents(sch, rows)
+    batch = known_extents(sch, image)[0]
+    blocks = known_extents(sch, sums)[3]
     size = points - 2
-    (written,) = (access.buffer for access in block_of(sch, stages.sums).accesses if access.is_write)
-    return _Sizes(element_bytes(written), size, batch, rows // batch, (width - 2) // size, inputs, blocks)
+    (written,) = (access.buffer for access in block_of(sch, sums).accesses if access.is_write)
+    return _Sizes(element_bytes(written), size, batch, count // batch, (width - 2) // size, inputs, blocks)
 
 
 # Sizes of tiles and parts

@@ -42,6 +42,10 @@ class WithWeights:
             net = net + r
         if "relu" in self.after:
             net = relay.nn.relu(net)
+        if "turned" in self.after:
+            net = relay.transpose(net)
+        if "flat" in self.after:
+            net = relay.reshape(net, (-1,))
         if "twice" in self.after:
             net = relay.Tuple([net, relay.exp(net)])
         return bind_parameters(relay.module(relay.Function([x, w, r], net)), {"w": arrays["w"]})
@@ -101,7 +105,7 @@ class Convolution(WithWeights):
 
 
 dtypes = st.sampled_from(("float32", "float64"))
-epilogues = st.sampled_from(("", "residual relu", "relu twice"))
+epilogues = st.sampled_from(("", "residual relu", "relu twice", "turned", "relu flat", "flat twice"))
 products = st.builds(
     Product,
     st.sampled_from(((4,), (6,), (13,), (2, 3), (1, 5, 2))),
