@@ -101,9 +101,10 @@ def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
     return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)
 
 
-def _order(n: Any, y: Any, x: Any, block: Any, lane: Any) -> tuple[Any, ...]:
-    return n, block * LANES + lane, y, x
+def _order(n: Any, *indices: Any) -> tuple[Any, ...]:
+    *image, block, lane = indices
+    return (n, block * LANES + lane, *image)
 
 
-def _place(analyzer: Analyzer, n: Lin, k: Lin, y: Lin, x: Lin) -> Sequence[Lin]:
-    return n, y, x, analyzer.floordiv(k, LANES), analyzer.floormod(k, LANES)
+def _place(analyzer: Analyzer, n: Lin, k: Lin, *image: Lin) -> Sequence[Lin]:
+    return n, *image, analyzer.floordiv(k, LANES), analyzer.floormod(k, LANES)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -45,6 +45,10 @@ _LONG = 128
 _WHOLE = 16
 """The elements of a whole vector: a multiple of those of the vectors of any processor."""
 _remarks = PassRemarks("tir-collapse-axes")
+
+
+_RULES_OF_AXES = ("conv2d_winograd",)
+"""The annotations `schedule_rule` of blocks whose rule needs the axes as they are."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,15 @@ class TirCollapseAxesPass(ModulePass):
 
 
 def _may_collapse(func: FuncOp) -> bool:
-    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule for its blocks."""
+    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule that needs the axes."""
     blocks = list(find_ops(func, BlockOp))
     known = all(isinstance(value.type, MemRefType) for _, value in func.params)
     return bool(blocks) and known and all(_has_plain_loops(block) and not _has_rule(block) for block in blocks)
 
 
 def _has_rule(block: BlockOp) -> bool:
-    return block.annotations is not None and SCHEDULE_RULE in block.annotations.data
+    rule = None if block.annotations is None else block.annotations.data.get(SCHEDULE_RULE)
+    return isinstance(rule, StringAttr) and rule.data in _RULES_OF_AXES
 
 
 def _has_plain_loops(block: BlockOp) -> bool:
