@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, inf
 
-from xdsl.dialects import arith, cf, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects import arith, cf, math, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
@@ -32,6 +32,8 @@ _LEAST_PART = 8
 """The number of iterations of a part of a long loop, at least."""
 _ROW_WORK = 2**26
 """The work of a row between polls, at most, some 50 ms: the rest of a longer row is a loop over parts."""
+_TILE = 8
+"""The number of operations on vectors that update a tile of registers in each iteration of a loop, at least."""
 _LIGHT_WORK = 256
 """The work of an iteration of a row, at most: the code of a row contains it twice."""
 
@@ -48,14 +50,16 @@ def emit_loop(
     work: float,
     cost: int = 1,
     is_row: bool = False,
+    is_tile: bool = False,
 ) -> list[Value]:
     """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
     values of `types` with components `initial`. Returns the carried values after the loop.
 
     work: of an iteration, perhaps infinite.  cost: the work of an iteration that its loops do not subtract from the
     budget.  is_row: whether the loop polls after all its iterations, up to `_ROW_WORK`, not meanwhile.
+    is_tile: whether LLVM keeps the loop as it is, without several iterations at a time.
     """
-    loop = _Loop(f, kind, types, hint)
+    loop = _Loop(f, kind, types, hint, ", !llvm.loop !3" if is_tile else "")
     trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])
     if trips == 0 or min(trips, 2 * _maximum(kind)) * work <= POLL_WORK:
         return loop.emit(bounds, initial, body)
@@ -168,13 +172,17 @@ def _equal_part(trips: float, most: int) -> int:
 
 
 class _Loop:
-    """A loop to emit. types: of the carried values.  hint: the name of the induction variable."""
+    """A loop to emit. types: of the carried values.  hint: the name of the induction variable.  suffix: of the branch
+    at its end."""
 
-    def __init__(self, f: LlvmFunctionEmitter, kind: str, types: Sequence[Attribute], hint: str | None) -> None:
+    def __init__(
+        self, f: LlvmFunctionEmitter, kind: str, types: Sequence[Attribute], hint: str | None, suffix: str
+    ) -> None:
         self.f = f
         self.kind = kind
         self.types = types
         self.hint = hint
+        self.suffix = suffix
 
     def emit(self, bounds: tuple[str, str, str], initial: list[str], body: Body) -> list[Value]:
         """Emits the loop with constant steps."""
@@ -202,7 +210,7 @@ class _Loop:
         f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
         f.close_phis(phis, f.current, last)
         latch = f.current
-        f.branch_if(again, inside, after)
+        f.branch_if(again, inside, after, self.suffix)
         f.start_block(after)
         results, phis = f.phis(self.types, [(before, initial), (latch, last)])
         f.close_phis(phis)
@@ -262,8 +270,16 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             work=1 + f.module.work.of_block(block),
             cost=_cost(f, block),
             is_row=f.is_in_long_loop and _is_row(f, op),
+            is_tile=_is_tile(block),
         ),
     )
+
+
+def _is_tile(block: Block) -> bool:
+    """Whether the body of a loop updates a tile of sums that fills the registers: several iterations at a time would
+    share operands, which then displace sums from the registers, and would save next to nothing."""
+    updates = (op for op in block.ops if isinstance(op, math.FmaOp | arith.AddfOp | arith.AddiOp))
+    return sum(isinstance(op.results[0].type, VectorType) for op in updates) >= _TILE
 
 
 def _cost(f: LlvmFunctionEmitter, block: Block) -> int:

@@ -39,7 +39,13 @@ LOWERINGS: Lowerings = {
 }
 """The lowering of every supported operation."""
 
-_FOOTER = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!1 = !{i32 1}\n!2 = !{!"branch_weights", i32 1, i32 2000}\n'
+_FOOTER = """\
+!0 = !{!"branch_weights", i32 2000, i32 1}
+!1 = !{i32 1}
+!2 = !{!"branch_weights", i32 1, i32 2000}
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.unroll.disable"}
+"""
 
 
 PART_NUMBERS = 1 << 20

@@ -12,7 +12,7 @@ from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import block_of, element_bytes
 from .channels import LANES, choose_tile, index_read, known_extents, reader_in_order, transpose_in_registers
-from .tiles import fill_registers, keep_in_registers
+from .tiles import fill_registers, keep_in_registers, parts
 
 WIDEST = 2
 """The greatest number of blocks of output channels of a tile of sums: of wider tiles, the vectors of weights leave no
@@ -45,9 +45,10 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
 
     square = cpu.lanes(element)
     most = max(cpu.l1_bytes // 2 // (width * LANES * element) // square, 1)
+    squares = parts(-(-columns // square), most)
     n, k, *inside, x = sch.get_loops(output)
     k, k_block, k_in = sch.split(k, [None, width * LANES // square, square])
-    x, x_square, x_in = sch.split(x, [None, most, square])
+    x, x_square, x_in = sch.split(x, [None, squares, square])
     outer = [n, k, *inside, x]
     sch.reorder(*outer, k_block, x_square, k_in, x_in)
     transpose_in_registers(sch, output, index_read(sch, output, sums), [*outer, k_block, x_square], [k_in, x_in])
