@@ -75,22 +75,30 @@ def transpose_in_registers(
     fill_registers(sch, square)
 
 
-def reader_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any], place: Place) -> BlockRV:
-    """The block that reads results element by element, in the order of a tensor without blocks of channels. If several
-    blocks read them, or a block reads them otherwise, the returned block is a copy in this order, which these blocks
-    read.
+def copy_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any]) -> BlockRV:
+    """Copies results to the order of a tensor without blocks of channels, in which other blocks then read them. Returns
+    the block of the copy.
 
     results: the block that computes the results, by blocks of output channels.  order: the indices in the tensor from
-    the indices in the results.  place: the indices in the results from those in the tensor.
+    the indices in the results.
+    """
+    copy = sch.cache_write(results, 0, "global")
+    sch.transform_layout(copy, ("write", 0), order)
+    sch.transform_block_layout(copy, order)
+    return copy
+
+
+def reader_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any], place: Place) -> BlockRV:
+    """The block that reads results element by element, in the order of a tensor without blocks of channels; a copy in
+    this order, if several blocks read them, or a block reads them otherwise.
+
+    results, order: as of `copy_in_order`.  place: the indices in the results from those in the tensor.
     """
     users = sch.get_consumers(results)
     (buffer,) = (access.buffer for access in block_of(sch, results).accesses if access.is_write)
     if len(users) == 1 and _reads_in_order(block_of(sch, users[0]), buffer, place):
         return users[0]
-    copy = sch.cache_write(results, 0, "global")
-    sch.transform_layout(copy, ("write", 0), order)
-    sch.transform_block_layout(copy, order)
-    return copy
+    return copy_in_order(sch, results, order)
 
 
 def _reads_in_order(block: BlockOp, buffer: SSAValue, place: Place) -> bool:

@@ -11,7 +11,15 @@ from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import block_of, element_bytes
-from .channels import LANES, choose_tile, index_read, known_extents, reader_in_order, transpose_in_registers
+from .channels import (
+    LANES,
+    choose_tile,
+    copy_in_order,
+    index_read,
+    known_extents,
+    reader_in_order,
+    transpose_in_registers,
+)
 from .tiles import fill_registers, keep_in_registers, parts
 
 WIDEST = 2
@@ -29,11 +37,11 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     Vectors are of output channels, so that windows may have any step: each element of the image is multiplied by the
     vectors of weights of its channel and its tap. Sums of a tile, some columns of a row of the result, are in registers
     during the loops over summands. The results of a row, or of the part of a row that half of the fastest cache holds,
-    are transposed in registers, where operators that follow the convolution are applied to them.
+    are transposed in registers.
 
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
     """
-    output = reader_in_order(sch, sums, _order, _place)
+    output = copy_in_order(sch, sums, _order)
     known_extents(sch, output)
     axes = block_of(sch, sums).axes
     summands = sum(axis.kind == "reduce" for axis in axes)
@@ -61,6 +69,11 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     sch.reorder(column, *summed, column_in, block, lane)
     keep_in_registers(sch, sums, summed[0], [column_in, block, lane])
     return f"sums in registers, {width * LANES} channels of {height} columns", names
+
+
+def _order(n: Any, *indices: Any) -> tuple[Any, ...]:
+    *image, block, lane = indices
+    return (n, block * LANES + lane, *image)
 
 
 def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
@@ -100,12 +113,3 @@ def _product_order(*indices: Any) -> tuple[Any, ...]:
 def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
     *rows, column = indices
     return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)
-
-
-def _order(n: Any, *indices: Any) -> tuple[Any, ...]:
-    *image, block, lane = indices
-    return (n, block * LANES + lane, *image)
-
-
-def _place(analyzer: Analyzer, n: Lin, k: Lin, *image: Lin) -> Sequence[Lin]:
-    return n, *image, analyzer.floordiv(k, LANES), analyzer.floormod(k, LANES)

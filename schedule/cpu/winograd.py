@@ -6,20 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes
-from .channels import (
-    LANES,
-    choose_tile,
-    index_read,
-    known_extents,
-    only,
-    reader_in_order,
-    transpose_in_registers,
-)
+from .channels import LANES, choose_tile, copy_in_order, index_read, known_extents, only, transpose_in_registers
 from .tiles import fill_registers, keep_in_registers
 
 WIDEST = 4
@@ -81,13 +72,6 @@ class _Sizes:
         image = tile // (self.rows * self.columns)
         return image, block * LANES + lane, row * self.size + u, column * self.size + v
 
-    def place(self, analyzer: Analyzer, n: Lin, k: Lin, y: Lin, x: Lin) -> Sequence[Lin]:
-        """The indices of an element in the tiles, from its image, channel, row and column."""
-        row, column = analyzer.floordiv(y, self.size), analyzer.floordiv(x, self.size)
-        inside = analyzer.floormod(y, self.size), analyzer.floormod(x, self.size)
-        tile = (n * self.rows + row) * self.columns + column
-        return tile, *inside, analyzer.floordiv(k, LANES), analyzer.floormod(k, LANES)
-
 
 @dataclass(frozen=True)
 class _Part:
@@ -115,9 +99,8 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     """Schedules a convolution by Winograd's algorithm.
 
     Images are copied with their channels last, so that all vectors are of channels. Sums of a tile are in registers
-    during the loop over input channels. Results are transposed back in registers, where operators that follow the
-    convolution are applied to them. Parts of an image are computed in all steps before the next part, if their values
-    and sums fit into the cache of a core.
+    during the loop over input channels. Results are transposed back in registers. Parts of an
+    image are computed in all steps before the next part, if their values and sums fit into the cache of a core.
 
     products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: dynamic
     sizes.
@@ -146,8 +129,7 @@ def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
     result_rows = only(sch.get_consumers(sums))
     results = only(sch.get_consumers(result_rows))
     sizes = _sizes(sch, image, rows, sums)
-    output = reader_in_order(sch, results, sizes.order, sizes.place)
-    known_extents(sch, output)
+    output = copy_in_order(sch, results, sizes.order)
     return _Stages(padded, image, rows, values, sums, result_rows, results, output), sizes
 
 
