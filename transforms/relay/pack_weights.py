@@ -28,9 +28,11 @@ LEAST_ROWS = 4
 """The least number of rows of data, or of columns of images, that share the vectors of weights."""
 MOST_FILLED = 1 / 3
 """The largest share of zeros beside the output channels of a convolution."""
-FULL_PIXELS = 0.8
-"""The least share of pixels in whole vectors of pixels: vectors of pixels, not of channels, are the faster form of the
-product of channels that a window of 1 by 1 is."""
+FULL = 0.8
+"""The least share of pixels in vectors that they fill."""
+SHORT = 64
+"""The number of products of a result below which vectors of pixels are faster than vectors of channels, if pixels fill
+them: the transposition of the results takes longer than the sums."""
 _DTYPES = ("float32", "float64")
 
 
@@ -44,8 +46,8 @@ class RelayPackWeightsPass(ModulePass):
     and strides. Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
 
     Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes, and for less than
-    16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and of
-    windows of 1 by 1 without strides whose pixels fill vectors.
+    16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and those
+    where pixels fill vectors and either the window is 1 by 1 without strides, or a result has less than 64 products.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -137,8 +139,11 @@ def _lack_of_convolution(op: OperatorOp) -> str:
         return f"{channels} output channels in blocks of {LANES} have {filled} channels of zeros"
     if width < LEAST_ROWS:
         return f"{width} columns of the result, expected {LEAST_ROWS} or more"
-    if _is_product_of_channels(op) and height * width >= FULL_PIXELS * _whole(height * width):
-        return f"a window of 1 by 1 whose {height * width} pixels fill vectors"
+    is_matrix = _is_product_of_channels(op)
+    pixels = height * width if is_matrix else width
+    summands = prod(n for n in shape_of(op.args[1])[1:] if isinstance(n, int))
+    if (is_matrix or summands < SHORT) and pixels >= FULL * _whole(pixels):
+        return f"{pixels} pixels of the result fill vectors, of {summands} products each"
     return ""
 
 
