@@ -13,6 +13,7 @@ from xdsl.dialects import arith, cf, math, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ...core.dtypes import element_byte_size
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
@@ -32,8 +33,9 @@ _LEAST_PART = 8
 """The number of iterations of a part of a long loop, at least."""
 _ROW_WORK = 2**26
 """The work of a row between polls, at most, some 50 ms: the rest of a longer row is a loop over parts."""
-_TILE = 8
-"""The number of operations on vectors that update a tile of registers in each iteration of a loop, at least."""
+_TILE = 320
+"""The least bytes of the vectors of sums that an iteration of a loop over a tile of registers updates: ten registers of
+32 bytes."""
 _LIGHT_WORK = 256
 """The work of an iteration of a row, at most: the code of a row contains it twice."""
 
@@ -278,8 +280,11 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
 def _is_tile(block: Block) -> bool:
     """Whether the body of a loop updates a tile of sums that fills the registers: several iterations at a time would
     share operands, which then displace sums from the registers, and would save next to nothing."""
-    updates = (op for op in block.ops if isinstance(op, math.FmaOp | arith.AddfOp | arith.AddiOp))
-    return sum(isinstance(op.results[0].type, VectorType) for op in updates) >= _TILE
+    updates = (op.results[0].type for op in block.ops if isinstance(op, math.FmaOp | arith.AddfOp | arith.AddiOp))
+    vectors = (
+        type for type in updates if isinstance(type, VectorType) and not isinstance(type.element_type, IndexType)
+    )
+    return sum(map(element_byte_size, vectors)) >= _TILE
 
 
 def _cost(f: LlvmFunctionEmitter, block: Block) -> int:
