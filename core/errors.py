@@ -100,6 +100,10 @@ class PluginError(StepwellError):
     """An unusable package: a broken plug-in, or an optional dependency that is not installed."""
 
 
+class PluginWarning(UserWarning):
+    """A package that is left out because it is broken."""
+
+
 class ExecutionError(StepwellError, RuntimeError):
     """A failure during the execution of a compiled function: a failed `assert`, an exception in a packed function."""
 

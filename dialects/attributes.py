@@ -39,6 +39,10 @@ SCHEDULE_RULE = "schedule_rule"
 
 # Functions of the upstream landing
 
+CUDA_EXPRESSION = "stepwell.cuda_expression"
+"""On a call of a function, and on its declaration: the expression of CUDA C++ that computes its result, `{0}` is the
+first argument."""
+
 PARAMETER_NAME = "stepwell.name"
 """On a parameter: its name in the source."""
 PARAMETER_DTYPE = "stepwell.dtype"

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...core.identifiers import is_c_identifier, symbol_of
-from ...dialects.attributes import ELSEWHERE, GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
+from ...dialects.attributes import CUDA_EXPRESSION, ELSEWHERE, GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
 from .linking import CALL_PYTHON, DISPATCHER, RUN_PARALLEL, entry_name
@@ -214,6 +214,8 @@ def _packed_fields(f: LlvmFunctionEmitter, value: SSAValue) -> list[tuple[str, s
 def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     """Calls a C function. A buffer is passed as the address of its first element."""
     name = callee.sym_name.data
+    if CUDA_EXPRESSION in callee.attributes:
+        raise lowering_unsupported(op, f"an expression of CUDA C++ ({name}) outside of a kernel")
     if not is_c_identifier(name):
         raise lowering_unsupported(op, f"the C function {name!r}: expected an identifier of C")
     kinds = [

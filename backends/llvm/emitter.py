@@ -15,7 +15,7 @@ from ...transforms.pipelines import Part
 from ..runtime.code import signature_table
 from ..runtime.python_calls import TABLE
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
-from . import arith, calls, control, math, python_calls, vector
+from . import arith, calls, control, intrinsics, math, python_calls, vector
 from . import gpu as launches
 from . import memref as buffers
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
@@ -31,6 +31,7 @@ from .workspace import emit_discard
 LOWERINGS: Lowerings = {
     **arith.LOWERINGS,
     **math.LOWERINGS,
+    **intrinsics.LOWERINGS,
     **buffers.LOWERINGS,
     **vector.LOWERINGS,
     **control.LOWERINGS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects import func
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
 from xdsl.ir import Attribute
 
@@ -22,6 +22,7 @@ from ...core.errors import (
 )
 from ...core.isolation import run_isolated
 from ...core.target import Target
+from ...core.walking import find_ops
 from ...dialects.tir import DYNAMIC, FuncOp
 from ...module import Module
 from ...transforms.observers import observe_nothing
@@ -81,6 +82,8 @@ class Program:
         if not dialects <= set(_ORACLE_DIALECTS):
             if any(op.name.startswith("gpu.") for op in module.op.walk()):
                 raise UnsupportedError("it has functions of a GPU")
+            return Program(module, is_native=True)
+        if next(find_ops(module.op, llvm.CallIntrinsicOp), None) is not None:
             return Program(module, is_native=True)
         copy = module.clone()
         for op in list(copy.op.body.block.ops):

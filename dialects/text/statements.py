@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ..extensions import statement
 from ..tir import (
     AccessOp,
     AllocateConstOp,
@@ -49,6 +50,7 @@ from ..tir import (
 )
 from ..tir.tree import computing_ops, depends_on, has_effect, is_expression_op
 from .expressions import ExpressionPrinter
+from .extensions import operation_call
 from .folding import tvmscript_unsupported_error
 from .lines import Line, Printed
 from .literals import attribute_literal, dictionary_literal, dtype_literal, string_literal, type_text
@@ -152,6 +154,8 @@ class StatementPrinter:
                 self._expression(op, named)
             elif type(op) in _PRINTERS:
                 _PRINTERS[type(op)](self, op)
+            elif statement(op) is not None:
+                self.emit(operation_call(op, self.expressions.__getitem__).text, op)
             else:
                 raise tvmscript_unsupported_error(op)
 

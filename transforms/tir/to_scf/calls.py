@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
+    StringAttr,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,6 +20,7 @@ from ....analysis.threads.barriers import SYNC, is_barrier_of_warp
 from ....analysis.threads.shuffles import ACTIVE_MASK, MODES
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
+from ....dialects.attributes import CUDA_EXPRESSION
 from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare
 from .control import emit_check
@@ -147,6 +149,11 @@ def _extern(w: UpstreamWriter, op: CallExternOp) -> None:
         _atomic(w, op, atomic)
         return
     arguments = [_c_argument(w, arg) for arg in args]
+    if isinstance(text := op.attributes.get(CUDA_EXPRESSION), StringAttr):
+        dtypes = [element_dtype_name(arg.type) for arg in args]
+        callee = w.module.declare_expression(name, text, [a.type for a in arguments], dtypes, _result_types(op))
+        _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
+        return
     callee = w.module.declare_external(w, name, [a.type for a in arguments], _result_types(op), op)
     _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
 

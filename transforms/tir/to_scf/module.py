@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....core.diagnostics import unsupported_op_error, where
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
+    CUDA_EXPRESSION,
     DISJOINT_VERSION,
     ELSEWHERE,
     GRAPH_KERNEL,
@@ -62,6 +63,7 @@ class ModuleLowering:
         }
         self._external: dict[str, tuple[tuple[Attribute, ...], tuple[Attribute, ...]]] = {}
         self._packed: dict[tuple[object, ...], str] = {}
+        self._expressions: dict[tuple[object, ...], str] = {}
         self.signatures: dict[str, Sequence[Attribute]] = {}
         for op in module.body.block.ops:
             match op:
@@ -139,6 +141,21 @@ class ModuleLowering:
                 symbol, inputs, outputs, {PACKED: StringAttr(name)}, _attributes(dtypes), _attributes(results)
             )
         return self._packed[key]
+
+    def declare_expression(
+        self,
+        name: str,
+        text: StringAttr,
+        inputs: Sequence[Attribute],
+        dtypes: Sequence[str],
+        outputs: Sequence[Attribute],
+    ) -> str:
+        """Declares an expression of CUDA C++ as a function of its operands, once; returns its symbol."""
+        key = (text, *inputs, *dtypes, *outputs)
+        if key not in self._expressions:
+            self._expressions[key] = symbol = self.fresh_symbol(name)
+            self._declare(symbol, inputs, outputs, {CUDA_EXPRESSION: text}, _attributes(dtypes))
+        return self._expressions[key]
 
     def call_named(
         self, w: UpstreamWriter, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]
