@@ -31,8 +31,10 @@ class EvalOp(IRDLOperation):
 
     assembly_format = "$source `to` $target `,` $coefficients attr-dict `:` type($source)"
 
-    def __init__(self, source: SSAValue, target: SSAValue, coefficients: Iterable[FloatAttr]):
-        super().__init__(operands=[source, target], properties={"coefficients": ArrayAttr(coefficients)})
+    def __init__(self, source: SSAValue, target: SSAValue, coefficients: Iterable[float]):
+        element = get_element_type_or_self(source.type)
+        numbers = ArrayAttr(FloatAttr(number, element) for number in coefficients)
+        super().__init__(operands=[source, target], properties={"coefficients": numbers})
 
     def verify_(self) -> None:
         if not self.coefficients.data:

@@ -2,19 +2,10 @@
 
 from collections.abc import Sequence
 
+from xdsl import irdl
 from xdsl.dialects.builtin import I8, I16, I32, I64, IntegerAttr, VectorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface, HasFolderInterface
 from xdsl.ir import Attribute, Dialect, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    VarConstraint,
-    irdl_op_definition,
-    irdl_to_attr_constraint,
-    operand_def,
-    prop_def,
-    result_def,
-    traits_def,
-)
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -22,19 +13,19 @@ from xdsl.utils.exceptions import VerifyException
 from stepwell.core.dtypes import dtype_of, int_range
 from stepwell.dialects.tir import constant_value
 
-INTEGER = irdl_to_attr_constraint(I8 | I16 | I32)
-NUMBERS = VarConstraint("T", INTEGER | VectorType.constr(INTEGER))
+INTEGER = irdl.irdl_to_attr_constraint(I8 | I16 | I32)
+NUMBERS = irdl.VarConstraint("T", INTEGER | VectorType.constr(INTEGER))
 
 
-@irdl_op_definition
-class AddOp(IRDLOperation, HasFolderInterface):
+@irdl.irdl_op_definition
+class AddOp(irdl.IRDLOperation, HasFolderInterface):
     """lhs + rhs, or the nearest number of the type: `%c = sat.add %a, %b : i8`."""
 
     name = "sat.add"
-    lhs = operand_def(NUMBERS)
-    rhs = operand_def(NUMBERS)
-    result = result_def(NUMBERS)
-    traits = traits_def(Pure())
+    lhs = irdl.operand_def(NUMBERS)
+    rhs = irdl.operand_def(NUMBERS)
+    result = irdl.result_def(NUMBERS)
+    traits = irdl.traits_def(Pure())
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($result)"
 
     def __init__(self, lhs: SSAValue, rhs: SSAValue):
@@ -44,8 +35,8 @@ class AddOp(IRDLOperation, HasFolderInterface):
         return [self.lhs] if constant_value(self.rhs) == 0 else None
 
 
-@irdl_op_definition
-class ClampOp(IRDLOperation, HasCanonicalizationPatternsInterface):
+@irdl.irdl_op_definition
+class ClampOp(irdl.IRDLOperation, HasCanonicalizationPatternsInterface):
     """The number in [low, high] that is nearest to value: `%y = sat.clamp %x in [-3, 5] : i8`.
 
     Constraints
@@ -53,11 +44,11 @@ class ClampOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
 
     name = "sat.clamp"
-    value = operand_def(NUMBERS)
-    low = prop_def(IntegerAttr[I64])
-    high = prop_def(IntegerAttr[I64])
-    result = result_def(NUMBERS)
-    traits = traits_def(Pure())
+    value = irdl.operand_def(NUMBERS)
+    low = irdl.prop_def(IntegerAttr[I64])
+    high = irdl.prop_def(IntegerAttr[I64])
+    result = irdl.result_def(NUMBERS)
+    traits = irdl.traits_def(Pure())
     assembly_format = "$value `in` `[` $low `,` $high `]` attr-dict `:` type($result)"
 
     def __init__(self, value: SSAValue, low: int, high: int):
