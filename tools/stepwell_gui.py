@@ -14,10 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from xdsl.dialects import get_all_dialects as get_upstream_dialects
 from xdsl.passes import PassPipeline
 
 from ..core.errors import PluginError
 from ..core.plugins import installed_universe, warn_of_package
+from ..dialects import get_all_dialects
 from .frontends import TVMSCRIPT
 from .stepwell_opt import report_user_errors
 
@@ -55,9 +57,11 @@ def explorer(file: Path | None = None, passes: str = "") -> Explorer:
     except ModuleNotFoundError as error:
         raise PluginError(_MISSING.format(error=error)) from error
     universe = installed_universe()
-    dialects, all_passes = _importable(universe.all_dialects), _importable(universe.all_passes)
+    known = {**get_upstream_dialects(), **get_all_dialects()}
+    others = _importable({name: load for name, load in universe.all_dialects.items() if name not in known})
+    all_passes = _importable(universe.all_passes)
     return Explorer(
-        tuple((name, partial(_value, dialect)) for name, dialect in dialects.items()),
+        (*known.items(), *((name, partial(_value, dialect)) for name, dialect in others.items())),
         tuple(sorted(all_passes.items())),
         None if file is None else str(file),
         None if file is None else mlir_text(file),

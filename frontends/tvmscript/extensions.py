@@ -12,7 +12,7 @@ from xdsl.irdl import IRDLOperation, VarOperandDef
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.diagnostics import Span
-from ...core.dtypes import DType, dtype_of
+from ...core.dtypes import DType, dtype_of, literal_dtype
 from ...dialects.extensions import extension_of
 from ...dialects.tir import HandleType, Operand
 from .context import ElaborationContext
@@ -79,4 +79,6 @@ def _common_dtype(operands: Sequence[Operand]) -> DType | None:
 
 
 def _as_value(context: ElaborationContext, operand: Operand, dtype: DType | None, span: Span) -> SSAValue:
-    return operand if isinstance(operand, SSAValue) else context.locate(span).const(operand, dtype)
+    if isinstance(operand, SSAValue):
+        return operand
+    return context.locate(span).const(operand, literal_dtype(operand) if dtype is None else dtype)
