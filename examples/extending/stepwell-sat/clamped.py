@@ -2,6 +2,6 @@ from stepwell.script import tir as T
 
 
 @T.prim_func
-def main(A: T.Buffer((64,), "int8"), B: T.Buffer((64,), "int8"), C: T.Buffer((64,), "int8")):
-    for i in T.vectorized(64):
+def main(A: T.Buffer((8,), "int8"), B: T.Buffer((8,), "int8"), C: T.Buffer((8,), "int8")):
+    for i in T.vectorized(8):
         C[i] = T.sat.clamp(T.sat.add(A[i], B[i]), low=-100, high=100)
