@@ -23,6 +23,8 @@ class TirLowerExtensionScalarsPass(ModulePass):
     After
         %c = llvm.call_intrinsic "llvm.sadd.sat"(%a, %b) : (vector<8xi8>, vector<8xi8>) -> vector<8xi8>
 
+    Must hold before: vectorized loops are vectors (`tir-vectorize-loops`), because what a lowering builds may have none.
+
     Gone after: operations on numbers of other packages.
 
     Raises PluginError for an operation whose package has no lowering for the target, and for a faulty lowering.

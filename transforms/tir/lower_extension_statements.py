@@ -24,6 +24,8 @@ class TirLowerExtensionStatementsPass(ModulePass):
           }
         }
 
+    Must hold before: nothing; the pass belongs before schedules and `tir-resolve-blocks`.
+
     Gone after: statements of other packages.
 
     Raises PluginError for a faulty lowering.
