@@ -101,7 +101,7 @@ class PluginError(StepwellError):
 
 
 class PluginWarning(UserWarning):
-    """A package that is left out because it is broken."""
+    """An installed package cannot be loaded, and is left out."""
 
 
 class ExecutionError(StepwellError, RuntimeError):

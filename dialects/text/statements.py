@@ -40,6 +40,7 @@ from ..tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
+    PrintOp,
     ReinterpretOp,
     ReturnOp,
     StoreOp,
@@ -524,6 +525,11 @@ class StatementPrinter:
         if self.style.message_tuples or op.kind is not None or op.values:
             message = f"({string_literal(op.kind_name)}, [{message}])"
         self.emit(f"assert {self.text(op.condition)}, {message}", op)
+
+    @_prints(PrintOp)
+    def _print(self, op: PrintOp) -> None:
+        arguments = ", ".join([string_literal(op.message.data), *map(self.text, op.values)])
+        self.emit(f"T.print({arguments})", op)
 
     @_prints(EvaluateOp)
     def _evaluate(self, op: EvaluateOp) -> None:

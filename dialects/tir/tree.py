@@ -37,6 +37,7 @@ from . import (
     LoadOp,
     MaxOp,
     MinOp,
+    PrintOp,
     RampOp,
     ReinterpretOp,
     ShuffleOp,
@@ -100,11 +101,11 @@ def is_expression_op(op: Operation) -> bool:
 
 
 def has_effect(op: Operation) -> bool:
-    """Whether the evaluation of `op` may have an effect."""
+    """Whether the execution of `op` may have an effect outside of the buffers of the program."""
     kind = type(op)
     if kind is IfThenElseOp:
         return any(has_effect(inner) for inner in _inner_ops(op))  # pyright: ignore[reportArgumentType]
-    return kind in _CALLS and not is_pure_expression(op)
+    return kind is PrintOp or (kind in _CALLS and not is_pure_expression(op))
 
 
 def _inner_ops(op: IfThenElseOp) -> Iterator[Operation]:

@@ -19,6 +19,7 @@ class Features:
     threads: loops bound to threads, unsupported by CPU targets.  libm: functions that are not correctly rounded.
     calls: more than one function.  legacy: features without TVMScript in TVM 0.27: predicates of vector accesses,
     constant arrays.  size: the approximate number of statements.  operations: those of other packages, on numbers.
+    prints: lines on the standard output.
     """
 
     dtypes: tuple[str, ...] = (
@@ -50,6 +51,7 @@ class Features:
     legacy: bool = True
     size: int = 8
     operations: tuple[type[Operation], ...] = ()
+    prints: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class TirLowerExtensionScalarsPass(ModulePass):
     After
         %c = llvm.call_intrinsic "llvm.sadd.sat"(%a, %b) : (vector<8xi8>, vector<8xi8>) -> vector<8xi8>
 
-    Must hold before: vectorized loops are vectors (`tir-vectorize-loops`), because what a lowering builds may have none.
+    Must hold before: vectorized loops are vectors (`tir-vectorize-loops`): the ops of a lowering may take no vectors.
 
     Gone after: operations on numbers of other packages.
 

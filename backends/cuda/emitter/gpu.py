@@ -87,7 +87,11 @@ def _return(f: CudaFunctionEmitter, op: gpu.ReturnOp) -> None:
 def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
     expression = f.module.expression(op)
     if expression is not None:
-        f.define(op.res[0], _expression(f, op, expression))
+        if not op.res:
+            f.statement(f"{_expression_text(f, op, expression)};")
+            return
+        kind = scalar_type(op.res[0].type)
+        f.define(op.res[0], CudaExpr(f"({kind})({_expression_text(f, op, expression)})", UNARY, kind))
         return
     callee, function = f.module.callee(op)
     if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lane_count(r.type) is not None for r in op.res):
@@ -103,8 +107,8 @@ def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
     f.define_effect(op.res[0], CudaExpr(text, PRIMARY, scalar_type(op.res[0].type)))
 
 
-def _expression(f: CudaFunctionEmitter, op: func.CallOp, declaration: func.FuncOp) -> CudaExpr:
-    """The expression of CUDA C++ that a declaration states."""
+def _expression_text(f: CudaFunctionEmitter, op: func.CallOp, declaration: func.FuncOp) -> str:
+    """The expression of CUDA C++ that a declaration states, on the operands of a call."""
     template, arg_attrs = declaration.attributes[CUDA_EXPRESSION], declaration.arg_attrs
     assert isinstance(template, StringAttr)
     assert arg_attrs is not None
@@ -115,13 +119,11 @@ def _expression(f: CudaFunctionEmitter, op: func.CallOp, declaration: func.FuncO
         assert isinstance(dtype, StringAttr)
         cast = f"({UNSIGNED[WIDTHS[value.type]]})" if dtype.data.startswith("uint") else ""
         operands.append(f"({cast}{operand.text})")
-    kind = scalar_type(op.res[0].type)
     try:
-        text = template.data.format(*operands)
+        return template.data.format(*operands)
     except (IndexError, KeyError, ValueError) as error:
         message = f"the expression {template.data!r}: expected {{0}} to {{{len(operands) - 1}}} for the operands"
         raise lowering_unsupported(op, message) from error
-    return CudaExpr(f"({kind})({text})", UNARY, kind)
 
 
 def _external_argument(f: CudaFunctionEmitter, op: Operation, value: SSAValue) -> list[CudaExpr]:
