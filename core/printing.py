@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 
 from .assertions import fill_message
 
@@ -15,3 +17,10 @@ def printed_text(message: str, values: Sequence[bool | int | float]) -> str:
 def print_line(message: str, *values: bool | int | float) -> None:
     """Prints a message with its values to the standard output of Python, as a line."""
     print(printed_text(message, values), flush=True)
+
+
+@contextmanager
+def no_printing() -> Generator[None]:
+    """A context whose programs run without a trace on the standard output of Python."""
+    with redirect_stdout(StringIO()):
+        yield
