@@ -27,6 +27,8 @@ def call_operation(
     A number for an operand has the type of the first other operand. A violated constraint is diagnosed at the call.
     """
     kind = cast("type[IRDLOperation]", _extension_op(path))
+    if kind.__init__ is IRDLOperation.__init__:
+        raise span.error(f"T.{path}: the class {kind.__name__} defines no __init__, whose parameters a call has")
     signature = inspect.signature(kind.__init__)
     try:
         bound = signature.bind(None, *args, **keywords)

@@ -94,6 +94,7 @@ def test_a_literal_has_the_type_of_the_other_operands() -> None:
             r"T.own.ones: operand 'x' at position 0 does not verify",
         ),
         ("T.own.sum([A[i], 0.5])", "0.5 "),
+        ("T.own.bare(A[i])", "T.own.bare: the class BareOp defines no __init__, whose parameters a call has"),
         ('T.call_intrin("int32", "own.haf", A[i])', "builtin 'own.haf' is not supported, did you mean 'own.half'"),
     ],
 )

@@ -60,6 +60,16 @@ class ScalarOnlyOp(IRDLOperation):
 
 
 @irdl_op_definition
+class BareOp(IRDLOperation):
+    """An operation that has the constructor of its base class."""
+
+    name = "own.bare"
+    x = operand_def()
+    result = result_def()
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
 class SumOp(IRDLOperation):
     """The sum of any number of operands, times a factor."""
 
@@ -114,6 +124,7 @@ EXTENSION = Extension(
         ScalarOperation(
             SumOp, lambda op, *args: sum(args) * op.factor.value.data, lower=build_sum
         ),
+        ScalarOperation(BareOp, lambda op, x: x, lower=lambda b, op: op.x),
         ScalarOperation(unary("gpu_only"), lambda op, x: x, cuda=cuda_expression("{0}")),
         ScalarOperation(unary("unknown"), lambda op, x: x, lower=llvm_intrinsic("llvm.no_such_intrinsic")),
         ScalarOperation(unary("mistyped"), lambda op, x: x, lower=llvm_intrinsic("llvm.fabs")),
