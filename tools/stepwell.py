@@ -15,6 +15,7 @@ from typing import Any
 
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, PluginError
+from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
 from .caching import cache_command
 from .compiling import compile_command
@@ -24,7 +25,6 @@ from .programs import refuse_options
 from .reducing import command as reducing
 from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
-from .reproducers import versions
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
 

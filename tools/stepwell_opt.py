@@ -40,12 +40,12 @@ from ..transforms.observers import PassObserver, observe_passes
 from ..transforms.pipelines import Landing, Options, parse_passes, run_in_place
 from ..transforms.pipelines.landings import landings_until
 from ..transforms.pipelines.lowering import go_down_in_place
+from ..transforms.reproducers import ReproducerWriter, read_reproducer, versions
 from ..transforms.timing import report_times
 from . import universe
 from .frontends import STANDARD_INPUT, ReadsTvmscript
 from .pass_printing import ALL, PassPrinter
 from .remarks import add_remarks_option, complete_remarks_option, remark_printer
-from .reproducers import ReproducerWriter, read_reproducer, versions
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
 _VALIDATE = "--validate"
