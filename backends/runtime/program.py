@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, UnsupportedError
+from ...core.html import table_html
 from ..saving.format import Contents
 from ..saving.writing import write_archive
 from .checked_call import CheckedCall
@@ -203,6 +204,15 @@ class Program:
     def add_sources(self, sources: Mapping[str, Callable[[], str]]) -> None:
         """Adds texts for `source`: the function that produces each."""
         self._sources.update(sources)
+
+    def _repr_html_(self) -> str:
+        """The functions with their parameters, and the kinds of texts, as a notebook shows them."""
+        rows = [
+            (name, ", ".join(map(str, function.signature.parameters)), function.signature.result or "")
+            for name, function in self.functions.items()
+        ]
+        sources = f"<p>sources: {', '.join(self._sources)}</p>" if self._sources else ""
+        return table_html(("function", "parameters", "result"), rows) + sources
 
     def __repr__(self) -> str:
         return f"<library of {', '.join(self.functions)}>"
