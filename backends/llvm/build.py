@@ -31,6 +31,7 @@ def build_llvm(
     Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     processor = Processor.of(target)
+    schedule &= processor.optimized
     options = Options(contract=target.contract, sanitize=sanitize, cpu=cpu_of(target), schedule=schedule)
     if after is not None or pass_observers():  # observe the whole module
         lowered = lower_with(module, options, after)

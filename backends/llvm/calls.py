@@ -63,10 +63,12 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
         f.bind(argument, f.assemble(argument.type, names))
     if function.function_type.outputs.data:
         parameters.append("ptr %result")
+    symbol = function_name(function.sym_name.data)
+    debug = f.begin_debug(function, symbol)
     f.walk(function.body.block)
-    name = global_symbol(function_name(function.sym_name.data))
+    name = global_symbol(symbol)
     noinline = " noinline" if NOINLINE in function.attributes else ""
-    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}")
+    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}{debug}")
 
 
 def declaration_of(module: LlvmModule, function: func.FuncOp) -> str:

@@ -46,7 +46,11 @@ def compile_native(
     target = target or Processor.host()
     with stage("emission of LLVM IR"):
         emitted = emit_module(
-            module, native_half=target.has_half_conversions, requirements=requirements, callables=callables
+            module,
+            native_half=target.has_half_conversions,
+            requirements=requirements,
+            callables=callables,
+            debug=target.debug,
         )
     with stage("LLVM"):
         compiled = ObjectCode.of(emitted.parts.units(), target)
