@@ -194,12 +194,21 @@ class Program:
     def __contains__(self, name: object) -> bool:
         return name in self.functions
 
-    def source(self, kind: str) -> str:
-        """The program as text of a kind: "llvm" (as emitted), "llvm-optimized", "asm"; for kernels "cuda", "ptx"."""
+    def source(self, kind: str, annotate: bool = False) -> str:
+        """The program as text of a kind: "llvm" (as emitted), "llvm-optimized", "asm"; for kernels "cuda", "ptx".
+
+        annotate: whether assembly has the lines of the source, and the counts of each loop
+        (docs/performance.md#annotated-assembly). ArgumentError for an unknown kind, and for annotations of another kind
+        than assembly; UnsupportedError for those of a program without debug information (`llvm -debug=1`).
+        """
+        if annotate and kind != "asm":
+            raise ArgumentError(f"annotations are for the source 'asm', got {kind!r}")
         if kind not in self._sources:
             known = ", ".join(self._sources) or "none, for it was loaded"
             raise ArgumentError(f"no source called {kind!r}, there is {known}{did_you_mean(kind, self._sources)}")
-        return self._sources[kind]()
+        text = self._sources[kind]()
+        # By name, as back ends stand above the runtime.
+        return import_module("...llvm.annotation", __name__).annotate(text) if annotate else text
 
     def add_sources(self, sources: Mapping[str, Callable[[], str]]) -> None:
         """Adds texts for `source`: the function that produces each."""
