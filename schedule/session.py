@@ -90,7 +90,7 @@ class Session(Recorder):
     def _repr_html_(self) -> str:
         """The current program and the trace, as a notebook shows them."""
         trace = code_html(str(self.trace), "python")
-        return self.mod._repr_html_() + folded_html(f"{len(self.trace)} instructions", trace)
+        return code_html(self.mod.script(), "python") + folded_html(f"{len(self.trace)} instructions", trace)
 
     def enter_postproc(self) -> None:
         """Mark the end of the part of the trace that belongs to a search."""

@@ -41,7 +41,7 @@ class Negate(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for add in [each for each in op.walk() if isinstance(each, arith.AddfOp)]:
-            Rewriter.replace_op(add, arith.SubfOp(*add.operands))
+            Rewriter.replace_op(add, arith.SubfOp(add.lhs, add.rhs))
 
 
 @pytest.fixture(autouse=True)
