@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...transforms.observers import stage
 from ..runtime import Program
 from ..runtime.code import NativeCode
+from . import perf_map
 from .emitter import NO_KERNELS, DeviceRequirements, Facts, emit_module
 from .engine import ObjectCode, Processor, host_triple
 from .linking import link_code
@@ -53,7 +54,8 @@ def compile_native(
             debug=target.debug,
         )
     with stage("LLVM"):
-        compiled = ObjectCode.of(emitted.parts.units(), target)
+        units = [emitted.text] if perf_map.is_requested() else emitted.parts.units()
+        compiled = ObjectCode.of(units, target)
     report_stack_buffers(emitted.stack, compiled.optimized_text)
     return native_code(emitted.facts, compiled), texts_of(emitted.parts.whole, compiled)
 

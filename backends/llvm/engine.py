@@ -21,6 +21,7 @@ from llvmlite.binding import ffi
 from ...core.errors import IncompleteCodeError, LinkError, StepwellError
 from ...core.processors import available_processors
 from ...core.target import Target
+from . import perf_map
 
 _lock = threading.RLock()
 _calls = ffi.lib._lock  # pyright: ignore[reportPrivateUsage]
@@ -191,7 +192,7 @@ class NativeModule:
     """Linked native code of one module. Addresses are valid during the lifetime of this object."""
 
     def __init__(
-        self, images: Iterable[bytes], exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]
+        self, images: Sequence[bytes], exports: Sequence[str], externals: Iterable[str], symbols: Mapping[str, int]
     ):
         """images: object files for this machine.  externals: the C symbols they use; each must be in `symbols` or in
         the process.
@@ -213,6 +214,8 @@ class NativeModule:
                 self._library = builder.link(self._jit, f"stepwell.{next(_names)}")
             except RuntimeError as error:
                 raise IncompleteCodeError(f"native code does not link: {error}") from error
+            if perf_map.is_requested():
+                perf_map.add_to_perf_map(images, {name: self.address(name) for name in exports})
 
     def call_at_end(self, name: str) -> None:
         """Calls an exported function without parameters when this object is no longer used."""
