@@ -111,8 +111,8 @@ def build(
     functions without such loops get default schedules), `cuda-emulated` the emulation of a GPU on the CPU.
     `cuda -arch=sm_90` names a GPU, `llvm -mcpu=skylake` a processor; the default is the GPU or processor of this
     machine. `-fast-math-contract=1` lets sums of products round once (`contract-floats`), `-debug=1` adds debug
-    information (docs/workbench.md#debuggers-and-profilers). The result is called like a function when the module has one, else by
-    name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack, written in place;
+    information (docs/workbench.md#debuggers-and-profilers). The result is called like a function when the module has
+    one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack, written in place;
     numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
 
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
