@@ -9,7 +9,8 @@ from functools import cached_property, reduce
 from pathlib import PurePath
 
 _LABEL = re.compile(r'^("[^"]+"|[^\s:#]+):')
-_FILE = re.compile(r'^\s*\.file\s+(\d+) "([^"]*)"(?: "([^"]*)")?')
+_STRING = r'"((?:[^"\\]|\\.)*)"'
+_FILE = re.compile(rf"^\s*\.file\s+(\d+) {_STRING}(?: {_STRING})?")
 _LOCATION = re.compile(r"^\s*\.loc\s+(\d+) (\d+)")
 _FUNCTION = re.compile(r'^\s*\.type\s+("[^"]+"|[^\s,]+),@function')
 _ENDS = ("ret", "ud2", "hlt")

@@ -54,12 +54,12 @@ def _printf(message: str, dtypes: Sequence[DType]) -> str:
     """The call of `printf` that prints a message as a line, as a template of an expression of CUDA C++."""
     specifiers = [_SPECIFIERS["float" if dtype.is_float else dtype.kind] for dtype in dtypes]
     parts = message_parts(message.replace("%", "%%"), [specifier for specifier, _ in specifiers])
-    literal = _c_literal("".join([*parts, "\n"])).replace("{", "{{").replace("}", "}}")
+    literal = c_literal("".join([*parts, "\n"])).replace("{", "{{").replace("}", "}}")
     arguments = [argument.format(f"{{{n}}}") for n, (_, argument) in enumerate(specifiers)]
     return f"printf({', '.join([literal, *arguments])})"
 
 
-def _c_literal(text: str) -> str:
+def c_literal(text: str) -> str:
     """The literal of C of a text in UTF-8."""
     plain = (chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in text.encode())
     return f'"{"".join(plain)}"'.replace("\\012", "\\n")
