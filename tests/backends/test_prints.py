@@ -80,6 +80,49 @@ def test_lines_are_printed_in_parallel_loops(capsys: pytest.CaptureFixture[str])
     assert sorted(capsys.readouterr().out.splitlines()) == sorted(LINES)
 
 
+BLOCKS = """
+@T.prim_func
+def main(A: T.Buffer((8, 64, 64), "float32"), C: T.Buffer((8,), "float32")):
+    T.func_attr({"tir.noalias": True})
+    for i, j, k in T.grid(8, 64, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SRR", [i, j, k])
+            with T.init():
+                T.print("row", vi)
+                C[vi] = 0.0
+            C[vi] = C[vi] + A[vi, vj, vk]
+"""
+
+
+def test_a_function_that_prints_gets_no_default_schedule(capsys: pytest.CaptureFixture[str]) -> None:
+    mod = stepwell.parse_tvmscript(BLOCKS)
+    remarks: list[str] = []
+    lib = stepwell.build(mod, remarks=lambda remark: remarks.append(str(remark)))
+    lib(np.zeros((8, 64, 64), "float32"), np.zeros(8, "float32"))
+    assert capsys.readouterr().out.splitlines() == [f"row {i}" for i in range(8)]
+    assert any("function main stays as it is: it prints" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        ("parallel", "llvm"),
+        ("vectorize", "llvm"),
+        ("bind", "cuda-emulated"),
+        ("bind", "python"),
+        ("parallel", "python"),
+    ],
+)
+def test_schedules_ignore_printing(kind: str, target: str, capfd: pytest.CaptureFixture[str]) -> None:
+    if target == "cuda-emulated" and compiler() is None:
+        pytest.skip("needs g++ and binutils")
+    schedule = stepwell.Schedule(stepwell.parse_tvmscript(BLOCKS.replace("64, 64", "2, 2")))
+    loop = schedule.get_loops("C")[0]
+    getattr(schedule, kind)(loop, *(["threadIdx.x"] if kind == "bind" else []))
+    stepwell.build(schedule.mod, target=target)(np.zeros((8, 2, 2), "float32"), np.zeros(8, "float32"))
+    assert sorted(capfd.readouterr().out.splitlines()) == [f"row {i}" for i in range(8)]
+
+
 PRINTF = """
 @T.prim_func
 def main(A: T.Buffer((2,), "float32"), u: T.Buffer((2,), "uint8"), s: T.Buffer((2,), "int8")) -> T.int32:
