@@ -254,8 +254,10 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
     def body(index: str, carried: list[Value]) -> list[str]:
         f.bind(variable, index)
         _bind_all(f, arguments, carried)
-        return _walk(f, block)
+        with f.loop_scope(op, variable.name_hint, index, kind):
+            return _walk(f, block)
 
+    kind = register_type(op.lb.type)
     lower, upper, step = f.operands((op.lb, op.ub, op.step))
     types = [value.type for value in op.iter_args]
     _bind_all(
@@ -263,7 +265,7 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
         op.res,
         emit_loop(
             f,
-            register_type(op.lb.type),
+            kind,
             (lower, upper, step),
             types,
             f.all_components(op.iter_args),

@@ -176,6 +176,19 @@ def main(A: T.Buffer((10,), "float32")):
         "tir-compact-buffers",
         """\
 @T.prim_func
+def main(A: T.Buffer((64,), "float32")):
+    B = T.alloc_buffer((64,))
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi]
+""",
+        ["3:9: missed: buffer B keeps its shape: blocks access it, run tir-resolve-blocks first"],
+    ),
+    (
+        "tir-compact-buffers",
+        """\
+@T.prim_func
 def main(A: T.Buffer((64,), "float32"), N: T.Buffer((64,), "int32")):
     B = T.alloc_buffer((64,))
     C = T.alloc_buffer((64,), strides=(2,))
