@@ -19,18 +19,20 @@ from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
 from ...operators.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
+from ..models.building import Builder
+from ..models.errors import error_location
+from ..models.limits import require_rank
+from ..models.symbols import UnknownSizeError
+from ..models.types import Array, TensorType
+from ..models.values import Item, ModelTensor, require_dtype, tensor_of_array, type_of_item
 from . import importers as importers  # registers them
-from .building import Builder
 from .call import Call
-from .errors import OnnxError, OnnxUnsupportedError, error_location
+from .errors import OnnxError, OnnxUnsupportedError
 from .expand import expand_node
-from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
-from .limits import require_rank
+from .graph import OnnxGraph, OnnxNode, OnnxValue
 from .model import load_model
 from .operand_types import check_operand_types
 from .registry import IMPORTERS, Results, unsupported_operators
-from .symbols import UnknownSizeError
-from .values import Item, OnnxTensor, require_dtype, tensor_of_array, type_of_item
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -209,7 +211,7 @@ class GraphScope:
         if imported is None:
             return self._expand(node, inputs)
         try:
-            results = imported(Call(node, inputs, self.builder, self))
+            results = imported(Call(self.builder, node, inputs, self))
         except OnnxError:
             raise
         except UnknownSizeError as error:
@@ -237,6 +239,6 @@ class GraphScope:
         return [scope.items.get(name) for name in node.outputs]
 
 
-def tensors_of(items: Sequence[Item]) -> list[OnnxTensor]:
+def tensors_of(items: Sequence[Item]) -> list[ModelTensor]:
     """The tensors among values, those in sequences included."""
     return [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item]) if each]
