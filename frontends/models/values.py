@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -114,3 +116,23 @@ def type_of_item(item: Item) -> ValueType | None:
         element = type_of_item(item[0]) if item else None
         return None if element is None else SequenceType(element)
     return None if item is None else item.type
+
+
+class SizeNames:
+    """Names of sizes: a unique Python identifier for each name in a model."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def identifier(self, text: str) -> str:
+        """The identifier of a name."""
+        if text not in self._names:
+            base = re.sub(r"\W", "_", text, flags=re.ASCII)
+            if not base.isidentifier() or keyword.iskeyword(base) or base in ("min", "max"):
+                base = f"size_{base}"
+            name, count = base, 0
+            while name in self._names.values():
+                count += 1
+                name = f"{base}_{count}"
+            self._names[text] = name
+        return self._names[text]

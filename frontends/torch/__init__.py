@@ -1,0 +1,13 @@
+"""The front end of PyTorch.
+
+`from_torch` imports an exported program or a module as a module of the `relay` dialect; `torch_parameters` returns the
+weights of a model as arrays.
+
+Requires the extra `torch`; no other part of Stepwell but `tools/torch_backend.py` imports the package `torch`.
+"""
+
+from ..models.errors import ModelError, ModelUnsupportedError
+from .importing import from_torch, torch_parameters
+from .registry import IMPORTERS
+
+__all__ = ["IMPORTERS", "ModelError", "ModelUnsupportedError", "from_torch", "torch_parameters"]
