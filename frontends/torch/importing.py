@@ -122,7 +122,7 @@ class GraphImporter:
         results: dict[str, SSAValue] = {}
         for output in outputs:
             with error_location(f"output '{output.name}'"):
-                value = self._as_tensor(self._argument(output.value))
+                value = self._as_tensor(self.value(output.value))
                 results[fresh_name(output.name, set(results))] = result_value(self.builder, value)
         return finish_module(self.func, self.builder, self.constants, results)
 
@@ -150,21 +150,21 @@ class GraphImporter:
             value = getattr(value, part)
         return tensor_of_array(array_of_tensor(value), node.target) if isinstance(value, torch.Tensor) else value
 
-    def _argument(self, value: Any) -> Any:
-        """An argument of a node, with the values of nodes."""
-        if isinstance(value, torch.fx.Node):
-            return self.items[value]
-        if isinstance(value, list | tuple):
-            return [self._argument(each) for each in value]
-        return value
+    def value(self, argument: Any) -> Any:
+        """An argument of a node, in which values replace nodes."""
+        if isinstance(argument, torch.fx.Node):
+            return self.items[argument]
+        if isinstance(argument, list | tuple):
+            return [self.value(each) for each in argument]
+        return argument
 
     def _result(self, node: Any) -> Any:
-        args = self._argument(node.args)
+        args = self.value(node.args)
         if node.target is operator.getitem:
             return args[0][args[1]]
         if node.target in _ON_SIZES:
             return _ON_SIZES[node.target](*args)
-        call = Call(self.builder, node, *_bind(node, args, self._argument(list(node.kwargs.values()))))
+        call = Call(self.builder, node, *_bind(node, args, self.value(list(node.kwargs.values()))))
         result = IMPORTERS[str(node.target)](call)
         for own, example in zip(_as_list(result), _as_list(node.meta["val"]), strict=False):
             self._check(own, example)

@@ -19,6 +19,11 @@ def dtype_name(dtype: Any) -> str:
     return require_dtype(str(dtype).removeprefix("torch."))
 
 
+def torch_dtype(name: str) -> Any:
+    """The data type of PyTorch with a name."""
+    return getattr(torch, name)
+
+
 def array_of_tensor(tensor: Any) -> Array:
     """The elements of a tensor as an array: a view for a tensor on the processor, a copy for another.
 
