@@ -95,7 +95,8 @@ def average_pool(call: Call) -> ModelTensor:
     return call.cast(unbatched(call, result, x, rank), x.dtype)
 
 
-@aten("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default", "adaptive_avg_pool1d.default")
+@aten("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
+@aten(*(f"adaptive_avg_pool{rank}d.default" for rank in (1, 2, 3)))
 def adaptive_average_pool(call: Call) -> ModelTensor:
     x = call.tensor()
     rank = spatial_rank(call, "")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from ...models.errors import ModelUnsupportedError
 from ...models.reductions import reduce_along, reduce_to_extreme
 from ...models.values import ModelTensor, known_integers
 from ..call import Call
@@ -21,6 +23,26 @@ def reduce_tensor(call: Call) -> ModelTensor:
 @aten("amax.default", "amin.default")
 def extreme(call: Call) -> ModelTensor:
     return reduce_to_extreme(call, call.operator[1:], call.tensor(), call.axes(), call.get("keepdim"))
+
+
+@aten("linalg_vector_norm.default")
+def vector_norm(call: Call) -> ModelTensor:
+    """The p-norm along axes, for p of 0, infinity, or more than 0."""
+    x, axes, keep, p = call.operand("self", call.result_dtype), call.axes(), bool(call.get("keepdim")), call.get("ord")
+    wide = call.widen_small_floats(x)
+    size = call.op("abs", wide)
+    if math.isinf(p):
+        return call.cast(reduce_to_extreme(call, "max" if p > 0 else "min", size, axes, keep), x.dtype)
+    if p < 0:
+        raise ModelUnsupportedError(f"{call.op_type} of order {p}, expected at least 0")
+    if p == 0:
+        powers = call.cast(call.scalar("not_equal", size, 0), wide.dtype)
+    else:
+        powers = size if p == 1 else call.op("multiply", size, size) if p == 2 else call.scalar("power", size, p)
+    total = reduce_along(call, "sum", powers, axes, keep)
+    if p not in (0, 1):
+        total = call.op("sqrt", total) if p == 2 else call.scalar("power", total, 1 / p)
+    return call.cast(total, x.dtype)
 
 
 @aten("any.default", "any.dim", "any.dims")

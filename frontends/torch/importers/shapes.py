@@ -10,9 +10,11 @@ import numpy as np
 
 from ...models.call import normalized_axis
 from ...models.errors import ModelUnsupportedError
+from ...models.limits import require_created
 from ...models.shapes import concatenate_along, insert_axes, pad_axes, permute_axes, reshape_to
 from ...models.slices import slice_along
 from ...models.symbols import Symbol
+from ...models.types import Array
 from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..registry import aten
@@ -68,6 +70,40 @@ def flip(call: Call) -> ModelTensor:
     for axis in call.get("dims"):
         x = call.op("reverse", x, axis=normalized_axis(axis, x.rank))
     return x
+
+
+@aten("as_strided.default")
+def as_strided(call: Call) -> ModelTensor:
+    """A view of the memory of a tensor, by the positions of its elements in memory."""
+    x, own = call.tensor(), call.examples["self"]
+    size, strides = call.get("size"), call.get("stride")
+    is_same = [a == b for a, b in zip(own.shape, call.examples["size"], strict=False)]
+    if len(size) == x.rank and all(is_same) and _is_same_layout(own, call.examples["stride"]):
+        return x
+    extents, steps = known_integers(size, "as_strided to extents"), known_integers(strides, "as_strided by strides")
+    offset = call.get("storage_offset", int(own.storage_offset())) - int(own.storage_offset())
+    places = _memory_positions(x.static_shape, [int(each) for each in own.stride()])
+    wanted = _memory_positions(extents, steps) + offset
+    require_created([wanted.size], call.op_type)
+    order = np.argsort(places, kind="stable")
+    index = np.searchsorted(places[order], wanted).clip(0, max(len(places) - 1, 0))
+    if not (places[order][index] == wanted).all():
+        raise ModelUnsupportedError(f"{call.op_type} to elements outside of its operand")
+    flat = call.builder.reshape(x, [len(places)])
+    return call.builder.reshape(call.op("take", flat, call.constant(order[index], "int64"), axis=0), list(extents))
+
+
+def _is_same_layout(own: Any, strides: Sequence[Any]) -> bool:
+    """Whether strides are those of a tensor, where its extents are not 1."""
+    return all(extent == 1 or a == b for extent, a, b in zip(own.shape, own.stride(), strides, strict=True))
+
+
+def _memory_positions(extents: Sequence[int], strides: Sequence[int]) -> Array:
+    """The positions in memory of all elements of a tensor, in row-major order."""
+    positions = np.zeros((), "int64")
+    for extent, stride in zip(extents, strides, strict=True):
+        positions = positions[..., None] + np.arange(extent) * stride
+    return positions.ravel()
 
 
 # Parts

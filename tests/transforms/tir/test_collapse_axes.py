@@ -46,6 +46,17 @@ def test_a_convolution_with_windows_of_one_element_has_the_axes_of_a_product() -
     check(module)
 
 
+def test_an_index_that_is_equal_to_an_axis_but_reads_collapsed_axes_too() -> None:
+    def body(x: Any, m: Any) -> Any:
+        rows = relay.multiply(relay.reshape(x, (1, 4, 5, 5)), relay.const(np.float32(2)))
+        return relay.where(relay.greater(m, relay.const(np.float32(0))), rows, relay.const(np.float32(1)))
+
+    module = kernels((4, 5, 5), (1, 1, 5, 5), body=body)  # reshape: index (25 * h + 5 * i + j) // 25
+    ((name, _),) = collapsed(module).items()
+    assert name.endswith(".collapsed")
+    check(module)
+
+
 def test_reductions_and_operators_on_elements() -> None:
     module = kernels((2, 3, 7, 7), body=lambda x: relay.mean(x, [2, 3], keepdims=True))
     assert list(collapsed(module).values()) == [[(6, 49), (6, 1)]]
