@@ -315,7 +315,8 @@ def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     erase_accesses([block])
     new_of = {group[0]: new for group, new in zip(groups, added, strict=True)}
     for access in collapse.accesses[block]:
-        _collapse_indices(access, collapse.dims[access.buffer], new_of)
+        if access.op.parent is not None:  # not a load of an index of a declared region
+            _collapse_indices(access, collapse.dims[access.buffer], new_of)
     for group, new in zip(groups, added, strict=True):
         if len(group) == 1:
             old[group[0]].replace_all_uses_with(new)
