@@ -56,6 +56,7 @@ def _text(error: float | str) -> str:
 def _measure_in_process(case: Case, limit: float) -> dict[str, Any]:
     """The errors of a case, measured in a process of its own. limit: in seconds."""
     command = [sys.executable, "-m", __package__ or "", "--one", case.title]
+    errors: dict[str, Any]
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=True)
         errors = json.loads(run.stdout.splitlines()[-1])

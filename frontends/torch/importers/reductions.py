@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from ...models.errors import ModelUnsupportedError
 from ...models.reductions import reduce_along, reduce_to_extreme
 from ...models.values import ModelTensor, known_integers
@@ -103,8 +101,8 @@ def spread(call: Call) -> list[ModelTensor]:
     offset = call.op("subtract", wide, mean)
     total = call.op("multiply", offset, offset)
     total = call.op("sum", total, axis=tuple(axes), keepdims=keep) if axes else total
-    count = int(np.prod(known_integers([x.shape[axis] for axis in axes], f"{call.op_type} along extents")))
-    divisor = call.builder.scalar_constant(max(count - correction, 0), wide.dtype)
+    count = call.as_tensor(math.prod(x.extents[axis] for axis in axes), wide.dtype)
+    divisor = call.op("maximum", call.scalar("subtract", count, correction), call.as_tensor(0, wide.dtype))
     mean = mean if keep or not axes else call.op("squeeze", mean, axis=axes)
     return [call.cast(call.op("divide", total, divisor), x.dtype), call.cast(mean, x.dtype)]
 

@@ -27,7 +27,8 @@ def slice_scatter(call: Call) -> ModelTensor:
     start, end, step = slice_bounds(call)
     x, axis = call.tensor(), call.axis()
     (extent,) = known_integers([x.shape[axis]], f"{call.op_type} along an extent of")
-    places = np.arange(extent)[slice(*known_integers([start, end], f"bounds of {call.op_type}"), step)]
+    first, last = known_integers([start, end], f"bounds of {call.op_type}")
+    places = np.arange(extent)[first:last:step]
     return _write_along(call, x, call.cast(call.tensor("src"), x.dtype), axis, places)
 
 
