@@ -7,7 +7,17 @@ Requires the extra `torch`; no other part of Stepwell but `tools/torch_backend.p
 """
 
 from ..models.errors import ModelError, ModelUnsupportedError
+from .examples import example_inputs
+from .exporting import is_exported_program
 from .importing import from_torch, torch_parameters
 from .registry import IMPORTERS
 
-__all__ = ["IMPORTERS", "ModelError", "ModelUnsupportedError", "from_torch", "torch_parameters"]
+__all__ = [
+    "IMPORTERS",
+    "ModelError",
+    "ModelUnsupportedError",
+    "example_inputs",
+    "from_torch",
+    "is_exported_program",
+    "torch_parameters",
+]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from ...core.errors import ArgumentError
@@ -39,10 +41,11 @@ def exported_program(
 ) -> Any:
     """The `ExportedProgram` of a module for example inputs, by `torch.export.export`.
 
-    model: a module in evaluation mode, or a program, which is returned. Raises ArgumentError for another model, for a
-    module in training mode, for missing inputs and for inputs beside a program; the errors of `torch.export.export`.
+    model: a module in evaluation mode, TorchScript's included, or a program, which is returned. Raises ArgumentError
+    for another model, for a module in training mode, for missing inputs and for inputs beside a program; the errors of
+    `torch.export.export`.
     """
-    if isinstance(model, torch.export.ExportedProgram):
+    if is_exported_program(model):
         if args or kwargs or dynamic_shapes is not None:
             raise ArgumentError("an ExportedProgram has its inputs and shapes, expected no example inputs")
         return model
@@ -52,8 +55,29 @@ def exported_program(
         raise ArgumentError("a module without example inputs, expected from_torch(module, (input, ...))")
     if model.training:
         raise ArgumentError("a module in training mode, expected one in evaluation mode: module.eval()")
+    module = _module_of_script(model, args, kwargs) if isinstance(model, torch.jit.ScriptModule) else model
     with torch.no_grad():
-        return torch.export.export(model, tuple(args), dict(kwargs or {}), dynamic_shapes=dynamic_shapes)
+        return torch.export.export(module, tuple(args), dict(kwargs or {}), dynamic_shapes=dynamic_shapes)
+
+
+def _module_of_script(script: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+    """A TorchScript module, which `torch.export` does not accept, as another module with the same weights by name. Its
+    sizes do not depend on the example inputs."""
+    converter: Any = import_module("torch._export.converter").TS2EPConverter  # the one that the error of export names
+    logger = logging.getLogger("torch._export.non_strict_utils")  # reports each size that the converter keeps constant
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # branches on sizes, buffers without uses
+            return converter(script, tuple(args), dict(kwargs or {})).convert().module()
+    finally:
+        logger.setLevel(level)
+
+
+def is_exported_program(model: Any) -> bool:
+    """Whether a model is a program of `torch.export`, not a module."""
+    return isinstance(model, torch.export.ExportedProgram)
 
 
 def decompose(program: Any) -> Any:

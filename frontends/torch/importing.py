@@ -22,7 +22,7 @@ from ..models.values import ModelTensor, tensor_of_array
 from . import importers as importers  # registers them
 from .call import Call
 from .errors import node_place
-from .exporting import decompose, exported_program
+from .exporting import decompose, exported_program, is_exported_program
 from .library import torch
 from .registry import IMPORTERS
 from .signature import Input, Inputs, Output, inputs_of, outputs_of
@@ -36,6 +36,7 @@ def from_torch(
     kwargs: Mapping[str, Any] | None = None,
     *,
     dynamic_shapes: Any = None,
+    input_names: Sequence[str] = (),
     keep_parameters: bool = False,
     fold: bool = True,
     name: str = "main",
@@ -43,19 +44,22 @@ def from_torch(
     """A model of PyTorch as a function of the `relay` dialect: its inputs become parameters, its weights constants of
     the module by their names in the model.
 
-    model: a `torch.export.ExportedProgram`, or a `torch.nn.Module` in evaluation mode.  args, kwargs: example inputs of
-    a module.  dynamic_shapes: the dynamic sizes of a module, as `torch.export.export` takes them.  keep_parameters:
-    whether weights are parameters of the function, after the inputs; `torch_parameters` returns their arrays.  fold:
-    whether small constant expressions are folded.  name: the name of the function.
+    model: a `torch.export.ExportedProgram`, or a `torch.nn.Module` in evaluation mode, TorchScript's included.  args,
+    kwargs: example inputs of a module.  dynamic_shapes: the dynamic sizes of a module, as `torch.export.export` takes
+    them.  input_names: the names of the inputs in order, by default those of the program.  keep_parameters: whether
+    weights are parameters of the function, after the inputs; `torch_parameters` returns their arrays.  fold: whether
+    small constant expressions are folded.  name: the name of the function.
 
-    Raises ArgumentError for another model and for missing example inputs, ModelUnsupportedError for a model that uses
-    an unsupported feature; the error lists all unsupported operators, with a place in the source of the model. Raises
-    the errors of `torch.export.export`.
+    Raises ArgumentError for another model, missing example inputs and wrong names, ModelUnsupportedError for a model
+    that uses an unsupported feature; the error lists all unsupported operators, with a place in the source of the
+    model. Raises the errors of `torch.export.export`.
     """
     program = decompose(exported_program(model, args, kwargs, dynamic_shapes))
     inputs, outputs = inputs_of(program), outputs_of(program)
+    if input_names:
+        inputs = inputs.with_names(input_names)
     if keep_parameters:
-        inputs = inputs.with_weights_as_parameters()
+        inputs = inputs.with_parameters(torch_parameters(model))
     sizes = Sizes()
     graph = GraphImporter(program.graph_module, inputs, sizes, fold, name)
     for expression, interval in program.range_constraints.items():
@@ -65,7 +69,7 @@ def from_torch(
 
 def torch_parameters(model: Any) -> dict[str, Array]:
     """The weights of a program or module by name: parameters, buffers and constant tensors, as views of the tensors."""
-    if isinstance(model, torch.export.ExportedProgram):
+    if is_exported_program(model):
         tensors = {**model.state_dict, **model.constants}
     else:
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}

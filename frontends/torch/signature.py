@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...analysis.names import fresh_name
+from ...core.errors import ArgumentError
 from ..models.errors import ModelUnsupportedError
 from .library import torch
 
@@ -28,14 +29,19 @@ class Inputs:
 
     items: Sequence[Input]
 
-    def with_weights_as_parameters(self) -> Inputs:
-        """The inputs, all tensors of which are parameters."""
-        return Inputs(
-            [
-                replace(each, is_parameter=each.is_parameter or isinstance(each.value, torch.Tensor))
-                for each in self.items
-            ]
-        )
+    def with_parameters(self, names: Container[str]) -> Inputs:
+        """The inputs, of which those with some names are parameters too."""
+        return Inputs([replace(each, is_parameter=each.is_parameter or each.name in names) for each in self.items])
+
+    def with_names(self, names: Sequence[str]) -> Inputs:
+        """The inputs, of which the parameters have names in order. Raises ArgumentError for other numbers of names than
+        of parameters, and for equal names."""
+        own = [each for each in self.items if each.is_parameter]
+        if len(names) != len(own) or len(set(names)) < len(names):
+            inputs = ", ".join(each.name for each in own)
+            raise ArgumentError(f"input names {', '.join(names)}, expected {len(own)} distinct names for {inputs}")
+        named = dict(zip((each.node for each in own), names, strict=True))
+        return Inputs([replace(each, name=named.get(each.node, each.name)) for each in self.items])
 
     @property
     def environment(self) -> Any:

@@ -443,6 +443,8 @@ def _convolutions_and_pools() -> Iterator[Sample]:
         yield _sample(f"avg_pool{rank}d.default", image, [2], [], [0], True)
         yield _sample(f"adaptive_avg_pool{rank}d.default", image, [3] * rank)
     yield _sample("convolution.default", _x(1, 4, 5, 5), _x(6, 4, 3, 3), None, [1], [1], [1], False, [0], 1)
+    weight, numbers = _x(4, 2, 3), ([1], [1], [1], False, [0], 2)
+    yield _sample("_convolution.default", _x(2, 4, 5), weight, None, *numbers, False, False, True, True)
     yield _sample("avg_pool2d.default", _x(1, 2, 4, 4), [2, 2], [2, 2], [0, 0], False, True, 3)
     for rank in (2, 3):
         image, name = _x(2, *[5] * rank), f"max_pool{rank}d_with_indices.default"

@@ -47,7 +47,21 @@ def _torchvision_model(models: Any, name: str) -> tuple[Any, dict[str, Any]]:
     options: dict[str, Any] = {"image_size": extent} if name.startswith("vit") else {}
     if name.startswith(("googlenet", "inception")):
         options["init_weights"] = False
-    return models.get_model(name, weights=None, **options).eval(), {"x": torch.randn(1, 3, extent, extent)}
+    model = models.get_model(name, weights=None, **options).eval()
+    _set_statistics(model, torch.randn(4, 3, extent, extent))
+    return model, {"x": torch.randn(1, 3, extent, extent)}
+
+
+def _set_statistics(model: Any, images: Any) -> None:
+    """Sets the statistics of batch normalizations to those of images. With the initial statistics the activations of
+    deep models with random weights vanish, and any result would do."""
+    norms = [layer for layer in model.modules() if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm)]  # pyright: ignore[reportPrivateUsage]
+    for norm in norms:
+        norm.train()
+        norm.momentum = 1.0
+    with torch.no_grad():
+        model(images)
+    model.eval()
 
 
 # transformers

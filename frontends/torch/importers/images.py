@@ -31,7 +31,7 @@ def unbatched(call: Call, result: ModelTensor, x: ModelTensor, rank: int) -> Mod
 # Convolutions
 
 
-@aten("convolution.default")
+@aten("convolution.default", "_convolution.default")
 def convolution(call: Call) -> ModelTensor:
     x, weight = call.widen_small_floats(call.tensor("input")), call.widen_small_floats(call.tensor("weight"))
     rank = weight.rank - 2

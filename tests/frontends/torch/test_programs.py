@@ -53,3 +53,10 @@ def test_a_compiled_module_computes_the_results_of_torch(program: RandomProgram)
     with torch.no_grad():
         actual = torch.compile(program.module, backend="stepwell", fullgraph=True)(*program.inputs)
     assert_near(arrays(actual), arrays(program.expected))
+
+
+@given(program=torch_programs())
+def test_a_traced_module_computes_the_results_of_torch(program: RandomProgram) -> None:
+    script = torch.jit.trace(program.module, program.inputs, check_trace=False)
+    module = from_torch(script, program.inputs)
+    assert_near(interpret_graph(module, arrays(program.inputs)), arrays(program.expected))
