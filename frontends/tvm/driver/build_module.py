@@ -279,9 +279,9 @@ def build(
     return OperatorModule(_build(_program(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
 
 
-def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> OperatorModule | relax.Executable:
-    """`build` of a module or a function, or `relax.build` of a module with functions of relax, as TVM calls both from
-    v0.20 on. OptionError for options of its pipelines."""
+def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:
+    """The `OperatorModule` that `build` makes of a module or a function, or the `relax.Executable` of a module with
+    functions of relax, as TVM calls both from v0.20 on. OptionError for options of its pipelines."""
     if options:
         raise OptionError(
             f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md"

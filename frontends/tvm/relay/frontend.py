@@ -74,7 +74,7 @@ def from_pytorch(
     mod = importer.from_torch(script_module, **options)
     weights = importer.torch_parameters(script_module)
     (func,) = mod.functions.values()
-    params = {name: HostArray(weights[name]) for name, _ in func.params if name not in types}
+    params: dict[str, NDArray] = {name: HostArray(weights[name]) for name, _ in func.params if name not in types}
     return IRModule(mod.op, mod.constants), params
 
 
