@@ -7,16 +7,14 @@ import json
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..marks import write_between_marks
 from .models import Case, cases
+from .report import MODEL_MARKS, OPERATOR_MARKS, model_lines, operator_lines, passes
 from .running import ROUTES, measure
-
-TOLERANCE = 1e-4
-MARKS = ("<!-- suite: made by `make torch-suite` -->", "<!-- end of suite -->")
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -26,31 +24,17 @@ def main(args: Sequence[str] | None = None) -> int:
         (case,) = (case for case in cases() if case.title == options.one)
         print(json.dumps({route: measure(case, route) for route in ROUTES}))
         return 0
+    if options.operators:
+        write_between_marks(options.operators, *OPERATOR_MARKS, "\n".join(operator_lines()))
+        return 0
     chosen = [case for case in cases() if options.only in case.title]
     rows = [(case, _measure_in_process(case, options.limit)) for case in chosen]
     if options.write is None:
-        print("\n".join(table(rows)))
+        print("\n".join(model_lines(rows)))
     else:
-        write_between_marks(options.write, *MARKS, "\n".join(table(rows)))
-    return int(any(not _passes(error) for _, errors in rows for error in errors.values()))
-
-
-def table(rows: Iterable[tuple[Case, dict[str, float | str]]]) -> list[str]:
-    """The lines of the table: the greatest error of each model by each route."""
-    lines = ["| package | model | `from_torch` | `torch.compile` |", "| --- | --- | --- | --- |"]
-    for case, errors in rows:
-        lines.append(f"| {case.package} | {case.name} | {' | '.join(_text(errors[route]) for route in ROUTES)} |")
-    return lines
-
-
-def _passes(error: float | str) -> bool:
-    return isinstance(error, float) and error <= TOLERANCE
-
-
-def _text(error: float | str) -> str:
-    if isinstance(error, str):
-        return error
-    return f"{error:.1e}" if _passes(error) else f"**{error:.1e}**"
+        write_between_marks(options.write, *OPERATOR_MARKS, "\n".join(operator_lines()))
+        write_between_marks(options.write, *MODEL_MARKS, "\n".join(model_lines(rows)))
+    return int(not all(passes(error) for _, errors in rows for error in errors.values()))
 
 
 def _measure_in_process(case: Case, limit: float) -> dict[str, Any]:
@@ -71,9 +55,10 @@ def _measure_in_process(case: Case, limit: float) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m stepwell.tools.torch_suite", description=__doc__)
     parser.add_argument("-k", dest="only", default="", metavar="TEXT", help="only models with TEXT in the name")
-    parser.add_argument("--limit", type=float, default=600.0, metavar="SECONDS", help="for each model")
+    parser.add_argument("--limit", type=float, default=1800.0, metavar="SECONDS", help="for each model")
     parser.add_argument("--one", metavar="MODEL", help="measure one model in this process, and print JSON")
-    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the table between the marks of a page")
+    parser.add_argument("--operators", type=Path, metavar="PAGE", help="only write the table of operators of a page")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write the tables of a page")
     return parser
 
 

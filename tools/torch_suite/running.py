@@ -25,7 +25,8 @@ def measure(case: Case, route: str) -> float | str:
         try:
             actual = _run_export(model, inputs) if route == "from_torch" else _run_compile(model, inputs)
         except Exception as error:
-            return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+            cause = getattr(error, "inner_exception", error)  # of an error of PyTorch about the backend
+            return f"{type(cause).__name__}: {str(cause).strip().splitlines()[0]}"
     return max(_difference(a, b) for a, b in zip(actual, expected, strict=True))
 
 
