@@ -320,7 +320,8 @@ def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     erase_accesses([block])
     new_of = {group[0]: new for group, new in zip(groups, added, strict=True)}
     for access in collapse.accesses[block]:
-        _collapse_indices(access, collapse.dims[access.buffer], new_of)
+        if access.op.parent is not None:  # not a load of an index of a declared region
+            _collapse_indices(access, collapse.dims[access.buffer], new_of)
     for group, new in zip(groups, added, strict=True):
         if len(group) == 1:
             old[group[0]].replace_all_uses_with(new)
@@ -355,14 +356,13 @@ def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]], extents: Se
 
 
 def _collapse_indices(access: _Access, dims: Collection[int], new_of: Mapping[int, SSAValue]) -> None:
-    """Collapses the indices of an access. dims: the dimensions that are collapsed with the next one.  new_of: the axis
-    in place of a collapsed axis and the axes after it."""
+    """Collapses the indices of an access; an index that is equal to an axis becomes this axis. dims: the dimensions
+    that are collapsed with the next one.  new_of: the new axis by the first of the axes that it replaces."""
     old = list(access.op.indices)
     indices = list[SSAValue]()
     for group in _groups(len(old), dims):
         axis = access.axes[group[0]]
-        collapsed = len(group) > 1 and axis is not None
-        indices.append(new_of[axis] if collapsed else old[group[0]])  # pyright: ignore[reportArgumentType]
+        indices.append(old[group[0]] if axis is None else new_of[axis])
     redirect_access(access.op, access.buffer, indices)
     for index in old:
         erase_if_dead(index)

@@ -6,15 +6,15 @@ import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
-from ...backends.devices.timing import BenchmarkResult
-from ...backends.relax import VirtualMachine as _Machine
-from ...backends.relax import VMExecutable, build_relax
-from ...core.errors import ArgumentError
-from ...module import Module
-from . import relax_transform as transform
-from .nd import Device
-from .target.target import TargetLike, target_of
-from .transform import PassContext
+from ....backends.devices.timing import BenchmarkResult
+from ....backends.relax import VirtualMachine as _Machine
+from ....backends.relax import VMExecutable, build_relax
+from ....core.errors import ArgumentError
+from ....module import Module
+from ..nd import Device
+from ..target.target import TargetLike, target_of
+from ..transform import PassContext
+from . import frontend, transform
 
 
 class Executable:
@@ -74,4 +74,4 @@ class VirtualMachine(_Machine):
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
 """The names that were in `tvm.relax.vm` until v0.12."""
 
-__all__ = ["Executable", "VirtualMachine", "build", "transform", "vm"]
+__all__ = ["Executable", "VirtualMachine", "build", "frontend", "transform", "vm"]

@@ -17,11 +17,11 @@ from ...core.sizes import check_shape
 from ...operators import operator_of
 from ...operators.attributes import normalize_attributes
 from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
-from .errors import OnnxError, OnnxUnsupportedError
-from .graph import Array
+from .errors import ModelError, ModelUnsupportedError
 from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank
 from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constant_term, symbol_array
-from .values import OnnxTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
+from .types import Array
+from .values import ModelTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
 
 
 class Builder:
@@ -35,7 +35,7 @@ class Builder:
         self.entry = entry
         self.fold = fold
         self.relay = RelayBuilder(entry, constants)
-        self.written: dict[OnnxTensor, SSAValue] = {}
+        self.written: dict[ModelTensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
         self.limits: dict[tuple[str, str], int] = {}
         self.budget = NodeBudget()
@@ -46,11 +46,11 @@ class Builder:
 
     def require_at_least(self, least: int, value: Any) -> None:
         """Adds the run-time check `value >= least` to the function; no check for values that provably satisfy it.
-        Raises OnnxError for a constant less than `least`."""
+        Raises ModelError for a constant less than `least`."""
         if is_provably_at_least(least, value):
             return
         if not isinstance(value, Symbol):
-            raise OnnxError(f"a size of {value}, expected at least {least}")
+            raise ModelError(f"a size of {value}, expected at least {least}")
         self._limit(value, ">=", least, max)
 
     def _limit(self, value: Symbol, sign: str, number: int, stricter: Callable[[int, int], int]) -> None:
@@ -82,7 +82,7 @@ class Builder:
 
     # Tensors
 
-    def value(self, tensor: OnnxTensor) -> SSAValue:
+    def value(self, tensor: ModelTensor) -> SSAValue:
         """The SSA value of a tensor; inserts a constant or the computation of sizes if required."""
         if tensor.value is not None:
             return tensor.value
@@ -90,7 +90,7 @@ class Builder:
             self.written[tensor] = self._constant(tensor) if tensor.array is not None else self._compute_sizes(tensor)
         return self.written[tensor]
 
-    def _constant(self, tensor: OnnxTensor) -> SSAValue:
+    def _constant(self, tensor: ModelTensor) -> SSAValue:
         assert tensor.array is not None
         require_dtype(tensor.dtype)
         point = self.relay.point
@@ -100,24 +100,24 @@ class Builder:
         self.relay.point = InsertPoint.at_end(point.block) if point.insert_before is None else point
         return constant
 
-    def tensor_of_value(self, value: SSAValue) -> OnnxTensor:
+    def tensor_of_value(self, value: SSAValue) -> ModelTensor:
         """The tensor of an SSA value. Records its symbolic extents, from which other sizes can be computed."""
         for axis, extent in enumerate(shape_of(value)):
             if isinstance(extent, str):
                 self.carriers.setdefault(extent, (value, axis))
         return tensor_of_ssa_value(value)
 
-    def scalar_constant(self, value: float, dtype: str) -> OnnxTensor:
+    def scalar_constant(self, value: float, dtype: str) -> ModelTensor:
         """A constant scalar tensor."""
         return tensor_of_array(np.asarray(value, numpy_dtype(require_dtype(dtype))))
 
     # Operators
 
-    def op(self, name: str, *operands: OnnxTensor, **attributes: object) -> OnnxTensor:
+    def op(self, name: str, *operands: ModelTensor, **attributes: object) -> ModelTensor:
         """The first result of an operator. Raises TeError for incompatible operands or attributes."""
         return self.ops(name, *operands, **attributes)[0]
 
-    def ops(self, name: str, *operands: OnnxTensor, **attributes: object) -> list[OnnxTensor]:
+    def ops(self, name: str, *operands: ModelTensor, **attributes: object) -> list[ModelTensor]:
         """The results of an operator, folded if all operands are constants."""
         arrays = [operand.array for operand in operands]
         if self.fold and all(array is not None for array in arrays):
@@ -129,24 +129,24 @@ class Builder:
             require_rank(len(shape_of(result)))
         return [self.tensor_of_value(result) for result in results]
 
-    def scalar(self, name: str, data: OnnxTensor, value: float) -> OnnxTensor:
+    def scalar(self, name: str, data: ModelTensor, value: float) -> ModelTensor:
         """The result of a binary operator on a tensor and a scalar of the same data type."""
         return self.op(name, data, self.scalar_constant(value, data.dtype))
 
-    def cast(self, data: OnnxTensor, dtype: str) -> OnnxTensor:
+    def cast(self, data: ModelTensor, dtype: str) -> ModelTensor:
         """Converts a tensor to a data type."""
         return data if data.dtype == dtype else self.op("cast", data, dtype=require_dtype(dtype))
 
     # Sizes as tensors
 
-    def _compute_sizes(self, tensor: OnnxTensor) -> SSAValue:
+    def _compute_sizes(self, tensor: ModelTensor) -> SSAValue:
         """Computes a tensor of integers and symbols from the shapes of other tensors."""
         assert tensor.sizes is not None
         flat = [self.expand(self.size_value(each), [1]) for each in tensor.sizes.ravel()]
         whole = self.op("concatenate", *flat, axis=0) if flat else tensor_of_array(np.zeros(0, "int64"))
         return self.value(self.cast(self.reshape(whole, symbol_array(tensor.shape)), tensor.dtype))
 
-    def size_value(self, value: Any) -> OnnxTensor:
+    def size_value(self, value: Any) -> ModelTensor:
         """An integer or symbol as an int64 scalar tensor."""
         if not isinstance(value, Symbol):
             return self.scalar_constant(int(value), "int64")
@@ -154,7 +154,7 @@ class Builder:
             return self.op("sum", self.ones_vector(value))
         return self._evaluate(ast.parse(value.text, mode="eval").body)
 
-    def _evaluate(self, tree: ast.expr) -> OnnxTensor:
+    def _evaluate(self, tree: ast.expr) -> ModelTensor:
         match tree:
             case ast.Name(id=name):
                 return self.size_value(Symbol(name))
@@ -167,15 +167,15 @@ class Builder:
             case ast.Call(func=ast.Name(id=name), args=[left, right]):
                 return self.op({"min": "minimum", "max": "maximum"}[name], self._evaluate(left), self._evaluate(right))
             case _:
-                raise OnnxUnsupportedError(f"the size {ast.unparse(tree)} as a value")
+                raise ModelUnsupportedError(f"the size {ast.unparse(tree)} as a value")
 
-    def ones_vector(self, extent: Any) -> OnnxTensor:
+    def ones_vector(self, extent: Any) -> ModelTensor:
         """An int64 vector of `extent` ones."""
         if not isinstance(extent, Symbol):
             require_created([int(extent)], "a vector of ones")
             return tensor_of_array(np.ones(int(extent), "int64"))
         if extent.text not in self.carriers:
-            raise OnnxUnsupportedError(f"a tensor of extent {extent}, which no other tensor has")
+            raise ModelUnsupportedError(f"a tensor of extent {extent}, which no other tensor has")
         value, axis = self.carriers[extent.text]
         vector = tensor_of_ssa_value(value)
         for other in reversed(range(vector.rank)):
@@ -183,7 +183,7 @@ class Builder:
                 vector = self.op("take", vector, self.scalar_constant(0, "int64"), axis=other)
         return self.cast(self.op("ones_like", vector), "int64")
 
-    def index_vector(self, extent: Any) -> OnnxTensor:
+    def index_vector(self, extent: Any) -> ModelTensor:
         """The int64 vector 0, 1, ..., extent - 1."""
         if not isinstance(extent, Symbol):
             require_created([int(extent)], "a vector of indices")
@@ -192,8 +192,8 @@ class Builder:
 
     # Shapes
 
-    def reshape(self, data: OnnxTensor, shape: Any) -> OnnxTensor:
-        """Reshapes a tensor. shape: integers and symbols. Raises OnnxUnsupportedError if the codes of `reshape` cannot
+    def reshape(self, data: ModelTensor, shape: Any) -> ModelTensor:
+        """Reshapes a tensor. shape: integers and symbols. Raises ModelUnsupportedError if the codes of `reshape` cannot
         express the shape."""
         target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
@@ -202,7 +202,7 @@ class Builder:
         numbers = [each for each in target if isinstance(each, int)]
         if data.array is not None and len(numbers) == len(target):
             if prod(numbers) != data.array.size or min(numbers, default=0) < 0:
-                raise OnnxError(f"a reshape of {data.array.size} elements as {numbers}")
+                raise ModelError(f"a reshape of {data.array.size} elements as {numbers}")
             return tensor_of_array(data.array.reshape(numbers), data.name)
         if len(numbers) == len(target) and 0 in numbers:
             require_created(numbers, "a reshape")
@@ -211,12 +211,12 @@ class Builder:
         reshaped = None if codes is None else self.op("reshape", data, newshape=codes)
         if reshaped is None or reshaped.shape != target:
             words = f"[{', '.join(map(str, data.shape))}] as [{', '.join(map(str, target))}]"
-            raise OnnxUnsupportedError(
+            raise ModelUnsupportedError(
                 f"a reshape of {words}, of which several sizes are known only when the model runs"
             )
         return reshaped
 
-    def expand(self, data: OnnxTensor, shape: Any) -> OnnxTensor:
+    def expand(self, data: ModelTensor, shape: Any) -> ModelTensor:
         """Broadcasts a tensor to a shape of integers and symbols."""
         target = tuple(size_of_symbol(each) for each in shape)
         if target == data.shape:
@@ -225,7 +225,7 @@ class Builder:
         if all(isinstance(each, int) for each in target):
             return self.op("broadcast_to", data, shape=target)
         front = len(target) - data.rank
-        condition: OnnxTensor | None = None
+        condition: ModelTensor | None = None
         for axis, extent in enumerate(target):
             if axis >= front and data.shape[axis - front] == extent:
                 continue
@@ -236,10 +236,10 @@ class Builder:
         assert condition is not None
         expanded = self.op("where", condition, data, data)
         if expanded.shape != target:
-            raise OnnxUnsupportedError(f"an expansion of {list(data.shape)} to {list(target)}")
+            raise ModelUnsupportedError(f"an expansion of {list(data.shape)} to {list(target)}")
         return expanded
 
-    def full(self, shape: Any, value: Array) -> OnnxTensor:
+    def full(self, shape: Any, value: Array) -> ModelTensor:
         """A tensor with all elements equal to `value`. shape: integers and symbols."""
         element = tensor_of_array(value.reshape(()))
         if any(isinstance(each, Symbol) for each in shape):
@@ -251,11 +251,11 @@ class Builder:
             return tensor_of_array(np.full(extents, value))
         return self.expand(element, extents)
 
-    def constant(self, array: Any) -> OnnxTensor:
+    def constant(self, array: Any) -> ModelTensor:
         """A constant tensor."""
         return tensor_of_array(array)
 
-    def symbols(self, values: Any) -> OnnxTensor:
+    def symbols(self, values: Any) -> ModelTensor:
         """A tensor of integers and symbols."""
         return tensor_of_symbols(values)
 
@@ -269,12 +269,12 @@ _ARITHMETIC: Mapping[type[ast.operator], str] = {
 }
 
 
-def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[OnnxTensor] | None:
+def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[ModelTensor] | None:
     """The results of an operator by its numpy reference; None if they are too large, or differ in type from the results
     of the operator."""
     try:
         types: list[Attribute] = [tensor_type(array.shape, require_dtype(_name(array))) for array in arrays]
-    except OnnxUnsupportedError:
+    except ModelUnsupportedError:
         return None
     operator = operator_of(name)
     checked = normalize_attributes(operator, attributes)

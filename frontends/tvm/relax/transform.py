@@ -8,18 +8,18 @@ from typing import Any
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ...core.arrays import plain_array
-from ...module import Module
-from ...transforms.pipelines import run_pipeline
-from ...transforms.relax.inline_dataflow import RelaxInlineDataflowPass
-from ...transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
-from ...transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
-from ...transforms.relay.fold_constants import RelayFoldConstantsPass
-from ...transforms.relay.to_te import ConvertRelayToTePass
-from ...transforms.te.to_tir import ConvertTeToTirPass
-from ..relay.parameters import bind_parameters
-from .ir.module import IRModule
-from .transform import FunctionalPass, PassContext, PassInfo
+from ....core.arrays import plain_array
+from ....module import Module
+from ....transforms.pipelines import run_pipeline
+from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
+from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
+from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
+from ....transforms.relay.fold_constants import RelayFoldConstantsPass
+from ....transforms.relay.to_te import ConvertRelayToTePass
+from ....transforms.te.to_tir import ConvertTeToTirPass
+from ...relay.parameters import bind_parameters
+from ..ir.module import IRModule
+from ..transform import FunctionalPass, PassContext, PassInfo
 
 
 def _pass(name: str, passes: Callable[[], Sequence[ModulePass]]) -> FunctionalPass:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from .errors import OnnxError, OnnxUnsupportedError
+from .errors import ModelError, ModelUnsupportedError
 
 MOST_NODES = 2**17
 """The maximum number of nodes of a model whose functions are inlined and whose loops are unrolled."""
@@ -28,30 +28,30 @@ class NodeBudget:
         self.left = MOST_NODES
 
     def spend(self, count: int = 1) -> None:
-        """Counts nodes. Raises OnnxUnsupportedError when the budget is spent."""
+        """Counts nodes. Raises ModelUnsupportedError when the budget is spent."""
         self.left -= count
         if self.left < 0:
-            raise OnnxUnsupportedError(f"inlined functions and unrolled loops, expected {MOST_NODES} nodes at most")
+            raise ModelUnsupportedError(f"inlined functions and unrolled loops, expected {MOST_NODES} nodes at most")
 
 
 def require_rounds(op_type: str, count: int, least: int = 0) -> None:
-    """Raises OnnxUnsupportedError for a trip count of a loop that is not unrolled."""
+    """Raises ModelUnsupportedError for a trip count of a loop that is not unrolled."""
     if not least <= count <= MOST_ROUNDS:
         expected = f"{least} to {MOST_ROUNDS}" if least else f"{MOST_ROUNDS} at most"
-        raise OnnxUnsupportedError(f"{op_type} of {count} rounds, expected {expected}")
+        raise ModelUnsupportedError(f"{op_type} of {count} rounds, expected {expected}")
 
 
 def require_rank(rank: int) -> None:
-    """Raises OnnxUnsupportedError for a tensor of more dimensions than an array has."""
+    """Raises ModelUnsupportedError for a tensor of more dimensions than an array has."""
     if rank > MOST_DIMENSIONS:
-        raise OnnxUnsupportedError(f"a tensor of {rank} dimensions, expected {MOST_DIMENSIONS} at most")
+        raise ModelUnsupportedError(f"a tensor of {rank} dimensions, expected {MOST_DIMENSIONS} at most")
 
 
 def require_created(shape: Sequence[int], what: str) -> None:
-    """Raises OnnxError for a negative extent, OnnxUnsupportedError for a constant that is too large to be created."""
+    """Raises ModelError for a negative extent, ModelUnsupportedError for a constant that is too large to be created."""
     if any(extent < 0 for extent in shape):
-        raise OnnxError(f"{what}: expected extents of at least 0, got {list(shape)}")
+        raise ModelError(f"{what}: expected extents of at least 0, got {list(shape)}")
     require_rank(len(shape))
     count = prod(extent for extent in shape if extent)
     if count > MOST_CREATED:
-        raise OnnxUnsupportedError(f"{what} of {count} elements, expected {MOST_CREATED} at most")
+        raise ModelUnsupportedError(f"{what} of {count} elements, expected {MOST_CREATED} at most")

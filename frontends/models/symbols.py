@@ -14,7 +14,7 @@ import numpy as np
 from ...expressions.expr import SizeVar
 from ...expressions.sizes import Sum, normal_form, parse_size
 from ...operators.relay import Size, normal_size
-from .graph import Array
+from .types import Array
 
 
 class UnknownSizeError(Exception):

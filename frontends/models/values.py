@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,13 +13,13 @@ from xdsl.ir import SSAValue
 from ...core.dtypes import SCALAR_DTYPES
 from ...core.sizes import check_size
 from ...operators.relay import Size, dtype_of_tensor, shape_of
-from .errors import OnnxUnsupportedError
-from .graph import Array, SequenceType, TensorType, ValueType, dtype_name
+from .errors import ModelUnsupportedError
 from .symbols import Symbol, size_of_symbol, symbol_array
+from .types import Array, SequenceType, TensorType, ValueType, dtype_name
 
 
 @dataclass(frozen=True, eq=False)
-class OnnxTensor:
+class ModelTensor:
     """A tensor, with exactly one of `array`, `sizes` and `value`.
 
     array: the elements of a constant tensor, whose origin is `name`.  sizes: integers and symbols.
@@ -59,21 +61,21 @@ class OnnxTensor:
 
     @property
     def static_shape(self) -> tuple[int, ...]:
-        """The shape as integers. Raises OnnxUnsupportedError for a symbolic extent."""
+        """The shape as integers. Raises ModelUnsupportedError for a symbolic extent."""
         return known_integers(self.shape, "extents")
 
 
-Item: TypeAlias = "OnnxTensor | list[Item] | None"
+Item: TypeAlias = "ModelTensor | list[Item] | None"
 """A value: a tensor, a sequence, or None for an absent optional value."""
 
 
-def tensor_of_array(array: Any, name: str = "constant") -> OnnxTensor:
+def tensor_of_array(array: Any, name: str = "constant") -> ModelTensor:
     """The constant tensor of an array."""
     array = np.asarray(array)
-    return OnnxTensor(array.shape, dtype_name(array.dtype), array=array, name=name)
+    return ModelTensor(array.shape, dtype_name(array.dtype), array=array, name=name)
 
 
-def tensor_of_symbols(values: Any, dtype: str = "int64") -> OnnxTensor:
+def tensor_of_symbols(values: Any, dtype: str = "int64") -> ModelTensor:
     """The tensor of an array of integers and symbols; a constant tensor if the array has no symbols. SizeError for an
     integer that int64 does not hold."""
     array = np.asarray(values)
@@ -83,26 +85,28 @@ def tensor_of_symbols(values: Any, dtype: str = "int64") -> OnnxTensor:
         for each in array.ravel():
             check_size(int(each))
         return tensor_of_array(array.astype(dtype))
-    return OnnxTensor(array.shape, dtype, sizes=array)
+    return ModelTensor(array.shape, dtype, sizes=array)
 
 
-def tensor_of_ssa_value(value: SSAValue) -> OnnxTensor:
+def tensor_of_ssa_value(value: SSAValue) -> ModelTensor:
     """The tensor of an SSA value."""
-    return OnnxTensor(shape_of(value), dtype_of_tensor(value), value=value)
+    return ModelTensor(shape_of(value), dtype_of_tensor(value), value=value)
 
 
 def known_integers(sizes: Any, what: str) -> tuple[int, ...]:
-    """Sizes as integers. Raises OnnxUnsupportedError for symbols. what: the name of the sizes in the error."""
+    """Sizes as integers. Raises ModelUnsupportedError for symbols. what: the name of the sizes in the error."""
     extents = [size_of_symbol(each) if isinstance(each, Symbol) else each for each in sizes]
     if any(isinstance(each, str) for each in extents):
-        raise OnnxUnsupportedError(f"{what} [{', '.join(map(str, extents))}], which are known only when the model runs")
+        raise ModelUnsupportedError(
+            f"{what} [{', '.join(map(str, extents))}], which are known only when the model runs"
+        )
     return tuple(int(each) for each in extents)
 
 
 def require_dtype(dtype: str) -> str:
-    """Returns `dtype`. Raises OnnxUnsupportedError for a data type unsupported by Stepwell."""
+    """Returns `dtype`. Raises ModelUnsupportedError for a data type unsupported by Stepwell."""
     if dtype not in SCALAR_DTYPES:
-        raise OnnxUnsupportedError(f"tensors of {dtype} are not supported")
+        raise ModelUnsupportedError(f"tensors of {dtype} are not supported")
     return dtype
 
 
@@ -112,3 +116,23 @@ def type_of_item(item: Item) -> ValueType | None:
         element = type_of_item(item[0]) if item else None
         return None if element is None else SequenceType(element)
     return None if item is None else item.type
+
+
+class SizeNames:
+    """Names of sizes: a unique Python identifier for each name in a model."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def identifier(self, text: str) -> str:
+        """The identifier of a name."""
+        if text not in self._names:
+            base = re.sub(r"\W", "_", text, flags=re.ASCII)
+            if not base.isidentifier() or keyword.iskeyword(base) or base in ("min", "max"):
+                base = f"size_{base}"
+            name, count = base, 0
+            while name in self._names.values():
+                count += 1
+                name = f"{base}_{count}"
+            self._names[text] = name
+        return self._names[text]
