@@ -55,8 +55,6 @@ ABSENT = {
         "quantize": "quantized operators are those of relay.qnn",
         "adt": "use tuples",
         "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
-        "ExprMutator": "use the passes of tvm.relay.transform, or rewrite the module with xDSL",
-        "ExprVisitor": "walk the operations of the module with xDSL",
     },
     "tvm.contrib": {
         "cublas": "relay.build with the target `cuda -libs=cublas`",
