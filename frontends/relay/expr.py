@@ -162,7 +162,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
     attrs: Mapping[str, Any]
 
-    def __new__(cls, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None) -> Call:
+    def __new__(cls, op: Operator | Expr, *args: Any, **named: Any) -> Call:  # noqa: PYI034
         return super().__new__(FunctionCall if isinstance(op, Expr) else cls)
 
     def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):

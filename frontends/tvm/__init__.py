@@ -39,6 +39,7 @@ from .registry import get_global_func, register_func, register_global_func
 from .runtime import DataType, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
+from .tir import ir_builder
 from .tir.functions import call_intrin, call_pure_intrin
 from .version import __version__
 
@@ -72,6 +73,7 @@ __all__ = [
     "install",
     "instrument",
     "ir",
+    "ir_builder",
     "lower",
     "module",
     "nd",

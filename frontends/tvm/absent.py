@@ -12,7 +12,6 @@ ABSENT = {
         "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
         "rpc": "programs run on this machine; export_library and tvm.runtime.load_module move them to another",
         "micro": "programs run on this machine",
-        "ir_builder": "write the function with tvm.script.tir",
         "hybrid": "write the function with tvm.script.tir",
         "opencl": "expected tvm.cpu or tvm.cuda",
         "metal": "expected tvm.cpu or tvm.cuda",
@@ -28,8 +27,6 @@ ABSENT = {
         "AutodiffConfig": "write the gradient as a te.compute",
     },
     "tvm.tir": {
-        "ir_builder": "write the function with tvm.script.tir",
-        "TensorIntrin": "schedules do not tensorize; vectorized and unrolled loops become instructions",
         "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "BlockRealize": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "usmp": "the memory of graphs is planned by relay.build",

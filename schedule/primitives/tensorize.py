@@ -44,7 +44,7 @@ class TensorizePrimitives(Recorder):
                     with T.block("B"):      ->              vi_o = T.axis.spatial(4, i_0)
                         vi = T.axis.spatial(                A_1 = T.match_buffer(A[vi_o * 16:vi_o * 16 + 16], (16,))
                             64, i_0 * 16 + i_1)             B_1 = T.match_buffer(B[vi_o * 16:vi_o * 16 + 16], (16,))
-                        B[vi] = A[vi] * 2.0                 T.evaluate(T.call_extern("int32", "twice", B_1.data, A_1.data))
+                        B[vi] = A[vi] * 2.0                 T.call_extern("int32", "twice", B_1.data, A_1.data)
 
         block_or_loop: a loop is turned into a block first, as by `blockize`.  tensor_intrin: the name of an intrinsic
         that `TensorIntrin.register` has registered.  preserve_unit_iters: as of `blockize`.

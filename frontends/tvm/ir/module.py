@@ -40,6 +40,11 @@ class PrimFunc(Module):
         self._func = functions[0]
         self._reader: NodeReader | None = None
 
+    @property
+    def function(self) -> FuncOp:
+        """The op of the function."""
+        return self._func
+
     def _get_reader(self) -> NodeReader:
         """The reader of a copy in statement-tree form, cached so that nodes keep their identity."""
         if self._reader is None:
@@ -136,7 +141,7 @@ class IRModule(Module):
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a module of its own on another landing."""
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a module of its own."""
         name = _name(name)
         func = self.functions.get(name)
         if isinstance(func, GraphFuncOp):

@@ -103,8 +103,8 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
 def function_pass(
     pass_func: Any = None, opt_level: int = 0, name: str | None = None, required: Sequence[str] | None = None
 ) -> Any:
-    """A pass from a function of a graph, the module and the context that returns a graph: `@function_pass(opt_level=1)`.
-    For a class with such a method `transform_function` a class of passes.
+    """A pass from a function of a graph, the module and the context, that returns a graph. For a class with such a
+    method `transform_function` a class of passes.
     """
 
     def on_module(transform: Transform) -> Transform:
