@@ -16,7 +16,7 @@ from .tensor import Operation, Tensor, is_same_extent, location_of_user, shape_a
 class Buffer:
     """The memory of a tensor, as `te.extern` and `te.decl_tensor_intrin` pass it to their functions.
 
-    strides: in elements; empty for row-major and compact memory.  elem_offset: the position of the first element behind
+    strides: in elements; empty for row-major and compact memory.  elem_offset: the position of the first element after
     `data`, a variable where the memory determines it.  memory: its scope.
     """
 
@@ -211,7 +211,7 @@ def decl_buffer(
 
     shape, dtype, name: of the buffer, equal to those of the tensor.  strides: in elements, numbers or variables, which
     stand for the strides of the memory; row-major and compact by default.  elem_offset: the position of the first
-    element behind the address of the memory, 0 by default.  offset_factor: with a positive number the memory determines
+    element after the address of the memory, 0 by default.  offset_factor: with a positive number the memory determines
     the offset.  scope: of the memory.  data: None.  data_alignment: ignored; the memory of every tensor has a larger
     alignment. TeError for other values.
     """

@@ -13,6 +13,7 @@ from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
 from ..dialects.tir import BlockOp, FuncOp, InitOp, MatchBufferOp
 from ..dialects.tir.tree import treeify
+from ..module import Module
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,15 @@ class TensorIntrin:
 _INTRINSICS: dict[str, TensorIntrin] = {}
 
 
-def register_tensor_intrin(
-    name: str, description: FuncOp, implementation: FuncOp, *, override: bool = False
-) -> TensorIntrin:
-    """Registers a tensor intrinsic; later schedules of this process find it by its name.
+def describe_tensor_intrin(name: str, description: Module, implementation: Module) -> TensorIntrin:
+    """The tensor intrinsic of two functions, copied.
 
-    description, implementation: functions with the same number of buffers as parameters, of equal shapes and element
-    types. override: whether an intrinsic of this name is replaced. OptionError if the name is taken, or if the
-    parameters differ.
+    description: a function whose parameters are buffers; its statements are the computation.  implementation: a
+    function of the same buffers, whose statements replace the computation; its `T.match_buffer` may name the strides
+    and the offset that the memory has. OptionError for a module of several functions, or if the parameters differ in
+    number, shape or data type.
     """
-    if name in _INTRINSICS and not override:
-        raise OptionError(f"tensor intrinsic {name!r} is registered already, expected override=True or another name")
-    functions = [function.clone() for function in (description, implementation)]
+    functions = [_function(name, module) for module in (description, implementation)]
     for function in functions:
         treeify(function)
     pairs = [buffers_of(function) for function in functions]
@@ -55,8 +53,18 @@ def register_tensor_intrin(
                 f"tensor intrinsic {name!r}: buffer {buffer_name(implemented)} of the implementation is {got}, "
                 f"expected {expected}"
             )
-    _INTRINSICS[name] = TensorIntrin(name, *functions)
-    return _INTRINSICS[name]
+    return TensorIntrin(name, *functions)
+
+
+def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> TensorIntrin:
+    """Adds an intrinsic to those that later schedules of this process find by name. OptionError for a name that is
+    taken, unless `override`."""
+    if intrin.name in _INTRINSICS and not override:
+        raise OptionError(
+            f"tensor intrinsic {intrin.name!r} is registered already, expected override=True or another name"
+        )
+    _INTRINSICS[intrin.name] = intrin
+    return intrin
 
 
 def tensor_intrin(name: str) -> TensorIntrin:
@@ -67,10 +75,18 @@ def tensor_intrin(name: str) -> TensorIntrin:
     return _INTRINSICS[name]
 
 
+def _function(name: str, module: Module) -> FuncOp:
+    """A copy of the only function of a module."""
+    functions = [op for op in module.op.body.block.ops if isinstance(op, FuncOp)]
+    if len(functions) != 1:
+        raise OptionError(f"tensor intrinsic {name!r}: a module of {len(functions)} functions, expected one")
+    return functions[0].clone()
+
+
 def buffers_of(function: FuncOp) -> list[SSAValue]:
     """The buffers of the parameters of a function, in order. OptionError for a parameter that is no buffer."""
     matched = {op.source: op.buffer for op in function.body.block.ops if isinstance(op, MatchBufferOp)}
-    buffers = [matched.get(argument, argument) for argument in function.body.block.args]
+    buffers: list[SSAValue] = [matched.get(argument, argument) for argument in function.body.block.args]
     for buffer in buffers:
         if not isinstance(buffer.type, MemRefType):
             raise OptionError(f"tensor intrinsic: parameter of type {buffer.type}, expected a buffer")

@@ -162,8 +162,8 @@ class Call(Expr):
     args: tuple[Expr, ...]
     attrs: Mapping[str, Any]
 
-    def __new__(cls, op: Operator | Expr, *args: Any, **named: Any) -> Call:  # noqa: PYI034
-        return super().__new__(FunctionCall if isinstance(op, Expr) else cls)
+    def __new__(cls, op: Operator | Expr, *_args: Any, **_named: Any) -> Call:  # noqa: PYI034
+        return object.__new__(FunctionCall if isinstance(op, Expr) else cls)
 
     def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
         assert isinstance(op, Operator)
@@ -184,7 +184,7 @@ class Call(Expr):
 class FunctionCall(Call):
     """A call of a function of the module, or of a function expression."""
 
-    def __init__(self, op: Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
+    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
         self.attrs = dict(attrs or {})

@@ -79,7 +79,7 @@ class ExprFunctor:
         raise NotImplementedError
 
     def visit_op(self, op: Operator) -> Any:
-        """An operator that is called."""
+        """The operator of a call."""
         raise NotImplementedError
 
     def visit_constant(self, const: Constant) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
@@ -26,8 +27,9 @@ from ...expressions.expr import IntImm, PrimExpr, Var
 from ...expressions.extern import Buffer, ExternCall, decl_buffer
 from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor
 from ...expressions.write import ExpressionEmitter, write_call
+from ...module import Module
 from ...schedule import Schedule as TirSchedule
-from ...schedule.intrinsics import register_tensor_intrin
+from ...schedule.intrinsics import add_tensor_intrin, describe_tensor_intrin
 from .prim_func import create_prim_func
 
 _numbers = count()
@@ -64,7 +66,8 @@ class TensorIntrin:
             used = [n for n, buffer in enumerate(_buffers(description)) if _is_used(buffer)]
             implementation = _implementation(self.buffers, used, calls)
             names.append(prefix + suffix)
-            register_tensor_intrin(prefix + suffix, _without(description, used), implementation)
+            functions = map(_module, (_without(description, used), implementation))
+            add_tensor_intrin(describe_tensor_intrin(prefix + suffix, *functions))
         assert names[0] is not None
         return names[0], names[1], names[2]
 
@@ -119,7 +122,7 @@ def decl_tensor_intrin(
             raise TeError(f"decl_tensor_intrin {name}: input {tensor.name} is computed, expected a placeholder")
     tensors = [*inputs, *(op.output(n) for n in range(op.num_outputs))]
     declared = {tensor: buffer for tensor, buffer in (binds or {}).items()}
-    defaults = {"offset_factor": 1, **(default_buffer_params or {})}
+    defaults: dict[str, Any] = {"offset_factor": 1, **(default_buffer_params or {})}
     buffers = [
         declared.get(tensor) or decl_buffer(tensor.shape, tensor.dtype, tensor.name, **defaults) for tensor in tensors
     ]
@@ -149,6 +152,10 @@ def _function(mod: Any) -> FuncOp:
     """A copy of the only function of a module."""
     (function,) = mod.functions.values()
     return function.clone()
+
+
+def _module(function: FuncOp) -> Module:
+    return Module(ModuleOp([function]))
 
 
 def _buffers(function: FuncOp) -> list[SSAValue]:

@@ -10,7 +10,6 @@ ABSENT = {
         "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
         "auto_scheduler": "compile without a schedule for a default schedule",
         "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
-        "rpc": "programs run on this machine; export_library and tvm.runtime.load_module move them to another",
         "micro": "programs run on this machine",
         "hybrid": "write the function with tvm.script.tir",
         "opencl": "expected tvm.cpu or tvm.cuda",

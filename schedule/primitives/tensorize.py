@@ -47,11 +47,12 @@ class TensorizePrimitives(Recorder):
                         B[vi] = A[vi] * 2.0                 T.call_extern("int32", "twice", B_1.data, A_1.data)
 
         block_or_loop: a loop is turned into a block first, as by `blockize`.  tensor_intrin: the name of an intrinsic
-        that `TensorIntrin.register` has registered.  preserve_unit_iters: as of `blockize`.
+        that `register_tensor_intrin` has registered.  preserve_unit_iters: as of `blockize`.
         An init of the block stays, and runs before the first step, unless the description has an init too.
         Legal if the statements are those of the description of the intrinsic, on regions of the shapes of its buffers,
         whose elements are accessed at the same positions. ScheduleError with the first statement that differs if not.
-        That the implementation computes what the description does is what the user states by registering it.
+        `register_tensor_intrin` runs implementation and description in the oracle, and rejects other results; for an
+        implementation that calls functions, their equality is the statement of the user.
         """
         where = block_or_loop if isinstance(block_or_loop, LoopRV) else self._block(block_or_loop)
         self.record(

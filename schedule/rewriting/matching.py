@@ -73,7 +73,7 @@ class _Matching:
         match described, ours:
             case ForOp(), ForOp():
                 if described.mixed_bounds != ours.mixed_bounds:
-                    low, extent = described.mixed_bounds
+                    low, extent, *_ = described.mixed_bounds
                     raise self._refuse(f"a loop of other bounds, expected the extent {extent} from {low}", ours)
                 self.values[described.variable] = ours.variable
                 self.statements(statements(described.body.block), statements(ours.body.block))
@@ -128,14 +128,15 @@ class _Matching:
 
     def _access_of(self, described: SSAValue, ours: SSAValue) -> AccessOp | None:
         """The access of the block to a buffer, if its region has the shape of the buffer of the description."""
-        type = described.type
+        type, own = described.type, ours.type
         assert isinstance(type, MemRefType)
+        assert isinstance(own, MemRefType)
         shape = list(type.get_shape())  # pyright: ignore[reportUnknownMemberType]
         for access in self.block.accesses:
             extents = [extent for _, extent in access.region]
             dropped = len(extents) - len(shape)
             fits = dropped >= 0 and extents[dropped:] == shape and all(extent == 1 for extent in extents[:dropped])
-            if access.buffer is ours and fits and type.element_type == access.buffer.type.element_type:
+            if access.buffer is ours and fits and type.element_type == own.element_type:
                 return access
         return None
 

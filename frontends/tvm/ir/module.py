@@ -40,11 +40,6 @@ class PrimFunc(Module):
         self._func = functions[0]
         self._reader: NodeReader | None = None
 
-    @property
-    def function(self) -> FuncOp:
-        """The op of the function."""
-        return self._func
-
     def _get_reader(self) -> NodeReader:
         """The reader of a copy in statement-tree form, cached so that nodes keep their identity."""
         if self._reader is None:
@@ -111,7 +106,7 @@ class IRModule(Module):
 
     def __init__(
         self,
-        functions: Mapping[str | GlobalVar, Module | Function] | ModuleOp | None = None,
+        functions: Mapping[str, Module | Function] | Mapping[GlobalVar, Module | Function] | ModuleOp | None = None,
         constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
     ):
         self.is_lowered = False

@@ -37,7 +37,9 @@ class _Converter(ExprMutator):
         new = super().visit_call(call)
         assert isinstance(new, Call)
         name = getattr(call.op, "name", None)
-        return new if name not in self.desired else _converted(new, [str(each) for each in self.desired[name]])
+        if name is None or name not in self.desired:
+            return new
+        return _converted(new, [str(each) for each in self.desired[name]])
 
 
 def _converted(call: Call, desired: Sequence[str]) -> Expr:

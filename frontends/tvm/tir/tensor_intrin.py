@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from ....backends.validation.tensor_intrinsics import register_tensor_intrin
 from ....core.errors import OptionError
-from ....schedule.intrinsics import register_tensor_intrin, tensor_intrin
+from ....schedule.intrinsics import tensor_intrin
 from ..ir.module import PrimFunc
 
 
@@ -21,10 +22,11 @@ class TensorIntrin:
     def register(cls, name: str, desc: PrimFunc, impl: PrimFunc, override: bool = False) -> Self:
         """Registers an intrinsic by its name. desc, impl: functions of the same buffers, in the same order.
 
-        OptionError if the name is taken, unless `override`, and for functions of other parameters.
+        OptionError if the name is taken, unless `override`, for functions of other parameters, and for an
+        implementation that computes other results than the description on small random inputs.
         """
         functions = [PrimFunc(func.op) for func in (desc, impl)]
-        register_tensor_intrin(name, *(func.function for func in functions), override=override)
+        register_tensor_intrin(name, *functions, override=override)
         return cls(*functions)
 
     @classmethod

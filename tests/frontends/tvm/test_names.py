@@ -106,8 +106,8 @@ def test_text_of_a_program_is_saved(tmp_path: Path) -> None:
     built = tvm.build(s, [a, b])
     built.save(tmp_path / "f.ll")
     assert "define" in (tmp_path / "f.ll").read_text()
-    with pytest.raises(OptionError, match="format 'o', expected ll, s, asm; export_library saves programs to load"):
-        built.save(tmp_path / "f.o")
+    with pytest.raises(OptionError, match="format 'bc', expected ll, s, asm, o; export_library saves programs to load"):
+        built.save(tmp_path / "f.bc")
 
 
 # Targets
