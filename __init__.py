@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .backends.passes import apply_passes
     from .backends.relax import VirtualMachine, VMExecutable, build_relax
     from .backends.runtime import get_global_func, register_func
+    from .backends.validation.tensor_intrinsics import register_tensor_intrin
     from .core.errors import (
         ArgumentError,
         DeviceError,
@@ -84,6 +85,7 @@ __all__ = [
     "parse_mlir",
     "parse_tvmscript",
     "register_func",
+    "register_tensor_intrin",
     "relay",
     "schedule_cpu",
     "schedule_gpu",
@@ -114,6 +116,7 @@ _HOMES = {
     "parse_mlir": ".frontends.mlir",
     "parse_tvmscript": ".frontends.tvmscript",
     "register_func": ".backends.runtime",
+    "register_tensor_intrin": ".backends.validation.tensor_intrinsics",
     "schedule_cpu": ".schedule.cpu",
     "schedule_gpu": ".schedule.gpu",
     "set_num_threads": ".core.processors",

@@ -8,17 +8,24 @@ from typing import Any, TypeAlias
 
 from ..core.dtypes import DType, parse_dtype
 from .errors import TeError
-from .expr import PrimExpr, Var, as_expr
+from .expr import IntImm, PrimExpr, StringImm, Var, as_expr
 from .tensor import Operation, Tensor, is_same_extent, location_of_user, shape_as_extents, tensor_loads
 
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """The row-major and compact memory of a tensor, as `te.extern` passes it to `fcompute`."""
+    """The memory of a tensor, as `te.extern` and `te.decl_tensor_intrin` pass it to their functions.
+
+    strides: in elements; empty for row-major and compact memory.  elem_offset: the position of the first element after
+    `data`, a variable where the memory determines it.  memory: its scope.
+    """
 
     name: str
     shape: tuple[PrimExpr, ...]
     data_type: DType
+    strides: tuple[PrimExpr, ...] = ()
+    elem_offset: PrimExpr = field(default_factory=lambda: as_expr(0))
+    memory: str = "global"
 
     @property
     def dtype(self) -> str:
@@ -26,8 +33,17 @@ class Buffer:
 
     @property
     def data(self) -> BufferPointer:
-        """The address of the first element, for `te.call_extern`."""
-        return BufferPointer(self)
+        """The address of the memory, for `te.call_extern`: that of the first element, less `elem_offset`."""
+        return BufferPointer(self, is_base=True)
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the memory is row-major, compact and global, and starts with the first element."""
+        return not self.strides and isinstance(self.elem_offset, IntImm) and self.memory == "global"
+
+    def scope(self) -> str:
+        """The scope of the memory."""
+        return self.memory
 
     def access_ptr(self, access_mask: str | int, offset: int = 0) -> BufferPointer:
         """The address of the first element, for `te.call_extern`.
@@ -50,10 +66,11 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False)
 class BufferPointer:
-    """The address of an element of a buffer, by default of the first element."""
+    """The address of an element of a buffer, by default of the first element; or of its memory, if `is_base`."""
 
     buffer: Buffer
     indices: tuple[PrimExpr, ...] = ()
+    is_base: bool = False
 
 
 Argument: TypeAlias = "Buffer | BufferPointer | PrimExpr"
@@ -64,12 +81,13 @@ class ExternCall:
     """A call of an external function.
 
     args: buffers, addresses and numbers.  dtype: the result type of a C function, "" for no result; None for a
-    registered Python function.
+    registered Python function.  is_intrinsic: whether the function is a builtin of the target.
     """
 
     name: str
     args: tuple[Argument, ...]
     dtype: str | None = None
+    is_intrinsic: bool = False
 
     @property
     def buffers(self) -> list[Buffer]:
@@ -152,6 +170,14 @@ def call_extern(dtype: str, name: str, *args: Any) -> ExternCall:
     return ExternCall(name, tuple(_argument(arg, where) for arg in args), result)
 
 
+def call_builtin(name: str, *args: Any) -> ExternCall:
+    """The call of a builtin of a target for its effect: `tvm_load_matrix_sync`, ... args: as of `call_extern`, and
+    text."""
+    where = _describe_call("call_intrin", name)
+    values = tuple(StringImm(arg) if isinstance(arg, str) else _argument(arg, where) for arg in args)
+    return ExternCall(name, values, "handle", True)
+
+
 def _describe_call(what: str, name: Any) -> str:
     """The prefix of error messages about a call. TeError unless `name` is a non-empty string."""
     if not isinstance(name, str) or not name:
@@ -181,22 +207,25 @@ def decl_buffer(
     data_alignment: int = -1,
     offset_factor: int = 0,
 ) -> Buffer:
-    """A buffer for `in_buffers` and `out_buffers` of `te.extern`.
+    """A buffer for `in_buffers` and `out_buffers` of `te.extern`, and for `binds` of `te.decl_tensor_intrin`.
 
-    shape, dtype, name: of the buffer, equal to those of the tensor.  data, strides, elem_offset, scope: only the
-    defaults are supported, since the memory of a tensor is row-major, compact and global.  data_alignment,
-    offset_factor: ignored; the memory of every tensor has a larger alignment. TeError for other values.
+    shape, dtype, name: of the buffer, equal to those of the tensor.  strides: in elements, numbers or variables, which
+    stand for the strides of the memory; row-major and compact by default.  elem_offset: the position of the first
+    element after the address of the memory, 0 by default.  offset_factor: with a positive number the memory determines
+    the offset.  scope: of the memory.  data: None.  data_alignment: ignored; the memory of every tensor has a larger
+    alignment. TeError for other values.
     """
-    for what, value, defaults in (
-        ("data", data, (None,)),
-        ("strides", strides or None, (None,)),
-        ("elem_offset", elem_offset, (None, 0)),
-        ("scope", scope, ("", "global")),
-    ):
-        if not any(value is default or (isinstance(value, int | str) and value == default) for default in defaults):
-            raise TeError(f"decl_buffer {name}: {what} {value!r}, expected a row-major, compact and global buffer")
+    if data is not None:
+        raise TeError(f"decl_buffer {name}: data {data!r}, expected None")
+    extents = shape_as_extents(shape, name)
+    steps = tuple(as_expr(stride) for stride in strides or ())
+    if steps and len(steps) != len(extents):
+        raise TeError(f"decl_buffer {name}: {len(steps)} strides for {len(extents)} dimensions")
+    start = as_expr(0 if elem_offset is None else elem_offset)
+    if elem_offset is None and offset_factor:
+        start = Var("elem_offset", "int32")
     try:
-        return Buffer(name, shape_as_extents(shape, name), parse_dtype(dtype))
+        return Buffer(name, extents, parse_dtype(dtype), steps, start, scope or "global")
     except ValueError as error:
         raise TeError(f"decl_buffer {name}: {error}") from None
 
@@ -261,11 +290,18 @@ def _choose_buffers(where: str, buffers: list[Buffer], declared: list[Any] | Non
             raise TeError(f"{where}: {buffer!r}, expected what te.decl_buffer gives")
         if buffer in declared[:n]:
             raise TeError(f"{where}: buffer {buffer.name} is given twice")
+        if not buffer.is_compact and not _has_own_offset(buffer):
+            raise TeError(f"{where}: buffer {buffer.name}, expected a row-major, compact and global buffer")
         same = len(own.shape) == len(buffer.shape) and all(map(is_same_extent, own.shape, buffer.shape))
         if not same or own.data_type != buffer.data_type:
             expected, got = (f"{list(each.shape)} of {each.dtype}" for each in (own, buffer))
             raise TeError(f"{where}: buffer {buffer.name} is {got}, expected {expected}")
     return declared
+
+
+def _has_own_offset(buffer: Buffer) -> bool:
+    """Whether a buffer is compact and global but for an offset that the memory determines, which is 0 in a tensor."""
+    return not buffer.strides and buffer.memory == "global" and isinstance(buffer.elem_offset, Var)
 
 
 def _data_types(

@@ -98,7 +98,7 @@ class _IndexDtypeRewriting(ExpressionRewriter):
             case Buffer():
                 return buffers[arg]
             case BufferPointer():
-                return BufferPointer(buffers[arg.buffer], tuple(map(self.index, arg.indices)))
+                return replace(arg, buffer=buffers[arg.buffer], indices=tuple(map(self.index, arg.indices)))
             case _:
                 return cast(arg.dtype, self.expr(arg))
 

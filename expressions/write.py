@@ -18,6 +18,7 @@ from ..dialects.tir import (
     AddressOfOp,
     BufferDataOp,
     CallExternOp,
+    CallIntrinOp,
     CallPackedOp,
     HandleType,
     Mixed,
@@ -43,6 +44,7 @@ from .expr import (
     Select,
     StringImm,
     Var,
+    as_expr,
 )
 from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
 from .scan import ScanOp
@@ -294,7 +296,7 @@ class TeFuncEmitter:
             if isinstance(each, ExternLoop):
                 _loop(writer, memory, each)
             else:
-                _call(writer, memory, each)
+                write_call(writer, memory, each)
         dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
         inputs = [self.tensors[tensor] for tensor in op.inputs]
         extern = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
@@ -352,13 +354,16 @@ def _loop(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], loop: Ex
     """Emit a loop around a call."""
     extent = writer.number(loop.extent)
     with writer.builder.loops([loop.variable.name], [extent]) as (value,):
-        _call(ExpressionEmitter(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
+        write_call(ExpressionEmitter(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
 
 
-def _call(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], call: ExternCall) -> None:
+def write_call(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], call: ExternCall) -> None:
+    """Emits a call of an external function. memory: the values of the buffers."""
     args = [_argument(writer, memory, arg) for arg in call.args]
     if call.dtype is None:
         writer.builder.insert(CallPackedOp(call.name, args))
+    elif call.is_intrinsic:
+        writer.builder.insert(CallIntrinOp(call.name, args))
     else:
         writer.builder.insert(CallExternOp(call.name, args, _result_type(call.dtype)))
 
@@ -368,8 +373,8 @@ def _argument(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], arg:
     match arg:
         case Buffer():
             return memory[arg]
-        case BufferPointer() if arg.indices:
-            indices = [writer.write(index) for index in arg.indices]
+        case BufferPointer() if arg.indices or not (arg.is_base or arg.buffer.is_compact):
+            indices = [writer.write(index) for index in arg.indices or (as_expr(0),) * len(arg.buffer.shape)]
             return writer.builder.insert(AddressOfOp(memory[arg.buffer], indices)).pointer
         case BufferPointer():
             return writer.builder.insert(BufferDataOp(memory[arg.buffer])).pointer

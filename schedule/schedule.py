@@ -19,6 +19,7 @@ from .primitives.reductions import ReductionPrimitives
 from .primitives.reindex import ReindexPrimitives
 from .primitives.reverse_inline import ReverseInlinePrimitives
 from .primitives.sampling import Sampling
+from .primitives.tensorize import TensorizePrimitives
 from .session import Session
 
 
@@ -29,6 +30,7 @@ class Schedule(
     LoopPrimitives,
     ReductionPrimitives,
     BlockizePrimitives,
+    TensorizePrimitives,
     KindPrimitives,
     AxisPrimitives,
     AnnotationPrimitives,

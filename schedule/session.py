@@ -32,7 +32,6 @@ UNSUPPORTED_PRIMITIVES = frozenset(
         "rolling_buffer",
         "sample_partitioned_tile",
         "set_axis_separator",
-        "tensorize",
         "unsafe_hide_buffer_access",
         "unsafe_set_dtype",
         "write_at",

@@ -78,6 +78,14 @@ class Device:
         """The properties of the device. Raises the errors of `driver`."""
         return self.driver.properties(self.index)
 
+    @property
+    def compute_version(self) -> str:
+        """The compute capability, `9.0`. That of the emulated device is 6.1, the last without matrix units, which the
+        emulation lacks. Raises the errors of `driver`.
+        """
+        number = self.properties.architecture.removeprefix("sm_").rstrip("af") or "61"
+        return f"{number[:-1]}.{number[-1]}"
+
     def memory(self) -> tuple[int, int]:
         """The free and the total bytes of its memory. Raises the errors of `driver`."""
         return self.driver.memory(self.index)

@@ -290,6 +290,27 @@ class BlockizeOp(ScheduleOp):
 
 
 @irdl_op_definition
+class TensorizeOp(ScheduleOp):
+    """Replace the statements of a block, or of a loop turned into a block, by those of a tensor intrinsic.
+
+    tensor_intrin: the name under which the intrinsic is registered.
+
+    Example
+        schedule.tensorize %i_1, "dot_16x4_vnni"
+
+    Source: `sch.tensorize(block_or_loop, tensor_intrin, preserve_unit_iters)`
+    """
+
+    name = "schedule.tensorize"
+    SYNTAX: ClassVar = ("block_or_loop", "tensor_intrin")
+    DEFAULTS: ClassVar = {"preserve_unit_iters": to_attribute(True)}
+
+    block_or_loop = operand_def(BlockType | LoopType)
+    tensor_intrin = prop_def(StringAttr)
+    preserve_unit_iters = prop_def(BoolAttr)
+
+
+@irdl_op_definition
 class AnnotateOp(ScheduleOp):
     """Annotate a block or loop for later passes.
 

@@ -24,7 +24,19 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 class Expr:
-    """An expression of a graph. Python's operators on expressions build calls: `x + y` is `relay.add(x, y)`."""
+    """An expression of a graph. Python's operators on expressions build calls: `x + y` is `relay.add(x, y)`.
+
+    known_type: the type, if the expression was read from a module.
+    """
+
+    known_type: Type | None = None
+
+    @property
+    def checked_type(self) -> Type:
+        """The type. OptionError for an expression that was not read from a module, whose types are not inferred."""
+        if self.known_type is None:
+            raise OptionError(f"{self!r}: its type is not known before the expression is part of a module")
+        return self.known_type
 
     def __add__(self, other: Any) -> Expr:
         return call("add", self, _number(other))
@@ -126,15 +138,38 @@ class GlobalVar(Expr):
         return f"@{self.name_hint}"
 
 
+class CallAttributes(dict[str, Any]):
+    """The attributes of a call that differ from their defaults, by name; `attrs.axis` is the value of any attribute."""
+
+    def __init__(self, operator: Operator, values: Mapping[str, Any]):
+        super().__init__(values)
+        self._defaults = {attribute.name: attribute.default for attribute in operator.attributes}
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._defaults:
+            raise AttributeError(f"no attribute {name!r}")
+        return self.get(name, self._defaults[name])
+
+
 class Call(Expr):
-    """A call of an operator on tensors. op: the operator.  args: its operands.  attrs: its checked attributes.
-    location: the source location of the call in the user's program.
+    """A call of an operator on tensors, or, as a `FunctionCall`, of a function.
+
+    op: the operator.  args: its operands.  attrs: its checked attributes.  location: the source location of the call in
+    the user's program. TeError for unknown attributes.
     """
 
-    def __init__(self, op: Operator, args: Sequence[Expr], attrs: Mapping[str, Any]):
+    op: Any
+    args: tuple[Expr, ...]
+    attrs: Mapping[str, Any]
+
+    def __new__(cls, op: Operator | Expr, *_args: Any, **_named: Any) -> Call:  # noqa: PYI034
+        return object.__new__(FunctionCall if isinstance(op, Expr) else cls)
+
+    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
+        assert isinstance(op, Operator)
         self.op = op
-        self.args = tuple(args)
-        self.attrs = dict(attrs)
+        self.args = tuple(as_expr(arg) for arg in args)
+        self.attrs = CallAttributes(op, normalize_attributes(op, attrs or {}))
         self.location = location_of_user()
 
     @property
@@ -146,12 +181,14 @@ class Call(Expr):
         return f"{self.op.name}({', '.join(arguments)})"
 
 
-class FunctionCall(Expr):
+class FunctionCall(Call):
     """A call of a function of the module, or of a function expression."""
 
-    def __init__(self, op: Expr, args: Sequence[Expr]):
+    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
         self.op = op
-        self.args = tuple(args)
+        self.args = tuple(as_expr(arg) for arg in args)
+        self.attrs = dict(attrs or {})
+        self.location = location_of_user()
 
     @property
     def children(self) -> Sequence[Expr]:
@@ -328,7 +365,7 @@ def as_expr(value: Any) -> Expr:
 def call(name: str, *args: Any, **attributes: object) -> Call:
     """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
-    return Call(operator, [as_expr(each) for each in args], normalize_attributes(operator, attributes))
+    return Call(operator, args, attributes)
 
 
 def _number(value: Any) -> Expr:

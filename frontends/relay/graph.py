@@ -155,6 +155,8 @@ class _Function:
                 return self._var(expr)
             case Constant():
                 return self._constant(expr)
+            case FunctionCall():
+                return self._function_call(expr)
             case Call():
                 return self._call(expr)
             case Tuple():
@@ -167,8 +169,6 @@ class _Function:
                 return self._let(expr)
             case If():
                 return self._if(expr)
-            case FunctionCall():
-                return self._function_call(expr)
             case _:
                 raise OptionError(f"{expr!r} is no tensor")
 

@@ -24,7 +24,7 @@ from ...schedule.handles import BlockRV, LoopRV
 from ...schedule.rewriting.init_nests import loops_of_init
 from .prim_func import create_prim_func
 from .schedule import Schedule
-from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage
+from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage, Tensorization
 
 
 def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
@@ -95,8 +95,8 @@ class _Application:
 
     blocks: the blocks of each stage, producers before consumers; several for several tensors in one loop nest. loops:
     the loop of each axis, by stage.  leaves: the axes of a stage that are loops, outermost first. inits: the loops
-    around hoisted inits, with their axes.  buffers: the names of buffers whose scope was set. named: the axes that
-    carry attributes or an attached stage.
+    around hoisted inits, with their axes.  tensorized_inits: the loop of each init to tensorize.  buffers: the names of
+    buffers whose scope was set. named: the axes that carry attributes or an attached stage.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
@@ -105,6 +105,7 @@ class _Application:
         self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
         self.leaves: dict[Stage, list[IterVar]] = {}
         self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
+        self.tensorized_inits: dict[Stage, LoopRV] = {}
         self.buffers: dict[tuple[BlockRV, int], str] = {}
         self.threads = _Threads(blocks)
         self.named = {stage: {*stage.attributes} for stage in blocks}
@@ -126,8 +127,17 @@ class _Application:
         for stage in reversed(placed):
             self._place(stage)
         for stage in placed:
-            self._hoist_init(stage)
-        own = [(stage, axis, self.loops[stage][axis]) for stage in placed for axis in self.leaves[stage]]
+            if stage.tensorization is None:
+                self._hoist_init(stage)
+            else:
+                with _stage_in_errors(stage, stage.tensorization.where):
+                    self._tensorize(stage, stage.tensorization)
+        own = [
+            (stage, axis, self.loops[stage][axis])
+            for stage in placed
+            for axis in self.leaves[stage]
+            if not _is_tensorized(stage, axis)
+        ]
         for stage, axis, loop in [*self.inits, *own]:
             self._set_attributes(stage, axis, loop)
         return self.sch
@@ -194,6 +204,9 @@ class _Application:
         self._name_loops(stage)
         for axis in leaves:
             loops[axis] = self._bind(stage, axis, loops[axis])
+        if stage.tensorization is not None:
+            with _stage_in_errors(stage, stage.tensorization.where):
+                self._decompose_tensorized(stage, stage.tensorization)
 
     def _drop_unit_loops(self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]) -> list[IterVar]:
         """Drops loops of one iteration without attributes by fusing each with the next inner loop, or else with the
@@ -309,15 +322,56 @@ class _Application:
         ):
             return  # the threads of a cross-thread reduction share one init
         axes = {self._op(loops[axis]): axis for axis in leaves[leaves.index(reduced[0]) :]}
-        recreated = loops_of_init(self._block(self.blocks[stage][0]), list(axes))
         try:
-            init = self.sch.decompose_reduction(self.blocks[stage][0], loops[reduced[0]])
+            self._decompose(stage, self.blocks[stage][0], loops[reduced[0]], axes)
         except ScheduleError:
-            self._name_all()
-            return  # the init stays in the block, where it runs at the first reduction iteration with the same result
+            self._name_all()  # the init stays in the block, and runs at the first reduction iteration
+
+    def _decompose(self, stage: Stage, block: BlockRV, loop: LoopRV, axes: Mapping[ForOp, IterVar]) -> None:
+        """Moves the init of a block before a loop. axes: those of the loops from this one on, whose attributes the
+        loops around the init get.
+        """
+        recreated = loops_of_init(self._block(block), list(axes))
+        init = self.sch.decompose_reduction(block, loop)
         around = self.sch.get_loops(init)
-        for old, loop in zip(recreated, around[len(around) - len(recreated) :], strict=True):
-            self.inits.append((stage, axes[old], self._bind(stage, axes[old], loop)))
+        for old, new in zip(recreated, around[len(around) - len(recreated) :], strict=True):
+            self.inits.append((stage, axes[old], self._bind(stage, axes[old], new)))
+
+    def _decompose_tensorized(self, stage: Stage, tensorization: Tensorization) -> None:
+        """Moves the init of a tensorized stage before the reduction loops around the tensorized loop, if there are any,
+        while no producer is computed in them: the flow of few values is compared, then.
+        """
+        leaves, loops = self.leaves[stage], self.loops[stage]
+        if tensorization.axis not in leaves:
+            raise TeError(f"stage {stage.name}: tensorized axis {tensorization.axis.var.name} was split or fused since")
+        position = leaves.index(tensorization.axis)
+        reduced = [axis for axis in leaves[:position] if axis.kind == "reduce"]
+        if not reduced:
+            return
+        axes = {self._op(loops[axis]): axis for axis in leaves[leaves.index(reduced[0]) :]}
+        recreated = len(self.inits)
+        self._decompose(stage, self.blocks[stage][0], loops[reduced[0]], axes)
+        new, self.inits = self.inits[recreated:], self.inits[:recreated]
+        self.inits += [each for each in new if leaves.index(each[1]) < position]
+        inside = [loop for _, axis, loop in new if leaves.index(axis) >= position]
+        if not inside:
+            raise TeError(f"stage {stage.name}: the init has no loop of tensorized axis {tensorization.axis.var.name}")
+        self.tensorized_inits[stage] = inside[0]
+
+    def _tensorize(self, stage: Stage, tensorization: Tensorization) -> None:
+        """Computes the tensorized loop by the intrinsic; in reduction loops by the calls for init and update."""
+        whole, init, update = tensorization.intrin.register()
+        loop = self.loops[stage][tensorization.axis]
+        if stage not in self.tensorized_inits:
+            self.sch.tensorize(loop, whole)
+            return
+        if init is None or update is None:
+            raise TeError(
+                f"stage {stage.name}: loops that reduce are around the tensorized axis, expected an intrinsic with "
+                "calls for init and update"
+            )
+        self.sch.tensorize(self.tensorized_inits[stage], init)
+        self.sch.tensorize(loop, update)
 
     def _bind(self, stage: Stage, axis: IterVar, loop: LoopRV) -> LoopRV:
         """Binds a loop to the threads of its axis, if any; returns the loop, which may have been replaced. Outer loops
@@ -415,6 +469,13 @@ def _kernel_of(stage: Stage) -> Stage:
     while stage.attachment is not None and stage.attachment.stage is not None:
         stage = stage.attachment.stage
     return stage
+
+
+def _is_tensorized(stage: Stage, axis: IterVar) -> bool:
+    """Whether an axis has become part of a tensor intrinsic."""
+    if stage.tensorization is None or stage.tensorization.axis not in stage.leaf_iter_vars:
+        return False
+    return stage.leaf_iter_vars.index(axis) >= stage.leaf_iter_vars.index(stage.tensorization.axis)
 
 
 def _is_inlined(stage: Stage) -> bool:

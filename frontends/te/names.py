@@ -69,6 +69,7 @@ from ...expressions.scan import scan
 from ...expressions.tensor import Tensor, comm_reducer, compute, placeholder, size_var, var
 from .schedule import Schedule, create_schedule
 from .stage import Stage
+from .tensor_intrin import TensorIntrin, decl_tensor_intrin
 
 __all__ = [
     "Cast",
@@ -79,6 +80,7 @@ __all__ = [
     "Stage",
     "TeError",
     "Tensor",
+    "TensorIntrin",
     "Var",
     "abs",
     "acos",
@@ -103,6 +105,7 @@ __all__ = [
     "cosh",
     "create_schedule",
     "decl_buffer",
+    "decl_tensor_intrin",
     "div",
     "erf",
     "exp",

@@ -15,8 +15,9 @@ from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp
 
 if TYPE_CHECKING:
     from .schedule import Schedule
+    from .tensor_intrin import TensorIntrin
 
-UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "prefetch", "rolling_buffer", "tensorize", "transform_layout"))
+UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "prefetch", "rolling_buffer", "transform_layout"))
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -75,6 +76,15 @@ class LoopAttributes:
 
 
 @dataclass(frozen=True)
+class Tensorization:
+    """The computation of a loop and all loops in it by a tensor intrinsic."""
+
+    axis: IterVar
+    intrin: TensorIntrin
+    where: str
+
+
+@dataclass(frozen=True)
 class BlockStep:
     """A step on a whole stage: a primitive of `stepwell.Schedule` on its block, with arguments."""
 
@@ -111,6 +121,7 @@ class Stage:
         self.leaf_iter_vars: list[IterVar] = [*op.axis, *op.reduce_axis] if isinstance(op, ComputeOp) else []
         self.relations: list[Relation] = []
         self.attributes: dict[IterVar, LoopAttributes] = {}
+        self.tensorization: Tensorization | None = None
 
     @property
     def name(self) -> str:
@@ -202,6 +213,15 @@ class Stage:
         if thread_ivar.kind != "thread":
             raise TeError(f"bind of axis {ivar.var.name} to {thread_ivar.var.name}, expected what te.thread_axis gives")
         self._attributes(ivar).thread = thread_ivar
+
+    def tensorize(self, var: IterVar, tensor_intrin: TensorIntrin) -> None:
+        """Computes a loop, with all loops in it, by a tensor intrinsic, the result of `te.decl_tensor_intrin`. A
+        ScheduleError in `apply_schedule` unless the loops compute what the intrinsic describes.
+
+        With reduction loops around the loop, the calls for the init and the update of the intrinsic are used.
+        """
+        self.position(var)
+        self.tensorization = Tensorization(var, tensor_intrin, user_line())
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Annotates a loop with `pragma_TYPE`, by default with the value 1."""

@@ -17,6 +17,7 @@ from . import (
     nd,
     relax,
     relay,
+    rpc,
     runtime,
     s_tir,
     script,
@@ -39,6 +40,7 @@ from .registry import get_global_func, register_func, register_global_func
 from .runtime import DataType, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
+from .tir import ir_builder
 from .tir.functions import call_intrin, call_pure_intrin
 from .version import __version__
 
@@ -72,6 +74,7 @@ __all__ = [
     "install",
     "instrument",
     "ir",
+    "ir_builder",
     "lower",
     "module",
     "nd",
@@ -80,6 +83,7 @@ __all__ = [
     "register_global_func",
     "relax",
     "relay",
+    "rpc",
     "runtime",
     "s_tir",
     "schedule",

@@ -1,4 +1,4 @@
-"""Runs a program for TVM without any change: `python -m stepwell.frontends.tvm PROGRAM ARGUMENTS`."""
+"""Runs a program for TVM without any change: `python -m stepwell.frontends.tvm [--emulate-gpu] PROGRAM ARGUMENTS`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ import sys
 from pathlib import Path
 
 from .aliases import install
+from .devices import emulate_gpu
 
 
 def main() -> None:
-    """Runs the program named by the first argument, in which `import tvm` and `import topi` import this package."""
-    if len(sys.argv) < 2:
-        sys.exit("usage: python -m stepwell.frontends.tvm PROGRAM ARGUMENTS")
+    """Runs the program named by the first argument, in which `import tvm` and `import topi` import this package.
+
+    `--emulate-gpu` before the program makes `cuda` the emulated GPU.
+    """
     del sys.argv[0]
+    if sys.argv[:1] == ["--emulate-gpu"]:
+        emulate_gpu()
+        del sys.argv[0]
+    if not sys.argv:
+        sys.exit("usage: python -m stepwell.frontends.tvm [--emulate-gpu] PROGRAM ARGUMENTS")
     sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
     install()
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -10,9 +10,7 @@ ABSENT = {
         "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
         "auto_scheduler": "compile without a schedule for a default schedule",
         "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
-        "rpc": "programs run on this machine; export_library and tvm.runtime.load_module move them to another",
         "micro": "programs run on this machine",
-        "ir_builder": "write the function with tvm.script.tir",
         "hybrid": "write the function with tvm.script.tir",
         "opencl": "expected tvm.cpu or tvm.cuda",
         "metal": "expected tvm.cpu or tvm.cuda",
@@ -28,8 +26,6 @@ ABSENT = {
         "AutodiffConfig": "write the gradient as a te.compute",
     },
     "tvm.tir": {
-        "ir_builder": "write the function with tvm.script.tir",
-        "TensorIntrin": "schedules do not tensorize; vectorized and unrolled loops become instructions",
         "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "BlockRealize": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "usmp": "the memory of graphs is planned by relay.build",
@@ -55,8 +51,6 @@ ABSENT = {
         "quantize": "quantized operators are those of relay.qnn",
         "adt": "use tuples",
         "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
-        "ExprMutator": "use the passes of tvm.relay.transform, or rewrite the module with xDSL",
-        "ExprVisitor": "walk the operations of the module with xDSL",
     },
     "tvm.contrib": {
         "cublas": "relay.build with the target `cuda -libs=cublas`",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...backends.devices import Device, cpu, cuda, device
 from ...backends.devices import nd as arrays
 from ...backends.devices.nd import HostArray, NDArray, from_dlpack
 from ...core.errors import UnsupportedError
+from .devices import Device, cpu, cuda, device
 
 gpu = cuda
 context = device

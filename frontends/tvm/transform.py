@@ -118,27 +118,46 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The innermost entered context, or a context with the defaults."""
-        return PassContext._entered[-1] if PassContext._entered else PassContext()
+        """The innermost entered context, or the context of all passes outside of one, which has the defaults."""
+        if not PassContext._entered:
+            PassContext._entered.append(PassContext())
+        return PassContext._entered[-1]
 
     def __enter__(self) -> Self:
+        self._enter_instruments()
         PassContext._entered.append(self)
-        for instrument in self.instruments:
-            instrument.enter_pass_ctx()
         return self
 
     def __exit__(self, *error: object) -> None:
         PassContext._entered.pop()
-        for instrument in self.instruments:
-            instrument.exit_pass_ctx()
+        self._exit_instruments()
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
         """Replaces the observers of the entered context: the old ones leave it, the new ones enter it."""
-        for instrument in self.instruments:
-            instrument.exit_pass_ctx()
+        self._exit_instruments()
         self.instruments = list(instruments or ())
-        for instrument in self.instruments:
-            instrument.enter_pass_ctx()
+        self._enter_instruments()
+
+    def _enter_instruments(self) -> None:
+        """Enters all observers. If one raises an exception, those before it exit, and the context has none any more."""
+        for n, instrument in enumerate(self.instruments):
+            try:
+                instrument.enter_pass_ctx()
+            except Exception:
+                self.instruments = self.instruments[:n]
+                self._exit_instruments()
+                self.instruments = []
+                raise
+
+    def _exit_instruments(self) -> None:
+        """Exits all observers. If one raises an exception, those after it do not exit, and the context has none any
+        more."""
+        try:
+            for instrument in self.instruments:
+                instrument.exit_pass_ctx()
+        except Exception:
+            self.instruments = []
+            raise
 
     @property
     def changes_lowering(self) -> bool:
@@ -262,14 +281,65 @@ def as_module(mod: Module, name: str = "") -> IRModule:
 
 
 def module_pass(
-    pass_func: Callable[[IRModule, PassContext], Module] | None = None,
+    pass_func: Any = None,
     opt_level: int = 0,
     name: str | None = None,
     required: Sequence[str] | None = None,
 ) -> Any:
-    """A pass from a function of a module and the context that returns a module: `@module_pass(opt_level=0)`."""
+    """A pass from a function of a module and the context that returns a module: `@module_pass(opt_level=0)`. For a
+    class with such a method `transform_module` a class of passes.
+    """
+    return define_pass(pass_func, "transform_module", lambda transform: transform, (opt_level, name, required))
 
-    def create(function: Callable[[IRModule, PassContext], Module]) -> FunctionalPass:
-        return FunctionalPass(function, PassInfo(opt_level, name or function.__name__, tuple(required or ())))
 
-    return create if pass_func is None else create(pass_func)
+Transform: TypeAlias = Callable[..., Any]
+
+
+def define_pass(
+    defined: Any,
+    method: str,
+    on_module: Callable[[Transform], Transform],
+    info: tuple[int, str | None, Sequence[str] | None],
+) -> Any:
+    """The pass of a function, or the class of passes of a class with a method; None for `defined` makes a decorator.
+
+    on_module: converts the function or method to one of a module and the context.  info: the optimization level, the
+    name, and the required passes. OptionError for a class without the method.
+    """
+    opt_level, name, required = info
+
+    def create(function: Any) -> Any:
+        own = PassInfo(opt_level, name or function.__name__, tuple(required or ()))
+        if not isinstance(function, type):
+            return FunctionalPass(on_module(function), own)
+        if not hasattr(function, method):
+            raise OptionError(f"class {function.__name__} has no method {method}, expected one that transforms")
+        return _class_of_passes(function, own, lambda each: on_module(getattr(each, method)))
+
+    return create if defined is None else create(defined)
+
+
+def _class_of_passes(cls: type, info: PassInfo, transform_of: Callable[[Any], Transform]) -> type:
+    """A class of passes with the constructor and the attributes of `cls`, which transforms modules."""
+
+    class ClassPass(FunctionalPass):
+        def __init__(self, *args: Any, **named: Any):
+            self._inner = cls(*args, **named)
+            super().__init__(transform_of(self._inner), info)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.__dict__["_inner"], name)
+
+    ClassPass.__name__, ClassPass.__qualname__, ClassPass.__doc__ = cls.__name__, cls.__qualname__, cls.__doc__
+    return ClassPass
+
+
+def PrintIR(header: str = "", show_meta_data: bool = False) -> FunctionalPass:
+    """A pass that prints the module. header: a line before it.  show_meta_data: ignored; constants are no part of the
+    text."""
+
+    def show(mod: IRModule, ctx: PassContext) -> Module:
+        print(f"{header}\n{mod}" if header else mod)
+        return mod
+
+    return FunctionalPass(show, PassInfo(0, "PrintIR"))

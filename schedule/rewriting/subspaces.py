@@ -81,6 +81,25 @@ def _divide(
 ) -> list[Division] | str:
     """The divisions of the axes, under the predicate or else without it; or the reason why there are none."""
     variables = [loop.variable for loop in inner]
+    result = _divide_axes(analyzer, block, loops, variables, sums, names)
+    if not isinstance(result, str):
+        return result
+    divided = [n for n, binding in enumerate(block.bindings) if any(depends_on([binding], each) for each in variables)]
+    rest = _divide_axes(analyzer, block, loops, variables, [sums[n] for n in divided], [names[n] for n in divided])
+    if len(divided) == len(sums) or isinstance(rest, str):
+        return result
+    parts = dict(zip(divided, rest, strict=True))
+    return [parts[n] if n in parts else _outer_division(analyzer, axis, sums[n]) for n, axis in enumerate(block.axes)]
+
+
+def _divide_axes(
+    analyzer: Analyzer,
+    block: BlockOp,
+    loops: Sequence[ForOp],
+    variables: Sequence[SSAValue],
+    sums: Sequence[Lin],
+    names: Sequence[str],
+) -> list[Division] | str:
     result: list[Division] | str = "it has no axes"
     for predicate in dict.fromkeys((block.predicate, None)):
         mapping = detect(analyzer, iteration_domain(analyzer, loops, predicate), sums, names)
@@ -88,6 +107,12 @@ def _divide(
         if not isinstance(result, str):
             break
     return result
+
+
+def _outer_division(analyzer: Analyzer, axis: Axis, binding: Lin) -> Division:
+    """The division of an axis that the inner loops do not move: its outer part is the axis itself."""
+    low = analyzer.exact(axis.low)
+    return Division(binding - low, Lin(0), analyzer.exact(axis.extent), Lin(1), Lin(1), low)
 
 
 def _check_leaves(block: BlockOp, sums: Sequence[Lin], loops: Sequence[ForOp]) -> None:

@@ -246,6 +246,24 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32"), C: T.Buff
     ),
 )
 
+TENSORIZE = """description = stepwell.parse_tvmscript(\'\'\'
+@T.prim_func
+def description(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            b[vi] = a[vi] + 1.0
+\'\'\')
+implementation = stepwell.parse_tvmscript(\'\'\'
+@T.prim_func
+def implementation(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+    b[T.ramp(0, 1, 4)] = a[T.ramp(0, 1, 4)] + T.broadcast(T.float32(1), 4)
+\'\'\')
+stepwell.register_tensor_intrin("add_one_x4", description, implementation)
+i, = sch.get_loops("B")
+i_0, i_1 = sch.split(i, [None, 4])
+sch.tensorize(i_1, "add_one_x4")"""
+
 LAYOUT = Family(
     "Layout and axes",
     [
@@ -280,7 +298,8 @@ TILES = Family(
             ADD,
             'i, = sch.get_loops("B")\ni_0, i_1 = sch.split(i, [None, 4])\ntile = sch.blockize(i_1)',
             regions=True,
-        )
+        ),
+        Example("tensorize", ADD, TENSORIZE),
     ],
     Refusal(
         """

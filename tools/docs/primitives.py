@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from ...backends.validation.tensor_intrinsics import register_tensor_intrin
 from ...core.errors import ScheduleError
 from ...dialects import get_all_dialects
 from ...dialects.schedule import ScheduleOp, TraceOp
@@ -104,7 +106,9 @@ def refusal_error(mod: Module, steps: str) -> ScheduleError:
 
 
 def _scope(mod: Module, sch: Schedule) -> dict[str, Any]:
-    return {"mod": mod, "sch": sch, "stepwell": SimpleNamespace(Schedule=Schedule, ScheduleError=ScheduleError)}
+    names = {"Schedule": Schedule, "ScheduleError": ScheduleError, "parse_tvmscript": parse_tvmscript}
+    api = SimpleNamespace(**names, register_tensor_intrin=partial(register_tensor_intrin, override=True))
+    return {"mod": mod, "sch": sch, "stepwell": api}
 
 
 # Descriptions

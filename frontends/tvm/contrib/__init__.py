@@ -1,13 +1,14 @@
 """The supported part of `tvm.contrib`."""
 
 from ..absent import report_absent
-from . import cblas, cc, debugger, download, graph_executor, graph_runtime, nvcc, util, utils
+from . import cblas, cc, clang, debugger, download, graph_executor, graph_runtime, nvcc, util, utils
 
 __getattr__ = report_absent("tvm.contrib")
 
 __all__ = [
     "cblas",
     "cc",
+    "clang",
     "debugger",
     "download",
     "graph_executor",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from ....core.errors import LoadError
@@ -32,14 +33,20 @@ def download(url: str, path: str | os.PathLike[str], overwrite: bool = False, si
         partial.unlink(missing_ok=True)
 
 
-def download_testdata(url: str, relpath: str, module: str | None = None, overwrite: bool = False) -> str:
-    """The path of a file of the network in the user's folder of test data. module: a folder in it. LoadError as of
-    `download`.
+def download_testdata(
+    url: str, relpath: str | Sequence[str], module: str | Sequence[str] | None = None, overwrite: bool = False
+) -> str:
+    """The path of a file of the network in the user's folder of test data. module: a folder in it. Paths may be lists
+    of folders. LoadError as of `download`.
     """
-    folder = CACHE / module if module else CACHE / hashlib.sha256(url.encode()).hexdigest()[:16]
-    target = folder / relpath
+    folder = CACHE.joinpath(*_parts(module)) if module else CACHE / hashlib.sha256(url.encode()).hexdigest()[:16]
+    target = folder.joinpath(*_parts(relpath))
     download(url, target, overwrite)
     return str(target)
+
+
+def _parts(path: str | Sequence[str]) -> Sequence[str]:
+    return (path,) if isinstance(path, str) else path
 
 
 __all__ = ["download", "download_testdata"]

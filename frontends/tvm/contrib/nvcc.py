@@ -65,8 +65,7 @@ def get_target_compute_version(target: TargetLike | None = None) -> str:
     if match := re.fullmatch(r"(?:sm|compute)_(\d+)(\d)[af]?", arch):
         return f"{match[1]}.{match[2]}"
     if cuda(0).exist:
-        number = cuda(0).properties.architecture.removeprefix("sm_").rstrip("af")
-        return f"{number[:-1]}.{number[-1]}"
+        return cuda(0).compute_version
     raise DeviceError("no compute version: neither a target with `-arch=sm_XX` nor a GPU")
 
 

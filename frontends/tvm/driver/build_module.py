@@ -13,6 +13,7 @@ from ....backends.build import build as _build
 from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.program import CompiledFunction, Program
+from ....backends.saving.objects import write_object
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....core.walking import find_ops
 from ....dialects.tir import ForOp
@@ -113,11 +114,15 @@ class OperatorModule:
         )  # fmt: skip
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
-        """Writes the program as text: `.ll`, `.s` or `.asm`. fmt: the format, by default the ending of the name.
+        """Writes the program as text, `.ll`, `.s` or `.asm`, or as an object file, `.o`, that holds the program for
+        `load_module`, as does the library that `tvm.contrib.cc.create_shared` makes of it.
 
-        OptionError for another format; `export_library` saves programs that `load_module` loads.
+        fmt: the format, by default the ending of the name. OptionError for another format.
         """
-        _save(self, file_name, fmt, ("ll", "s", "asm"))
+        if _format(file_name, fmt) in ("o", "obj"):
+            write_object(Path(file_name), self._program.contents())
+        else:
+            _save(self, file_name, fmt, ("ll", "s", "asm", "o"))
 
     def export_library(self, file_name: str | os.PathLike[str], **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
@@ -131,13 +136,17 @@ class OperatorModule:
 def _save(
     module: DeviceModule | OperatorModule, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]
 ) -> None:
-    kind = fmt or Path(file_name).suffix.removeprefix(".")
+    kind = _format(file_name, fmt)
     if kind not in kinds:
         raise OptionError(
             f"save {Path(file_name).name}: format {kind!r}, expected {', '.join(kinds)}; "
             "export_library saves programs to load"
         )
     Path(file_name).write_text(module.get_source(kind))
+
+
+def _format(file_name: str | os.PathLike[str], fmt: str) -> str:
+    return fmt or Path(file_name).suffix.removeprefix(".")
 
 
 def _source(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:

@@ -16,9 +16,11 @@ from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
+from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
 from ...relay.expr import Expr, Function, GlobalVar
 from ...relay.graph import module_of
+from ...relay.reading import read_function
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
@@ -96,7 +98,7 @@ class PrimFunc(Module):
 
 
 class IRModule(Module):
-    """Functions by name. `IRModule({"main": func})` is a module of copies of functions.
+    """Functions by name. `IRModule({"main": func})` is a module of copies of functions, on buffers or graphs.
 
     is_lowered: whether the module is a result of `tvm.lower`.  simple_mode: whether the text of the module consists of
     the statements of its functions, without the header and attributes.
@@ -104,7 +106,7 @@ class IRModule(Module):
 
     def __init__(
         self,
-        functions: Mapping[str, Module] | ModuleOp | None = None,
+        functions: Mapping[str, Module | Function] | Mapping[GlobalVar, Module | Function] | ModuleOp | None = None,
         constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
     ):
         self.is_lowered = False
@@ -113,22 +115,34 @@ class IRModule(Module):
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
             return
-        ops = [_copy_as(name, func) for name, func in (functions or {}).items()]
-        super().__init__(ModuleOp(ops), constants)
+        super().__init__(ModuleOp([]), constants)
+        named = {_name(key): func for key, func in (functions or {}).items()}
+        self._add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
+        for name, func in named.items():
+            if not isinstance(func, Function):
+                self.op.body.block.add_op(_copy_as(name, func))
+
+    @staticmethod
+    def from_graphs(functions: Mapping[str, Function]) -> IRModule:
+        """A module of graph functions, by name."""
+        mod = module_of(functions)
+        return IRModule(mod.op, mod.constants)
 
     @staticmethod
     def from_expr(expr: Expr) -> IRModule:
         """A module whose `main` is a graph function, or a function of an expression with its free variables as
         parameters.
         """
-        mod = module_of({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
-        return IRModule(mod.op, mod.constants)
+        return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function called `name`: a `PrimFunc`, or a module of its own for a landing other than `tir`."""
-        name = name if isinstance(name, str) else name.name_hint
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a module of its own."""
+        name = _name(name)
+        func = self.functions.get(name)
+        if isinstance(func, GraphFuncOp):
+            return read_function(func, self.constants)
         mod = super().__getitem__(name)
-        return PrimFunc(mod.op, self.constants) if isinstance(mod.functions[name], FuncOp) else mod
+        return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
 
     def remember_source(self, source: IRModule) -> None:
         """Records the program from which the module was lowered."""
@@ -173,12 +187,15 @@ class IRModule(Module):
         """The names of the functions, in order."""
         return [GlobalVar(name) for name in self]
 
-    def update_func(self, var: str | GlobalVar, func: Module) -> None:
+    def update_func(self, var: str | GlobalVar, func: Module | Function) -> None:
         """Replaces a function, or adds one."""
         self[var] = func
 
-    def __setitem__(self, var: str | GlobalVar, func: Module) -> None:
-        name = var if isinstance(var, str) else var.name_hint
+    def __setitem__(self, var: str | GlobalVar, func: Module | Function) -> None:
+        name = _name(var)
+        if isinstance(func, Function):
+            self._add_graphs({name: func})
+            return
         new = _copy_as(name, func)
         old = self.functions.get(name)
         if old is None:
@@ -188,6 +205,24 @@ class IRModule(Module):
         old.detach()
         old.erase()
 
+    def _add_graphs(self, functions: Mapping[str, Function]) -> None:
+        """Adds graphs, or replaces those of the same names. All graphs are written again, since they call one another
+        and share the constants. The errors of `from_graphs`; the module stays, then.
+        """
+        if not functions:
+            return
+        old = [op for op in self.op.body.block.ops if isinstance(op, GraphFuncOp)]
+        graphs = {op.sym_name.data: read_function(op, self.constants) for op in old}
+        written = module_of({**graphs, **functions})
+        for op in old:
+            op.detach()
+            op.erase()
+        self.constants.clear()
+        self.constants.update(written.constants)
+        for op in list(written.op.body.block.ops):
+            op.detach()
+            self.op.body.block.add_op(op)
+
     def update(self, other: IRModule) -> None:
         """Adds the functions of another module; functions of the same names are replaced."""
         for name, func in other.items():
@@ -196,6 +231,10 @@ class IRModule(Module):
     def items(self) -> list[tuple[str, Any]]:
         """The functions with their names."""
         return [(name, self[name]) for name in self]
+
+
+def _name(key: str | GlobalVar) -> str:
+    return key if isinstance(key, str) else key.name_hint
 
 
 def _statements(script: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ...relay import names, op, qnn
+from ...relay import expr as expr
+from ...relay import functor, names, op, qnn
+from ...relay import functor as expr_functor
+from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
@@ -17,6 +20,8 @@ __all__ = [
     "build",
     "build_module",
     "create_executor",
+    "expr",
+    "expr_functor",
     "frontend",
     "ir_pass",
     "op",
@@ -27,6 +32,7 @@ __all__ = [
     "transform",
 ]
 __all__ += names.__all__
+__all__ += functor.__all__
 __all__ += op.__all__
 
 

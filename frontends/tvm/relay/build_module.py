@@ -112,10 +112,13 @@ def optimize(
     return IRModule(optimized.op, optimized.constants), constants
 
 
-def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> IRModule:
-    """A module with parameters of `main` replaced by arrays, by name. ArgumentError as for `build`."""
+def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> Any:
+    """A function with parameters replaced by arrays, by name; for a module, a module with those of `main` replaced.
+    ArgumentError as for `build`.
+    """
     mod = _bind(func, params)
-    return IRModule(mod.op, mod.constants)
+    result = IRModule(mod.op, mod.constants)
+    return result["main"] if isinstance(func, Function) else result
 
 
 def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:

@@ -6,13 +6,15 @@ directly, under their own names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ....core.errors import OptionError
 from ....module import Module
+from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fold_constants import RelayFoldConstantsPass
@@ -22,7 +24,8 @@ from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ..ir.module import IRModule
-from ..transform import FunctionalPass, PassContext, PassInfo
+from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from .layouts import convert_layouts
 
 
 def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[ModulePass]]) -> FunctionalPass:
@@ -81,3 +84,39 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
         return [RelayFuseOperatorsPass(level=2 if level else 0)]
 
     return _pass("FuseOps", 0, passes)
+
+
+def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPass:
+    """Computes convolutions in other layouts; transposes convert their operands and results, and those between two
+    converted operators cancel.
+
+    desired_layouts: by the name of an operator, the layout of the data and of the weight ("default" for the data's
+    usual one): `{"nn.conv2d": ["NHWC", "HWIO"]}`. OptionError for another operator, and for a layout that it lacks.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        return run_pipeline(_on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
+
+    return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
+
+
+def function_pass(
+    pass_func: Any = None, opt_level: int = 0, name: str | None = None, required: Sequence[str] | None = None
+) -> Any:
+    """A pass from a function of a graph, the module and the context, that returns a graph. For a class with such a
+    method `transform_function` a class of passes.
+    """
+
+    def on_module(transform: Transform) -> Transform:
+        return lambda mod, ctx: _on_graphs(lambda func: transform(func, mod, ctx), mod)
+
+    return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
+
+
+def _on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
+    """A module whose graphs are changed."""
+    result = IRModule(mod.op.clone(), mod.constants)
+    for name, op in mod.functions.items():
+        if isinstance(op, FuncOp):
+            result[name] = change(mod[name])
+    return result

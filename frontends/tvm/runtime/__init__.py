@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ....backends.graph import Executable
 from ....backends.relax import VMExecutable
 from ....backends.runtime.program import CompiledFunction, Program
 from ....backends.saving.format import archive_kind
+from ....backends.saving.objects import read_object
 from ....expressions.expr import const
 from .. import nd as ndarray
 from .. import relax
@@ -27,11 +29,17 @@ __getattr__ = report_absent("tvm.runtime")
 
 
 def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable:
-    """The functions, the graph or the program saved by `export_library`. A saved module is native code: load only
-    trusted files.
+    """The functions, the graph or the program saved by `export_library`, or by `save` in an object file, perhaps linked
+    to a library since. A saved module is native code: load only trusted files.
 
     LoadError if the file is broken, or built for another machine.
     """
+    held = read_object(Path(path))
+    if held is not None:
+        with TemporaryDirectory() as folder:
+            archive = Path(folder) / "program.tar"
+            archive.write_bytes(held)
+            return load_module(archive)
     kind = archive_kind(Path(path))
     if kind == "graph":
         return GraphExecutorFactoryModule(Executable.load(path))

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 from ....core import target as core
 from ....core.diagnostics import did_you_mean
 from ....core.errors import OptionError, UnsupportedError
+from ..devices import is_gpu_emulated
 from .tags import TAGS
 
 _KEYS = {
@@ -110,8 +111,8 @@ class Target:
             triple = self.attrs.get("mtriple")
             what = f"machine {triple}" if self.kind.name in _COMPILED else f"kind {self.kind.name}"
             raise UnsupportedError(f"target {self}: no code generator for {what}, expected {', '.join(_COMPILED)} here")
-        names = _COMPILED[self.kind.name]
-        return core.Target.from_value({"kind": self.kind.name, **{n: v for n, v in self.attrs.items() if n in names}})
+        kind = "cuda-emulated" if self.kind.name == "cuda" and is_gpu_emulated() else self.kind.name
+        return core.Target.from_value({"kind": kind, **{n: v for n, v in self.attrs.items() if n in _COMPILED[kind]}})
 
     # Attributes
 

@@ -59,8 +59,9 @@ from ..nodes.stmt import (
     SeqStmt,
     Stmt,
 )
-from . import analysis, functions, stmt_functor, transform
+from . import analysis, functions, ir_builder, stmt_functor, transform
 from .functions import *  # noqa: F403
+from .tensor_intrin import TensorIntrin
 
 __getattr__ = report_absent("tvm.tir")
 
@@ -121,6 +122,7 @@ __all__ = [
     "Stmt",
     "StringImm",
     "Sub",
+    "TensorIntrin",
     "Var",
     "all",
     "analysis",
@@ -130,6 +132,7 @@ __all__ = [
     "const",
     "decl_buffer",
     "if_then_else",
+    "ir_builder",
     "max_value",
     "min_value",
     "reinterpret",

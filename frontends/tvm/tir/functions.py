@@ -8,6 +8,7 @@ from typing import Any
 from ....expressions import functions
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, FloatImm, PrimExpr, as_dtype, as_expr, binary_expr, cast
+from ....expressions.extern import call_builtin
 from ....expressions.functions import (
     abs,
     acos,
@@ -135,12 +136,15 @@ _OTHER_NAMES = {
 
 
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> Any:
-    """The call of an intrinsic: `call_intrin("float32", "tir.exp", x)`. The prefix may be missing, as until v0.6.
+    """The call of an intrinsic: `call_intrin("float32", "tir.exp", x)`. The prefix may be missing, as until v0.6. An
+    intrinsic of type `handle` is called for its effect, `call_intrin("handle", "tir.tvm_fill_fragment", ...)`.
 
     TeError for an intrinsic without a function in `tvm.tir`, and for a result of another data type.
     """
     name = str(getattr(func_name, "name", func_name)).rpartition(".")[2]
     name = _OTHER_NAMES.get(name, name)
+    if dtype == "handle":
+        return call_builtin(name, *args)
     function = globals().get(name) or getattr(functions, name, None)
     if not callable(function) or name.startswith("_"):
         raise TeError(f"call_intrin: no intrinsic {func_name!r}; expected the name of a function of tvm.tir")

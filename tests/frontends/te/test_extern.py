@@ -303,10 +303,15 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "in_buffers: buffer ROW is given twice",
     ),
     "a buffer with strides": (
-        lambda: te.decl_buffer((8, 8), strides=[1, 8], name="T"),
-        "decl_buffer T: strides [1, 8], expected a row-major, compact and global buffer",
+        lambda: te.extern((8,), [A], call(), in_buffers=te.decl_buffer((8,), strides=[2], name="T")),
+        "in_buffers: buffer T, expected a row-major, compact and global buffer",
     ),
-    "a buffer elsewhere": (lambda: te.decl_buffer((8,), scope="shared"), "decl_buffer buffer: scope 'shared'"),
+    "a buffer elsewhere": (
+        lambda: te.extern((8,), [A], call(), in_buffers=te.decl_buffer((8,), scope="shared", name="T")),
+        "in_buffers: buffer T, expected a row-major, compact and global buffer",
+    ),
+    "too few strides": (lambda: te.decl_buffer((8, 8), strides=[1], name="T"), "T: 1 strides for 2 dimensions"),
+    "memory of a buffer": (lambda: te.decl_buffer((8,), data=ROW.data, name="T"), "decl_buffer T: data"),  # pyright: ignore[reportArgumentType]
     "a buffer for its address": (
         lambda: te.extern((8,), [A], lambda ins, outs: te.call_extern("int32", "f", ins[0])),
         'call_extern f: buffer A, expected its address, A.access_ptr("r")',

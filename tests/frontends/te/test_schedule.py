@@ -737,8 +737,8 @@ def test_a_split_without_a_guard_divides_the_extent() -> None:
 
 def test_what_is_not_there_yet_says_so() -> None:
     s = te.create_schedule(D.op)
-    with pytest.raises(UnsupportedError, match="tensorize of a stage is not supported yet"):
-        s[D].tensorize(D.op.axis[0], None)
+    with pytest.raises(UnsupportedError, match="prefetch of a stage is not supported yet"):
+        s[D].prefetch(D.op.axis[0], None)
     with pytest.raises(UnsupportedError, match="create_group of a schedule is not supported yet"):
         s.create_group([D], [A])
     with pytest.raises(AttributeError, match="no attribute 'vectorise'"):

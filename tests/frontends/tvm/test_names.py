@@ -106,8 +106,8 @@ def test_text_of_a_program_is_saved(tmp_path: Path) -> None:
     built = tvm.build(s, [a, b])
     built.save(tmp_path / "f.ll")
     assert "define" in (tmp_path / "f.ll").read_text()
-    with pytest.raises(OptionError, match="format 'o', expected ll, s, asm; export_library saves programs to load"):
-        built.save(tmp_path / "f.o")
+    with pytest.raises(OptionError, match="format 'bc', expected ll, s, asm, o; export_library saves programs to load"):
+        built.save(tmp_path / "f.bc")
 
 
 # Targets
@@ -502,7 +502,7 @@ def test_a_program_runs_with_its_own_imports(tmp_path: Path) -> None:
 def test_a_command_without_a_program_is_an_error() -> None:
     done = subprocess.run([sys.executable, "-m", "stepwell.frontends.tvm"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "usage: python -m stepwell.frontends.tvm PROGRAM" in done.stderr
+    assert "usage: python -m stepwell.frontends.tvm [--emulate-gpu] PROGRAM" in done.stderr
 
 
 TESTS = """

@@ -38,9 +38,10 @@ def create_workload(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """A function as a module, and random arrays for its parameters except `data`.
 
-    initializer: fills the array of a parameter, given its name and a random generator.  OptionError for a parameter of
-    unknown shape.
+    initializer: fills the array of a parameter, given its name and a random generator.  seed: of the generator, and of
+    numpy's global one, from which programs then take their inputs.  OptionError for a parameter of unknown shape.
     """
+    np.random.seed(seed)
     mod = IRModule.from_expr(net)
     random = np.random.default_rng(seed)
     params: dict[str, NDArray] = {}

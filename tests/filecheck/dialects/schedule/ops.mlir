@@ -99,6 +99,8 @@ schedule.trace {
   schedule.set_scope %B, 0, "shared"
   %o = schedule.blockize [%j]
   %p = schedule.blockize [%B, %C] {preserve_unit_iters = false}
+  schedule.tensorize %j, "dot"
+  schedule.tensorize %B, "dot" {preserve_unit_iters = false}
   schedule.transform_layout %B, "write", 0, affine_map<(d0, d1) -> (d0, (d1 floordiv 4), (d1 mod 4))> {pad_value = 0.000000e+00 : f32}
   schedule.transform_block_layout %B, affine_map<(d0, d1) -> (((d0 * 16) + d1))>
   %n = schedule.get_size "n" {func_name = "main"}
@@ -126,6 +128,8 @@ schedule.trace {
 // CHECK-NEXT:    schedule.set_scope %B, 0, "shared"
 // CHECK-NEXT:    %o = schedule.blockize [%j]
 // CHECK-NEXT:    %p = schedule.blockize [%B, %C] {preserve_unit_iters = false}
+// CHECK-NEXT:    schedule.tensorize %j, "dot"
+// CHECK-NEXT:    schedule.tensorize %B, "dot" {preserve_unit_iters = false}
 // CHECK-NEXT:    schedule.transform_layout %B, "write", 0, affine_map<(d0, d1) -> (d0, (d1 floordiv 4), (d1 mod 4))> {pad_value = 0.000000e+00 : f32}
 // CHECK-NEXT:    schedule.transform_block_layout %B, affine_map<(d0, d1) -> (((d0 * 16) + d1))>
 // CHECK-NEXT:    %n = schedule.get_size "n" {func_name = "main"}

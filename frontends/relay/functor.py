@@ -1,0 +1,221 @@
+"""Visitors and transformers of expressions. Each node is visited once, and the result is reused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...core.errors import OptionError
+from ...operators import Operator
+from .expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    FunctionCall,
+    GlobalVar,
+    If,
+    Let,
+    Number,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+)
+
+
+class ExprFunctor:
+    """Calls a method for the class of a node: `visit_call`, `visit_var`, ... `visit` of a node that has been visited
+    returns the earlier result.
+    """
+
+    def __init__(self) -> None:
+        self.memo_map: dict[Any, Any] = {}
+
+    def visit(self, expr: Any) -> Any:
+        """The result of the method of the class of `expr`, an expression or an operator. OptionError for others."""
+        if isinstance(expr, TupleWrapper):
+            return self.visit(expr.tuple_value)
+        if expr not in self.memo_map:
+            self.memo_map[expr] = self._method(expr)(expr)
+        return self.memo_map[expr]
+
+    def _method(self, expr: Any) -> Callable[[Any], Any]:
+        for kind, name in _METHODS:
+            if isinstance(expr, kind):
+                return getattr(self, name)
+        raise OptionError(f"visit: {expr!r}, expected an expression")
+
+    def visit_function(self, fn: Function) -> Any:
+        """A function."""
+        raise NotImplementedError
+
+    def visit_let(self, let: Let) -> Any:
+        """A binding."""
+        raise NotImplementedError
+
+    def visit_call(self, call: Call) -> Any:
+        """A call of an operator or of a function."""
+        raise NotImplementedError
+
+    def visit_var(self, var: Var) -> Any:
+        """A variable."""
+        raise NotImplementedError
+
+    def visit_if(self, if_: If) -> Any:
+        """A conditional expression."""
+        raise NotImplementedError
+
+    def visit_tuple(self, tup: Tuple) -> Any:
+        """A tuple."""
+        raise NotImplementedError
+
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+        """A field of a tuple."""
+        raise NotImplementedError
+
+    def visit_global_var(self, gvar: GlobalVar) -> Any:
+        """A reference to a function."""
+        raise NotImplementedError
+
+    def visit_op(self, op: Operator) -> Any:
+        """The operator of a call."""
+        raise NotImplementedError
+
+    def visit_constant(self, const: Constant) -> Any:
+        """A constant, or a number beside a tensor."""
+        raise NotImplementedError
+
+
+_METHODS: tuple[tuple[type, str], ...] = (
+    (Function, "visit_function"),
+    (Call, "visit_call"),
+    (Let, "visit_let"),
+    (Var, "visit_var"),
+    (GlobalVar, "visit_global_var"),
+    (If, "visit_if"),
+    (Tuple, "visit_tuple"),
+    (TupleGetItem, "visit_tuple_getitem"),
+    (Constant, "visit_constant"),
+    (Number, "visit_constant"),
+    (Operator, "visit_op"),
+)
+
+
+class ExprVisitor(ExprFunctor):
+    """Visits every node below an expression; subclasses override the methods of the nodes of interest."""
+
+    def visit_function(self, fn: Function) -> Any:
+        for param in fn.params:
+            self.visit(param)
+        self.visit(fn.body)
+
+    def visit_let(self, let: Let) -> Any:
+        for each in (let.var, let.value, let.body):
+            self.visit(each)
+
+    def visit_call(self, call: Call) -> Any:
+        self.visit(call.op)
+        for arg in call.args:
+            self.visit(arg)
+
+    def visit_if(self, if_: If) -> Any:
+        for each in (if_.cond, if_.true_branch, if_.false_branch):
+            self.visit(each)
+
+    def visit_tuple(self, tup: Tuple) -> Any:
+        for field in tup.fields:
+            self.visit(field)
+
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Any:
+        self.visit(op.tuple_value)
+
+    def visit_var(self, var: Var) -> Any:
+        """Does nothing."""
+
+    def visit_global_var(self, gvar: GlobalVar) -> Any:
+        """Does nothing."""
+
+    def visit_op(self, op: Operator) -> Any:
+        """Does nothing."""
+
+    def visit_constant(self, const: Constant) -> Any:
+        """Does nothing."""
+
+
+class ExprMutator(ExprFunctor):
+    """Rebuilds an expression bottom-up; subclasses return other nodes from the methods of the nodes of interest. A node
+    whose subexpressions stay is itself.
+    """
+
+    def visit_function(self, fn: Function) -> Expr:
+        params, body = [self.visit(param) for param in fn.params], self.visit(fn.body)
+        return fn if params == list(fn.params) and body is fn.body else Function(params, body, fn.ret_type)
+
+    def visit_let(self, let: Let) -> Expr:
+        return Let(self.visit(let.var), self.visit(let.value), self.visit(let.body))
+
+    def visit_call(self, call: Call) -> Expr:
+        op, args = self.visit(call.op), [self.visit(arg) for arg in call.args]
+        if op is call.op and args == list(call.args):
+            return call
+        new = Call(op, args, call.attrs)
+        new.location = call.location
+        return new
+
+    def visit_if(self, if_: If) -> Expr:
+        return If(self.visit(if_.cond), self.visit(if_.true_branch), self.visit(if_.false_branch))
+
+    def visit_tuple(self, tup: Tuple) -> Expr:
+        fields = [self.visit(field) for field in tup.fields]
+        return tup if fields == list(tup.fields) else Tuple(fields)
+
+    def visit_tuple_getitem(self, op: TupleGetItem) -> Expr:
+        whole = self.visit(op.tuple_value)
+        return op if whole is op.tuple_value else TupleGetItem(whole, op.index)
+
+    def visit_var(self, var: Var) -> Expr:
+        return var
+
+    def visit_global_var(self, gvar: GlobalVar) -> Expr:
+        return gvar
+
+    def visit_op(self, op: Operator) -> Any:
+        return op
+
+    def visit_constant(self, const: Constant) -> Expr:
+        return const
+
+
+def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:
+    """Calls `fvisit` for every node below an expression once, operands before their users."""
+    seen: set[Any] = set()
+    todo: list[tuple[Any, bool]] = [(expr, False)]
+    while todo:
+        node, is_done = todo.pop()
+        if is_done:
+            fvisit(node)
+        elif node not in seen:
+            seen.add(node)
+            todo.append((node, True))
+            todo += [(child, False) for child in reversed(_below(node))]
+
+
+def _below(node: Any) -> list[Any]:
+    """The nodes that a node consists of, in the order of computation."""
+    match node:
+        case FunctionCall():
+            return [*node.children]
+        case Call():
+            return [node.op, *node.args]
+        case Function():
+            return [*node.params, node.body]
+        case Let():
+            return [node.var, *node.children]
+        case Expr():
+            return [*node.children]
+        case _:
+            return []
+
+
+__all__ = ["ExprFunctor", "ExprMutator", "ExprVisitor", "post_order_visit"]

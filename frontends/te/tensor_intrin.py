@@ -1,0 +1,232 @@
+"""Tensor intrinsics of `te`: a computation on small tensors, and the calls that compute it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from ...analysis.names import buffer_name
+from ...analysis.scopes import statements
+from ...core.dtypes import mlir_type
+from ...dialects.tir import (
+    FuncOp,
+    HandleType,
+    MatchBufferOp,
+    SymbolOp,
+    TirBuilder,
+    memory_space,
+)
+from ...dialects.tir.base import Mixed
+from ...expressions.errors import TeError
+from ...expressions.expr import IntImm, PrimExpr, Var
+from ...expressions.extern import Buffer, ExternCall, decl_buffer
+from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor
+from ...expressions.write import ExpressionEmitter, write_call
+from ...module import Module
+from ...schedule import Schedule as TirSchedule
+from ...schedule.intrinsics import add_tensor_intrin, describe_tensor_intrin
+from .prim_func import create_prim_func
+
+_numbers = count()
+
+
+@dataclass(frozen=True, eq=False)
+class TensorIntrin:
+    """A computation `op` on small tensors, and the calls that compute it.
+
+    buffers: of the inputs, then of the results.  body: the calls for the whole computation.  reduce_init: those for the
+    init of a reduction alone.  reduce_update: those that reduce on top of earlier values. None where not given.
+    """
+
+    name: str
+    op: ComputeOp
+    inputs: tuple[Tensor, ...]
+    buffers: tuple[Buffer, ...]
+    body: tuple[ExternCall, ...]
+    reduce_init: tuple[ExternCall, ...] | None
+    reduce_update: tuple[ExternCall, ...] | None
+
+    def register(self) -> tuple[str, str | None, str | None]:
+        """Registers the intrinsic for `stepwell.Schedule.tensorize`: the names for the whole computation, for the init
+        of a reduction, and for the reduction on top of earlier values; None where it has no calls.
+        """
+        whole, init, update = self._descriptions()
+        prefix = f"{self.name}.{next(_numbers)}"
+        parts = [("", whole, self.body), (".init", init, self.reduce_init), (".update", update, self.reduce_update)]
+        names: list[str | None] = []
+        for suffix, description, calls in parts:
+            if description is None or calls is None:
+                names.append(None)
+                continue
+            used = [n for n, buffer in enumerate(_buffers(description)) if _is_used(buffer)]
+            implementation = _implementation(self.buffers, used, calls)
+            names.append(prefix + suffix)
+            functions = map(_module, (_without(description, used), implementation))
+            add_tensor_intrin(describe_tensor_intrin(prefix + suffix, *functions))
+        assert names[0] is not None
+        return names[0], names[1], names[2]
+
+    def _descriptions(self) -> tuple[FuncOp, FuncOp | None, FuncOp | None]:
+        """The computation, its init alone, and its reduction alone, as functions."""
+        outputs = [self.op.output(n) for n in range(self.op.num_outputs)]
+        mod = create_prim_func([*self.inputs, *outputs])
+        if not isinstance(self.op.body[0], Reduce):
+            return _function(mod), None, None
+        whole = TirSchedule(mod)
+        block = whole.get_child_blocks("root")[0]
+        whole.blockize(whole.get_loops(block)[0])
+        parts: list[FuncOp] = []
+        for kept in range(2):
+            sch = TirSchedule(mod)
+            (block,) = sch.get_child_blocks("root")
+            sch.decompose_reduction(block, sch.get_loops(block)[0])
+            function = _function(sch.mod)
+            removed = statements(function.body.block)[1 - kept]
+            removed.detach()
+            removed.erase()
+            parts.append(function)
+        return _function(whole.mod), parts[0], parts[1]
+
+
+def decl_tensor_intrin(
+    op: ComputeOp,
+    fcompute: Callable[..., Any],
+    *,
+    name: str = "tensor_intrin",
+    binds: Mapping[Tensor, Buffer] | None = None,
+    scalar_params: Sequence[Var] | None = None,
+    default_buffer_params: Mapping[str, Any] | None = None,
+) -> TensorIntrin:
+    """A tensor intrinsic for `Stage.tensorize`. op: the computation, on placeholders of static shapes.
+
+    fcompute: takes the buffers of the inputs and of the results; returns the calls that compute `op`
+    (`te.call_extern`, `te.call_packed`, what `ir_builder` gathers), or a tuple of three: for the whole computation, for
+    the init of a reduction, and for the reduction on top of earlier values, each None if there is none. binds: the
+    buffers of tensors, by default compact ones.  default_buffer_params: arguments of `decl_buffer` for these.
+
+    TeError for an operation other than `te.compute` on placeholders, and unless `fcompute` returns calls;
+    scalar_params are not supported.
+    """
+    if not isinstance(op, ComputeOp):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TeError(f"decl_tensor_intrin {name}: {op!r}, expected the operation of a te.compute")
+    if scalar_params:
+        raise TeError(f"decl_tensor_intrin {name}: scalar_params are not supported, expected numbers in fcompute")
+    inputs = tuple(op.input_tensors)
+    for tensor in inputs:
+        if not isinstance(tensor.op, PlaceholderOp):
+            raise TeError(f"decl_tensor_intrin {name}: input {tensor.name} is computed, expected a placeholder")
+    tensors = [*inputs, *(op.output(n) for n in range(op.num_outputs))]
+    declared = {tensor: buffer for tensor, buffer in (binds or {}).items()}
+    defaults: dict[str, Any] = {"offset_factor": 1, **(default_buffer_params or {})}
+    buffers = [
+        declared.get(tensor) or decl_buffer(tensor.shape, tensor.dtype, tensor.name, **defaults) for tensor in tensors
+    ]
+    result = fcompute(buffers[: len(inputs)], buffers[len(inputs) :])
+    parts = [*result] if isinstance(result, tuple) and len(result) in (2, 3) else [result]
+    body, init, update = [_calls(part, name) for part in (*parts, None, None)][:3]
+    if body is None:
+        raise TeError(f"decl_tensor_intrin {name}: no calls for the whole computation")
+    return TensorIntrin(name, op, inputs, tuple(buffers), body, init, update)
+
+
+def _calls(part: Any, name: str) -> tuple[ExternCall, ...] | None:
+    """The calls of a part of an intrinsic."""
+    if part is None:
+        return None
+    calls = tuple(part) if isinstance(part, list) else (part,)
+    for call in calls:
+        if not isinstance(call, ExternCall):
+            raise TeError(f"decl_tensor_intrin {name}: fcompute gives {call!r}, expected calls")
+    return calls
+
+
+# Functions
+
+
+def _function(mod: Any) -> FuncOp:
+    """A copy of the only function of a module."""
+    (function,) = mod.functions.values()
+    return function.clone()
+
+
+def _module(function: FuncOp) -> Module:
+    return Module(ModuleOp([function]))
+
+
+def _buffers(function: FuncOp) -> list[SSAValue]:
+    return list(function.body.block.args)
+
+
+def _is_used(buffer: SSAValue) -> bool:
+    return bool(buffer.uses)
+
+
+def _without(function: FuncOp, used: Sequence[int]) -> FuncOp:
+    """A function without the parameters that it does not use."""
+    types = [(buffer_name(function.body.block.args[n]), function.body.block.args[n].type) for n in used]
+    new = FuncOp(function.sym_name.data, types)
+    values = {function.body.block.args[n]: argument for n, argument in zip(used, new.body.block.args, strict=True)}
+    for op in function.body.block.ops:
+        new.body.block.add_op(op.clone(value_mapper=values))  # pyright: ignore[reportArgumentType]
+    return new
+
+
+def _implementation(buffers: Sequence[Buffer], used: Sequence[int], calls: Sequence[ExternCall]) -> FuncOp:
+    """The function that makes the calls, on some of the buffers."""
+    function = FuncOp("implementation", [(buffers[n].name, HandleType()) for n in used])
+    builder = TirBuilder(function.body.block)
+    emitter = ExpressionEmitter(builder, {}, {})
+    memory: dict[Buffer, SSAValue] = {}
+    for n in used:
+        for expr in (*buffers[n].strides, buffers[n].elem_offset):
+            if isinstance(expr, Var) and expr not in emitter.known:
+                emitter.known[expr] = builder.insert(SymbolOp(expr.name, mlir_type(expr.data_type))).result
+    for n, argument in zip(used, function.body.block.args, strict=True):
+        memory[buffers[n]] = _declare(builder, emitter, buffers[n], argument)
+    for call in calls:
+        for buffer in call.buffers:
+            if buffer not in memory:
+                raise TeError(f"tensor intrinsic: {call.name} is called with {buffer.name}, which is not accessed here")
+        write_call(emitter, memory, call)
+    return function
+
+
+def _declare(builder: TirBuilder, emitter: ExpressionEmitter, buffer: Buffer, pointer: SSAValue) -> SSAValue:
+    strides: list[Mixed] | None = [_layout(emitter, buffer, stride) for stride in buffer.strides] or None
+    offset = _layout(emitter, buffer, buffer.elem_offset)
+    shape = [_layout(emitter, buffer, extent) for extent in buffer.shape]
+    return builder.insert(
+        MatchBufferOp(
+            buffer.name,
+            pointer,
+            mlir_type(buffer.data_type),
+            shape,
+            strides=strides or (_compact(shape) if offset != 0 else None),
+            offset=offset,
+            space=memory_space(buffer.memory),
+        )
+    ).buffer
+
+
+def _layout(emitter: ExpressionEmitter, buffer: Buffer, expr: PrimExpr) -> Mixed:
+    if isinstance(expr, IntImm):
+        return expr.value
+    if isinstance(expr, Var) and expr in emitter.known:
+        return emitter.known[expr]
+    raise TeError(f"buffer {buffer.name}: {expr!r}, expected a number or a variable")
+
+
+def _compact(shape: Sequence[Mixed]) -> list[Mixed]:
+    """The strides of a compact buffer of static shape."""
+    strides: list[Mixed] = []
+    size = 1
+    for extent in reversed(shape):
+        strides.insert(0, size)
+        assert isinstance(extent, int)
+        size *= extent
+    return strides

@@ -1,0 +1,78 @@
+"""Conversion of operators on images to other layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....core.errors import OptionError
+from ....operators import OPERATORS
+from ...relay.expr import Call, Expr, Function
+from ...relay.expr import call as new_call
+from ...relay.functor import ExprMutator
+
+_DATA = ("data_layout", "layout")
+"""The names of the attribute that states the layout of the data."""
+_LAYOUTS = (*_DATA, "kernel_layout", "out_layout")
+"""The names of all attributes that state layouts."""
+
+
+def convert_layouts(func: Function, desired: Mapping[str, Sequence[str]]) -> Function:
+    """A graph whose operators named by `desired` compute in the layouts of data and weight that it states, between
+    transposes.
+
+    OptionError for an operator without layouts, and for a layout of other dimensions.
+    """
+    for name in desired:
+        if name not in OPERATORS or not any(each.name in _DATA for each in OPERATORS[name].attributes):
+            raise OptionError(f"ConvertLayout: {name!r} is no operator with a layout")
+    return _Converter(desired).visit(func)
+
+
+class _Converter(ExprMutator):
+    def __init__(self, desired: Mapping[str, Sequence[str]]):
+        super().__init__()
+        self.desired = desired
+
+    def visit_call(self, call: Call) -> Expr:
+        new = super().visit_call(call)
+        assert isinstance(new, Call)
+        name = getattr(call.op, "name", None)
+        if name is None or name not in self.desired:
+            return new
+        return _converted(new, [str(each) for each in self.desired[name]])
+
+
+def _converted(call: Call, desired: Sequence[str]) -> Expr:
+    """An operator in other layouts, between transposes. An operator in the desired ones is itself."""
+    attributes = {each.name: each.default for each in call.op.attributes}
+    values: dict[str, str] = {name: str(getattr(call.attrs, name)) for name in _LAYOUTS if name in attributes}
+    data = next(name for name in _DATA if name in values)
+    old, new = values[data], values[data] if desired[0] == "default" else desired[0]
+    changed, args = {data: new}, list(call.args)
+    args[0] = _transposed(args[0], old, new)
+    if "kernel_layout" in values:
+        wanted = (
+            desired[1] if len(desired) > 1 and desired[1] != "default" else _weight(attributes["kernel_layout"], new)
+        )
+        args[1] = _transposed(args[1], values["kernel_layout"], wanted)
+        changed["kernel_layout"] = wanted
+    if "out_layout" in values:
+        changed["out_layout"] = new
+    out = values.get("out_layout") or old
+    if out == new and all(values[name] in ("", value) for name, value in changed.items()):
+        return call
+    result = Call(call.op, args, {**call.attrs, **changed})
+    result.location = call.location
+    return _transposed(result, new, out)
+
+
+def _weight(default: str, data: str) -> str:
+    """The usual layout of weights beside a layout of the data: channels are last in both, or in none."""
+    return f"{default[2:]}{default[1]}{default[0]}" if data.endswith("C") else default
+
+
+def _transposed(expr: Expr, old: str, new: str) -> Expr:
+    """An expression in layout `old` converted to layout `new`."""
+    if sorted(old) != sorted(new):
+        raise OptionError(f"ConvertLayout: layout {new} of a tensor in layout {old}, expected the same dimensions")
+    return expr if old == new else new_call("transpose", expr, axes=tuple(old.index(letter) for letter in new))
