@@ -93,7 +93,7 @@ class TirCollapseAxesPass(ModulePass):
 
 
 def _may_collapse(func: FuncOp) -> bool:
-    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule that needs the axes."""
+    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule for their axes."""
     blocks = list(find_ops(func, BlockOp))
     known = all(isinstance(value.type, MemRefType) for _, value in func.params)
     return bool(blocks) and known and all(_has_plain_loops(block) and not _has_rule(block) for block in blocks)
