@@ -16,6 +16,7 @@ from ..dialects.tir import (
     EvaluateOp,
     ForOp,
     HandleType,
+    LaunchThreadOp,
     LetOp,
     LoadOp,
     StoreOp,
@@ -23,7 +24,10 @@ from ..dialects.tir import (
     constant_value,
 )
 from ..dialects.tir.tree import is_pure_expression
+from .index import Analyzer
+from .index.terms import leaves
 from .lanes import free_values
+from .regions import IndexRange, required_region, touched_box
 
 
 def uses_of_private_memory(loop: ForOp) -> Iterator[set[Operation]]:
@@ -36,6 +40,31 @@ def uses_of_private_memory(loop: ForOp) -> Iterator[set[Operation]]:
         uses = uses_of_memory(root)
         if all(loop.is_ancestor(op) for op, _ in uses) and not _has_disjoint_elements(loop, count, uses):
             yield {op for op, _ in uses}
+
+
+def accesses_own_elements(loop: ForOp | LaunchThreadOp, buffer: SSAValue, analyzer: Analyzer) -> bool:
+    """Whether each iteration of a loop, all iterations of the loops in it included, accesses elements of a buffer that
+    no other iteration accesses. False for a buffer with uses outside of the loop, or other than loads and stores.
+    """
+    users = [use.operation for use in buffer.uses]
+    accesses = [op for op in users if isinstance(op, LoadOp | StoreOp) and loop.is_ancestor(op)]
+    boxes = [touched_box(analyzer, op, loop) for op in accesses]
+    if len(accesses) != len(users) or None in boxes:
+        return False
+    region = required_region(
+        analyzer,
+        [box for box in boxes if box is not None],
+        lambda value: value is loop.variable or not loop.is_ancestor(value.owner),
+    )
+    return not isinstance(region, str) and any(_advances_by_whole_sides(loop.variable, side) for side in region)
+
+
+def _advances_by_whole_sides(variable: SSAValue, side: IndexRange) -> bool:
+    """Whether a range moves by at least its extent with each value of a variable."""
+    stride = side.low.terms.get(variable, 0)
+    return 0 < side.most <= abs(stride) and not any(
+        variable in leaves(atom) for atom in side.low.terms if atom is not variable
+    )
 
 
 def _most_iterations(loop: ForOp) -> int:

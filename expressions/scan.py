@@ -29,7 +29,8 @@ class ScanOp(Operation):
 
     time: the index of the row being computed.  init: the first rows.  state: the placeholders that denote the tensors
     in loads of earlier rows.  steps: the computes of one time step, without the time axis, in order.  rows: the new row
-    of each tensor, results of the steps.  tag, attrs: the kind of operator, and annotations for later passes.
+    of each tensor, results of the steps.  origins: the compute with the time axis that each step is a row of, and the
+    offset of the row from the current time.  tag, attrs: the kind of operator, and annotations for later passes.
     """
 
     time: Var
@@ -37,6 +38,7 @@ class ScanOp(Operation):
     state: tuple[Tensor, ...]
     steps: tuple[ComputeOp, ...]
     rows: tuple[Tensor, ...]
+    origins: tuple[tuple[Operation, int], ...]
     tag: str = ""
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -103,6 +105,7 @@ def scan(
         tuple(states),
         tuple(steps.made.values()),
         tuple(steps.made[tensor.op, 0].output(tensor.value_index) for tensor in updates),
+        tuple(steps.made),
         tag,
         dict(attrs or {}),
     )

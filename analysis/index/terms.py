@@ -221,7 +221,7 @@ class Lin:
     def leaves(self) -> Iterator[SSAValue]:
         """The SSA values in the sum, including those inside compound atoms, once per occurrence."""
         for atom in self.terms:
-            yield from _leaves(atom)
+            yield from leaves(atom)
 
     def evaluate(self, number: Callable[[SSAValue], int]) -> int:
         """The value of the sum when each SSA value has the value `number(value)`. ZeroDivisionError for a zero
@@ -266,14 +266,15 @@ def _factors(atom: Atom) -> tuple[Atom, ...]:
     return atom.factors if isinstance(atom, ProductAtom) else (atom,)
 
 
-def _leaves(term: Lin | Atom) -> Iterator[SSAValue]:
+def leaves(term: Lin | Atom) -> Iterator[SSAValue]:
+    """The values that a sum or an atom is computed from."""
     if isinstance(term, SSAValue):
         yield term
     elif isinstance(term, Lin):
         yield from term.leaves()
     else:
         for arg in term.args:
-            yield from _leaves(arg)
+            yield from leaves(arg)
 
 
 _EVALUATE: dict[type[Compound], Callable[[list[int]], int]] = {

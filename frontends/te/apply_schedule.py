@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
+from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
-from ...analysis.scopes import depends_on, reads_of, writes_of
+from ...analysis.scopes import ancestors, depends_on, reads_of, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import BlockOp, BufferOp, ForOp, Mixed
+from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, ForOp, Mixed
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, Var
@@ -55,6 +56,8 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
         count = _num_blocks(sch, op, blocks)
         if isinstance(op, ComputeOp):
             blocks_of[stage_of[op]] = blocks[:count]
+        elif isinstance(op, ScanOp):
+            blocks_of |= _blocks_of_steps(schedule, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
         del blocks[:count]
     return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
 
@@ -83,6 +86,18 @@ def _num_blocks(sch: TirSchedule, op: Operation, blocks: Sequence[BlockRV]) -> i
     loops = [sch.get(sch.get_loops(block)[0]) if _is_in_scan(sch, block) else None for block in blocks]
     first = next(n for n, loop in enumerate(loops) if loop is not None)
     return first + sum(1 for _ in takewhile(lambda loop: loop is loops[first], loops[first:]))
+
+
+def _blocks_of_steps(schedule: Schedule, scan: ScanOp, blocks: Sequence[BlockRV]) -> dict[Stage, list[BlockRV]]:
+    """The blocks of each stage of a scan. blocks: those of its time loop, in order."""
+    left = list(blocks)
+    found: dict[Stage, list[BlockRV]] = {}
+    for step, (origin, _) in zip(scan.steps, scan.origins, strict=True):
+        count = 1 if isinstance(step.body[0], Reduce) else step.num_outputs
+        if origin in schedule:
+            found[schedule[origin]] = left[:count]
+        del left[:count]
+    return found
 
 
 def _is_in_scan(sch: TirSchedule, block: BlockRV) -> bool:
@@ -188,13 +203,11 @@ class _Application:
 
     def _place(self, stage: Stage) -> None:
         """Moves a stage to its attachment point, and transforms its loops as requested."""
-        op = stage.op
-        assert isinstance(op, ComputeOp)
-        axes = [*op.axis, *op.reduce_axis]
+        axes = stage.axes
         if stage.attachment is not None:
             loops = self._attach(stage, stage.attachment, axes)
         else:
-            loops = dict(zip(axes, self.sch.get_loops(self.blocks[stage][0]), strict=True))
+            loops = dict(zip(axes, self._own(stage, self.sch.get_loops(self.blocks[stage][0])), strict=True))
         self.loops[stage] = loops
         leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
         for relation in stage.relations:
@@ -207,6 +220,10 @@ class _Application:
         if stage.tensorization is not None:
             with _stage_in_errors(stage, stage.tensorization.where):
                 self._decompose_tensorized(stage, stage.tensorization)
+
+    def _own(self, stage: Stage, each: Sequence[Any]) -> Sequence[Any]:
+        """The entries that belong to the axes of a stage: in a scan all except that of the time."""
+        return each if stage.scan is None else each[1:]
 
     def _drop_unit_loops(self, stage: Stage, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar]) -> list[IterVar]:
         """Drops loops of one iteration without attributes by fusing each with the next inner loop, or else with the
@@ -249,16 +266,32 @@ class _Application:
         keeps_all = bool(stage.relations or self.named[stage])
         with _stage_in_errors(stage, attachment.where):
             self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
+            self._set_default_scope(stage, block, loop)
         around = self.sch.get_loops(block)
         own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
         if keeps_all:
             return dict(zip(axes, own, strict=True))
-        bindings = [axis_op.binding for axis_op in self._block(block).axes]
+        bindings = self._own(stage, [axis_op.binding for axis_op in self._block(block).axes])
         kept_loops: dict[IterVar, LoopRV] = {}
         for new, binding in zip(axes, bindings, strict=True):
             if own and depends_on([binding], self._op(own[0]).variable):
                 kept_loops[new] = own.pop(0)
         return kept_loops
+
+    def _set_default_scope(self, stage: Stage, block: BlockRV, loop: LoopRV) -> None:
+        """Puts the results of a stage without a scope into the memory of those who run a loop: a thread or a block of
+        threads.
+        """
+        if any(step.primitive == "set_scope" for step in stage.steps):
+            return
+        loops = [self._op(loop), *(each for each in ancestors(self._op(loop)) if isinstance(each, ForOp))]
+        tags = [each.thread.data for each in loops if each.thread is not None]
+        if not tags:
+            return
+        scope = "shared" if all(tag.startswith("blockIdx") for tag in tags) else "local"
+        for n, buffer in enumerate(writes_of(self._block(block))):
+            if isinstance(buffer.owner, AllocBufferOp):
+                self._apply_step(stage, BlockStep("set_scope", (n, scope), ""))
 
     def _block_to_attach(self, stage: Stage, loop: LoopRV, what: str) -> BlockRV:
         """The block of a stage whose tensor is read in a loop; from now on it is the block of the stage. The blocks of

@@ -11,7 +11,7 @@ from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
 from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, topological_order
 from .stage import Fuse, Split, Stage
-from .staging import copy_operation, outputs, split_cache_write, split_reduction, substitute_inputs
+from .staging import computes_of_scan, copy_operation, outputs, split_cache_write, split_reduction, substitute_inputs
 
 UNSUPPORTED_SCHEDULE_METHODS = frozenset(("create_group", "normalize"))
 """Methods of TVM's schedules that are not supported yet."""
@@ -35,15 +35,23 @@ def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> S
 
 class Schedule:
     """A schedule of tensors, with a stage for each operation. The order of calls on different stages does not matter;
-    `apply_schedule` applies all of them. A `te.scan` or `te.extern` is computed unchanged, at its own position.
+    `apply_schedule` applies all of them. A `te.scan` or `te.extern` is computed unchanged, at its own position; the
+    computes of a scan have stages, whose loops are those of one time step.
 
     outputs: the current operations of the outputs.  stages: producers before consumers.
     """
 
     def __init__(self, outputs: Sequence[Operation]):
         operations = topological_order([op.output(0) for op in outputs])
-        self.stages = [Stage(self, op, is_output=op in outputs) for op in operations]
-        self._stage_of = dict(zip(operations, self.stages, strict=True))
+        self.stages: list[Stage] = []
+        self._stage_of: dict[Operation, Stage] = {}
+        for op in operations:
+            scan = Stage(self, op, is_output=op in outputs)
+            for step in computes_of_scan(op):
+                self.stages.append(Stage(self, step, scan=scan))
+                self._stage_of[step] = self.stages[-1]
+            self.stages.append(scan)
+            self._stage_of[op] = scan
         self._outputs = [self._stage_of[op] for op in dict.fromkeys(outputs)]
 
     @property
@@ -88,6 +96,8 @@ class Schedule:
         source = self[tensor]
         stages = [self[reader] for reader in (readers if isinstance(readers, list | tuple) else [readers])]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         tensor = self.current(tensor)
+        for stage in (source, *stages):
+            stage.require_no_scan("cache_read")
         for stage in stages:
             if tensor not in map(self.current, stage.op.input_tensors):
                 raise TeError(f"cache_read: {stage.name} does not read {tensor.name}")
@@ -127,6 +137,7 @@ class Schedule:
         if `axis` is not a reduction loop, or if loops other than reduction loops have already been transformed.
         """
         stage = self[tensor]
+        stage.require_no_scan("rfactor")
         op = stage.op
         if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce):
             raise TeError(f"rfactor: {op.name} is no reduction")
@@ -157,6 +168,7 @@ class Schedule:
     def _require_untransformed(self, tensor: Tensor, action: str) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
         stage.require_computed(action)
+        stage.require_no_scan(action)
         if stage.relations or stage.attributes:
             raise TeError(f"{action}: the loops of stage {stage.name} were changed before it")
         return stage, stage.op
@@ -172,13 +184,14 @@ class Schedule:
         return stage
 
     def resolved_operations(self) -> dict[Stage, Operation]:
-        """The operation of each stage, with its inputs replaced by the current tensors of their stages."""
+        """The operation of each stage outside of scans, with its inputs replaced by the current tensors of their
+        stages."""
         operations: dict[Stage, Operation] = {}
 
         def tensor_of(tensor: Tensor) -> Tensor:
             return operations[self[tensor]].output(tensor.value_index)
 
-        for stage in self.stages:
+        for stage in (each for each in self.stages if each.scan is None):
             operations[stage] = substitute_inputs(stage.op, tensor_of)
         return operations
 

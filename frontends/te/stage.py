@@ -104,10 +104,12 @@ class Stage:
 
     op: the current operation, after caches and `rfactor`.  leaf_iter_vars: its loops, outermost first.  relations: the
     loop transformations, in order.  attachment: where the stage is computed, None for the top level of the function.
+    scan: the stage of the scan, of whose time steps this stage computes a row each; None for other stages.
     """
 
-    def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False):
+    def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False, scan: Stage | None = None):
         self.schedule = schedule
+        self.scan = scan
         self.origin_op = op
         self.is_output = is_output
         self.attachment: Attachment | None = None
@@ -118,10 +120,22 @@ class Stage:
     def reset(self, op: Operation) -> None:
         """Replaces the operation and discards all loop transformations."""
         self.op: Any = op  # users access its axes, which only a ComputeOp has
-        self.leaf_iter_vars: list[IterVar] = [*op.axis, *op.reduce_axis] if isinstance(op, ComputeOp) else []
+        self.leaf_iter_vars: list[IterVar] = self.axes
         self.relations: list[Relation] = []
         self.attributes: dict[IterVar, LoopAttributes] = {}
         self.tensorization: Tensorization | None = None
+
+    @property
+    def axes(self) -> list[IterVar]:
+        """The axes that are loops of this stage: those of its operation, in a scan without the time."""
+        if not isinstance(self.op, ComputeOp):
+            return []
+        return [*self.op.axis[0 if self.scan is None else 1 :], *self.op.reduce_axis]
+
+    def require_no_scan(self, action: str) -> None:
+        """UnsupportedError for a stage of a scan."""
+        if self.scan is not None:
+            raise UnsupportedError(f"{action}: stage {self.name} of scan {self.scan.name} is not supported yet")
 
     @property
     def name(self) -> str:
@@ -281,6 +295,7 @@ class Stage:
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Aligns the stride of a dimension to `factor * n + offset` elements. axis: one of `op.axis`."""
+        self.require_no_scan("storage_align")
         axes = self.op.axis if isinstance(self.op, ComputeOp) else ()
         if axis not in axes:
             raise TeError(f"storage_align: axis {axis.var.name}, expected one of op.axis of stage {self.name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -44,6 +45,14 @@ def _scan_through(op: ScanOp, tensors: TensorMap) -> ScanOp:
         steps[step] = replace(step, body=Substitution({}, new_tensor).body(step.body))
     rows = tuple(map(new_tensor, op.rows))
     return replace(op, init=tuple(map(tensors, op.init)), steps=tuple(steps.values()), rows=rows)
+
+
+def computes_of_scan(op: Operation) -> list[ComputeOp]:
+    """The computes of a scan of which one time step computes a single row, in order; none for another operation."""
+    if not isinstance(op, ScanOp):
+        return []
+    counts = Counter(origin for origin, _ in op.origins)
+    return [origin for origin, _ in op.origins if counts[origin] == 1 and isinstance(origin, ComputeOp)]
 
 
 def copy_operation(tensor: Tensor, name: str) -> Tensor:

@@ -27,6 +27,7 @@ from ...analysis.scopes import (
     ancestors,
     child_blocks,
     child_towards,
+    depends_on,
     enclosing_scope,
     loops_around,
     precedes_in_text,
@@ -119,7 +120,7 @@ def compute_at(
     gap = _gap(loop, block, index)
     analyzer = Analyzer()
     demands = _demands(analyzer, block, consumers, loop, reads=False)
-    sides = axes_region(analyzer, block, demands, fixed_inside(loop))
+    sides = _keep_common_axes(analyzer, block, loop, axes_region(analyzer, block, demands, fixed_inside(loop)))
     return move_block(state, analyzer, block, sides, gap, preserve_unit_loops)
 
 
@@ -135,7 +136,8 @@ def reverse_compute_at(
     gap = _gap(loop, block, index)
     analyzer = Analyzer()
     demands = _demands(analyzer, block, producers, loop, reads=True)
-    sides = finishing_region(analyzer, block, demands, fixed_inside(loop), last=not _goes_down(demands, loop))
+    finished = finishing_region(analyzer, block, demands, fixed_inside(loop), last=not _goes_down(demands, loop))
+    sides = _keep_common_axes(analyzer, block, loop, finished)
     return move_block(state, analyzer, block, sides, gap, preserve_unit_loops)
 
 
@@ -220,6 +222,21 @@ def _demands(
                 BoxDemand(written_box(analyzer, access), _region(analyzer, access, boxes, _fixed_during(loop, buffer)))
             )
     return result
+
+
+def _keep_common_axes(analyzer: Analyzer, block: BlockOp, loop: ForOp, sides: Sequence[IndexRange]) -> list[IndexRange]:
+    """The ranges of the axes of a block in a loop, where an axis bound to the variables of loops around both keeps its
+    value: an iteration of these loops has no instance with another one."""
+    around = loops_around(block)
+    common = [each.variable for each in around if each.is_ancestor(loop)]
+    own = [each.variable for each in around if not each.is_ancestor(loop)]
+    kept: list[IndexRange] = []
+    for side, binding in zip(sides, block.bindings, strict=True):
+        is_common = any(depends_on([binding], variable) for variable in common)
+        if is_common and not any(depends_on([binding], variable) for variable in own):
+            side = IndexRange.of(analyzer, binding, 1)
+        kept.append(side)
+    return kept
 
 
 def _region(analyzer: Analyzer, access: AccessOp, boxes: Sequence[AccessBox], is_fixed: IsFixed) -> list[IndexRange]:

@@ -10,6 +10,7 @@ from xdsl.rewriter import Rewriter
 
 from ...analysis.index import Analyzer
 from ...analysis.lifetime import is_fresh_in_each_iteration
+from ...analysis.private import accesses_own_elements
 from ...analysis.threads.axes import is_thread_loop
 from ...analysis.threads.memories import is_of_warp, is_shared
 from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
@@ -22,9 +23,10 @@ _LOOPS = ForOp | LaunchThreadOp | WhileOp
 def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer, *, into_lanes: bool = True) -> None:
     """Moves an allocation to the innermost region around its uses, and erases it if it has no uses.
 
-    It moves into a loop only if each iteration reads only elements that the iteration has written, and not into a loop
-    over threads that share it. analyzer: an analyzer of the program, which stays valid.  into_lanes: whether it moves
-    into vectorized and unrolled loops, whose iterations then have memory of their own.
+    It moves into a loop only if each iteration reads only elements that the iteration has written, or accesses only
+    elements of its own, and not into a loop over threads that share it. analyzer: an analyzer of the program, which
+    stays valid.  into_lanes: whether it moves into vectorized and unrolled loops, whose iterations then have memory of
+    their own.
     """
     users = [use.operation for use in alloc.buffer.uses]
     if not users:
@@ -42,12 +44,16 @@ def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer, *, into_lanes: boo
     loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]
     # Memory fresh in each iteration of a loop is fresh in enclosing loops as well: the innermost loop is queried first.
     fresh = next((n for n in reversed(loops) if is_fresh_in_each_iteration(holders[n][0], alloc.buffer, analyzer)), -1)
-    end = next((n for n in loops if n > fresh), len(holders))
+    end = next((n for n in loops if n > fresh and not _has_own_elements(holders[n][0], alloc, analyzer)), len(holders))
     if end:
         block = holders[end - 1][1]
         user = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
         alloc.detach()
         Rewriter.insert_op(alloc, insertion_point_before(user))
+
+
+def _has_own_elements(loop: Operation, alloc: AllocBufferOp, analyzer: Analyzer) -> bool:
+    return isinstance(loop, ForOp | LaunchThreadOp) and accesses_own_elements(loop, alloc.buffer, analyzer)
 
 
 def _holders(alloc: AllocBufferOp, users: list[Operation]) -> Iterator[tuple[Operation, Block]]:

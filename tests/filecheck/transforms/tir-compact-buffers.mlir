@@ -63,3 +63,47 @@ tir.func @ranges("A" %A: memref<64xi32>, "n" %n: i32) {
 }
 // CHECK-LABEL: tir.func @ranges(
 // CHECK:         tir.alloc_buffer "S" dims [%n] : memref<?xi32>
+
+// An element that only one iteration uses moves into the loop, whatever the conditions of its accesses.
+tir.func @own("A" %A: memref<64xf32>, "n" %n: i32, "p" %p: i1) {
+  %s = tir.alloc_buffer "S" : memref<64xf32>
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    tir.for serial "i" %i : i32 in [0 +: 8] {
+      %c8 = arith.constant 8 : i32
+      %0 = arith.muli %k, %c8 : i32
+      %j = arith.addi %0, %i : i32
+      tir.if %p {
+        %x = tir.load %A[%j] : memref<64xf32>
+        tir.store %x, %s[%j] : memref<64xf32>
+      }
+      tir.for serial "m" %m : i32 in [0 +: %n] {
+        %y = tir.load %s[%j] : memref<64xf32>
+        tir.store %y, %A[%j] : memref<64xf32>
+      }
+    }
+  }
+}
+// CHECK:       tir.func @own(
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK-NEXT:      tir.for serial "i"
+// CHECK:             tir.alloc_buffer "S" : memref<1xf32>
+
+// Elements of the next round too: rounds overlap.
+tir.func @overlapping("A" %A: memref<64xf32>, "p" %p: i1) {
+  %s = tir.alloc_buffer "S" : memref<65xf32>
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    %c8 = arith.constant 8 : i32
+    %0 = arith.muli %k, %c8 : i32
+    tir.for serial "i" %i : i32 in [0 +: 9] {
+      %j = arith.addi %0, %i : i32
+      tir.if %p {
+        %x = tir.load %A[%i] : memref<64xf32>
+        tir.store %x, %s[%j] : memref<65xf32>
+      }
+      %y = tir.load %s[%j] : memref<65xf32>
+      tir.store %y, %A[%i] : memref<64xf32>
+    }
+  }
+}
+// CHECK:       tir.func @overlapping(
+// CHECK-NEXT:    tir.alloc_buffer "S" : memref<65xf32>

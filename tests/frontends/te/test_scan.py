@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from stepwell import Module, Schedule, ScheduleError, build, parse_mlir, parse_tvmscript
+from stepwell import Module, Schedule, ScheduleError, UnsupportedError, build, parse_mlir, parse_tvmscript
 from stepwell.frontends import te
 from stepwell.frontends.te import TeError
 
@@ -433,3 +433,51 @@ def test_an_error_starts_with_the_line_of_the_user() -> None:
     exec(compile("def f():\n    te.scan(INIT, X, S)\n", "user.py", "exec"), frame)
     with pytest.raises(TeError, match=r"^user\.py:2: error: scan scan: update X"):
         frame["f"]()
+
+
+# Schedules of the computes of one time step
+
+
+def two_stages() -> tuple[te.Tensor, Any, Any, te.Tensor]:
+    """A scan of two computes: X, the first compute, the second, and the scan."""
+    x = te.placeholder((5, 10), name="X")
+    state = te.placeholder((5, 10))
+    init = te.compute((1, 10), lambda _, i: x[0, i], name="init")
+    first = te.compute((5, 10), lambda t, i: state[t - 1, i] * 2.0, name="first")
+    second = te.compute((5, 10), lambda t, i: first[t, i] + x[t, i], name="second")
+    return x, first, second, te.scan(init, second, state, inputs=[x])
+
+
+def doubled_sums(x: Array) -> Array:
+    rows = [x[0]]
+    for row in x[1:]:
+        rows.append(rows[-1] * 2 + row)
+    return np.stack(rows)
+
+
+def test_computes_of_a_scan_have_stages() -> None:
+    x, first, second, scan = two_stages()
+    s = te.create_schedule(scan.op)
+    outer, inner = s[second].split(second.op.axis[1], factor=4)
+    s[second].vectorize(inner)
+    s[first].compute_at(s[second], outer)
+    sch = te.apply_schedule(s, [x, scan])
+    assert "for i_inner in T.vectorized(4):" in sch.mod.script()
+    a = np.arange(50, dtype="float32").reshape(5, 10)
+    result = np.zeros_like(a)
+    build(sch.mod)(a, result)
+    np.testing.assert_array_equal(result, doubled_sums(a))
+
+
+def test_the_time_is_no_loop_of_a_stage_in_a_scan() -> None:
+    x, first, second, scan = two_stages()
+    s = te.create_schedule(scan.op)
+    with pytest.raises(TeError, match="axis t is none of the axes of stage second"):
+        s[second].split(second.op.axis[0], factor=2)
+    for attempt in (
+        lambda: s.cache_write(first, "local"),
+        lambda: s.cache_read(x, "local", [first]),
+        lambda: s[second].storage_align(second.op.axis[1], 8, 0),
+    ):
+        with pytest.raises(UnsupportedError, match="of scan scan is not supported yet"):
+            attempt()

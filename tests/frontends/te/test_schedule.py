@@ -532,7 +532,7 @@ def test_threads_reduce_together() -> None:
     assert (
         structure(sch)
         == """\
-B_rf = T.alloc_buffer((16, 20))
+B_rf = T.alloc_buffer((16, 20), scope="local")
 for ax0 in T.thread_binding(20, thread="blockIdx.x"):
     for k_inner_v in T.thread_binding(16, thread="threadIdx.x"):
         B_rf_init

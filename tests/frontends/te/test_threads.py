@@ -121,6 +121,64 @@ def test_one_thread_stores_a_reduction_across_threads() -> None:
     assert (y == x.sum(1)).all()
 
 
+def test_threads_reduce_rows_of_unknown_length() -> None:
+    n, m = te.var("n"), te.var("m")
+    a = te.placeholder((n, m), name="A")
+    k = te.reduce_axis((0, m), name="k")
+    b = te.compute((n,), lambda i: te.sum(a[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(k, factor=8)
+    partial = s.rfactor(b, inner)
+    outer, row = s[b].split(s[b].op.axis[0], factor=4)
+    s[b].bind(outer, te.thread_axis("blockIdx.x"))
+    s[b].bind(row, te.thread_axis("threadIdx.y"))
+    s[b].bind(s[b].op.reduce_axis[0], te.thread_axis("threadIdx.x"))
+    s[partial].compute_at(s[b], s[b].op.reduce_axis[0])
+    program = build(te.apply_schedule(s, [a, b]).mod, "cuda-emulated")
+    assert "float B_rf[1];" in program.source("cuda")
+    for shape in ((6, 19), (4, 8), (1, 3)):
+        x, y = np.arange(np.prod(shape), dtype="float32").reshape(shape), np.zeros(shape[0], "float32")
+        program(x, y)
+        assert (y == x.sum(1)).all()
+
+
+@pytest.mark.parametrize(("place", "scope"), [("blockIdx.x", "shared"), ("threadIdx.x", "local")])
+def test_a_stage_without_a_scope_is_in_the_memory_of_those_who_compute_it(place: str, scope: str) -> None:
+    a = te.placeholder((4, 8), name="A")
+    b = te.compute((4, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((4, 8), lambda i, j: b[i, j] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    axes: dict[str, te.IterVar] = dict(zip(("blockIdx.x", "threadIdx.x"), c.op.axis, strict=True))
+    for thread, axis in axes.items():
+        s[c].bind(axis, te.thread_axis(thread))
+    s[b].compute_at(s[c], axes[place])
+    if place == "blockIdx.x":
+        s[b].bind(b.op.axis[1], te.thread_axis("threadIdx.x"))
+    mod = te.apply_schedule(s, [a, c]).mod
+    assert f'scope="{scope}"' in mod.script()
+    x, y = np.arange(32, dtype="float32").reshape(4, 8), np.zeros((4, 8), "float32")
+    build(mod, "cuda-emulated")(x, y)
+    assert (y == (x + 1) * 2).all()
+
+
+def test_each_step_of_a_scan_is_a_kernel() -> None:
+    m, n = te.var("m"), te.var("n")
+    x = te.placeholder((m, n), name="X")
+    state = te.placeholder((m, n))
+    init: Any = te.compute((1, n), lambda _, i: x[0, i])
+    update: Any = te.compute((m, n), lambda t, i: state[t - 1, i] + x[t, i])
+    scan = te.scan(init, update, state, inputs=[x])
+    s = te.create_schedule(scan.op)
+    for tensor in (init, update):
+        outer, inner = s[tensor].split(tensor.op.axis[1], factor=4)
+        s[tensor].bind(outer, te.thread_axis("blockIdx.x"))
+        s[tensor].bind(inner, te.thread_axis("threadIdx.x"))
+    a = np.arange(30, dtype="float32").reshape(5, 6)
+    sums = np.zeros_like(a)
+    build(te.apply_schedule(s, [x, scan]).mod, "cuda-emulated")(a, sums)
+    assert (sums == a.cumsum(0)).all()
+
+
 def test_an_output_that_is_left_out_is_memory_of_the_function() -> None:
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] + 1.0, name="B")

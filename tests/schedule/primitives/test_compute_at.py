@@ -926,3 +926,36 @@ def test_a_fused_loop_with_other_uses_of_its_variable_is_not_affine() -> None:
     text = _FUSED.replace("A[vi, vj] + 1.0", "A[vi, vj] + F[ij]")
     message = str(refusal_of(text, "", "sch.reverse_compute_at('C', sch.get_loops('B')[0])"))
     assert "bound to no affine function of loops" in message
+
+
+RECURRENCE = """
+@T.prim_func
+def main(X: T.Buffer((5, 8), "float32"), Y: T.Buffer((5, 8), "float32")):
+    S = T.alloc_buffer((8,))
+    for i in range(8):
+        with T.block("first"):
+            vi = T.axis.spatial(8, i)
+            Y[0, vi] = X[0, vi]
+    for t in range(1, 5):
+        for i in range(8):
+            with T.block("S"):
+                vt = T.axis.scan((1, 5), t)
+                vi = T.axis.spatial(8, i)
+                S[vi] = Y[vt - 1, vi] * 2.0
+        for i in range(8):
+            with T.block("Y"):
+                vt = T.axis.scan((1, 5), t)
+                vi = T.axis.spatial(8, i)
+                Y[vt, vi] = S[vi] + X[vt, vi]
+"""
+
+
+@pytest.mark.parametrize(
+    "move",
+    ['sch.compute_at("S", sch.split(Y, [None, 4])[0])', 'sch.reverse_compute_at("Y", sch.split(S, [None, 4])[0])'],
+)
+def test_an_axis_bound_to_a_common_loop_keeps_its_value(move: str) -> None:
+    loops = '_, S = sch.get_loops("S")\n_, Y = sch.get_loops("Y")\n'
+    after = apply_steps(RECURRENCE, loops + move)
+    assert "v_t" not in body_text(after)
+    assert body_text(after).count("vt = T.axis.scan((1, 5), t)") == 2
