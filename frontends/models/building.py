@@ -210,11 +210,32 @@ class Builder:
         codes = _reshape_codes(data.shape, target)
         reshaped = None if codes is None else self.op("reshape", data, newshape=codes)
         if reshaped is None or reshaped.shape != target:
+            reshaped = self._split_extent(data, shape)
+        if reshaped is None:
             words = f"[{', '.join(map(str, data.shape))}] as [{', '.join(map(str, target))}]"
             raise ModelUnsupportedError(
                 f"a reshape of {words}, of which several sizes are known only when the model runs"
             )
         return reshaped
+
+    def _split_extent(self, data: ModelTensor, shape: Any) -> ModelTensor | None:
+        """Splits one extent, a product of symbols, by reads at computed indices: `[b * n, 4]` as `[b, n, 4]`. None for
+        another reshape."""
+        target = [size_of_symbol(each) for each in shape]
+        axis = next(
+            (n for n, pair in enumerate(zip(data.shape, target, strict=False)) if pair[0] != pair[1]), data.rank
+        )
+        end = len(target) - (data.rank - axis - 1)
+        parts = list(shape[axis:end])
+        if axis == data.rank or len(parts) < 2 or list(data.shape[axis + 1 :]) != target[end:]:
+            return None
+        if size_of_symbol(prod(parts)) != data.shape[axis]:
+            return None
+        index = self.index_vector(parts[0])
+        for part in parts[1:]:
+            rows = self.op("multiply", self.op("expand_dims", index, axis=index.rank), self.size_value(part))
+            index = self.op("add", rows, self.index_vector(part))
+        return self.op("take", data, index, axis=axis)
 
     def expand(self, data: ModelTensor, shape: Any) -> ModelTensor:
         """Broadcasts a tensor to a shape of integers and symbols."""

@@ -24,6 +24,19 @@ class Case:
         return f"{self.package} {self.name}"
 
 
+_LEAST_PARAMETER = 1e-3
+"""The greatest element that a parameter has at least."""
+
+
+def _set_parameters(model: Any) -> None:
+    """Draws parameters that are initially zero or nearly zero (biases, last layers, scales of residuals), without which
+    layers would have no effect on the outputs."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if float(parameter.abs().max()) < _LEAST_PARAMETER:
+                parameter.normal_(std=0.1)
+
+
 def cases() -> Iterator[Case]:
     """All models of the suite."""
     yield from _torchvision_cases()
@@ -32,8 +45,8 @@ def cases() -> Iterator[Case]:
 
 # torchvision
 
-_EXTENTS = {"inception": 96, "maxvit": 224, "vit": 32}
-"""The extent of an image by the prefix of a model's name, the least that the model accepts; 64 for other models."""
+_EXTENTS = {"inception": 160, "maxvit": 224, "vit": 32}
+"""The extent of an image by the prefix of a model's name, which the model accepts; 64 for other models."""
 
 
 def _torchvision_cases() -> Iterator[Case]:
@@ -48,7 +61,8 @@ def _torchvision_model(models: Any, name: str) -> tuple[Any, dict[str, Any]]:
     if name.startswith(("googlenet", "inception")):
         options["init_weights"] = False
     model = models.get_model(name, weights=None, **options).eval()
-    _set_statistics(model, torch.randn(4, 3, extent, extent))
+    _set_parameters(model)
+    _set_statistics(model, torch.randn(16, 3, extent, extent))
     return model, {"x": torch.randn(1, 3, extent, extent)}
 
 
@@ -149,6 +163,7 @@ def _transformers_model(
 ) -> tuple[Any, dict[str, Any]]:
     model: Any = getattr(package, kind)
     model = model(model.config_class(**configuration)).eval()
+    _set_parameters(model)
     return (model.get_encoder() if kind == "WhisperModel" else model), _inputs(inputs)
 
 

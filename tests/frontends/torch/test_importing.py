@@ -169,6 +169,23 @@ def test_a_variance_along_a_dynamic_size() -> None:
     np.testing.assert_allclose(run_graph(executable, [x.numpy()])[0], model(x).numpy(), 1e-5)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.mm(x.view(-1, 4), torch.eye(4)).view(x.shape[0], x.shape[1], 4),
+        lambda x: x.permute(2, 0, 1).reshape(4, -1).view(4, x.shape[0], x.shape[1]) + 1,
+        lambda x: x.flatten().view(x.shape[0], x.shape[1], 2, 2),
+    ],
+)
+def test_a_product_of_dynamic_sizes_is_split(function: Any) -> None:
+    model = Apply(function).eval()
+    shapes = (({0: Dim("b", min=1), 1: Dim("n", min=1)},),)
+    executable = build_graph(from_torch(model, (torch.randn(2, 5, 4),), dynamic_shapes=shapes))
+    for b, n in ((3, 2), (1, 7)):
+        x = torch.randn(b, n, 4)
+        np.testing.assert_allclose(run_graph(executable, [x.numpy()])[0], model(x).numpy(), 1e-6)
+
+
 # Errors
 
 
