@@ -13,8 +13,9 @@ from types import ModuleType
 from ...core.errors import OptionError
 
 _ROOT = __name__.rpartition(".")[0]
-NAMES = {"tvm": _ROOT, "topi": f"{_ROOT}.topi"}
-"""The packages that programs import, each with its package here. `topi` was a package of its own until v0.6."""
+NAMES = {"tvm": _ROOT, "topi": f"{_ROOT}.topi", "tvm_ffi": f"{_ROOT}.tvm_ffi"}
+"""The packages that programs import, each with its package here. `topi` was a package of its own until v0.6, `tvm_ffi`
+is one since v0.22."""
 
 
 def install() -> None:

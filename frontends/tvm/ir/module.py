@@ -129,10 +129,13 @@ class IRModule(Module):
         return IRModule(mod.op, mod.constants)
 
     @staticmethod
-    def from_expr(expr: Expr) -> IRModule:
+    def from_expr(expr: Expr | PrimFunc) -> IRModule:
         """A module whose `main` is a graph function, or a function of an expression with its free variables as
-        parameters.
+        parameters. A function on buffers has its `global_symbol` as its name, if it has one.
         """
+        if isinstance(expr, PrimFunc):
+            symbol = expr.attrs.get("global_symbol")
+            return IRModule({symbol.data if isinstance(symbol, StringAttr) else "main": expr}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
     def __getitem__(self, name: str | GlobalVar) -> Any:

@@ -61,6 +61,7 @@ from ..nodes.stmt import (
 )
 from . import analysis, functions, ir_builder, stmt_functor, transform
 from .functions import *  # noqa: F403
+from .index_map import IndexMap
 from .tensor_intrin import TensorIntrin
 
 __getattr__ = report_absent("tvm.tir")
@@ -99,6 +100,7 @@ __all__ = [
     "For",
     "ForKind",
     "IfThenElse",
+    "IndexMap",
     "IntImm",
     "IterVar",
     "LetStmt",

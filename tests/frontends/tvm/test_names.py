@@ -10,7 +10,7 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import DeviceError, LinkError, LoadError, OptionError, UnsupportedError
-from stepwell.frontends.tvm import te, tir, topi
+from stepwell.frontends.tvm import te, tir, topi, tvm_ffi
 from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
 from stepwell.frontends.tvm.target import Target
 
@@ -529,3 +529,15 @@ def test_marks_and_fixtures_of_tests(tmp_path: Path) -> None:
     command = [sys.executable, str(program), "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "2 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_function_on_buffers_is_a_module_of_its_global_symbol() -> None:
+    _, a, b = shifted()
+    func = te.create_prim_func([a, b])
+    assert list(tvm.IRModule.from_expr(func.with_attr("global_symbol", "shift"))) == ["shift"]
+    assert list(tvm.IRModule.from_expr(func)) == ["main"]
+
+
+def test_other_packages_of_tvm_are_modules() -> None:
+    assert tvm.support.utils is tvm.contrib.utils
+    assert tvm_ffi.structural_equal(tvm.tir.Var("x", "int32") + 1, tvm.tir.Var("y", "int32") + 1, map_free_vars=True)

@@ -1,0 +1,233 @@
+"""Maps of indices to other indices: `tvm.tir.IndexMap`."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir.affine import AffineMap
+
+from ....analysis.index import Analyzer as IndexAnalyzer
+from ....analysis.index import Lin, export
+from ....analysis.iter_map import why_not_onto
+from ....core.errors import OptionError, ScheduleError
+from ....dialects.tir import FuncOp, TirBuilder
+from ....expressions.axes import Range
+from ....expressions.expr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, as_expr, const
+from ....expressions.rewrite import Substitution
+from ....schedule.primitives.layout import new_layout
+from ....schedule.rewriting.index_maps import AXIS_SEPARATOR, bound_index_map
+from ....schedule.rewriting.layout_inverse import invert_layout
+from ..arith import Analyzer
+from ..nodes.reading import NodeReader
+
+_OPERATIONS: Mapping[type[PrimExpr], Callable[[Any, Any], Any]] = {
+    Add: operator.add,
+    Sub: operator.sub,
+    Mul: operator.mul,
+    FloorDiv: operator.floordiv,
+    FloorMod: operator.mod,
+}
+
+
+class IndexMap:
+    """A map of indices to other indices, as `Schedule.transform_layout` takes it.
+
+    initial_indices: the variables of the old indices.  final_indices: the new indices in terms of them.
+    inverse_index_map: the map of the new indices to the old ones, where it was given.
+    """
+
+    def __init__(
+        self,
+        initial_indices: Sequence[Var],
+        final_indices: Sequence[Any],
+        inverse_index_map: IndexMap | Callable[..., Any] | None,
+    ):
+        self.initial_indices = list(initial_indices)
+        self.final_indices: list[PrimExpr] = [as_expr(index) for index in final_indices]
+        if inverse_index_map is not None and not isinstance(inverse_index_map, IndexMap):
+            inverse_index_map = IndexMap.from_func(inverse_index_map, len(self.final_indices))
+        self.inverse_index_map = inverse_index_map
+
+    @staticmethod
+    def from_func(
+        mapping_function: Callable[..., Any],
+        ndim: int | None = None,
+        inverse_index_map: IndexMap | Callable[..., Any] | None = None,
+        *,
+        index_dtype: str = "int64",
+    ) -> IndexMap:
+        """The map of a function of indices that returns an index, or a list or tuple of them.
+
+        ndim: the number of indices of a function of `*indices`. OptionError without it, and for a function with other
+        parameters, or with axis separators.
+        """
+        mapping, separators = IndexMap.from_func_with_separators(
+            mapping_function, ndim, inverse_index_map, index_dtype=index_dtype
+        )
+        if separators:
+            raise OptionError("IndexMap.from_func: axis separators, which from_func_with_separators takes")
+        return mapping
+
+    @staticmethod
+    def from_func_with_separators(
+        mapping_function: Callable[..., Any],
+        ndim: int | None = None,
+        inverse_index_map: IndexMap | Callable[..., Any] | None = None,
+        *,
+        index_dtype: str = "int64",
+    ) -> tuple[IndexMap, list[int]]:
+        """The map of a function, and the positions of the axis separators among its results."""
+        variables = [Var(name, index_dtype) for name in _names(mapping_function, ndim)]
+        result = mapping_function(*variables)
+        separators: list[int] = []
+        indices: list[Any] = []
+        for each in result if isinstance(result, list | tuple) else [result]:  # pyright: ignore[reportUnknownVariableType]
+            if isinstance(each, str) and each == AXIS_SEPARATOR:
+                separators.append(len(indices))
+            else:
+                indices.append(each)
+        return IndexMap(variables, indices, inverse_index_map), separators
+
+    def __call__(self, *indices: Any) -> tuple[Any, ...]:
+        """The new indices of any values with arithmetic. OptionError for another number of them."""
+        if len(indices) != len(self.initial_indices):
+            raise OptionError(f"IndexMap: {len(indices)} indices, expected {len(self.initial_indices)}")
+        known = dict(zip(self.initial_indices, indices, strict=True))
+        return tuple(_evaluate(index, known) for index in self.final_indices)
+
+    def map_indices(self, indices: Sequence[Any]) -> list[PrimExpr]:
+        """The new indices of old ones, expressions or numbers. OptionError for another number of them."""
+        if len(indices) != len(self.initial_indices):
+            raise OptionError(f"IndexMap: {len(indices)} indices, expected {len(self.initial_indices)}")
+        values = {var: as_expr(index) for var, index in zip(self.initial_indices, indices, strict=True)}
+        change = Substitution({var: _as(var.dtype, value) for var, value in values.items()})
+        return [Analyzer().simplify(change.expr(index)) for index in self.final_indices]
+
+    def map_shape(self, shape: Sequence[Any]) -> list[PrimExpr]:
+        """The shape of a buffer in the new layout. OptionError for a shape of other extents than numbers."""
+        analyzer = Analyzer()
+        for var, extent in zip(self.initial_indices, _extents(shape), strict=True):
+            analyzer.bind(var, Range(const(0, var.dtype), const(extent, var.dtype)))
+        bounds = [analyzer.const_int_bound(index) for index in self.final_indices]
+        return [const(bound.max_value + 1, self.initial_indices[0].dtype) for bound in bounds]
+
+    def inverse(self, shape: Sequence[Any]) -> IndexMap:
+        """The map of the new indices to the old ones, for a shape of numbers or ranges from 0. ScheduleError for a map
+        that puts two indices in the same place, or has indices of the new shape without an old one.
+        """
+        if self.inverse_index_map is not None:
+            return self.inverse_index_map
+        inverse, why_padded = self._invert(shape)
+        if why_padded is not None:
+            raise ScheduleError(f"the inverse of an index map that is not onto: {why_padded}")
+        return inverse
+
+    def non_surjective_inverse(self, shape: Sequence[Any]) -> tuple[IndexMap, PrimExpr]:
+        """The map of the new indices to the old ones, and the condition that a new index has no old one."""
+        inverse, why_padded = self._invert(shape)
+        if why_padded is None:
+            return inverse, const(False, "bool")
+        again = self.map_indices(inverse.final_indices)
+        padded = const(False, "bool")
+        for var, index, old, extent in zip(
+            inverse.initial_indices, again, inverse.final_indices, _extents(shape), strict=False
+        ):
+            padded = _either(padded, Analyzer().simplify(_either(var != index, old >= extent)))
+        return inverse, padded
+
+    def _invert(self, shape: Sequence[Any]) -> tuple[IndexMap, str | None]:
+        """The inverse, and the reason why a new index has no old one; None if each has one."""
+        analyzer = IndexAnalyzer()
+        dtype = self.initial_indices[0].dtype
+        type = IntegerType(int(dtype.removeprefix("int")))
+        mapping = bound_index_map(self.affine_map, len(self.initial_indices))
+        layout = new_layout(analyzer, mapping, [Lin(extent) for extent in _extents(shape)], [type] * len(shape))
+        variables = [Var(f"axis{n}", dtype) for n in range(len(self.final_indices))]
+        func = FuncOp("main", [(var.name, type) for var in variables])
+        arguments = func.body.block.args
+        builder = TirBuilder(func.body.block)
+        sums = invert_layout(analyzer, layout, [Lin.of(argument) for argument in arguments])
+        values = [export(analyzer, total, builder, type) for total in sums]
+        reader = NodeReader(func)
+        reader.vars.update(zip(arguments, variables, strict=True))
+        inverse = IndexMap(variables, [reader.expr(value) for value in values], self)
+        box = [(Lin(), Lin(extent)) for extent in _extents(self.map_shape(shape))]
+        return inverse, why_not_onto(analyzer, layout.domain, layout.sums, box, [var.name for var in variables])
+
+    @property
+    def affine_map(self) -> AffineMap:
+        """The map as an affine map of MLIR. ScheduleError for indices that are not affine."""
+        return bound_index_map(self, len(self.initial_indices)).map
+
+    def is_equivalent_to(self, other_map: IndexMap) -> bool:
+        """Whether two maps give equal new indices for all old ones, as far as the analysis finds a proof."""
+        if len(self.initial_indices) != len(other_map.initial_indices):
+            return False
+        others = other_map.map_indices(self.initial_indices)
+        return len(others) == len(self.final_indices) and all(
+            Analyzer().can_prove_equal(index, other) for index, other in zip(self.final_indices, others, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        indices, results = (
+            ", ".join(map(str, each)) for each in ((v.name for v in self.initial_indices), self.final_indices)
+        )
+        return f"index_map(({indices}) -> ({results}))"
+
+
+def _names(function: Callable[..., Any], ndim: int | None) -> list[str]:
+    """The names of the indices of a function."""
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            if ndim is None:
+                raise OptionError(f"IndexMap: a function of *{parameter.name}, expected ndim")
+            names += [f"{parameter.name}_{n}" for n in range(ndim - len(names))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+        else:
+            raise OptionError(f"IndexMap: a function with parameter {parameter}, expected indices")
+    if ndim is not None and len(names) != ndim:
+        raise OptionError(f"IndexMap: a function of {len(names)} indices, expected {ndim}")
+    return names
+
+
+def _evaluate(expr: PrimExpr, known: Mapping[Var, Any]) -> Any:
+    """The value of an expression for values of its variables. OptionError for other expressions than index
+    arithmetic."""
+    if isinstance(expr, IntImm):
+        return expr.value
+    if isinstance(expr, Var) and expr in known:
+        return known[expr]
+    operation = _OPERATIONS.get(type(expr))
+    if operation is None:
+        raise OptionError(f"IndexMap: {expr}, expected sums, products, quotients and remainders of indices")
+    return operation(*(_evaluate(each, known) for each in expr.children))
+
+
+def _as(dtype: str, value: PrimExpr) -> PrimExpr:
+    return const(value.value, dtype) if isinstance(value, IntImm) else value
+
+
+def _extents(shape: Sequence[Any]) -> list[int]:
+    """The extents of a shape of numbers or ranges. OptionError for others."""
+    extents: list[int] = []
+    for each in shape:
+        extent = as_expr(each.extent if isinstance(each, Range) else each)
+        if not isinstance(extent, IntImm):
+            raise OptionError(f"IndexMap: extent {extent}, expected a number")
+        extents.append(extent.value)
+    return extents
+
+
+def _either(a: PrimExpr, b: PrimExpr) -> PrimExpr:
+    if isinstance(a, IntImm):
+        return b if not a.value else a
+    return a if isinstance(b, IntImm) and not b.value else a | b
+
+
+__all__ = ["IndexMap"]
