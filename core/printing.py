@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
@@ -16,7 +17,8 @@ def printed_text(message: str, values: Sequence[bool | int | float]) -> str:
 
 def print_line(message: str, *values: bool | int | float) -> None:
     """Prints a message with its values to the standard output of Python, as a line."""
-    print(printed_text(message, values), flush=True)
+    sys.stdout.write(f"{printed_text(message, values)}\n")  # as one text: threads may print at the same time
+    sys.stdout.flush()
 
 
 @contextmanager
