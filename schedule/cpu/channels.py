@@ -14,14 +14,12 @@ from ...dialects.tir import BlockOp, LoadOp
 from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from ..rules.kernel import block_of
+from ..rules.kernel import are_equal_in, block_of, index_of_read, result_of
 from ..rules.results import decline_unless
 from .tiles import fill_registers, greatest_height
 
 LANES = 16
 """The output channels of a block of packed or transformed weights."""
-
-
 Place: TypeAlias = Callable[..., Sequence[Lin]]
 """The indices of a result in blocks of output channels, from an analyzer and the indices in a tensor without blocks."""
 
@@ -95,7 +93,7 @@ def reader_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any], 
     results, order: as of `copy_in_order`.  place: the indices in the results from those in the tensor.
     """
     users = sch.get_consumers(results)
-    (buffer,) = (access.buffer for access in block_of(sch, results).accesses if access.is_write)
+    buffer = result_of(block_of(sch, results))
     if len(users) == 1 and _reads_in_order(block_of(sch, users[0]), buffer, place):
         return users[0]
     return copy_in_order(sch, results, order)
@@ -108,13 +106,11 @@ def _reads_in_order(block: BlockOp, buffer: SSAValue, place: Place) -> bool:
         return False
     analyzer = Analyzer()
     expected = place(analyzer, *map(Lin.of, block.variables))
-    single = {axis for axis, of in zip(block.variables, block.axes, strict=True) if (of.low, of.extent) == (0, 1)}
-    loads = [op for op in find_ops(block, LoadOp) if op.buffer is buffer]
-    differences = (analyzer.lin(a) - b for op in loads for a, b in zip(op.indices, expected, strict=True))
-    return all(lin.const == 0 and lin.terms.keys() <= single for lin in differences)
+    loads = (op for op in find_ops(block, LoadOp) if op.buffer is buffer)
+    pairs = (pair for op in loads for pair in zip(op.indices, expected, strict=True))
+    return all(are_equal_in(block, analyzer.lin(index), place_of) for index, place_of in pairs)
 
 
 def index_read(sch: Schedule, reader: BlockRV, writer: BlockRV) -> int:
     """The index, among the buffers that a block reads, of the buffer that another block writes."""
-    (written,) = (access.buffer for access in block_of(sch, writer).accesses if access.is_write)
-    return [access.buffer for access in block_of(sch, reader).accesses if not access.is_write].index(written)
+    return index_of_read(block_of(sch, reader), result_of(block_of(sch, writer)))

@@ -10,7 +10,7 @@ from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
-from ..rules.kernel import block_of, element_bytes
+from ..rules.kernel import block_of, element_bytes, result_of
 from .channels import (
     LANES,
     choose_tile,
@@ -41,13 +41,10 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
 
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
     """
+    summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
+    *_, columns, blocks, _ = known_extents(sch, sums)[:-summands]
     output = copy_in_order(sch, sums, _order)
-    known_extents(sch, output)
-    axes = block_of(sch, sums).axes
-    summands = sum(axis.kind == "reduce" for axis in axes)
-    *_, columns, blocks, _ = known_extents(sch, sums)[: len(axes) - summands]
-    (written,) = (access.buffer for access in block_of(sch, sums).accesses if access.is_write)
-    element = element_bytes(written)
+    element = element_bytes(result_of(block_of(sch, sums)))
     height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
     names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
 
@@ -88,9 +85,9 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
     output = reader_in_order(sch, sums, _product_order, _product_place)
     known_extents(sch, output)
     *rows, blocks, _, _ = known_extents(sch, sums)
-    (written,) = (access.buffer for access in block_of(sch, sums).accesses if access.is_write)
     longest = max(range(len(rows)), key=lambda axis: rows[axis])
-    height, width = choose_tile(cpu, element_bytes(written), rows[longest], blocks, WIDEST_PRODUCT)
+    element = element_bytes(result_of(block_of(sch, sums)))
+    height, width = choose_tile(cpu, element, rows[longest], blocks, WIDEST_PRODUCT)
     names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
 
     *outer, column = sch.get_loops(output)

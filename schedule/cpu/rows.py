@@ -13,7 +13,7 @@ from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV
-from ..rules.kernel import Kernel, element_bytes, handle_of
+from ..rules.kernel import Kernel, are_equal_in, element_bytes, handle_of
 from ..rules.results import DeclineError, decline_unless
 from .contraction import factor_to_transpose, require_sums, spatial_vector
 from .nest import Nest
@@ -93,10 +93,9 @@ def _leading(block: BlockOp, last: BlockOp) -> int:
             break
         count += 1
     analyzer = Analyzer()
-    single = {axis for axis, of in zip(block.variables, block.axes, strict=True) if (of.low, of.extent) == (0, 1)}
     for op in block.walk():
         if isinstance(op, LoadOp | StoreOp) and isinstance(op.buffer.owner, AllocBufferOp):
             pairs = zip(op.indices, block.variables[:count], strict=False)
-            differences = (analyzer.lin(index) - Lin.of(axis) for index, axis in pairs)
-            count = len(list(takewhile(lambda lin: lin.const == 0 and lin.terms.keys() <= single, differences)))
+            equal = (are_equal_in(block, analyzer.lin(index), Lin.of(axis)) for index, axis in pairs)
+            count = len(list(takewhile(bool, equal)))
     return count

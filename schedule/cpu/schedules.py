@@ -35,9 +35,9 @@ Rule: TypeAlias = Callable[[Nest], str]
 Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; its steps are then undone.
 """
 
-Convolution: TypeAlias = Callable[[CpuModel, Schedule, BlockRV], tuple[str, tuple[str, ...]]]
-"""Schedules the steps of a convolution, of which a block computes the sums. Returns the schedule in words, and the
-names of the blocks. Errors: as of `Rule`."""
+NamedRule: TypeAlias = Callable[[CpuModel, Schedule, BlockRV], tuple[str, tuple[str, ...]]]
+"""Schedules the steps of an operator, of which a block computes the sums. Returns the schedule in words, and the names
+of the blocks. Errors: as of `Rule`."""
 
 RULES: Mapping[str, Rule] = {
     "contraction": contraction,
@@ -46,16 +46,16 @@ RULES: Mapping[str, Rule] = {
     "transpose": transpose,
     "elementwise": elementwise,
 }
-"""The rules for one block by name, in the order in which they are tried. Before, `CONVOLUTIONS` schedule
+"""The rules for one block by name, in the order in which they are tried. Before, `NAMED_RULES` schedule
 several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
 
-CONVOLUTIONS: Mapping[str, tuple[str, Convolution]] = {
+NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "conv2d_winograd": ("winograd", winograd),
     "conv_pack": ("packed convolution", packed_convolution),
     "dense_pack": ("packed product", packed_product),
 }
-"""The rules for the steps of a convolution, with their names, by the annotation `schedule_rule` of the block of its
-sums."""
+"""The rules for the steps of convolutions and products, with their names, by the annotation `schedule_rule` of the
+block of the sums."""
 
 TILED = ("contraction", "columns")
 """The rules that keep tiles of sums in registers, where an epilogue may read them."""
@@ -93,7 +93,7 @@ def schedule_functions(module: ModuleOp, cpu: CpuModel) -> dict[str, FunctionSch
 
 def _run(cpu: CpuModel, search: Search) -> None:
     blocks = [block.block_name.data for block in child_blocks(search.func)]
-    done = _schedule_convolution(cpu, search)
+    done = _schedule_by_name(cpu, search)
     if not done:
         _prepare(cpu, search)
         blocks = [block.block_name.data for block in child_blocks(search.func)]
@@ -104,13 +104,13 @@ def _run(cpu: CpuModel, search: Search) -> None:
         _share_loops(search, loop_nests(search.func)[n])
 
 
-def _schedule_convolution(cpu: CpuModel, search: Search) -> tuple[str, ...]:
-    """Schedules the steps of a convolution by the rule that the block of its sums names. Returns the names of the
-    blocks; none if no block names a rule, or if the rule declines."""
+def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
+    """Schedules the steps of an operator by the rule that the block of its sums names. Returns the names of the blocks;
+    none if no block names a rule, or if the rule declines."""
     for block in child_blocks(search.func):
         annotation = block.annotations.data.get(SCHEDULE_RULE) if block.annotations is not None else None
-        if isinstance(annotation, StringAttr) and annotation.data in CONVOLUTIONS:
-            rule, schedule = CONVOLUTIONS[annotation.data]
+        if isinstance(annotation, StringAttr) and annotation.data in NAMED_RULES:
+            rule, schedule = NAMED_RULES[annotation.data]
             sums, name = handle_of(search.sch, search.function, block), block.block_name.data
 
             def apply() -> Applied:

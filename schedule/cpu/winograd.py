@@ -9,7 +9,7 @@ from typing import Any
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from ..rules.kernel import block_of, element_bytes
+from ..rules.kernel import block_of, element_bytes, result_of
 from .channels import LANES, choose_tile, copy_in_order, index_read, known_extents, only, transpose_in_registers
 from .tiles import fill_registers, keep_in_registers
 
@@ -139,8 +139,8 @@ def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Size
     batch = known_extents(sch, image)[0]
     blocks = known_extents(sch, sums)[3]
     size = points - 2
-    (written,) = (access.buffer for access in block_of(sch, sums).accesses if access.is_write)
-    return _Sizes(element_bytes(written), size, batch, count // batch, (width - 2) // size, inputs, blocks)
+    element = element_bytes(result_of(block_of(sch, sums)))
+    return _Sizes(element, size, batch, count // batch, (width - 2) // size, inputs, blocks)
 
 
 # Sizes of tiles and parts

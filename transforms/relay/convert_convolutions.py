@@ -14,9 +14,9 @@ from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension
-from ...operators.winograd import LANES, POINTS, TAPS
+from ...operators.winograd import POINTS, TAPS
 from .graphs import graphs_of, replace
-from .plain_convolutions import lack_of_plain_form
+from .plain_convolutions import lack_of_plain_form, whole_blocks
 
 _remarks = PassRemarks("relay-convert-convolutions")
 
@@ -125,7 +125,7 @@ class _Work:
         read once, and those of the weights."""
         rows, columns = -(-self.height // tile), -(-self.width // tile)
         points, tiles = (tile + TAPS - 1) ** 2, self.images * rows * columns
-        inputs, outputs = _whole(self.inputs), _whole(self.outputs)
+        inputs, outputs = whole_blocks(self.inputs), whole_blocks(self.outputs)
         elements = tiles * (points * (inputs + outputs) + tile**2 * (inputs + outputs))
         weights = 4 * points * self.inputs * outputs
         transforms = 0 if self.is_constant else 3 * weights
@@ -148,8 +148,3 @@ class _Work:
             return f"{self.direct_operations() / 1e6:.1f} million operations, expected {LEAST_WORK / 1e6:.0f} or more"
         gains = [f"{self.direct_time() / self.time(tile):.2f} with tiles of {tile}" for tile in sorted(POINTS)]
         return f"estimated speed of Winograd's algorithm {' and '.join(gains)}, expected {GAIN} or more"
-
-
-def _whole(channels: int) -> int:
-    """A number of channels, rounded up to whole vectors."""
-    return -(-channels // LANES) * LANES

@@ -17,13 +17,12 @@ from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension, paddings
+from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
-from .plain_convolutions import lack_of_dtype, lack_of_plain_form
+from .plain_convolutions import lack_of_dtype, lack_of_plain_form, whole_blocks
 
 _remarks = PassRemarks("relay-pack-weights")
 
-LANES = 16
-"""The rows of a block: the floats of the widest vectors."""
 LEAST_ROWS = 4
 """The least number of rows of data, or of columns of images, that share the vectors of weights."""
 MOST_FILLED = 1 / 3
@@ -134,7 +133,7 @@ def _lack_of_convolution(op: OperatorOp) -> str:
     if reason:
         return reason
     _, channels, height, width = (n for n in shape_of(op.outputs[0]) if isinstance(n, int))
-    filled = _whole(channels) - channels
+    filled = whole_blocks(channels) - channels
     if channels < LANES or filled > MOST_FILLED * channels:
         return f"{channels} output channels in blocks of {LANES} have {filled} channels of zeros"
     if width < LEAST_ROWS:
@@ -142,7 +141,7 @@ def _lack_of_convolution(op: OperatorOp) -> str:
     is_matrix = _is_product_of_channels(op)
     pixels = height * width if is_matrix else width
     summands = prod(n for n in shape_of(op.args[1])[1:] if isinstance(n, int))
-    if (is_matrix or summands < SHORT) and pixels >= FULL * _whole(pixels):
+    if (is_matrix or summands < SHORT) and pixels >= FULL * whole_blocks(pixels):
         return f"{pixels} pixels of the result fill vectors, of {summands} products each"
     return ""
 
@@ -152,10 +151,6 @@ def _is_product_of_channels(op: OperatorOp) -> bool:
     strides = each_dimension(op.attribute_value("strides"), 2, "strides")
     around = paddings(op.attribute_value("padding"), 2, "padding")
     return list(shape_of(op.args[1])[2:]) == [1, 1] and strides == [1, 1] and not any(map(any, around))
-
-
-def _whole(extent: int) -> int:
-    return -(-extent // LANES) * LANES
 
 
 def _convolution_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...operators.winograd import LANES
+
+
+def whole_blocks(extent: int) -> int:
+    """The least number of channels, or of other elements, in whole blocks of `LANES` that are at least an extent."""
+    return -(-extent // LANES) * LANES
 
 
 def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str]) -> str:
