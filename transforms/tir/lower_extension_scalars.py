@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ...analysis.scopes import ancestors
 from ...dialects.extensions import ScalarOperation, scalar_operation
 from ...dialects.tir import LaunchThreadOp
 from .extension_lowering import build_lowered, lower_operations, lowering_error
@@ -37,7 +38,7 @@ class TirLowerExtensionScalarsPass(ModulePass):
 
 
 def _lower(op: Operation, definition: ScalarOperation) -> None:
-    on_device = _is_launched(op)
+    on_device = any(isinstance(each, LaunchThreadOp) for each in ancestors(op))
     lowering = (definition.cuda if on_device else definition.llvm) or definition.lower
     if lowering is None:
         raise lowering_error(op, f"no lowering for {'CUDA' if on_device else 'LLVM'}")
@@ -47,10 +48,3 @@ def _lower(op: Operation, definition: ScalarOperation) -> None:
     result.replace_all_uses_with(value)
     op.detach()
     op.erase()
-
-
-def _is_launched(op: Operation) -> bool:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, LaunchThreadOp):
-        parent = parent.parent_op()
-    return parent is not None
