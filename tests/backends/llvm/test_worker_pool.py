@@ -89,24 +89,23 @@ def test_workers_that_sleep_are_woken() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux" or available_processors() < 2, reason="needs Linux and two processors")
 def test_woken_workers_leave_the_processor_of_the_caller() -> None:
-    """Also after the caller has moved to another processor, and after more workers have started."""
-    processor_of_caller = ctypes.CDLL(None).sched_getcpu
+    """Also after the caller has moved to another processor, and after more workers have started. A busy machine may
+    move the caller again, or leave the workers no time to sleep: a case is checked once an attempt has shown it."""
     available = os.sched_getaffinity(0)
     first, second, *_ = sorted(available)
     checked: set[tuple[int, int]] = set()
     cases = [(2, first), (2, first), (2, second), (4, second), (4, first)]
     try:
-        for threads, processor in cases * 20:
-            os.sched_setaffinity(0, {processor})  # moves the caller, which rarely leaves before the loop
+        for threads, processor in cases * 500:
+            if checked == set(cases):
+                break
+            os.sched_setaffinity(0, {processor})  # moves the caller
             os.sched_setaffinity(0, available)
             with stepwell.threads(threads):
                 time.sleep(0.002)  # the workers sleep
-                before = processor_of_caller()
                 assert run(lambda low, high: 0, 0, 16) == 0
-                if before == processor_of_caller() == processor:
-                    others = [int(each) for each in os.listdir("/proc/self/task") if int(each) != os.getpid()]
-                    masks = [os.sched_getaffinity(each) for each in others]
-                    assert masks.count(available - {processor}) >= threads - 1
+                others = [int(each) for each in os.listdir("/proc/self/task") if int(each) != os.getpid()]
+                if [os.sched_getaffinity(each) for each in others].count(available - {processor}) >= threads - 1:
                     checked.add((threads, processor))
     finally:
         os.sched_setaffinity(0, available)
