@@ -22,7 +22,7 @@ class DFPattern:
     """A pattern of expressions. Operators of Python and calls build larger ones: `is_op("add")(wildcard(), a * b)`."""
 
     def __call__(self, *args: DFPattern | Sequence[DFPattern] | None) -> CallPattern:
-        """Calls of what the pattern matches. args: the patterns of the operands; a single None for any operands."""
+        """Calls whose operator the pattern matches. args: the patterns of the operands, or None alone for any operands."""
         if args == (None,):
             return CallPattern(self, None)
         only = args[0] if len(args) == 1 else args
@@ -44,23 +44,23 @@ class DFPattern:
         return is_op("divide")(self, other)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
-        """What the pattern matches, with attributes of these values."""
+        """The expressions of the pattern that have attributes of these values."""
         return AttrPattern(self, attrs)
 
     def has_type(self, ttype: Any) -> TypePattern:
-        """What the pattern matches, of a type."""
+        """The expressions of the pattern that have a type."""
         return TypePattern(self, lambda found: found == ttype)
 
     def has_dtype(self, dtype: str) -> TypePattern:
-        """What the pattern matches, of elements of a data type."""
+        """The expressions of the pattern whose elements have a data type."""
         return TypePattern(self, lambda found: getattr(found, "dtype", None) == dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> TypePattern:
-        """What the pattern matches, of a shape."""
+        """The expressions of the pattern that have a shape."""
         return TypePattern(self, lambda found: list(getattr(found, "shape", ())) == list(shape))
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
-        """What the pattern matches, or what `option_constructor` makes of the pattern."""
+        """The expressions of the pattern, or of the pattern that `option_constructor` builds from it."""
         return AltPattern(option_constructor(self), self)
 
     def match(self, expr: Expr) -> bool:
@@ -121,7 +121,7 @@ class OpPattern(DFPattern):
 
 
 class ExprPattern(DFPattern):
-    """One expression."""
+    """Only a given expression, by identity."""
 
     def __init__(self, expr: Expr):
         self.expr = expr
@@ -177,7 +177,7 @@ class TupleGetItemPattern(DFPattern):
 
 
 class AltPattern(DFPattern):
-    """What one of two patterns matches; the first, if both do."""
+    """The expressions of either of two patterns; the first pattern has precedence."""
 
     def __init__(self, left: DFPattern, right: DFPattern):
         self.left = left
@@ -248,7 +248,7 @@ def is_constant() -> ConstantPattern:
 
 
 def is_expr(expr: Expr) -> ExprPattern:
-    """One expression."""
+    """Only a given expression, by identity."""
     return ExprPattern(expr)
 
 
@@ -270,22 +270,22 @@ def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> Tuple
 
 
 def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
-    """What a pattern matches, by default anything, with attributes of these values."""
+    """The expressions of a pattern, by default all, that have attributes of these values."""
     return (pattern or wildcard()).has_attr(attrs)
 
 
 def has_dtype(dtype: str, pattern: DFPattern | None = None) -> TypePattern:
-    """What a pattern matches, by default anything, of elements of a data type."""
+    """The expressions of a pattern, by default all, whose elements have a data type."""
     return (pattern or wildcard()).has_dtype(dtype)
 
 
 def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> TypePattern:
-    """What a pattern matches, by default anything, of a shape."""
+    """The expressions of a pattern, by default all, that have a shape."""
     return (pattern or wildcard()).has_shape(shape)
 
 
 def has_type(ttype: Any, pattern: DFPattern | None = None) -> TypePattern:
-    """What a pattern matches, by default anything, of a type."""
+    """The expressions of a pattern, by default all, that have a type."""
     return (pattern or wildcard()).has_type(ttype)
 
 
@@ -325,7 +325,7 @@ def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], expr: Ex
     nothing changes. mod: ignored. OptionError for rewrites without end.
     """
     del mod
-    several = callbacks if isinstance(callbacks, list | tuple) else [callbacks]
+    several = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     for _ in range(_MOST_ROUNDS):
         before = expr
         for callback in several:
