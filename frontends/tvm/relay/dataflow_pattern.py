@@ -22,7 +22,7 @@ class DFPattern:
     """A pattern of expressions. Operators of Python and calls build larger ones: `is_op("add")(wildcard(), a * b)`."""
 
     def __call__(self, *args: DFPattern | Sequence[DFPattern] | None) -> CallPattern:
-        """Calls whose operator the pattern matches. args: the patterns of the operands, or None alone for any operands."""
+        """Calls whose operator the pattern matches. args: the patterns of the operands; None alone for any operands."""
         if args == (None,):
             return CallPattern(self, None)
         only = args[0] if len(args) == 1 else args
