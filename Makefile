@@ -2,6 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 PEER_VENV := .venv-peer
+TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
 PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
 JOBS ?= 2
@@ -16,7 +17,7 @@ EXAMPLES := $(wildcard examples/*.py)
 # Many tests start processes, which should not compile the source anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types wheel check fuzz stress slow peer-test onnx-suite gpu-suite bench dev clean
+.PHONY: help demo test lint types wheel check fuzz stress slow peer-test onnx-suite torch-test torch-suite gpu-suite bench dev clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -59,6 +60,13 @@ peer-test: $(VENV)/.has-test $(PEER_VENV)/.has-peers ## compare with apache-tvm 
 onnx-suite: $(VENV)/.has-test ## ONNX's node tests; writes the tables of docs/onnx.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m stepwell.tools.onnx_suite -j $(JOBS) --write docs/onnx.md
 
+torch-test: $(TORCH_VENV)/.has-torch ## the tests that need PyTorch, in a venv of their own
+	$(TORCH_VENV)/bin/python -m pytest -q $(shell grep -rl 'importorskip("torch")' tests --include '*.py')
+
+torch-suite: $(TORCH_VENV)/.has-torch ## models of torchvision and transformers; writes the table of docs/torch.md
+	$(TORCH_VENV)/bin/$(PIP_INSTALL) torchvision transformers
+	OMP_NUM_THREADS=1 $(TORCH_VENV)/bin/python -m stepwell.tools.torch_suite --write docs/torch.md
+
 gpu-suite: $(VENV)/.has-test ## the corpus and every operator with default schedules on the emulated GPU
 	$(BIN)/python -m stepwell.tools.gpu_suite
 
@@ -69,7 +77,7 @@ dev: $(VENV)/.has-dev ## everything a developer needs, and the pre-commit hooks
 	$(BIN)/pre-commit install
 
 clean: ## remove what the other targets made, the venvs too
-	rm -rf build dist *.egg-info .hypothesis .pytest_cache .ruff_cache $(VENV) $(PEER_VENV)
+	rm -rf build dist *.egg-info .hypothesis .pytest_cache .ruff_cache $(VENV) $(PEER_VENV) $(TORCH_VENV)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -83,6 +91,11 @@ $(VENV)/.has-core: pyproject.toml | $(BIN)/python
 
 $(VENV)/.has-%: pyproject.toml | $(BIN)/python
 	$(BIN)/$(PIP_INSTALL) --editable '.[$*]'
+	@touch $@
+
+$(TORCH_VENV)/.has-torch: pyproject.toml
+	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/$(PIP_INSTALL) --editable '.[test,torch]'
 	@touch $@
 
 $(PEER_VENV)/.has-peers: pyproject.toml

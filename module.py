@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.traits import SymbolOpInterface
 
 from .core.diagnostics import did_you_mean
-from .core.errors import StepwellError
+from .core.errors import StepwellError, UnsupportedError
+from .core.html import code_html
 from .core.verification import verify
 from .dialects.text import print_tvmscript
 
@@ -106,6 +107,13 @@ class Module:
     def show(self, style: str = "classic") -> None:
         """Print `script()`."""
         print(self.script(style))
+
+    def _repr_html_(self) -> str:
+        """The program as a notebook shows it: TVMScript, or MLIR if it has no form in TVMScript."""
+        try:
+            return code_html(self.script(), "python")
+        except UnsupportedError:
+            return code_html(str(self))
 
     def __str__(self) -> str:
         return str(self.op)

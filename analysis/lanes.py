@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ..core.dtypes import dtype_of, int_fits, mlir_type, parse_dtype, wrap_int
+from ..dialects.extensions import scalar_operation
 from ..dialects.tir import (
     DIVISIONS,
     SHIFTS,
@@ -241,6 +243,7 @@ class LaneBuilder:
             properties=dict(op.properties),
             attributes=dict(op.attributes),
         )
+        _check_lanes(new)
         self._known[op.results[0]] = _Vector(self.builder.insert(new).results[0])
 
     # Ramps
@@ -466,6 +469,16 @@ def _is_number(type: Attribute) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _check_lanes(op: Operation) -> None:
+    """Verifies an operation of another package on vectors. NotVectorizable if it takes none."""
+    if scalar_operation(op) is None:
+        return
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        raise NotVectorizable(f"{op.name} takes no vectors: {error}") from error
 
 
 def _is_harmless(op: Operation) -> bool:

@@ -16,7 +16,7 @@ from ..dialects.attributes import (
     TIR_NOALIAS,
     is_true,
 )
-from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType, MatchBufferOp
+from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType, MatchBufferOp, PrintOp
 from .scopes import loops_around
 from .work import CALLS, function_nanoseconds
 
@@ -49,6 +49,8 @@ def reason_to_keep(func: FuncOp) -> str | None:
         return "it has a version with a default schedule"
     if SCHEDULED in func.attributes:
         return "a schedule has changed it"
+    if next(find_ops(func, PrintOp), None) is not None:
+        return "it prints"
     for op in find_ops(func, ForOp, AttrOp, BlockOp):
         reason = _reason_of(op)
         if reason is not None:

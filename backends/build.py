@@ -11,8 +11,9 @@ from ..core.errors import OptionError, UnsupportedError
 from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
 from ..module import Module, has_graphs, has_programs
+from ..transforms.reproducers import leave_reproducers
 from ..transforms.timing import TimesReceiver, report_times
-from .validation import validate_passes
+from .validation import validate_passes, validation_options
 
 if TYPE_CHECKING:
     from .runtime.program import Program
@@ -109,9 +110,10 @@ def build(
     `llvm` is this machine, `python` the oracle, `cuda` a GPU (loops bound to blocks and threads become kernels;
     functions without such loops get default schedules), `cuda-emulated` the emulation of a GPU on the CPU.
     `cuda -arch=sm_90` names a GPU, `llvm -mcpu=skylake` a processor; the default is the GPU or processor of this
-    machine. `-fast-math-contract=1` lets sums of products round once (`contract-floats`). The result is called like a
-    function when the module has one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything
-    with DLPack, written in place; numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
+    machine. `-fast-math-contract=1` lets sums of products round once (`contract-floats`), `-debug=1` adds debug
+    information (docs/workbench.md#debuggers-and-profilers). The result is called like a function when the module has
+    one, else by name: `lib["main"](a, b, out)`. Arguments are numpy arrays or anything with DLPack, written in place;
+    numbers for scalars. For `cuda` they are arrays on the device (`stepwell.nd.array`).
 
     sanitize: whether native code of this machine detects undefined behaviour and raises `UndefinedBehaviorError`
     (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
@@ -119,6 +121,7 @@ def build(
     processor (docs/cpu.md); with `sanitize` they get none.  times: is called at the end with the times of the passes,
     of the emitter and of LLVM, as `print`; the program is then compiled as a whole, without the cache.
 
+    A fault of a pass leaves a reproducer (docs/workbench.md#reproducers), whose path is a note of the error.
     With the environment variable STEPWELL_VALIDATE set to 1, all passes are validated (docs/workbench.md#validation).
     Raises `VerifyError` for a module that breaks its constraints, `UnsupportedError` for operations that the target
     does not support, `LinkError` for an undefined C symbol, `OptionError` for an unknown target or option,
@@ -130,10 +133,16 @@ def build(
         raise UnsupportedError("a module with functions of relax, which a virtual machine executes: `build_relax`")
     if parsed.libs:
         raise UnsupportedError(f"target {parsed}: libraries are for graphs, expected `build_graph`")
-    with report_remarks(remarks), report_times(times), validate_passes():
-        if target == ORACLE:
-            return _build_python(module)
-        if not sanitize and schedule:
-            return TARGETS[parsed.kind](module, parsed)
+    if sanitize or not schedule:
         parsed.require_processor("sanitize" if sanitize else "schedule=False")
-        return _build_llvm(module, parsed, schedule, sanitize)
+
+    def compile_module() -> Program:
+        with validate_passes():
+            if target == ORACLE:
+                return _build_python(module)
+            if not sanitize and schedule:
+                return TARGETS[parsed.kind](module, parsed)
+            return _build_llvm(module, parsed, schedule, sanitize)
+
+    with leave_reproducers(compile_module, validation_options()), report_remarks(remarks), report_times(times):
+        return compile_module()

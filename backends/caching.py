@@ -25,6 +25,7 @@ from ..core.target import Target
 from ..dialects import mlir_context
 from ..module import Module, has_graphs
 from ..transforms.observers import pass_observers
+from .llvm import perf_map
 from .runtime.program import Program
 
 _PACKAGE = __name__.partition(".")[0]
@@ -73,16 +74,17 @@ def compile_once(
 ) -> T:
     """The object that `make` compiles from a module, loaded from the cache if it has been compiled before.
 
-    options: the other arguments of the compilation. Compiles without the cache for an emulated GPU; where the module
-    has operations or operators of other packages, whose lowering may change without notice; and where passes are
-    observed: by remarks, by observers, or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than
-    half the limit of the cache would displace all other entries. A module that an entry has been made from is valid:
+    options: the other arguments of the compilation. Compiles without the cache for an emulated GPU; with debug
+    information, which names the current folder; for the map of `perf`; where the module has operations or operators of
+    other packages, whose lowering may change without notice; and where passes are observed: by remarks, by observers,
+    or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit of the cache would
+    displace all other entries. A module that an entry has been made from is valid:
     `make` verifies modules. Raises the errors of `make`.
     """
     store = user_cache()
     if store is None or is_collecting() or pass_observers() or os.environ.get("STEPWELL_VERIFY") == "1":
         return make(module)
-    if target.kind not in _SOURCES or not _is_ours(module):
+    if target.kind not in _SOURCES or target.debug or perf_map.is_requested() or not _is_ours(module):
         return make(module)
     constants = {name: np.ascontiguousarray(plain_array(value)) for name, value in sorted(module.constants.items())}
     if sum(array.nbytes for array in constants.values()) > store.limit // 2:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from ..core.remarks import RemarkReceiver, report_remarks
 from ..module import Module
 from ..transforms.pipelines import AfterPass, parse_passes, run_pipeline
+from ..transforms.reproducers import leave_reproducers
 from ..transforms.timing import TimesReceiver, report_times
-from .validation import validate_passes
+from .validation import validate_passes, validation_options
 
 
 def apply_passes(
@@ -27,9 +28,16 @@ def apply_passes(
     (docs/workbench.md#validation); None for the value of the environment variable STEPWELL_VALIDATE.
     after: is called with the name of each pass and the module after it.  times: is called at the end with the times of
     the passes, as `print`.  remarks: is called with each decision of the passes.
+    A fault of a pass leaves a reproducer (docs/workbench.md#reproducers), whose path is a note of the error.
     Raises `OptionError` for a malformed pipeline, `PassError` for a pass that refuses the module,
     `FaultyPassError` for a pass that fails, leaves an invalid module or changes a result.
     """
     passes = parse_passes(spec)
-    with report_remarks(remarks), report_times(times), validate_passes(validate):
-        return run_pipeline(mod, passes, after, verify=True)
+
+    def repeat() -> None:
+        with validate_passes(validate):
+            run_pipeline(mod, passes, verify=True)
+
+    with leave_reproducers(repeat, validation_options(validate)):
+        with report_remarks(remarks), report_times(times), validate_passes(validate):
+            return run_pipeline(mod, passes, after, verify=True)

@@ -100,6 +100,10 @@ class PluginError(StepwellError):
     """An unusable package: a broken plug-in, or an optional dependency that is not installed."""
 
 
+class PluginWarning(UserWarning):
+    """An installed package cannot be loaded, and is left out."""
+
+
 class ExecutionError(StepwellError, RuntimeError):
     """A failure during the execution of a compiled function: a failed `assert`, an exception in a packed function."""
 

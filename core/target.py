@@ -19,6 +19,7 @@ _OPTIONS = {
         "num-cores": "num_cores",
         "fast-math-contract": "contract",
         "libs": "libs",
+        "debug": "debug",
     },
     "cuda": {
         "arch": "arch",
@@ -41,7 +42,8 @@ class Target:
     the architecture of the GPU, `sm_90`.  max_num_threads: the maximum number of threads of a thread block.  contract:
     whether a multiplication and an addition may be contracted into one instruction with a single rounding
     (`-fast-math-contract=1`); None for those of the sums of default schedules.  libs: the libraries to offload
-    operations to, by descending priority.
+    operations to, by descending priority.  debug: 1 for native code with debug information, 2 for code that is not
+    optimized besides.
 
     OptionError for an invalid value and for an option that the kind does not have.
     """
@@ -54,6 +56,7 @@ class Target:
     max_num_threads: int = 1024
     contract: bool | None = None
     libs: tuple[str, ...] = ()
+    debug: int = 0
 
     def __post_init__(self) -> None:
         _check_name("kind", self.kind, _OPTIONS)
@@ -65,6 +68,8 @@ class Target:
             )
         if self.num_cores < 1:
             raise OptionError(f"num-cores {self.num_cores}, expected a positive number")
+        if self.debug not in (0, 1, 2):
+            raise OptionError(f"debug {self.debug}, expected 0, 1 or 2")
         if not 1 <= self.max_num_threads <= 1024:
             raise OptionError(f"max_num_threads {self.max_num_threads}, expected 1 to 1024")
         for word in filter(None, (self.mcpu, self.arch, *self.mattr)):
@@ -97,7 +102,7 @@ class Target:
         return " ".join([self.kind, *(f"-{name}={_text(value)}" for name, value in self.options.items())])
 
 
-_KIND_SPECIFIC = ("mcpu", "mattr", "arch", "max_num_threads", "libs")
+_KIND_SPECIFIC = ("mcpu", "mattr", "arch", "max_num_threads", "libs", "debug")
 _DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
 
 
@@ -180,4 +185,5 @@ _READERS = {
     "max_num_threads": _count,
     "fast-math-contract": _flag,
     "libs": _words,
+    "debug": _count,
 }

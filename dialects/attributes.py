@@ -39,6 +39,10 @@ SCHEDULE_RULE = "schedule_rule"
 
 # Functions of the upstream landing
 
+CUDA_EXPRESSION = "stepwell.cuda_expression"
+"""On a call of a function, and on its declaration: the expression of CUDA C++ that computes its result, `{0}` is the
+first argument."""
+
 PARAMETER_NAME = "stepwell.name"
 """On a parameter: its name in the source."""
 PARAMETER_DTYPE = "stepwell.dtype"
@@ -47,6 +51,8 @@ NOALIAS = "stepwell.noalias"
 """On a function: the equivalent of `tir.noalias`. On a parameter: it shares no memory with another parameter."""
 PACKED = "stepwell.packed"
 """On a declaration: the name under which the Python function is registered that it calls."""
+VARIADIC_FUNCTION = "stepwell.variadic"
+"""On a declaration: the name of the C function with a variable number of arguments that it calls."""
 PARALLEL = "stepwell.parallel"
 """On a call: it may be executed as calls at the same time, with parts of the range from the first operand to below the
 second."""
@@ -65,6 +71,8 @@ UNLIKELY = "stepwell.unlikely"
 REPORT_ASSERTION = "stepwell.failed_assertion"
 REPORT_UNDEFINED = "stepwell.undefined_behavior"
 """The packed functions of the runtime that report a failed assertion with its values."""
+PRINT = "stepwell.print"
+"""The packed function of the runtime that prints a message with its values."""
 ABOUT_ARGUMENT = "stepwell.argument"
 """On an assertion that fails because of an argument that the caller has passed."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -18,7 +19,7 @@ from ..expressions.tensor import Tensor, compute
 from .definition import Pattern
 from .extents import Extent, known_extent
 from .nn import accumulator_dtype
-from .ranks import ImageOperator, for_ranks
+from .ranks import ImageOperator, for_rank, for_ranks
 from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
 Array = Any
@@ -73,6 +74,18 @@ class _Groups:
             yield slice(n * self.inner, (n + 1) * self.inner), slice(n * self.outer, (n + 1) * self.outer)
 
 
+def _windows(op: ImageOperator, padding: Window, sizes: Sequence[int]) -> list[_Along]:
+    """The windows along each dimension of an operator with strides and dilation. sizes: the numbers of taps."""
+    around = paddings(padding, op.rank, op.name)
+    parts = zip(sizes, op.numbers("strides"), op.numbers("dilation"), around, strict=True)
+    return [_Along(size, step, far, *pair) for size, step, far, pair in parts]
+
+
+def _tap_axes(op: ImageOperator, counts: Sequence[int]) -> list[IterVar]:
+    """Reduction axes over the taps of windows."""
+    return [reduce_axis((0, n), f"r{letter.lower()}") for n, letter in zip(counts, op.image, strict=True)]
+
+
 class _WithWeights(ImageOperator):
     """The attributes of convolutions and of transposed convolutions, which have them in different orders."""
 
@@ -106,9 +119,7 @@ class _WithWeights(ImageOperator):
 
     def windows(self, sizes: Sequence[int]) -> list[_Along]:
         """The windows along each dimension."""
-        around = paddings(self.padding, self.rank, self.name)
-        parts = zip(sizes, self.numbers("strides"), self.numbers("dilation"), around, strict=True)
-        return [_Along(size, step, far, *pair) for size, step, far, pair in parts]
+        return _windows(self, self.padding, sizes)
 
     def require_groups(self, inputs: int, expected: int, channels: int, weight: str) -> None:
         """TeError unless the number of input channels is as expected, and the groups divide the channels."""
@@ -122,10 +133,6 @@ class _WithWeights(ImageOperator):
             raise TeError(f"{name}: weight for {features} channels, expected {channels} as channels says")
         if kernel_size is not None and each_dimension(kernel_size, len(sizes), f"{name}: kernel_size") != sizes:
             raise TeError(f"{name}: weight for windows of {sizes}, expected {kernel_size} as kernel_size says")
-
-    def tap_axes(self, counts: Sequence[int]) -> list[IterVar]:
-        """Reduction axes over the taps of windows."""
-        return [reduce_axis((0, n), f"r{letter.lower()}") for n, letter in zip(counts, self.image, strict=True)]
 
     def result(self, shape: Sequence[Extent], fcompute: Any) -> Tensor:
         """The result with a shape in the order N, C and image."""
@@ -157,6 +164,23 @@ def _strided_slices(taps: Sequence[int], windows: Sequence[_Along], counts: Sequ
 # Convolutions
 
 
+def _counts(extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
+    """The number of windows along each dimension."""
+    parts = zip(extents, windows, strict=True)
+    return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
+
+
+def _padded(name: str, data: Tensor, spatial: Sequence[int], windows: Sequence[_Along]) -> tuple[Tensor, list[Extent]]:
+    """The padded data, and the number of windows along each dimension. spatial: the axes of the image. TeError for a
+    window that is larger than the image."""
+    counts = _counts([data.shape[d] for d in spatial], windows)
+    if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
+        sizes, far = [along.size for along in windows], [along.far for along in windows]
+        raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
+    around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
+    return pad_with_value(data, around, const(0, data.dtype)), counts
+
+
 @dataclass(frozen=True)
 class _Convolution(_WithWeights):
     """The convolution of an image with weights, summed over the input channels.
@@ -186,29 +210,14 @@ class _Convolution(_WithWeights):
         self.require_attributes(features, sizes)
         groups, windows = _Groups(self.groups, inner, features // self.groups), self.windows(sizes)
         batch, _, *spatial = self.layouts.data
-        counts = self.counts([data.shape[d] for d in spatial], windows)
-        self.require_windows(data, windows, counts)
-        around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
-        source = pad_with_value(data, around, const(0, data.dtype))
+        source, counts = _padded(self.name, data, spatial, windows)
         sums = self.sums(source, weight, groups, windows, accumulator_dtype(self.out_dtype, data))
         return self.result([data.shape[batch], features, *counts], sums)
-
-    def counts(self, extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
-        """The number of windows along each dimension."""
-        parts = zip(extents, windows, strict=True)
-        return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
-
-    def require_windows(self, data: Tensor, windows: Sequence[_Along], counts: Sequence[Extent]) -> None:
-        """TeError for a window that is larger than the image."""
-        if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
-            sizes, far = [along.size for along in windows], [along.far for along in windows]
-            window = f"a window of {sizes}, dilated {far}"
-            raise TeError(f"{self.name}: {window}, is larger than the image {list(data.shape)}")
 
     def sums(self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str) -> Any:
         """The function from indices to a sum of products."""
         layouts, channel = self.layouts, reduce_axis((0, groups.inner), "rc")
-        taps = self.tap_axes([along.size for along in windows])
+        taps = _tap_axes(self, [along.size for along in windows])
 
         def fcompute(*axes: PrimExpr) -> PrimExpr:
             batch, feature, *positions = (axes[d] for d in layouts.out)
@@ -223,7 +232,7 @@ class _Convolution(_WithWeights):
     def reference(self, data: Array, weight: Array) -> Array:
         x, w = self.wide_arrays(data, weight)
         windows, groups = self.windows(w.shape[2:]), _Groups(self.groups, w.shape[1], w.shape[0] // self.groups)
-        counts = self.counts(x.shape[2:], windows)
+        counts = _counts(x.shape[2:], windows)
         x = np.pad(x, [(0, 0), (0, 0), *((along.front, along.behind) for along in windows)])
         result = np.zeros((x.shape[0], w.shape[0], *counts), x.dtype)
         for taps in product(*map(range, w.shape[2:])):
@@ -234,6 +243,83 @@ class _Convolution(_WithWeights):
 
 
 conv1d, conv2d, conv3d = for_ranks("nn.conv{rank}d", Pattern.OUT_FUSABLE, _Convolution)
+
+
+@dataclass(frozen=True)
+class _PackedConvolution(ImageOperator):
+    """The convolution of an image, as `nn.conv{rank}d`, with weights in blocks of output channels.
+
+    channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
+    `nn.conv{rank}d`.  weight_layout: `OIHW16o` for blocks of 16 output channels: the axes of weight are block, input
+    channel, taps, and output channel in the block; other numbers than 16 likewise. The data have the layout NCHW.
+    """
+
+    channels: int
+    strides: Window = 1
+    padding: Window = 0
+    dilation: Window = 1
+    weight_layout: str = "OI{image}16o"
+
+    @property
+    def lanes(self) -> int:
+        """The output channels of a block. TeError for another layout."""
+        match = re.fullmatch(rf"OI{self.image}([1-9][0-9]*)o", self.weight_layout)
+        if match is None:
+            layouts = f"OI{self.image}16o or another size of blocks"
+            raise TeError(f"{self.name}: weight_layout {self.weight_layout!r}, expected {layouts}")
+        return int(match[1])
+
+    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
+        self.require_rank(data.shape)
+        blocks, inputs, sizes = self.extents(data, weight)
+        windows = _windows(self, self.padding, sizes)
+        source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
+        channel, taps = reduce_axis((0, inputs), "rc"), _tap_axes(self, sizes)
+
+        def products(*axes: PrimExpr) -> PrimExpr:
+            batch, *positions, block, lane = axes
+            parts = zip(positions, windows, taps, strict=True)
+            at = [position * along.step + tap.var * along.far for position, along, tap in parts]
+            w = weight(block, channel.var, *(tap.var for tap in taps), lane)
+            return scalar.sum(source(batch, channel.var, *at) * w, axis=[channel, *taps])
+
+        sums = compute(
+            [data.shape[0], *counts, blocks, self.lanes],
+            products,
+            "conv_blocks",
+            attrs={"schedule_rule": "conv_pack"},
+            varargs_names=["n", *self.image.lower(), "block", "lane"],
+        )
+        return compute(
+            [data.shape[0], self.channels, *counts],
+            lambda n, k, *at: sums(n, *at, k // self.lanes, k % self.lanes),
+            "conv_pack",
+            "conv_pack",
+            varargs_names=[2 * letter.lower() for letter in self.image],
+        )
+
+    def extents(self, data: Tensor, weight: Tensor) -> tuple[int, int, list[int]]:
+        """The numbers of blocks, of input channels, and of taps along each dimension. TeError for a weight that the
+        data and the attributes do not fit."""
+        if weight.ndim != self.rank + 3:
+            raise TeError(f"{self.name}: weight of {weight.ndim} dimensions, expected {self.rank + 3}")
+        (inputs,) = require_known_extents(data.shape[1:2], self.name)
+        blocks, inner, *sizes, lanes = require_known_extents(weight.shape, self.name)
+        if (blocks, inner, lanes) != (-(-self.channels // self.lanes), inputs, self.lanes):
+            given = f"weight of shape {list(weight.shape)} in the layout {self.weight_layout}"
+            raise TeError(f"{self.name}: {given}, for {inputs} input and {self.channels} output channels")
+        return blocks, inputs, sizes
+
+    def reference(self, data: Array, weight: Array) -> Array:
+        rows = np.moveaxis(weight, -1, 1).reshape(-1, *weight.shape[1:-1])[: self.channels]
+        windows = (self.strides, self.padding, self.dilation)
+        plain = _Convolution(
+            self.name, self.rank, *windows, data_layout=f"NC{self.image}", kernel_layout=f"OI{self.image}"
+        )
+        return plain.reference(data, rows)
+
+
+contrib_conv2d_pack = for_rank(2, "nn.contrib_conv2d_pack", Pattern.OUT_FUSABLE, _PackedConvolution)
 
 
 # Transposed convolutions
@@ -285,7 +371,7 @@ class _TransposedConvolution(_WithWeights):
     def sums(self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str) -> Any:
         """The function from indices to a sum of products."""
         layouts, number = self.layouts, reduce_axis((0, groups.inner), "rc")
-        over = self.tap_axes([-(-along.size // (along.step // gcd(along.step, along.far))) for along in windows])
+        over = _tap_axes(self, [-(-along.size // (along.step // gcd(along.step, along.far))) for along in windows])
         extents = [data.shape[d] for d in layouts.data[2:]]
 
         def fcompute(*axes: PrimExpr) -> PrimExpr:

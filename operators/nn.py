@@ -106,6 +106,7 @@ def contrib_dense_pack(
         lambda *i: scalar.sum(cast(kind, data(*i[:-2], k.var)) * cast(kind, weight(i[-2], k.var, i[-1])), axis=k),
         "T_dense_blocks",
         "dense",
+        attrs={"schedule_rule": "dense_pack"},
         varargs_names=[*axes, "block", "lane"],
     )
     return compute(

@@ -32,7 +32,7 @@ Matrix = tuple[tuple[Fraction, ...], ...]
 TAPS = 3
 """The taps of a window along each dimension."""
 LANES = 16
-"""The output channels of a block of transformed weights: the floats of the widest vectors."""
+"""The rows or output channels of a block of packed or transformed weights: the floats of the widest vectors."""
 POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
 """The points of interpolation for each tile size. The factors of images and results are exact in binary. Errors of
 tiles of 4 are a quarter of those with the points 1, -1, 2, -2 in place of 3/4, -3/4, 3/2, -3/2."""

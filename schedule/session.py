@@ -10,6 +10,7 @@ from typing import Any, Self
 from xdsl.ir import Operation, SSAValue
 
 from ..core.errors import UnsupportedError
+from ..core.html import code_html, folded_html
 from ..dialects.schedule import EnterPostprocOp, TraceOp
 from .handles import RV, Size
 from .recorder import Recorder
@@ -81,6 +82,14 @@ class Session(Recorder):
         """Print the current program and the trace."""
         print(self.mod.script(style))
         print(self.trace.as_python(style))
+
+    def __repr__(self) -> str:
+        return f"<stepwell.Schedule of {', '.join(self.mod.functions)}, {len(self.trace)} instructions>"
+
+    def _repr_html_(self) -> str:
+        """The current program and the trace, as a notebook shows them."""
+        trace = code_html(str(self.trace), "python")
+        return code_html(self.mod.script(), "python") + folded_html(f"{len(self.trace)} instructions", trace)
 
     def enter_postproc(self) -> None:
         """Mark the end of the part of the trace that belongs to a search."""

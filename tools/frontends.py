@@ -10,6 +10,7 @@ from xdsl.tools.command_line_tool import CommandLineTool
 from xdsl.utils.exceptions import VerifyException
 
 from ..core.errors import ParseError, VerifyError
+from ..core.plugins import installed_universe
 from ..frontends.mlir import parse_module
 
 MLIR = "mlir"
@@ -18,7 +19,12 @@ STANDARD_INPUT = "-"
 
 
 class ReadsTvmscript(CommandLineTool):
-    """A tool that accepts files of both languages, by file extension or by `-f`; the file `-` is the standard input."""
+    """A tool that accepts files of both languages, by file extension or by `-f`, with the dialects of all installed
+    packages; the file `-` is the standard input."""
+
+    def register_all_dialects(self) -> None:
+        for name, load in installed_universe().all_dialects.items():
+            self.ctx.register_dialect(name, load)
 
     def register_all_frontends(self) -> None:
         super().register_all_frontends()

@@ -23,6 +23,7 @@ from ..backends.validation.comparison import RESULT, copies, differences
 from ..backends.validation.inputs import InputGenerator
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import OptionError, UnsupportedError
+from ..core.printing import no_printing
 from ..core.target import Target
 from ..dialects.tir import FuncOp
 from ..module import Module
@@ -78,7 +79,8 @@ def run_program(options: argparse.Namespace) -> int:
         print(f"{target}: computes what the oracle computes")
     elif expected is None:
         print(f"{target}: ran{', nothing undefined' if options.sanitize or target == ORACLE else ''}")
-    seconds = _times(lambda: program[run.entry](*actual.values()), options.repeat)
+    with no_printing():  # the first call has printed
+        seconds = _times(lambda: program[run.entry](*actual.values()), options.repeat)
     print(f"{target}: {_time_text(seconds)}{run.speed(statistics.median(seconds))}")
     return 1 if failures else 0
 
@@ -152,7 +154,7 @@ class _Run:
 
     def _run_oracle(self, module: Module) -> dict[str, Any]:
         values = copies(self.arguments)
-        with show_progress("oracle", self._oracle_seconds()):
+        with show_progress("oracle", self._oracle_seconds()), no_printing():
             result = run_oracle(module, self.entry, list(values.values()))
         print("oracle: ran, nothing undefined")
         return {**values, RESULT: result}

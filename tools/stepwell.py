@@ -15,16 +15,18 @@ from typing import Any
 
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, PluginError
+from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
 from .caching import cache_command
 from .compiling import compile_command
+from .explaining import command as explaining
+from .explaining.command import explain_command
 from .profiling import command as profiling
 from .program_runs import run_program
 from .programs import refuse_options
 from .reducing import command as reducing
 from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
-from .reproducers import versions
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
 
@@ -57,6 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     profile = commands.add_parser("profile", help="compare the kernels of a program with the limits of this machine")
     profile.set_defaults(command=profiling.profile_command, parser=profile)
     profiling.add_options(profile, _size, _counts)
+    explain = commands.add_parser("explain", help="show a program at every landing, with assembly, on a page")
+    explain.set_defaults(command=explain_command, parser=explain)
+    explaining.add_options(explain)
     reduce = commands.add_parser("reduce", help="make a program or a pipeline as small as still fails")
     reduce.set_defaults(command=reduce_command, parser=reduce)
     reducing.add_options(reduce)

@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from xdsl.dialects import get_all_dialects as get_upstream_dialects
 from xdsl.passes import PassPipeline
 
 from ..core.errors import PluginError
-from ..core.plugins import installed_universe
+from ..core.plugins import installed_universe, warn_of_package
+from ..dialects import get_all_dialects
 from .frontends import TVMSCRIPT
 from .stepwell_opt import report_user_errors
 
 if TYPE_CHECKING:
     from .explorer import Explorer
+
+T = TypeVar("T")
 
 _MISSING = """\
 stepwell-gui needs packages that are not installed ({error}): pip install 'stepwell[gui]'"""
@@ -42,8 +47,9 @@ def main(args: Sequence[str] | None = None) -> None:
 def explorer(file: Path | None = None, passes: str = "") -> Explorer:
     """The application, not yet running, with the program in `file` and an initial pipeline.
 
-    Raises `PluginError` without the extra `gui` or for a broken package, `ParseError` for invalid TVMScript, and the
-    errors of xDSL for an invalid pipeline. Invalid MLIR is shown, for correction.
+    Dialects and passes that cannot be imported are left out, with a warning. Raises `PluginError` without the extra
+    `gui`, `ParseError` for invalid TVMScript, and the errors of xDSL for an invalid pipeline. Invalid MLIR is shown,
+    for correction.
     """
     try:
         # lazy: an optional dependency
@@ -51,13 +57,31 @@ def explorer(file: Path | None = None, passes: str = "") -> Explorer:
     except ModuleNotFoundError as error:
         raise PluginError(_MISSING.format(error=error)) from error
     universe = installed_universe()
+    known = {**get_upstream_dialects(), **get_all_dialects()}
+    others = _importable({name: load for name, load in universe.all_dialects.items() if name not in known})
+    all_passes = _importable(universe.all_passes)
     return Explorer(
-        tuple(universe.all_dialects.items()),
-        tuple((name, load()) for name, load in sorted(universe.all_passes.items())),
+        (*known.items(), *((name, partial(_value, dialect)) for name, dialect in others.items())),
+        tuple(sorted(all_passes.items())),
         None if file is None else str(file),
         None if file is None else mlir_text(file),
-        PassPipeline.parse_spec(universe.all_passes, passes).passes,
+        PassPipeline.parse_spec({name: partial(_value, each) for name, each in all_passes.items()}, passes).passes,
     )
+
+
+def _value(value: T) -> T:
+    return value
+
+
+def _importable(loaders: Mapping[str, Callable[[], T]]) -> dict[str, T]:
+    """The dialects or passes that can be imported, by name. Warns of the others."""
+    values: dict[str, T] = {}
+    for name, load in loaders.items():
+        try:
+            values[name] = load()
+        except PluginError as error:
+            warn_of_package(error)
+    return values
 
 
 def mlir_text(file: Path) -> str:

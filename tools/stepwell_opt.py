@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import TextIOBase
 from pathlib import Path
-from typing import IO, ClassVar, cast
+from typing import IO, Any, ClassVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -30,7 +31,7 @@ from ..backends.validation import validate_passes
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.cpu import cpu_of
 from ..core.diagnostics import did_you_mean
-from ..core.errors import FaultyPassError, OptionError, StepwellError
+from ..core.errors import FaultyPassError, OptionError, PluginWarning, StepwellError
 from ..core.plugins import installed_universe
 from ..core.remarks import report_remarks
 from ..core.target import Target
@@ -39,12 +40,12 @@ from ..transforms.observers import PassObserver, observe_passes
 from ..transforms.pipelines import Landing, Options, parse_passes, run_in_place
 from ..transforms.pipelines.landings import landings_until
 from ..transforms.pipelines.lowering import go_down_in_place
+from ..transforms.reproducers import ReproducerWriter, read_reproducer, versions
 from ..transforms.timing import report_times
 from . import universe
 from .frontends import STANDARD_INPUT, ReadsTvmscript
 from .pass_printing import ALL, PassPrinter
 from .remarks import add_remarks_option, complete_remarks_option, remark_printer
-from .reproducers import ReproducerWriter, read_reproducer, versions
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
 _VALIDATE = "--validate"
@@ -86,8 +87,12 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         add(_VALIDATE, action="store_true", help="run the program before and after each pass on small inputs")
         add("--reproducer", metavar="FILE", type=Path, help="where to write a program on which a pass fails")
 
+    def register_all_passes(self) -> None:
+        for name, load in installed_universe().all_passes.items():
+            self.register_pass(name, load)
+
     def register_all_targets(self) -> None:
-        super().register_all_targets()
+        self.available_targets.update(installed_universe().all_targets)
         ours = universe.get_all_targets()
         for short, name in _SHORT_TARGETS.items():
             self.available_targets[short] = partial(_rename, short, ours[name])
@@ -166,8 +171,7 @@ def _rename(name: str, load: Callable[[], type[OutputTarget]]) -> type[OutputTar
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell-opt` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses and prints nested regions by recursion
-    with report_user_errors(ValueError):  # a broken plugin, an unknown pass, or an invalid option of a pass or target
-        installed_universe()
+    with report_user_errors(ValueError):  # an unknown pass, or an invalid option of a pass or target
         tool = StepwellOptMain("Stepwell's modular optimiser driver", complete_remarks_option(args))
         spec = parse_spec(tool.args.target)
         load_target = cast("Callable[[], type[OutputTarget]]", tool.available_targets[spec.name])
@@ -179,9 +183,12 @@ def main(args: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
-    """Reports a user error on stderr and exits with 1, and an interrupt of the keyboard in one line."""
+    """Reports a user error on stderr and exits with 1, an interrupt of the keyboard in one line, and a warning of a
+    broken package in another."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(_show_warning, warnings.showwarning)
+            yield
     except (*_MISTAKES, *more) as error:
         _show_traceback(error, sys.stderr)
         show_error(error, sys.stderr)
@@ -189,6 +196,16 @@ def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(_INTERRUPTED)
+
+
+def _show_warning(
+    others: Callable[..., None], message: Warning | str, category: type[Warning], *arguments: Any
+) -> None:
+    """Shows a warning on stderr: of a package in one line, others as before."""
+    if issubclass(category, PluginWarning):
+        print(f"warning: {message}", file=sys.stderr)
+    else:
+        others(message, category, *arguments)
 
 
 def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:

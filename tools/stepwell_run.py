@@ -31,7 +31,6 @@ from xdsl.traits import CallableOpInterface
 from ..backends.interpreter import array_of, register_implementations
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.errors import ArgumentError, OptionError
-from ..core.plugins import installed_universe
 from .frontends import ReadsTvmscript
 from .stepwell_opt import report_user_errors
 
@@ -96,7 +95,6 @@ def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell-run` with `args`, by default the command line; exits with 1 on a user error."""
     sys.setrecursionlimit(20_000)  # xDSL parses nested regions by recursion
     with report_user_errors():
-        installed_universe()
         tool = StepwellRunMain("Stepwell's runner: interprets a program op by op", args)
         tool.check_frontend()
         tool.run()

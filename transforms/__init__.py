@@ -58,6 +58,8 @@ PASSES: dict[str, str] = {
     "tir-interleave-vthreads": "tir.interleave_vthreads",
     "tir-launch-blocks": "tir.launch_blocks",
     "tir-launch-threads": "tir.launch_threads",
+    "tir-lower-extension-scalars": "tir.lower_extension_scalars",
+    "tir-lower-extension-statements": "tir.lower_extension_statements",
     "tir-lower-match-buffers": "tir.lower_match_buffers",
     "tir-lower-thread-reductions": "tir.lower_thread_reductions",
     "tir-pad-buffers": "tir.pad_buffers",

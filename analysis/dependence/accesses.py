@@ -36,6 +36,7 @@ from ...dialects.tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
+    PrintOp,
     RampOp,
     ReinterpretOp,
     ReturnOp,
@@ -145,7 +146,7 @@ class AccessCollector:
         for operand in op.operands:
             if isinstance(operand.type, MemRefType | HandleType):
                 self._add_opaque(op, operand, context)
-        if (has_effect(op) and not is_atomic(op)) or isinstance(op, AssertOp | ReturnOp):
+        if _is_ordered(op):
             self._add_effect(op, context)
         for region in op.regions:
             for block in region.blocks:
@@ -406,6 +407,14 @@ def _dimensions(op: Operation) -> int:
 
 
 # Memory
+
+
+def _is_ordered(op: Operation) -> bool:
+    """Whether an op has an effect that keeps its order relative to other effects. Printed lines do not: they have the
+    order of the transformed program."""
+    if isinstance(op, PrintOp):
+        return False
+    return (has_effect(op) and not is_atomic(op)) or isinstance(op, AssertOp | ReturnOp)
 
 
 def _is_only_read(value: SSAValue) -> bool:

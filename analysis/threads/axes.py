@@ -63,6 +63,11 @@ def bound_loop_range(op: BoundLoop) -> tuple[Mixed, Mixed]:
     return (0, op.mixed_extent) if isinstance(op, LaunchThreadOp) else op.mixed_bounds[:2]
 
 
+def is_in_kernel(block: BlockOp) -> bool:
+    """Whether a block is nested in a loop bound to blocks or threads of a GPU."""
+    return any(thread_axis_of(op) is not None for op in ancestors(block))
+
+
 def outermost_bound_loops(root: Operation, axes: tuple[str, ...]) -> Iterator[BoundLoop]:
     """The outermost loops below `root` bound to one of `axes`."""
     for op in [op for region in root.regions for block in region.blocks for op in block.ops]:

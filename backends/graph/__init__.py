@@ -3,6 +3,7 @@
 from .build import build_graph
 from .executable import Executable
 from .executor import GraphExecutor
+from .function import GraphFunction
 from .profile import KernelRun, KernelSum, KernelTime, Profile
 from .steps import TensorSpec
 from .workspace import Workspace
@@ -10,6 +11,7 @@ from .workspace import Workspace
 __all__ = [
     "Executable",
     "GraphExecutor",
+    "GraphFunction",
     "KernelRun",
     "KernelSum",
     "KernelTime",

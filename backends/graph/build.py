@@ -16,10 +16,11 @@ from ...module import FunctionNotFoundError, Module
 from ...operators.relay import FuncOp
 from ...transforms.pipelines import AfterPass, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
+from ...transforms.reproducers import leave_reproducers
 from ..caching import CachedKind, compile_once
 from ..llvm.build import build_llvm
 from ..runtime.program import Program
-from ..validation import validate_passes
+from ..validation import validate_passes, validation_options
 from .description import GraphDescription
 from .executable import Executable
 
@@ -63,13 +64,17 @@ def build_graph(
     winograd &= target.kind == "llvm"
     libraries = tuple(library.name for library in libraries_of(target))
 
-    def compile_module(module: Module) -> Executable:
+    def compile_module(module: Module, after: AfterPass | None = None) -> Executable:
         graph = lower_graph(module, opt_level, libraries, after, winograd, pack=target.kind == "llvm")
         return describe(graph, _compile(graph, target, after, sanitize), entry)
 
-    with report_remarks(remarks), validate_passes():
+    def repeat() -> None:
+        with validate_passes():
+            compile_module(mod)
+
+    with leave_reproducers(repeat, validation_options()), report_remarks(remarks), validate_passes():
         if after is not None:
-            return compile_module(mod)
+            return compile_module(mod, after)
         return compile_once(_KIND, mod, target, (entry, opt_level, winograd, sanitize), compile_module)
 
 

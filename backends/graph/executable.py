@@ -17,6 +17,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, LoadError
 from ...core.target import Target
 from ...dialects import mlir_context
+from ...expressions.sizes import evaluate_size
 from ...module import Module
 from ...operators.relay import SizeLimit
 from ...transforms.relay.libraries import symbols_of_libraries
@@ -102,6 +103,21 @@ class Executable:
     def output_index(self, key: str | int) -> int:
         """The index of the output with a name or index. Raises ArgumentError for an unknown key."""
         return _index("output", self.outputs, key)
+
+    def bind_sizes(self, inputs: Sequence[Array]) -> dict[str, int]:
+        """The values of the symbolic sizes for arrays of all inputs. Raises ArgumentError for another number of arrays,
+        for an array that does not match, and for a size out of its limits.
+        """
+        if len(inputs) != len(self.inputs):
+            raise ArgumentError(f"{len(inputs)} inputs, expected {len(self.inputs)}")
+        sizes: dict[str, int] = {}
+        for spec, array in zip(self.inputs, inputs, strict=True):
+            spec.bind(array, sizes)
+        for limit in self.size_limits:
+            number = evaluate_size(limit.size, sizes)
+            if not limit.admits(number):
+                raise ArgumentError(f"size {limit.size} is {number}, expected {limit.requirement}")
+        return sizes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the graph with its code and constants: as one file if `path` ends in `.tar`, else as a folder.

@@ -160,13 +160,7 @@ class GraphExecutor:
         missing = [spec.name for spec in executable.inputs if spec.name not in self._inputs]
         if missing:
             raise ArgumentError(f"inputs {', '.join(missing)} have not been set")
-        self._sizes = {}
-        for spec in executable.inputs:
-            spec.bind(self._inputs[spec.name].layout, self._sizes)
-        for limit in executable.size_limits:
-            number = evaluate_size(limit.size, self._sizes)
-            if not limit.admits(number):
-                raise ArgumentError(f"size {limit.size} is {number}, expected {limit.requirement}")
+        self._sizes = executable.bind_sizes([self._inputs[spec.name].layout for spec in executable.inputs])
         self._outputs = [
             allocate_array(spec.concrete(self._sizes), spec.dtype, self.device, spec.name)
             for spec in executable.outputs

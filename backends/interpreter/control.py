@@ -15,6 +15,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Region
 
+from ...core.printing import print_line
 from ...dialects.tir import (
     AssertOp,
     AttrOp,
@@ -25,6 +26,7 @@ from ...dialects.tir import (
     IfThenElseOp,
     InitOp,
     LaunchThreadOp,
+    PrintOp,
     WhileOp,
     YieldOp,
 )
@@ -110,6 +112,11 @@ class ControlFunctions(StatefulFunctions):
     @impl(AssertOp)
     def run_assert(self, interpreter: Interpreter, op: AssertOp, args: PythonValues) -> PythonValues:
         return () if args[0] else failed(op.kind_name, op.message.data, *args[1:])
+
+    @impl(PrintOp)
+    def run_print(self, interpreter: Interpreter, op: PrintOp, args: PythonValues) -> PythonValues:
+        print_line(op.message.data, *args)
+        return ()
 
     @impl(EvaluateOp)
     def run_evaluate(self, interpreter: Interpreter, op: EvaluateOp, args: PythonValues) -> PythonValues:

@@ -13,6 +13,7 @@ from ...dialects import te, tir
 from ...module import FunctionNotFoundError, Module
 from ...operators import relax, relay
 from ..oracle.checks import Packed
+from .extensions import extension_functions
 from .relax import RelaxFunctions
 from .relay import RelayFunctions
 from .te import TeFunctions
@@ -23,8 +24,8 @@ from .values import ValueFunctions
 def register_implementations(
     interpreter: Interpreter, *, packed: Packed | None = None, uninitialized: Sequence[str] = ()
 ) -> None:
-    """Registers implementations of `relax`, `relay`, `te` and `tir`, and of the ops of arith, math and vector with
-    exact data types, replacing registered ones.
+    """Registers implementations of `relax`, `relay`, `te` and `tir`, of the ops of arith, math and vector with exact
+    data types, and of the operations of other packages in the program, replacing registered ones.
 
     packed: the functions for packed calls of `tir` and `relax`, by name; the registered functions by default.
     uninitialized: names of buffer parameters whose elements count as uninitialized at the start of a call, as the
@@ -41,6 +42,7 @@ def register_implementations(
         TeFunctions(*call),
         RelayFunctions(*call),
         RelaxFunctions(*call),
+        extension_functions(interpreter.module),
     ):
         interpreter.register_implementations(functions, override=True)
 

@@ -35,13 +35,18 @@ class _Values(InterpreterFunctions):
         key = (type(op), *op.operand_types, *op.result_types, frozenset(op.properties.items()))
         if key not in self._compiled:
             self._compiled[key] = _compile(op)
-        function, types = self._compiled[key], op.operand_types
+        types = op.operand_types
         args = tuple(pointer(a) if isinstance(t, HandleType) else a for a, t in zip(args, types, strict=True))
-        if not isinstance(op.results[0].type, VectorType):
-            return (function(*args),)
-        lanes = dtype_of(op.results[0].type).lanes
-        columns = [a if isinstance(t, VectorType) else [a] * lanes for a, t in zip(args, types, strict=True)]
-        return ([function(*lane) for lane in zip(*columns, strict=True)],)
+        return (by_lane(op, self._compiled[key], args),)
+
+
+def by_lane(op: Operation, function: Compiled, args: PythonValues) -> Any:
+    """The number of an op, or the list of its lanes. function: computes one lane from the lanes of the operands."""
+    if not isinstance(op.results[0].type, VectorType):
+        return function(*args)
+    lanes = dtype_of(op.results[0].type).lanes
+    columns = [a if isinstance(t, VectorType) else [a] * lanes for a, t in zip(args, op.operand_types, strict=True)]
+    return [function(*lane) for lane in zip(*columns, strict=True)]
 
 
 def _compile(op: Operation) -> Compiled:

@@ -10,6 +10,7 @@ from ...module import Module
 from ...transforms.observers import pass_observers
 from ...transforms.pipelines import AfterPass, Options, lower_part, lower_to_parts, lower_with
 from ..runtime import Program
+from . import perf_map
 from .compile import compile_module
 from .engine import Processor
 
@@ -31,8 +32,9 @@ def build_llvm(
     Raises UnsupportedError for operations that cannot be compiled, LinkError for an undefined C symbol.
     """
     processor = Processor.of(target)
+    schedule &= processor.optimized
     options = Options(contract=target.contract, sanitize=sanitize, cpu=cpu_of(target), schedule=schedule)
-    if after is not None or pass_observers():  # observe the whole module
+    if after is not None or pass_observers() or perf_map.is_requested():  # compile the whole module at once
         lowered = lower_with(module, options, after)
         return compile_module(lowered.op, target=processor, symbols=symbols, callables=callables)
     parts = lower_to_parts(module)

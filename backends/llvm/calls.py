@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, VectorType
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.errors import UnsupportedError
 from ...core.identifiers import is_c_identifier, symbol_of
-from ...dialects.attributes import ELSEWHERE, GRAIN, NOALIAS, NOINLINE, PACKED, PARALLEL
+from ...core.variadic import VARIADIC
+from ...dialects.attributes import (
+    CUDA_EXPRESSION,
+    ELSEWHERE,
+    GRAIN,
+    NOALIAS,
+    NOINLINE,
+    PACKED,
+    PARALLEL,
+    VARIADIC_FUNCTION,
+)
 from . import small_floats
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
 from .linking import CALL_PYTHON, DISPATCHER, RUN_PARALLEL, entry_name
@@ -53,10 +63,12 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
         f.bind(argument, f.assemble(argument.type, names))
     if function.function_type.outputs.data:
         parameters.append("ptr %result")
+    symbol = function_name(function.sym_name.data)
+    debug = f.begin_debug(function, symbol)
     f.walk(function.body.block)
-    name = global_symbol(function_name(function.sym_name.data))
+    name = global_symbol(symbol)
     noinline = " noinline" if NOINLINE in function.attributes else ""
-    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}")
+    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}{debug}")
 
 
 def declaration_of(module: LlvmModule, function: func.FuncOp) -> str:
@@ -213,7 +225,10 @@ def _packed_fields(f: LlvmFunctionEmitter, value: SSAValue) -> list[tuple[str, s
 
 def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp) -> None:
     """Calls a C function. A buffer is passed as the address of its first element."""
-    name = callee.sym_name.data
+    variadic = callee.attributes.get(VARIADIC_FUNCTION)
+    name = variadic.data if isinstance(variadic, StringAttr) else callee.sym_name.data
+    if CUDA_EXPRESSION in callee.attributes:
+        raise lowering_unsupported(op, f"an expression of CUDA C++ ({name}) outside of a kernel")
     if not is_c_identifier(name):
         raise lowering_unsupported(op, f"the C function {name!r}: expected an identifier of C")
     kinds = [
@@ -221,9 +236,13 @@ def _call_external(f: LlvmFunctionEmitter, op: func.CallOp, callee: func.FuncOp)
     ]
     results = callee.function_type.outputs.data
     result = _c_type(results[0], None, name).split(" ")[0] if results else "void"
-    external = f.module.declare(name, result, kinds)
     arguments = [(kind, _to_c(f, value)) for kind, value in zip(kinds, op.arguments, strict=True)]
-    text = call_instruction(external, result, arguments)
+    if variadic is None:
+        text = call_instruction(f.module.declare(name, result, kinds), result, arguments)
+    else:
+        parameters = [*kinds[: VARIADIC[name]], "..."]
+        external = f.module.declare(name, result, parameters)
+        text = call_instruction(external, f"{result} ({', '.join(parameters)})", arguments)
     if not results:
         f.emit(text)
     elif is_small_float(results[0]):

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...transforms.observers import stage
 from ..runtime import Program
 from ..runtime.code import NativeCode
+from . import perf_map
 from .emitter import NO_KERNELS, DeviceRequirements, Facts, emit_module
 from .engine import ObjectCode, Processor, host_triple
 from .linking import link_code
@@ -46,10 +47,15 @@ def compile_native(
     target = target or Processor.host()
     with stage("emission of LLVM IR"):
         emitted = emit_module(
-            module, native_half=target.has_half_conversions, requirements=requirements, callables=callables
+            module,
+            native_half=target.has_half_conversions,
+            requirements=requirements,
+            callables=callables,
+            debug=target.debug,
         )
     with stage("LLVM"):
-        compiled = ObjectCode.of(emitted.parts.units(), target)
+        units = [emitted.text] if perf_map.is_requested() else emitted.parts.units()
+        compiled = ObjectCode.of(units, target)
     report_stack_buffers(emitted.stack, compiled.optimized_text)
     return native_code(emitted.facts, compiled), texts_of(emitted.parts.whole, compiled)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, inf
 
-from xdsl.dialects import arith, cf, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects import arith, cf, math, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Block, SSAValue
 
+from ...core.dtypes import element_byte_size
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
@@ -32,6 +33,9 @@ _LEAST_PART = 8
 """The number of iterations of a part of a long loop, at least."""
 _ROW_WORK = 2**26
 """The work of a row between polls, at most, some 50 ms: the rest of a longer row is a loop over parts."""
+_TILE = 320
+"""The least bytes of the vectors of sums that an iteration of a loop over a tile of registers updates: ten registers of
+32 bytes."""
 _LIGHT_WORK = 256
 """The work of an iteration of a row, at most: the code of a row contains it twice."""
 
@@ -48,14 +52,16 @@ def emit_loop(
     work: float,
     cost: int = 1,
     is_row: bool = False,
+    is_tile: bool = False,
 ) -> list[Value]:
     """Emits a loop from bounds[0] to below bounds[1] in steps of bounds[2], all of LLVM type `kind`, that carries
     values of `types` with components `initial`. Returns the carried values after the loop.
 
     work: of an iteration, perhaps infinite.  cost: the work of an iteration that its loops do not subtract from the
     budget.  is_row: whether the loop polls after all its iterations, up to `_ROW_WORK`, not meanwhile.
+    is_tile: whether LLVM keeps the loop as it is, without several iterations at a time.
     """
-    loop = _Loop(f, kind, types, hint)
+    loop = _Loop(f, kind, types, hint, ", !llvm.loop !3" if is_tile else "")
     trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])
     if trips == 0 or min(trips, 2 * _maximum(kind)) * work <= POLL_WORK:
         return loop.emit(bounds, initial, body)
@@ -168,13 +174,17 @@ def _equal_part(trips: float, most: int) -> int:
 
 
 class _Loop:
-    """A loop to emit. types: of the carried values.  hint: the name of the induction variable."""
+    """A loop to emit. types: of the carried values.  hint: the name of the induction variable.  suffix: of the branch
+    at its end."""
 
-    def __init__(self, f: LlvmFunctionEmitter, kind: str, types: Sequence[Attribute], hint: str | None) -> None:
+    def __init__(
+        self, f: LlvmFunctionEmitter, kind: str, types: Sequence[Attribute], hint: str | None, suffix: str
+    ) -> None:
         self.f = f
         self.kind = kind
         self.types = types
         self.hint = hint
+        self.suffix = suffix
 
     def emit(self, bounds: tuple[str, str, str], initial: list[str], body: Body) -> list[Value]:
         """Emits the loop with constant steps."""
@@ -202,7 +212,7 @@ class _Loop:
         f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
         f.close_phis(phis, f.current, last)
         latch = f.current
-        f.branch_if(again, inside, after)
+        f.branch_if(again, inside, after, self.suffix)
         f.start_block(after)
         results, phis = f.phis(self.types, [(before, initial), (latch, last)])
         f.close_phis(phis)
@@ -244,8 +254,10 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
     def body(index: str, carried: list[Value]) -> list[str]:
         f.bind(variable, index)
         _bind_all(f, arguments, carried)
-        return _walk(f, block)
+        with f.loop_scope(op, variable.name_hint, index, kind):
+            return _walk(f, block)
 
+    kind = register_type(op.lb.type)
     lower, upper, step = f.operands((op.lb, op.ub, op.step))
     types = [value.type for value in op.iter_args]
     _bind_all(
@@ -253,7 +265,7 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
         op.res,
         emit_loop(
             f,
-            register_type(op.lb.type),
+            kind,
             (lower, upper, step),
             types,
             f.all_components(op.iter_args),
@@ -262,8 +274,19 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             work=1 + f.module.work.of_block(block),
             cost=_cost(f, block),
             is_row=f.is_in_long_loop and _is_row(f, op),
+            is_tile=_is_tile(block),
         ),
     )
+
+
+def _is_tile(block: Block) -> bool:
+    """Whether the body of a loop updates a tile of sums that fills the registers: several iterations at a time would
+    share operands, which then displace sums from the registers, and would save next to nothing."""
+    updates = (op.results[0].type for op in block.ops if isinstance(op, math.FmaOp | arith.AddfOp | arith.AddiOp))
+    vectors = (
+        type for type in updates if isinstance(type, VectorType) and not isinstance(type.element_type, IndexType)
+    )
+    return sum(map(element_byte_size, vectors)) >= _TILE
 
 
 def _cost(f: LlvmFunctionEmitter, block: Block) -> int:

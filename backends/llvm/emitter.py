@@ -15,9 +15,10 @@ from ...transforms.pipelines import Part
 from ..runtime.code import signature_table
 from ..runtime.python_calls import TABLE
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
-from . import arith, calls, control, math, python_calls, vector
+from . import arith, calls, control, intrinsics, math, python_calls, vector
 from . import gpu as launches
 from . import memref as buffers
+from .debug import DebugInfo
 from .function import Lowering, Lowerings, global_symbol, lowering_unsupported
 from .linking import DISPATCHER
 from .polls import POLL_WORK
@@ -31,6 +32,7 @@ from .workspace import emit_discard
 LOWERINGS: Lowerings = {
     **arith.LOWERINGS,
     **math.LOWERINGS,
+    **intrinsics.LOWERINGS,
     **buffers.LOWERINGS,
     **vector.LOWERINGS,
     **control.LOWERINGS,
@@ -39,7 +41,13 @@ LOWERINGS: Lowerings = {
 }
 """The lowering of every supported operation."""
 
-_FOOTER = '!0 = !{!"branch_weights", i32 2000, i32 1}\n!1 = !{i32 1}\n!2 = !{!"branch_weights", i32 1, i32 2000}\n'
+_FOOTER = """\
+!0 = !{!"branch_weights", i32 2000, i32 1}
+!1 = !{i32 1}
+!2 = !{!"branch_weights", i32 1, i32 2000}
+!3 = distinct !{!3, !4}
+!4 = !{!"llvm.loop.unroll.disable"}
+"""
 
 
 PART_NUMBERS = 1 << 20
@@ -116,23 +124,25 @@ def emit_module(
     native_half: bool = False,
     requirements: DeviceRequirements = NO_KERNELS,
     callables: bool = True,
+    debug: bool = False,
 ) -> EmittedModule:
     """LLVM IR for a module in the upstream subset. `native_half`: the target has instructions to convert between f16
     and f32. `callables`: emit functions that Python calls directly (`python_calls.py`), besides the entry points.
+    `debug`: with debug information.
 
     Raises UnsupportedError for operations that cannot be compiled.
     """
-    emitter = _ModuleEmitter(module, native_half)
+    emitter = _ModuleEmitter(module, native_half, debug=debug)
     emitter.add_functions(requirements, callables)
     facts = emitter.facts()
     emitter.add_interface(facts, requirements.facts)
     return EmittedModule(emitter.text(), facts, emitter.stack)
 
 
-def emit_part(part: Part, *, native_half: bool, callables: bool) -> EmittedModule:
-    """LLVM IR for a part in the upstream subset, without the interface of the program. native_half, callables, errors:
-    as of `emit_module`."""
-    emitter = _ModuleEmitter(part.module.op, native_half, part)
+def emit_part(part: Part, *, native_half: bool, callables: bool, debug: bool) -> EmittedModule:
+    """LLVM IR for a part in the upstream subset, without the interface of the program. Other arguments and errors: as
+    of `emit_module`."""
+    emitter = _ModuleEmitter(part.module.op, native_half, part, debug=debug)
     emitter.add_functions(NO_KERNELS, callables)
     return EmittedModule(emitter.text(), emitter.facts(), emitter.stack)
 
@@ -180,9 +190,10 @@ def _require_same_type(name: str, known: str, signature: str) -> None:
 class _ModuleEmitter:
     """The module under construction; implements `LlvmModule`."""
 
-    def __init__(self, module: ModuleOp, native_half: bool, part: Part | None = None) -> None:
-        """part: of the program; None for all of it."""
+    def __init__(self, module: ModuleOp, native_half: bool, part: Part | None = None, *, debug: bool = False) -> None:
+        """part: of the program; None for all of it.  debug: whether the module has debug information."""
         self.native_half = native_half
+        self.debug = DebugInfo(_FOOTER.count("\n")) if debug else None
         self._module = module
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}
         self._declared: dict[str, tuple[str, str]] = {}
@@ -274,8 +285,18 @@ class _ModuleEmitter:
         else:
             outside |= {each.name: each.declaration for each in self._variables.values()}
         return ModuleText(
-            declared, self._helpers, variables, self._bodies, self._exports, _FOOTER, outside, self._shared().keys()
+            declared,
+            self._helpers,
+            variables,
+            self._bodies,
+            self._exports,
+            self._footer(),
+            outside,
+            self._shared().keys(),
         )
+
+    def _footer(self) -> str:
+        return _FOOTER if self.debug is None else _FOOTER + self.debug.footer()
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         full = global_symbol(name)

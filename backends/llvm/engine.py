@@ -21,6 +21,7 @@ from llvmlite.binding import ffi
 from ...core.errors import IncompleteCodeError, LinkError, StepwellError
 from ...core.processors import available_processors
 from ...core.target import Target
+from . import perf_map
 
 _lock = threading.RLock()
 _calls = ffi.lib._lock  # pyright: ignore[reportPrivateUsage]
@@ -67,11 +68,14 @@ if hasattr(os, "register_at_fork"):
 class Processor:
     """A processor to compile for: LLVM's name of the CPU, and features as `+avx2,-fma`.
 
-    Code that uses features the host lacks must not be run.
+    Code that uses features the host lacks must not be run. debug: whether code has debug information.  optimized:
+    whether it is optimized.
     """
 
     cpu: str
     features: str = ""
+    debug: bool = False
+    optimized: bool = True
 
     @staticmethod
     @cache
@@ -83,9 +87,9 @@ class Processor:
     def of(target: Target) -> Processor:
         """The processor of a compilation target: the host's, except for the options of the target."""
         host = Processor.host()
-        if target.mcpu:
-            return Processor(target.mcpu, ",".join(target.mattr))
-        return Processor(host.cpu, ",".join([host.features, *target.mattr]))
+        cpu = target.mcpu or host.cpu
+        features = target.mattr if target.mcpu else (host.features, *target.mattr)
+        return Processor(cpu, ",".join(features), target.debug > 0, target.debug < 2)
 
     @property
     def has_half_conversions(self) -> bool:
@@ -163,7 +167,7 @@ class ObjectCode:
 
     def _assembly(self, optimized: str) -> str:
         with _lock:
-            machine = self.target.machine(_effort(optimized))
+            machine = self.target.machine(_effort(optimized, self.target))
             return machine.emit_assembly(_parse(optimized, machine))
 
 
@@ -179,16 +183,16 @@ def _start(threads: Executor, unit: str, target: Processor) -> Callable[[], tupl
 def _compile(text: str, target: Processor) -> tuple[bytes, str]:
     """The object file of LLVM IR, and the optimized LLVM IR."""
     with _compiling():
-        module = _optimize(text, target.machine())
+        module = _optimize(text, target.machine(), 2 if target.optimized else 0)
         optimized = str(module)
-        return _emit_object(module, target.machine(_effort(optimized))), optimized
+        return _emit_object(module, target.machine(_effort(optimized, target))), optimized
 
 
 class NativeModule:
     """Linked native code of one module. Addresses are valid during the lifetime of this object."""
 
     def __init__(
-        self, images: Iterable[bytes], exports: Iterable[str], externals: Iterable[str], symbols: Mapping[str, int]
+        self, images: Sequence[bytes], exports: Sequence[str], externals: Iterable[str], symbols: Mapping[str, int]
     ):
         """images: object files for this machine.  externals: the C symbols they use; each must be in `symbols` or in
         the process.
@@ -210,6 +214,8 @@ class NativeModule:
                 self._library = builder.link(self._jit, f"stepwell.{next(_names)}")
             except RuntimeError as error:
                 raise IncompleteCodeError(f"native code does not link: {error}") from error
+            if perf_map.is_requested():
+                perf_map.add_to_perf_map(images, {name: self.address(name) for name in exports})
 
     def call_at_end(self, name: str) -> None:
         """Calls an exported function without parameters when this object is no longer used."""
@@ -230,8 +236,10 @@ def _run_once(function: Callable[[], object], *_keep_alive: object) -> None:
 _LONG_BLOCK = 4000
 
 
-def _effort(optimized: str) -> int:
+def _effort(optimized: str, target: Processor) -> int:
     """The code generator's optimization level for a module as text."""
+    if not target.optimized:
+        return 0
     longest = length = 0
     for line in optimized.splitlines():
         length = length + 1 if line.startswith("  ") else 0
@@ -267,15 +275,15 @@ class InvalidCodeError(StepwellError):
     """LLVM IR text that LLVM rejects: a defect of the emitter or of LLVM, never of the user's program."""
 
 
-def _optimize(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
-    """The optimized module of LLVM IR text.
+def _optimize(text: str, machine: llvm.TargetMachine, level: int) -> llvm.ModuleRef:
+    """The module of LLVM IR text, optimized at a level, 0 for no optimization.
 
     The SLP vectorizer of LLVM 22.1 breaks some modules (values that do not dominate their uses), on which the code
     generator ends the process: those are optimized again without it.
     """
     for slp_vectorization in (True, False):
         module = _parse(text, machine)
-        _run_passes(module, machine, slp_vectorization)
+        _run_passes(module, machine, level, slp_vectorization)
         try:
             module.verify()
         except RuntimeError as error:
@@ -285,10 +293,10 @@ def _optimize(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     raise InvalidCodeError(f"LLVM's optimization breaks the code, which is a defect of LLVM: {defect}")
 
 
-def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, slp_vectorization: bool) -> None:
+def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, slp_vectorization: bool) -> None:
     # Level 3 unrolls and copies more, in twice the time; the code of operators, models and plain loops is as fast.
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = True
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = level > 0
     options.slp_vectorization = slp_vectorization
     passes = llvm.create_pass_builder(machine, options)
     manager = passes.getModulePassManager()

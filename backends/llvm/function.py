@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ..runtime.signature import Failure
+from .debug import DebugInfo, FunctionDebug
 from .types import constant_value_of_operand, escape, intrinsic_suffix, layout_of, register_type
 from .work import Work
 
@@ -40,6 +41,8 @@ class LlvmModule(Protocol):
 
     native_half: bool
     work: Work
+    debug: DebugInfo | None
+    """The debug information of the module, None for a module without."""
 
     def declare(self, name: str, result: str, parameters: Sequence[str], attributes: str = "") -> str:
         """Declares an external function, once; returns `@"name"`."""
@@ -108,6 +111,10 @@ class LlvmFunctionEmitter:
 
     def __init__(self, module: LlvmModule) -> None:
         self.module = module
+        self.debug: FunctionDebug | None = None
+        """The debug information of the function, None for a function without."""
+        self._places: dict[int, str] = {}
+        """The nodes of the places of lines, by index, in a function with debug information."""
         self.current = "entry"
         """The label of the current block, the predecessor in the phis of its successors."""
         self._entry: list[str] = []
@@ -353,7 +360,39 @@ class LlvmFunctionEmitter:
     def walk(self, block: Block) -> None:
         """Emits every operation of `block`."""
         for op in block.ops:
+            first = len(self._lines)
             self.module.lowering(op)(self, op)
+            if self.debug is not None:
+                self._place(first, self.debug.location(op))
+
+    def _place(self, first: int, place: str) -> None:
+        """Sets the place of the lines from `first` on that have none: those of operations inside have one."""
+        for line in range(first, len(self._lines)):
+            self._places.setdefault(line, place)
+
+    @contextmanager
+    def loop_scope(self, op: Operation, name: str | None, variable: str, kind: str) -> Generator[None]:
+        """The emission of the body of a loop, in which debuggers show its variable. kind: the type of the variable."""
+        if self.debug is None:
+            yield
+            return
+        outer = self.debug.enter(op)
+        if name is not None:
+            self.emit(self.debug.index(name, variable, kind, op))
+        yield
+        self.debug.scope = outer
+
+    def begin_debug(self, function: func.FuncOp, symbol: str) -> str:
+        """Begins the debug information of a function whose parameters are bound; returns the suffix of its header."""
+        if self.module.debug is None:
+            return ""
+        self.debug = FunctionDebug(self.module.debug, function, symbol)
+        for number, argument in enumerate(function.args):
+            kinds, operands = self.component_types(argument.type), self.components(argument)
+            record = self.debug.parameter(number, argument.type, operands[0], kinds[0])
+            if record is not None:
+                self.emit(record)
+        return f" !dbg {self.debug.subprogram}"
 
     @contextmanager
     def stack_scope(self) -> Generator[None]:
@@ -388,8 +427,16 @@ class LlvmFunctionEmitter:
             for slot, release in self._owners.values():
                 release(self, self.emit_value(f"load ptr, ptr {slot}", "live"))
             self.emit("ret i32 %status")
-        lines = [f"{head} {{", "entry:", *self._entry, *(line for line in self._lines if line)]
+        body = self._lines if self.debug is None else self._placed_lines(self.debug)
+        lines = [f"{head} {{", "entry:", *self._entry, *(line for line in body if line)]
         return "\n".join([*lines, "}"])
+
+    def _placed_lines(self, debug: FunctionDebug) -> Iterator[str]:
+        """The lines of the body, instructions with their places."""
+        nowhere = debug.location(None)
+        for number, line in enumerate(self._lines):
+            is_instruction = line.startswith("  ") and not line.startswith("  #")
+            yield f"{line}, !dbg {self._places.get(number, nowhere)}" if is_instruction else line
 
 
 Release = Callable[[LlvmFunctionEmitter, str], None]

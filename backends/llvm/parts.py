@@ -84,7 +84,9 @@ class _Work:
         """Lowers a part and starts LLVM. The function that is returned waits for the end of LLVM."""
         with collect_apart() as remarks:
             lower_part(part, self.options)
-            emitted = emit_part(part, native_half=self.target.has_half_conversions, callables=self.callables)
+            emitted = emit_part(
+                part, native_half=self.target.has_half_conversions, callables=self.callables, debug=self.target.debug
+            )
         result = ObjectCode.start(emitted.parts.units(), self.target, threads)
 
         def finish() -> _PartCode:

@@ -31,7 +31,8 @@ class Definition:
     def of_function(name: str, text: str) -> Definition:
         """The definition of a function, `define internal RESULT NAME(...) ATTRIBUTES {...}`."""
         body = text.removeprefix("define internal ")
-        return Definition(name, "define", body, f"declare hidden {body.partition(' {')[0]}")
+        header = body.partition(" {")[0].partition(" !dbg ")[0]
+        return Definition(name, "define", body, f"declare hidden {header}")
 
     @staticmethod
     def of_variable(name: str, kind: str, type: str, value: str, suffix: str = "") -> Definition:

@@ -88,14 +88,7 @@ def _check_noalias(f: FunctionCompiler, callee: FuncOp, args: list[PythonExpr]) 
 def _call_packed(f: FunctionCompiler, op: CallPackedOp) -> None:
     args: list[str] = []
     for value in op.args:
-        text = _argument(f, value).text
-        if isinstance(value.type, MemRefType):
-            view = f.writer.fresh_name("view")
-            f.writer.line(f"{view} = {text}")
-            if f.strand is not None and value in f.raced:
-                f.writer.line(f"write_all(run, {view}, {f.strand})")
-            text = view
-        args.append(text)
+        args.append(f.emit_written_view(value) if isinstance(value.type, MemRefType) else _argument(f, value).text)
     dtype = "None" if op.result is None else repr(dtype_name(op.result.type))
     _bind_result(f, op, call_text("run.call_packed", repr(op.callee.data), f"[{', '.join(args)}]", dtype))
 

@@ -12,6 +12,7 @@ import numpy as np
 from ...core.assertions import failure_error, fill_message
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype, wrap_int
 from ...core.errors import ArgumentError, ExecutionError, LinkError
+from ...core.printing import print_line
 from ..runtime.memory import array_at
 from ..runtime.packed import get_global_func
 from .memory import Fault, Memory, Pointer, Races, View, allocate, compact_strides, constant
@@ -276,6 +277,7 @@ NAMESPACE: dict[str, Any] = {
         offset_of,
         out_of_bounds,
         pointer,
+        print_line,
         read_all,
         stride,
         uninitialized,

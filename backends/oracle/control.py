@@ -23,6 +23,7 @@ from ...dialects.tir import (
     InitOp,
     LaunchThreadOp,
     Mixed,
+    PrintOp,
     ReturnOp,
     StoreOp,
     WhileOp,
@@ -333,6 +334,10 @@ def _assert(f: FunctionCompiler, op: AssertOp) -> None:
         f.writer.line(call_text("failed", repr(op.kind_name), repr(op.message.data), *values).text)
 
 
+def _print(f: FunctionCompiler, op: PrintOp) -> None:
+    f.writer.line(call_text("print_line", repr(op.message.data), *map(f.writer.value, op.values)).text)
+
+
 def _return(f: FunctionCompiler, op: ReturnOp) -> None:
     value = "None" if op.value is None else f.writer.value(op.value).text
     f.writer.line(f"return ({value},)" if f.writer.is_nested else f"return {value}")
@@ -353,6 +358,7 @@ HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
     AttrOp: _attr,
     CommReducerOp: _comm_reducer,
     AssertOp: _assert,
+    PrintOp: _print,
     ReturnOp: _return,
     EvaluateOp: _evaluate,
 }

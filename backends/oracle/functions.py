@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of, int_range
+from ...dialects.extensions import scalar_operation, statement
 from ...dialects.tir import AccessOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp, element_limit
 from .accesses import AccessWriter, PythonBuffer
 from .aliases import (
@@ -27,8 +27,10 @@ from .calls import HANDLERS as CALLS
 from .context import OracleContext, unsupported
 from .control import HANDLERS as CONTROL
 from .expressions import PythonExpr, call_text
+from .extensions import emit_statement
 from .ranges import OpIntervals
 from .values import HANDLERS as VALUES
+from .values import emit_computation
 from .writer import PythonLine, PythonWriter, dead_ops
 
 
@@ -36,11 +38,11 @@ class FunctionCompiler:
     """Emits the Python function of a `tir.func`.
 
     buffers: the buffers by value.  handles: the Python names of handle parameters.  raced: buffers and pointers of
-    memory that concurrent iterations may write.  loops: numbers of the concurrent loops. constants: arrays that the
-    text refers to, extended by `compile`.
+    memory that concurrent iterations may write.  loops: numbers of the concurrent loops. constants: arrays and
+    functions that the text refers to, extended by `compile`.
     """
 
-    def __init__(self, func: FuncOp, context: OracleContext, constants: dict[str, np.ndarray[Any, Any]]):
+    def __init__(self, func: FuncOp, context: OracleContext, constants: dict[str, Any]):
         self.func, self.context, self.constants = func, context, constants
         self.name = func.sym_name.data
         self.writer = PythonWriter(context.names.values(), dead_ops(func))
@@ -134,12 +136,25 @@ class FunctionCompiler:
         """Emits an op."""
         if isinstance(op, AccessOp):
             return
-        handler = _HANDLERS.get(type(op))
-        if handler is None:
-            raise unsupported(op, "the oracle does not run this operation")
         outer, self.writer.op = self.writer.op, op
-        handler(self, op)
+        handler = _HANDLERS.get(type(op))
+        if handler is not None:
+            handler(self, op)
+        elif scalar_operation(op) is not None:
+            emit_computation(self, op)
+        elif (definition := statement(op)) is not None:
+            emit_statement(self, op, definition)
+        else:
+            raise unsupported(op, "the oracle does not run this operation")
         self.writer.op = outer
+
+    def emit_written_view(self, value: SSAValue) -> str:
+        """Emits the view of a buffer, all of whose elements a call may write. Returns its name."""
+        view = self.writer.fresh_name("view")
+        self.writer.line(f"{view} = {self.buffers[value].view().text}")
+        if self.strand is not None and value in self.raced:
+            self.writer.line(f"write_all(run, {view}, {self.strand})")
+        return view
 
 
 _HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {**VALUES, **BUFFERS, **CALLS, **CONTROL}

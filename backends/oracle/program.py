@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, NoReturn, cast
 
-import numpy as np
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -113,7 +112,7 @@ class _Text:
     """The source of all functions, and the op of each line."""
 
     def __init__(self, context: OracleContext):
-        self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        self.constants: dict[str, Any] = {}
         lines: list[PythonLine] = []
         for func in context.functions.values():
             lines += FunctionCompiler(func, context, self.constants).compile()

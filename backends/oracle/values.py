@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ...dialects.extensions import scalar_operation
 from ...dialects.tir import (
     ConstOp,
     HandleType,
@@ -30,40 +31,50 @@ from .expressions import (
     RULES,
     Lane,
     PythonExpr,
+    Rule,
     call_text,
     constant_text,
     number_text,
     scalar_dtype,
     wrap_text,
 )
+from .extensions import add_function, number_function
 
 if TYPE_CHECKING:
     from .functions import FunctionCompiler
 
 
-def _computation(f: FunctionCompiler, op: Operation) -> None:
-    """Emits a pure op with a rule."""
+def emit_computation(f: FunctionCompiler, op: Operation) -> None:
+    """Emits a pure op with a rule, or a meaning."""
     _check_exclusion(f, op)
     args = [f.writer.value(v) for v in op.operands]
     if isinstance(op.results[0].type, VectorType):
-        f.writer.define(op, _by_lane(f, op, args))
+        f.writer.define(op, _by_lane(f, op, args, _rule_of(f, op)))
         return
     if isinstance(op, REPEATS):
         args = [f.writer.as_simple(a) for a in args]
-    f.writer.define(op, _scalar(f, op, args))
+    f.writer.define(op, _scalar(f, op, args, _rule_of(f, op)))
 
 
-def _scalar(f: FunctionCompiler, op: Operation, args: list[PythonExpr]) -> PythonExpr:
+def _rule_of(f: FunctionCompiler, op: Operation) -> Rule:
+    definition = scalar_operation(op)
+    if definition is None:
+        return RULES[type(op)]
+    name = add_function(f, op, number_function(definition, op))
+    return lambda lane: call_text(name, *lane.args)
+
+
+def _scalar(f: FunctionCompiler, op: Operation, args: list[PythonExpr], rule: Rule) -> PythonExpr:
     dtype = scalar_dtype(op.results[0].type)
     fits = not dtype.is_float and not isinstance(op.results[0].type, HandleType) and f.ranges.fits(op)
     try:
-        return RULES[type(op)](Lane(op, args, [scalar_dtype(v.type) for v in op.operands], dtype, fits))
+        return rule(Lane(op, args, [scalar_dtype(v.type) for v in op.operands], dtype, fits))
     except UnsupportedError as error:
         raise unsupported(op, str(error)) from None
 
 
-def _by_lane(f: FunctionCompiler, op: Operation, args: list[PythonExpr]) -> PythonExpr:
-    names = ["a", "b", "c", "d"]
+def _by_lane(f: FunctionCompiler, op: Operation, args: list[PythonExpr], rule: Rule) -> PythonExpr:
+    names = ["a", "b", "c", "d", *(f"operand_{i}" for i in range(4, len(args)))]
     columns: dict[str, str] = {}
     for i, (value, arg) in enumerate(zip(op.operands, args, strict=True)):
         if isinstance(value.type, VectorType):
@@ -73,7 +84,7 @@ def _by_lane(f: FunctionCompiler, op: Operation, args: list[PythonExpr]) -> Pyth
             args[i] = f.writer.as_simple(arg)
     rows = ", ".join(columns.values())
     lanes = rows if len(columns) == 1 else f"zip({rows})"
-    return PythonExpr(f"[{_scalar(f, op, args).text} for {', '.join(columns)} in {lanes}]")
+    return PythonExpr(f"[{_scalar(f, op, args, rule).text} for {', '.join(columns)} in {lanes}]")
 
 
 def _check_exclusion(f: FunctionCompiler, op: Operation) -> None:
@@ -169,7 +180,7 @@ def _yield(f: FunctionCompiler, op: YieldOp) -> None:
 
 
 HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
-    **dict.fromkeys(RULES, _computation),
+    **dict.fromkeys(RULES, emit_computation),
     arith.ConstantOp: _constant,
     ConstOp: _constant,
     LetOp: _let,

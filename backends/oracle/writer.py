@@ -13,6 +13,7 @@ from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of
+from ...dialects.extensions import scalar_operation
 from ...dialects.tir import AccessOp, HandleType, LetOp, LoadOp, RampOp, ShuffleOp
 from . import checks, numerics
 from .expressions import RULES, PythonExpr, number_text
@@ -219,7 +220,7 @@ def dead_ops(root: Operation) -> set[Operation]:
     declarative: set[Operation] = set()
     for op in reversed(list(root.walk())):
         users = [use.operation for result in op.results for use in result.uses]
-        is_pure = type(op) in PURE
+        is_pure = type(op) in PURE or scalar_operation(op) is not None
         is_expression = (is_pure or isinstance(op, LoadOp)) and bool(users)
         if isinstance(op, AccessOp) or (is_expression and declarative.issuperset(users)):
             declarative.add(op)

@@ -19,7 +19,8 @@ from ...core.assertions import DEFAULT_KIND, UNDEFINED_BEHAVIOR, fill_message
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import int_range, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError, ExecutionError, LinkError
-from ...dialects.attributes import REPORT_ASSERTION, REPORT_UNDEFINED
+from ...core.printing import print_line
+from ...dialects.attributes import PRINT, REPORT_ASSERTION, REPORT_UNDEFINED
 from .memory import array_at
 from .signature import BufferParameter, HandleParameter, PackedSignature, RuntimeParameter, ScalarParameter
 
@@ -92,7 +93,16 @@ def _report(kind: str) -> Callable[..., Any]:
     return report
 
 
-_REPORTS = {REPORT_ASSERTION: _report(DEFAULT_KIND), REPORT_UNDEFINED: _report(UNDEFINED_BEHAVIOR)}
+def _print(message: int, *values: Any) -> None:
+    print_line(ctypes.string_at(message).decode(), *values)
+
+
+_OF_RUNTIME = {
+    REPORT_ASSERTION: _report(DEFAULT_KIND),
+    REPORT_UNDEFINED: _report(UNDEFINED_BEHAVIOR),
+    PRINT: _print,
+}
+"""The functions that native code calls besides those of users."""
 
 
 def call_function(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
@@ -129,7 +139,7 @@ class _Call:
 
     def __call__(self, address: int) -> None:
         name = self._signature.name
-        report = _REPORTS.get(name)
+        report = _OF_RUNTIME.get(name)
         function = get_global_func(name) if report is None else report
         position, arguments = address, []
         for read in self._fields:

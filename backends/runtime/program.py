@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, UnsupportedError
+from ...core.html import table_html
 from ..saving.format import Contents
 from ..saving.writing import write_archive
 from .checked_call import CheckedCall
@@ -193,16 +194,34 @@ class Program:
     def __contains__(self, name: object) -> bool:
         return name in self.functions
 
-    def source(self, kind: str) -> str:
-        """The program as text of a kind: "llvm" (as emitted), "llvm-optimized", "asm"; for kernels "cuda", "ptx"."""
+    def source(self, kind: str, annotate: bool = False) -> str:
+        """The program as text of a kind: "llvm" (as emitted), "llvm-optimized", "asm"; for kernels "cuda", "ptx".
+
+        annotate: whether assembly has the lines of the source, and the counts of each loop
+        (docs/performance.md#annotated-assembly). ArgumentError for an unknown kind, and for annotations of another kind
+        than assembly; UnsupportedError for those of a program without debug information (`llvm -debug=1`).
+        """
+        if annotate and kind != "asm":
+            raise ArgumentError(f"annotations are for the source 'asm', got {kind!r}")
         if kind not in self._sources:
             known = ", ".join(self._sources) or "none, for it was loaded"
             raise ArgumentError(f"no source called {kind!r}, there is {known}{did_you_mean(kind, self._sources)}")
-        return self._sources[kind]()
+        text = self._sources[kind]()
+        # By name, as back ends stand above the runtime.
+        return import_module("...llvm.annotation", __name__).annotate(text) if annotate else text
 
     def add_sources(self, sources: Mapping[str, Callable[[], str]]) -> None:
         """Adds texts for `source`: the function that produces each."""
         self._sources.update(sources)
+
+    def _repr_html_(self) -> str:
+        """The functions with their parameters, and the kinds of texts, as a notebook shows them."""
+        rows = [
+            (name, ", ".join(map(str, function.signature.parameters)), function.signature.result or "")
+            for name, function in self.functions.items()
+        ]
+        sources = f"<p>sources: {', '.join(self._sources)}</p>" if self._sources else ""
+        return table_html(("function", "parameters", "result"), rows) + sources
 
     def __repr__(self) -> str:
         return f"<library of {', '.join(self.functions)}>"

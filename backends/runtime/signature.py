@@ -20,6 +20,9 @@ class ScalarParameter:
     def slot_count(self) -> int:
         return 1
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}"
+
 
 @dataclass(frozen=True)
 class HandleParameter:
@@ -30,6 +33,9 @@ class HandleParameter:
     @property
     def slot_count(self) -> int:
         return 1
+
+    def __str__(self) -> str:
+        return f"{self.name}: handle"
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,10 @@ class BufferParameter:
     @property
     def slot_count(self) -> int:
         return 1 + self.shape.count(None) + (self.strides or ()).count(None)
+
+    def __str__(self) -> str:
+        sizes = ", ".join("?" if extent is None else str(extent) for extent in self.shape)
+        return f"{self.name}: {self.dtype}[{sizes}]"
 
 
 RuntimeParameter = ScalarParameter | HandleParameter | BufferParameter

@@ -24,9 +24,7 @@ def validate_passes(validate: bool | None = None) -> Generator[PassValidator | N
     validate: whether to validate; None for the value of the environment variable STEPWELL_VALIDATE. Yields the
     validator; None for a body that is not validated.
     """
-    if validate is None:
-        validate = os.environ.get(VARIABLE) == "1"
-    if not validate:
+    if not _is_wanted(validate):
         yield None
         return
     # lazy: the oracle is needed for validation only
@@ -39,6 +37,15 @@ def validate_passes(validate: bool | None = None) -> Generator[PassValidator | N
     validator = PassValidator()
     with observe_passes(validator):
         yield validator
+
+
+def _is_wanted(validate: bool | None) -> bool:
+    return os.environ.get(VARIABLE) == "1" if validate is None else validate
+
+
+def validation_options(validate: bool | None = None) -> tuple[str, ...]:
+    """The options of `stepwell-opt` that validate as `validate_passes(validate)`."""
+    return ("--validate",) if _is_wanted(validate) else ()
 
 
 def validate_rewrite(name: str, before: Module, after: Module) -> None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from xdsl.dialects import func
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
-from xdsl.ir import Attribute
 
-from ...core.dtypes import dtype_of, numpy_dtype
+from ...core.dtypes import dtype_of, numpy_dtype, parse_dtype
 from ...core.errors import (
     ExecutionError,
     LinkError,
@@ -21,7 +20,10 @@ from ...core.errors import (
     UnsupportedError,
 )
 from ...core.isolation import run_isolated
+from ...core.printing import no_printing
 from ...core.target import Target
+from ...core.walking import find_ops
+from ...dialects.attributes import PARAMETER_DTYPE, PARAMETER_NAME
 from ...dialects.tir import DYNAMIC, FuncOp
 from ...module import Module
 from ...transforms.observers import observe_nothing
@@ -82,6 +84,8 @@ class Program:
             if any(op.name.startswith("gpu.") for op in module.op.walk()):
                 raise UnsupportedError("it has functions of a GPU")
             return Program(module, is_native=True)
+        if next(find_ops(module.op, llvm.CallIntrinsicOp), None) is not None:
+            return Program(module, is_native=True)
         copy = module.clone()
         for op in list(copy.op.body.block.ops):
             if op.name.startswith("schedule."):
@@ -136,7 +140,8 @@ class Program:
     def _run_oracle(self, call: Call, arguments: Mapping[str, Any]) -> Ending:
         values = copies(arguments)
         try:
-            result = self.functions[call.entry](*values.values())
+            with no_printing():
+                result = self.functions[call.entry](*values.values())
         except LinkError as error:
             raise UnsupportedError(str(error)) from error
         except (UndefinedBehaviorError, ExecutionError) as error:
@@ -162,16 +167,20 @@ def _upstream_arguments(op: func.FuncOp, call: Call) -> dict[str, Any]:
     """Arguments for a function on the upstream landing. UnsupportedError for a parameter of another type than numbers
     and compact buffers."""
     rng = np.random.default_rng(call.seed)
-    return {_parameter_name(op, n): _upstream_value(each.type, call, rng) for n, each in enumerate(op.body.block.args)}
+    return {
+        _parameter_fact(op, n, PARAMETER_NAME) or f"parameter {n}": _upstream_value(op, n, call, rng)
+        for n in range(len(op.body.block.args))
+    }
 
 
-def _upstream_value(type: Attribute, call: Call, rng: np.random.Generator) -> Any:
+def _upstream_value(op: func.FuncOp, n: int, call: Call, rng: np.random.Generator) -> Any:
+    type, stated = op.body.block.args[n].type, _parameter_fact(op, n, PARAMETER_DTYPE)
     if isinstance(type, IndexType):
         return call.default_size
     is_buffer = isinstance(type, MemRefType)
     shape = [call.default_size if extent == DYNAMIC else extent for extent in type.get_shape()] if is_buffer else []
     try:
-        dtype = dtype_of(type.element_type if is_buffer else type)
+        dtype = dtype_of(type.element_type if is_buffer else type) if stated is None else parse_dtype(stated)
     except ValueError as error:
         raise UnsupportedError(f"it has a parameter of type {type}") from error
     if dtype.is_float:
@@ -182,10 +191,11 @@ def _upstream_value(type: Attribute, call: Call, rng: np.random.Generator) -> An
     return array if is_buffer else array[()]
 
 
-def _parameter_name(op: func.FuncOp, n: int) -> str:
+def _parameter_fact(op: func.FuncOp, n: int, key: str) -> str | None:
+    """The text of an attribute of a parameter, None without one."""
     attributes = op.arg_attrs.data[n].data if op.arg_attrs is not None else {}
-    name = attributes.get("stepwell.name")
-    return name.data if isinstance(name, StringAttr) else f"parameter {n}"
+    fact = attributes.get(key)
+    return fact.data if isinstance(fact, StringAttr) else None
 
 
 def _run_native(module: Module, calls: Sequence[tuple[Call, Mapping[str, Any]]]) -> list[Ending]:
@@ -213,7 +223,8 @@ def _run_native(module: Module, calls: Sequence[tuple[Call, Mapping[str, Any]]])
 def _call_native(program: Any, call: Call, arguments: Mapping[str, Any]) -> Ending:
     values = copies(arguments)
     try:
-        result = program[call.entry](*values.values())
+        with no_printing():
+            result = program[call.entry](*values.values())
     except ExecutionError as error:
         return Undefined(str(error))
     return Results({**values, RESULT: result}, arguments)

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.comparisons import predicate_of
 from ...core.dtypes import DType, dtype_of, int_range, mlir_type, wrap_int
 from ...core.errors import UnsupportedError
+from ..extensions import scalar_operation
 from ..tir import (
     BINARY_NAMES,
     UNARY_NAMES,
@@ -38,6 +39,7 @@ from ..tir import (
     comparison_name,
 )
 from ..tir.tree import is_expression_op
+from .extensions import operation_call
 from .folding import ConstantValues, operand_dtype, tvmscript_unsupported_error
 from .literals import dtype_literal, number_literal, string_literal, type_text
 from .names import Callees, IdentifierScope, source_name
@@ -216,6 +218,8 @@ class ExpressionPrinter:
             return self._c_function(name, op.operands[0])
         if (name := UNARY_NAMES.get(type(op))) is not None:
             return self._unary(op, name)
+        if scalar_operation(op) is not None:
+            return operation_call(op, self.__getitem__)
         raise tvmscript_unsupported_error(op)
 
     def folded_constant(self, value: SSAValue) -> int | float | None:

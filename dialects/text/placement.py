@@ -15,6 +15,7 @@ from ..tir import (
     CallPackedOp,
     IfThenElseOp,
     LoadOp,
+    PrintOp,
     ReturnOp,
     StoreOp,
 )
@@ -69,7 +70,10 @@ def values_to_name(block: Block) -> set[SSAValue]:
             reading.add(op.results[0])
     writes = _Positions([_clobbers(op) for op in ops])
     effects = _Positions(
-        [_clobbers(op) or isinstance(op, AssertOp | ReturnOp) or not reading.isdisjoint(op.results) for op in ops]
+        [
+            _clobbers(op) or isinstance(op, AssertOp | PrintOp | ReturnOp) or not reading.isdisjoint(op.results)
+            for op in ops
+        ]
     )
     named: set[SSAValue] = set()
     printed_at: dict[SSAValue, int] = {}

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ..extensions import statement
 from ..tir import (
     AccessOp,
     AllocateConstOp,
@@ -39,6 +40,7 @@ from ..tir import (
     MatchBufferOp,
     MatchRegionOp,
     Mixed,
+    PrintOp,
     ReinterpretOp,
     ReturnOp,
     StoreOp,
@@ -49,6 +51,7 @@ from ..tir import (
 )
 from ..tir.tree import computing_ops, depends_on, has_effect, is_expression_op
 from .expressions import ExpressionPrinter
+from .extensions import operation_call
 from .folding import tvmscript_unsupported_error
 from .lines import Line, Printed
 from .literals import attribute_literal, dictionary_literal, dtype_literal, string_literal, type_text
@@ -152,6 +155,8 @@ class StatementPrinter:
                 self._expression(op, named)
             elif type(op) in _PRINTERS:
                 _PRINTERS[type(op)](self, op)
+            elif statement(op) is not None:
+                self.emit(operation_call(op, self.expressions.__getitem__).text, op)
             else:
                 raise tvmscript_unsupported_error(op)
 
@@ -520,6 +525,11 @@ class StatementPrinter:
         if self.style.message_tuples or op.kind is not None or op.values:
             message = f"({string_literal(op.kind_name)}, [{message}])"
         self.emit(f"assert {self.text(op.condition)}, {message}", op)
+
+    @_prints(PrintOp)
+    def _print(self, op: PrintOp) -> None:
+        arguments = ", ".join([string_literal(op.message.data), *map(self.text, op.values)])
+        self.emit(f"T.print({arguments})", op)
 
     @_prints(EvaluateOp)
     def _evaluate(self, op: EvaluateOp) -> None:

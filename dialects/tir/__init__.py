@@ -37,6 +37,7 @@ from .control import (
     ForOp,
     IfOp,
     LaunchThreadOp,
+    PrintOp,
     WhileOp,
     YieldOp,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "Mixed",
     "Operand",
     "ParameterAttr",
+    "PrintOp",
     "RampOp",
     "ReinterpretOp",
     "ReturnOp",
@@ -195,6 +197,7 @@ Tir = Dialect(
         MatchRegionOp,
         MaxOp,
         MinOp,
+        PrintOp,
         RampOp,
         ReinterpretOp,
         ReturnOp,

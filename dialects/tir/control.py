@@ -447,11 +447,44 @@ class AssertOp(TirOp):
         return [part for part in parts if part != "" or len(parts) == 1]
 
     def verify_(self) -> None:
-        holes = self.message.data.count(PLACEHOLDER)
-        count = len(self.values)
-        require(not count or count == holes, f"(C1) {count} values for {holes} placeholders")
-        for value in self.values:
-            require(isinstance(value.type, IntegerType | AnyFloat), f"(C2) value of type {value.type}")
+        _verify_message(self.message, self.values)
+
+
+def _verify_message(message: StringAttr, values: Sequence[SSAValue]) -> None:
+    holes, count = message.data.count(PLACEHOLDER), len(values)
+    require(not count or count == holes, f"(C1) {count} values for {holes} placeholders")
+    for value in values:
+        require(isinstance(value.type, IntegerType | AnyFloat), f"(C2) value of type {value.type}")
+
+
+@irdl_op_definition
+class PrintOp(TirOp):
+    """Print a line to the standard output.
+
+    values: numbers that replace the `{}` of the message, in order. Without values the message is the text as it is.
+
+    Constraints
+        (C1) one value for each `{}` of the message, if there are values.
+        (C2) a value is a scalar.
+
+    Example
+        tir.print "A[{}] = {}" values %i, %x : i32, f32
+
+    Source: `T.print("A[{}] = {}", i, A[i])`, `T.print("x =", x)`, `T.print(A)`
+    """
+
+    name = "tir.print"
+
+    message = prop_def(StringAttr)
+    values = var_operand_def()
+
+    assembly_format = "$message (`values` $values^ `:` type($values))? attr-dict"
+
+    def __init__(self, message: str, values: Sequence[SSAValue] = ()):
+        super().__init__(operands=[values], properties={"message": StringAttr(message)})
+
+    def verify_(self) -> None:
+        _verify_message(self.message, self.values)
 
 
 @irdl_op_definition

@@ -9,9 +9,12 @@ another form; `treeify` restores it.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from functools import cache
 
+from xdsl.dialects.builtin import AnyFloat, IntegerType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import Pure
 
 from . import (
     AccessOp,
@@ -34,6 +37,7 @@ from . import (
     LoadOp,
     MaxOp,
     MinOp,
+    PrintOp,
     RampOp,
     ReinterpretOp,
     ShuffleOp,
@@ -60,6 +64,8 @@ _PURE = frozenset(
 )
 _CALLS = frozenset((CallOp, CallExternOp, CallPackedOp, CallIntrinOp))
 _DIALECTS = ("arith", "math", "vector")
+_NUMBERS = (IntegerType, AnyFloat, VectorType)
+_OWN_PACKAGES = ("stepwell", "xdsl")
 
 
 def is_pure_expression(op: Operation) -> bool:
@@ -71,7 +77,19 @@ def is_pure_expression(op: Operation) -> bool:
         return op.properties.get("pure") is not None and bool(op.results)
     if kind is IfThenElseOp:
         return all(is_pure_expression(inner) for inner in _inner_ops(op))  # pyright: ignore[reportArgumentType]
-    return len(op.results) == 1 and op.dialect_name() in _DIALECTS
+    return len(op.results) == 1 and (op.dialect_name() in _DIALECTS or _is_pure_computation(op))
+
+
+def _is_pure_computation(op: Operation) -> bool:
+    """Whether an op of another package computes a number, or a vector, without effects."""
+    if not _is_pure_kind(type(op)) or op.regions:
+        return False
+    return isinstance(op.results[0].type, _NUMBERS)
+
+
+@cache
+def _is_pure_kind(kind: type[Operation]) -> bool:
+    return kind.__module__.partition(".")[0] not in _OWN_PACKAGES and kind.has_trait(Pure)
 
 
 def is_expression_op(op: Operation) -> bool:
@@ -83,11 +101,11 @@ def is_expression_op(op: Operation) -> bool:
 
 
 def has_effect(op: Operation) -> bool:
-    """Whether the evaluation of `op` may have an effect."""
+    """Whether the execution of `op` may have an effect outside of the buffers of the program."""
     kind = type(op)
     if kind is IfThenElseOp:
         return any(has_effect(inner) for inner in _inner_ops(op))  # pyright: ignore[reportArgumentType]
-    return kind in _CALLS and not is_pure_expression(op)
+    return kind is PrintOp or (kind in _CALLS and not is_pure_expression(op))
 
 
 def _inner_ops(op: IfThenElseOp) -> Iterator[Operation]:

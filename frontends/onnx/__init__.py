@@ -6,21 +6,10 @@ dialect; `expand_node` replaces an operator by its definition in terms of other 
 Requires the extra `onnx`; no other part of Stepwell imports the package `onnx`.
 """
 
+from ..models.types import Dimension, OptionalType, SequenceType, TensorType, ValueType
 from .errors import OnnxError, OnnxUnsupportedError
 from .expand import expand_node
-from .graph import (
-    AttributeReference,
-    AttributeValue,
-    Dimension,
-    OnnxFunction,
-    OnnxGraph,
-    OnnxNode,
-    OnnxValue,
-    OptionalType,
-    SequenceType,
-    TensorType,
-    ValueType,
-)
+from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
 from .importing import from_onnx
 from .model import load_model
 

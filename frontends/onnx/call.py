@@ -6,25 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ...core.dtypes import parse_dtype
-from .building import Builder
+from ..models.call import OperatorCall
+from ..models.types import Array
+from ..models.values import Item, ModelTensor, known_integers
 from .errors import OnnxError, OnnxUnsupportedError
-from .graph import Array, OnnxGraph, OnnxNode
-from .values import Item, OnnxTensor, known_integers, require_dtype, tensor_of_array
+from .graph import OnnxGraph, OnnxNode
 
 if TYPE_CHECKING:
     from .importing import GraphScope
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(OperatorCall):
     """A node with its operands. scope: the values visible to the subgraphs of the node."""
 
     node: OnnxNode
     inputs: Sequence[Item]
-    builder: Builder
     scope: GraphScope = field(repr=False)
 
     @property
@@ -45,21 +42,21 @@ class Call:
         """Whether the operand at `index` is present."""
         return index < len(self.node.inputs) and self.node.inputs[index] != ""
 
-    def optional(self, index: int) -> OnnxTensor | None:
+    def optional(self, index: int) -> ModelTensor | None:
         """The tensor operand at `index`; None if it is omitted. Raises OnnxError for a sequence."""
         operand = self.item(index)
         if isinstance(operand, list):
             raise OnnxError(f"operand {index} is a sequence, expected a tensor")
         return operand
 
-    def tensor(self, index: int = 0) -> OnnxTensor:
+    def tensor(self, index: int = 0) -> ModelTensor:
         """The tensor operand at `index`. Raises OnnxError for a missing operand or a sequence."""
         operand = self.optional(index)
         if operand is None:
             raise OnnxError(f"operand {index} is missing")
         return operand
 
-    def tensor_of_rank(self, index: int, rank: int) -> OnnxTensor:
+    def tensor_of_rank(self, index: int, rank: int) -> ModelTensor:
         """The tensor operand at `index`. Raises OnnxError for another rank."""
         tensor = self.tensor(index)
         if tensor.rank != rank:
@@ -67,7 +64,7 @@ class Call:
         return tensor
 
     @property
-    def tensors(self) -> list[OnnxTensor]:
+    def tensors(self) -> list[ModelTensor]:
         """All operands, which must be tensors."""
         return [self.tensor(index) for index in range(len(self.inputs))]
 
@@ -157,54 +154,11 @@ class Call:
             raise OnnxError(f"attribute '{name}' is no graph")
         return graph
 
-    def raise_unsupported_if(self, condition: Any, what: str) -> None:
-        """Raises OnnxUnsupportedError if `condition` is true. what: the unsupported feature."""
-        if condition:
-            raise OnnxUnsupportedError(f"{self.op_type}: {what} is not supported")
-
     @property
     def used_result_count(self) -> int:
         """The number of results up to and including the last used result."""
         return max((n + 1 for n, name in enumerate(self.node.outputs) if name), default=0)
 
-    # Computing
-
-    def op(self, name: str, *operands: OnnxTensor, **attributes: object) -> OnnxTensor:
-        """The first result of a relay operator."""
-        return self.builder.op(name, *operands, **attributes)
-
-    def ops(self, name: str, *operands: OnnxTensor, **attributes: object) -> list[OnnxTensor]:
-        """The results of a relay operator."""
-        return self.builder.ops(name, *operands, **attributes)
-
-    def scalar(self, name: str, data: OnnxTensor, value: float) -> OnnxTensor:
-        """The result of a binary relay operator on a tensor and a scalar."""
-        return self.builder.scalar(name, data, value)
-
-    def cast(self, data: OnnxTensor, dtype: str) -> OnnxTensor:
-        return self.builder.cast(data, require_dtype(dtype))
-
-    def chain(self, data: OnnxTensor, *names: str) -> OnnxTensor:
-        """Applies unary operators without attributes in sequence."""
-        for name in names:
-            data = self.op(name, data)
-        return data
-
-    def constant(self, array: Any, dtype: str | None = None) -> OnnxTensor:
-        """A constant tensor."""
-        return tensor_of_array(np.asarray(array) if dtype is None else np.asarray(array).astype(dtype))
-
-    def widen_small_floats(self, data: OnnxTensor) -> OnnxTensor:
-        """Converts floats of at most 16 bits to float32; returns other tensors unchanged."""
-        return self.cast(data, "float32") if parse_dtype(require_dtype(data.dtype)).is_small_float else data
-
     def apply_operator(self, op_type: str, *inputs: Item, **attributes: Any) -> Any:
         """The result of another ONNX operator of the same version."""
         return self.scope.apply(op_type, inputs, attributes, self.node)
-
-
-def normalized_axis(axis: Any, rank: int) -> int:
-    """An axis of a tensor of rank `rank` as an index from 0. Raises OnnxError for an axis out of range."""
-    if not -rank <= axis < rank:
-        raise OnnxError(f"axis {axis} of {rank} dimensions")
-    return int(axis) % rank

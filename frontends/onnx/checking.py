@@ -14,17 +14,10 @@ from typing import Any
 import numpy as np
 from onnx import defs
 
-from .errors import OnnxError, error_location
-from .graph import (
-    AttributeReference,
-    AttributeValue,
-    OnnxGraph,
-    OnnxNode,
-    OptionalType,
-    SequenceType,
-    TensorType,
-    used_names,
-)
+from ..models.errors import error_location
+from ..models.types import OptionalType, SequenceType, TensorType
+from .errors import OnnxError
+from .graph import AttributeReference, AttributeValue, OnnxGraph, OnnxNode, used_names
 from .reading import OLDEST_OPSET
 
 

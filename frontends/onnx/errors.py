@@ -1,36 +1,13 @@
-"""Errors in models, with their locations."""
+"""Errors in ONNX models, under the names of this front end."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from ..models.errors import ModelError, ModelUnsupportedError
 
-from ...core.errors import StepwellError, UnsupportedError
-
-_MOST_PLACES = 12
-"""The greatest number of places that the text of an error states."""
-
-
-class OnnxError(StepwellError, ValueError):
-    """An invalid model. The message starts with the location: the file, the graph, the node.
-
-    reason: the error.  places: the location, outermost first.
-    """
-
-    def __init__(self, reason: str):
-        super().__init__(reason)
-        self.reason = reason
-        self.places: list[str] = []
-
-    def __str__(self) -> str:
-        places = self.places
-        if len(places) > _MOST_PLACES:
-            places = [*places[: _MOST_PLACES // 2], "...", *places[-_MOST_PLACES // 2 :]]
-        return ": ".join([*places, self.reason])
-
-
-class OnnxUnsupportedError(OnnxError, UnsupportedError):
-    """A valid model that uses a feature unsupported by Stepwell."""
+OnnxError = ModelError
+"""The error for an invalid model."""
+OnnxUnsupportedError = ModelUnsupportedError
+"""The error for a valid model that uses a feature unsupported by Stepwell."""
 
 
 def require_utf8(name: str) -> str:
@@ -38,20 +15,3 @@ def require_utf8(name: str) -> str:
     if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OnnxError(f"expected a name in UTF-8, got {name!r}")
     return name
-
-
-@contextmanager
-def error_location(place: str) -> Generator[None, None, None]:
-    """Prepends `place`, if not empty, to the location of errors raised inside the context. Exhausted recursion and
-    memory become errors of the model there."""
-    try:
-        yield
-    except OnnxError as error:
-        if place:
-            error.places.insert(0, place)
-        raise
-    except (RecursionError, MemoryError) as error:
-        reason = "is nested too deeply" if isinstance(error, RecursionError) else "needs more memory than there is"
-        exhausted = OnnxUnsupportedError(reason)
-        exhausted.places += [place] if place else []
-        raise exhausted from None

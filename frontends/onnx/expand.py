@@ -18,18 +18,9 @@ from onnx import (
     numpy_helper,
 )
 
+from ..models.types import Array, OptionalType, SequenceType, TensorType, ValueType
 from .checking import attribute_kind
-from .graph import (
-    Array,
-    AttributeValue,
-    OnnxGraph,
-    OnnxNode,
-    OnnxValue,
-    OptionalType,
-    SequenceType,
-    TensorType,
-    ValueType,
-)
+from .graph import AttributeValue, OnnxGraph, OnnxNode, OnnxValue
 from .inlining import instantiate
 from .reading import Source, read_attribute, read_function
 

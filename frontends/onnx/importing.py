@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
-import keyword
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
-from ...core.walking import find_ops
-from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
-from ...operators.relay import RESULT_NAMES, SIZE_LIMITS, ConstantOp, FuncOp, ReturnOp, Size, tensor_type
+from ...operators.relay import FuncOp, Size, tensor_type
+from ..models.building import Builder
+from ..models.errors import error_location
+from ..models.functions import finish_module, result_value
+from ..models.limits import require_rank
+from ..models.symbols import UnknownSizeError
+from ..models.types import Array, TensorType
+from ..models.values import Item, ModelTensor, SizeNames, require_dtype, tensor_of_array, type_of_item
 from . import importers as importers  # registers them
-from .building import Builder
 from .call import Call
-from .errors import OnnxError, OnnxUnsupportedError, error_location
+from .errors import OnnxError, OnnxUnsupportedError
 from .expand import expand_node
-from .graph import Array, OnnxGraph, OnnxNode, OnnxValue, TensorType
-from .limits import require_rank
+from .graph import OnnxGraph, OnnxNode, OnnxValue
 from .model import load_model
 from .operand_types import check_operand_types
 from .registry import IMPORTERS, Results, unsupported_operators
-from .symbols import UnknownSizeError
-from .values import Item, OnnxTensor, require_dtype, tensor_of_array, type_of_item
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -67,7 +65,7 @@ def from_onnx(
 
 
 def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: bool, name: str) -> Module:
-    names: dict[str, str] = {}
+    names = SizeNames()
     params = [(value.name, _parameter_type(value, shapes.pop(value.name, None), names)) for value in graph.inputs]
     if shapes:
         raise OnnxError(f"shapes of {', '.join(shapes)}, expected inputs: {', '.join(name for name, _ in params)}")
@@ -78,19 +76,11 @@ def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: boo
     for param, value in func.params:
         scope.items[param] = builder.tensor_of_value(value)
     scope.import_graph(graph)
-    builder.set_location("")
     results: dict[str, SSAValue] = {}
     for output in graph.outputs:
         for value in _result_values(builder, scope.find(output.name), output.name):
             results[fresh_name(output.name, set(results))] = value
-    builder.relay.insert(ReturnOp(list(results.values())))
-    attributes: dict[str, Attribute] = {RESULT_NAMES: string_array(results)}
-    if builder.limits:
-        attributes[SIZE_LIMITS] = string_array(builder.size_limits)
-    func.func_attrs = DictionaryAttr(attributes)
-    names_of = (op.array_name for op in find_ops(func, ConstantOp))
-    used = {name.data for name in names_of if name is not None}
-    return Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
+    return finish_module(func, builder, constants, results)
 
 
 def _result_values(builder: Builder, item: Item, name: str) -> list[SSAValue]:
@@ -99,16 +89,13 @@ def _result_values(builder: Builder, item: Item, name: str) -> list[SSAValue]:
         return [value for each in item for value in _result_values(builder, each, name)]
     if item is None:
         raise OnnxUnsupportedError(f"output '{name}' has no value, which is not supported")
-    value = builder.value(item)
-    if item.value is None or not value.owner or item.value in builder.entry.args:
-        value = builder.relay.operator("copy", value)
-    return [value]
+    return [result_value(builder, item)]
 
 
 # Sizes of inputs
 
 
-def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[str, str]) -> Any:
+def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: SizeNames) -> Any:
     with error_location(f"input '{value.name}'"):
         if not isinstance(value.type, TensorType):
             raise OnnxUnsupportedError(f"inputs of type {value.type} are not supported")
@@ -117,7 +104,7 @@ def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[
             raise OnnxError(f"shape {list(shape)}, expected {len(declared)} extents")
         if declared is None and shape is None:
             raise OnnxUnsupportedError("the model does not say how many dimensions it has (pass shapes=)")
-        sizes = [_size_name(each, names) if isinstance(each, str) else each for each in declared or ()]
+        sizes = [names.identifier(each) if isinstance(each, str) else each for each in declared or ()]
         if shape is not None:
             sizes = list(shape)
             if not all(isinstance(size, int | str) for size in sizes):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -128,20 +115,6 @@ def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: dict[
             return tensor_type(sizes, dtype)
         except ValueError as error:
             raise OnnxError(str(error)) from error
-
-
-def _size_name(text: str, names: dict[str, str]) -> str:
-    """A unique Python identifier for each name of a size."""
-    if text not in names:
-        base = re.sub(r"\W", "_", text, flags=re.ASCII)
-        if not base.isidentifier() or keyword.iskeyword(base) or base in ("min", "max"):
-            base = f"size_{base}"
-        name, count = base, 0
-        while name in names.values():
-            count += 1
-            name = f"{base}_{count}"
-        names[text] = name
-    return names[text]
 
 
 # Nodes
@@ -209,7 +182,7 @@ class GraphScope:
         if imported is None:
             return self._expand(node, inputs)
         try:
-            results = imported(Call(node, inputs, self.builder, self))
+            results = imported(Call(self.builder, node, inputs, self))
         except OnnxError:
             raise
         except UnknownSizeError as error:
@@ -237,6 +210,6 @@ class GraphScope:
         return [scope.items.get(name) for name in node.outputs]
 
 
-def tensors_of(items: Sequence[Item]) -> list[OnnxTensor]:
+def tensors_of(items: Sequence[Item]) -> list[ModelTensor]:
     """The tensors among values, those in sequences included."""
     return [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item]) if each]

@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import zip_longest
 from typing import TypeAlias
 
-from .errors import OnnxError, OnnxUnsupportedError, error_location
+from ..models.errors import error_location
+from ..models.limits import MOST_NESTED, NodeBudget
+from .errors import OnnxError, OnnxUnsupportedError
 from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
-from .limits import MOST_NESTED, NodeBudget
 
 Key: TypeAlias = tuple[str, str, str]
 """The identity of a function in a call: domain, operator, overload."""

@@ -9,8 +9,9 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
+from ..models.errors import error_location
 from .checking import check_graph
-from .errors import OnnxError, error_location, require_utf8
+from .errors import OnnxError, require_utf8
 from .graph import OnnxFunction, OnnxGraph
 from .inlining import Key, function_key, inline_functions
 from .reading import Source, read_function, read_graph, read_opset

@@ -8,9 +8,10 @@ from functools import cache
 
 from onnx import TensorProto, defs, helper
 
+from ..models.types import dtype_name
+from ..models.values import Item, ModelTensor
 from .errors import OnnxError
-from .graph import OnnxNode, dtype_name
-from .values import Item, OnnxTensor
+from .graph import OnnxNode
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def check_operand_types(node: OnnxNode, operands: Sequence[Item]) -> None:
     known = _operands(node.op_type, node.version, node.domain)
     bound: dict[str, tuple[str, str]] = {}
     for index, value in enumerate(operands):
-        if not isinstance(value, OnnxTensor) or not known:
+        if not isinstance(value, ModelTensor) or not known:
             continue
         operand = known[min(index, len(known) - 1)]
         if value.dtype not in operand.dtypes:

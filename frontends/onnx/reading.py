@@ -10,22 +10,10 @@ from typing import Any
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TypeProto, ValueInfoProto
 
-from .errors import OnnxError, OnnxUnsupportedError, error_location, require_utf8
-from .graph import (
-    Array,
-    AttributeReference,
-    AttributeValue,
-    Dimension,
-    OnnxFunction,
-    OnnxGraph,
-    OnnxNode,
-    OnnxValue,
-    OptionalType,
-    SequenceType,
-    TensorType,
-    ValueType,
-    dtype_name,
-)
+from ..models.errors import error_location
+from ..models.types import Array, Dimension, OptionalType, SequenceType, TensorType, ValueType, dtype_name
+from .errors import OnnxError, OnnxUnsupportedError, require_utf8
+from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
 from .tensors import element_type, read_tensor
 
 # Operators of older opsets are supported if they did not change up to this opset.

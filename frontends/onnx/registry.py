@@ -10,8 +10,8 @@ from onnx import defs
 from .graph import OnnxNode
 
 if TYPE_CHECKING:
+    from ..models.values import Item
     from .call import Call
-    from .values import Item
 
 Importer: TypeAlias = "Callable[[Call], Item | Results]"
 F = TypeVar("F", bound=Callable[..., Any])

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from .errors import OnnxError, OnnxUnsupportedError, error_location, require_utf8
-from .graph import Array, dtype_name
-from .limits import MOST_DIMENSIONS
+from ..models.errors import error_location
+from ..models.limits import MOST_DIMENSIONS
+from ..models.types import Array, dtype_name
+from .errors import OnnxError, OnnxUnsupportedError, require_utf8
 
 # The size in bits of an element, for data types with several elements in a byte.
 _PACKED = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2, "float6_e2m3fn": 6, "float6_e3m2fn": 6}

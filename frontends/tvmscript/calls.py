@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import mlir_type
+from ...dialects.extensions import operation_names
 from ...dialects.tir import (
     CallExternOp,
     CallIntrinOp,
@@ -229,8 +230,8 @@ def _call_intrin(context: ElaborationContext, span: Span, *args: Value, dtype: V
     """A call of an operator by name: `T.call_intrin("float32", "tir.exp", x)`."""
     dtype, func_name, operands = _split_dtype(args, dtype, "T.call_intrin", span)
     name = context.string(func_name, span, "the name of the builtin").removeprefix("tirx.").removeprefix("tir.")
-    if name in _INTERNAL or name not in WORDS:
-        known = [word for word in WORDS if word not in _INTERNAL]
+    if name in _INTERNAL or (name not in WORDS and name not in operation_names(name)):
+        known = [word for word in (*WORDS, *operation_names(name)) if word not in _INTERNAL]
         raise span.error(f"builtin {name!r} is not supported{did_you_mean(name, known)}")
     if name == "tvm_call_packed" and operands and isinstance(operands[0], str):
         values = _arguments(context, operands[1:], span)

@@ -276,6 +276,8 @@ class ElaborationContext:
     def _scope_hint(self, name: str) -> str:
         if self.blocks and self.scope is self.blocks[-1].outside:
             return " before the block, where bindings and the predicate are computed"
+        if name == "print":
+            return ", T.print prints values of the program"
         return ""
 
     def name_value(self, key: SSAValue, name: str) -> None:

@@ -22,6 +22,7 @@ from typing import Any, NoReturn, overload
 
 from ...core.diagnostics import SourceFile, Span, did_you_mean
 from ...core.errors import OptionError, ParseError
+from ...core.plugins import extension_names
 from ...module import Module
 from . import syntax
 from .context import ElaborationContext
@@ -111,7 +112,7 @@ def _is_word(namespace: str, name: str) -> bool:
     if namespace == "R":
         return name in {path.partition(".")[0] for path in relax_words()}
     known = {path.partition(".")[0] for path in (*WORDS, *FORMS, *CONSTANTS)}
-    return name in known or name == "let" or is_dtype(name)
+    return name in known or name == "let" or is_dtype(name) or name in extension_names()
 
 
 @overload

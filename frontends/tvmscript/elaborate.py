@@ -32,7 +32,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import is_expression_op
 from ...module import Module
-from . import allocations, blocks, buffers, calls, host, operators, pytime, syntax
+from . import allocations, blocks, buffers, calls, host, operators, printing, pytime, syntax
 from .annotations import annotated_type, evaluate_annotation, read_result_type
 from .budget import Budget
 from .context import ElaborationContext, ModuleState, call_notes, span_location
@@ -55,7 +55,7 @@ from .values import (
 )
 from .vocabulary import is_dtype, path_of, unknown_word, word
 
-_READERS = (allocations, blocks, buffers, calls, host, operators)  # their import registers words and calls
+_READERS = (allocations, blocks, buffers, calls, host, operators, printing)  # their import registers words and calls
 
 _NAMESPACES = {"T": "T", "I": "I", "R": "R", "tvm": "tvm", "tir": "T", "tirx": "T", "Tx": "Tx", "ir": "I", "relax": "R"}
 

@@ -10,6 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import ParseError
+from ...dialects.extensions import operation_names
 from ...dialects.text import expression_text
 from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
 from . import pytime, syntax
@@ -17,6 +18,7 @@ from .arithmetic import binary, cast_to, common_dtype, index_of, int_if_constant
 from .buffer_attributes import attribute
 from .context import ElaborationContext, spell_type
 from .dispatch import apply, calls, evaluate, evaluates
+from .extensions import call_operation
 from .pointers import buffer_of_pointer
 from .quoting import quote
 from .values import (
@@ -41,6 +43,7 @@ from .vocabulary import (
     WORDS,
     call_reader,
     is_dtype,
+    is_extension_word,
     is_prefix,
     path_of,
     relax_words,
@@ -302,6 +305,8 @@ def _longer_word(word: Word, span: Span) -> Value:
         return CONSTANTS[path]
     if path in WORDS or path in FORMS or is_dtype(path) or is_prefix(word) or _is_decorator(path):
         return word
+    if is_extension_word(path):
+        return word
     raise unknown_word(word, span)
 
 
@@ -547,6 +552,8 @@ def call_word(
         return form(context, syntax.Call(span, syntax.EvaluatedExpr(span, word), held, named))
     if is_dtype(path):
         return call_reader(WORDS["<dtype>"], str(word), context, span, [path, *args], keywords)
+    if path in operation_names(path):
+        return call_operation(context, path, span, args, keywords)
     raise unknown_word(word, span)
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import SCALAR_DTYPES, parse_dtype
 from ...core.errors import ParseError
+from ...core.plugins import extension_names
+from ...dialects.extensions import operation_names
 from .values import Value, Word
 
 if TYPE_CHECKING:
@@ -112,9 +114,14 @@ def unknown_word(word: Word, span: Span) -> ParseError:
         return span.error(f"{word} is not supported{did_you_mean(word.path, relax_words())}")
     if word.namespace == "Tx" or path in _UNSUPPORTED or f"{path}.".startswith(_UNSUPPORTED_PREFIXES):
         return span.error(f"{word} is not supported")
-    return span.error(
-        f"unknown name {str(word)!r}{did_you_mean(str(word), (f'{word.namespace}.{n}' for n in _all_names()))}"
-    )
+    known = operation_names(path) or _all_names()
+    hint = did_you_mean(str(word), (f"{word.namespace}.{name}" for name in (*known, *extension_names())))
+    return span.error(f"unknown name {str(word)!r}{hint}")
+
+
+def is_extension_word(path: str) -> bool:
+    """Whether a path is the name of an extended dialect, or of an operation of one: `sat`, `sat.add`."""
+    return path in extension_names() or path in operation_names(path)
 
 
 def is_prefix(word: Word) -> bool:

@@ -63,7 +63,7 @@ class Nest:
             return 0
         if extent <= most:
             return extent
-        if not self.cpu.masks:
+        if not self.cpu.masks or self.strides.shared:
             return most
         divisor = next((n for n in range(most, self.least_lanes - 1, -1) if extent % n == 0), 0)
         return divisor if divisor and extent // divisor <= -(-extent // most) else most

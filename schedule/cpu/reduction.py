@@ -91,7 +91,8 @@ def partial_sums(nest: Nest) -> str:
     strides = require_sums(nest)
     extents, read, spatial = strides.extents, strides.read, strides.of_kind("spatial")
     summed = strides.of_kind("reduce")
-    vector, name = summed[-1], strides.names[summed[-1]]
+    vector = max((n for n in summed if extents[n] != 1), default=summed[-1])
+    name = strides.names[vector]
     is_long = extents[vector] >= nest.least_lanes and strides.size(summed) > nest.line_lanes
     decline_unless(is_long, f"the sums are short, {extents[vector]} along {name}")
     decline_unless(all(stride[vector] in (0, 1) for stride in read), f"not all loads are contiguous along {name}")
@@ -110,7 +111,10 @@ def partial_sums(nest: Nest) -> str:
 def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
     """Sums each lane by itself, and then the lanes, for one tile of results at a time."""
     sch, block, shared = nest.sch, nest.rv, nest.strides.shared
-    lane = sch.split(sch.get_loops(block)[tile.vector], [None, tile.lanes])[1]
+    vector, *single = sch.get_loops(block)[tile.vector :]
+    if single:  # loops over one summand, as those over a window of one element
+        sch.reorder(*single, vector)
+    lane = sch.split(vector, [None, tile.lanes])[1]
     partial = sch.rfactor(lane, -1)
     loops = sch.get_loops(block)  # over spatial axes, then over lanes
     outer, rows = loops[:-1], list[LoopRV]()

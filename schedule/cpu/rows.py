@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
+from collections.abc import Iterator
+from itertools import dropwhile, takewhile
+from math import prod
 
+from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
+from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV
-from ..rules.kernel import Kernel, handle_of
+from ..rules.kernel import Kernel, are_equal_in, element_bytes, handle_of
 from ..rules.results import DeclineError, decline_unless
 from .contraction import factor_to_transpose, require_sums, spatial_vector
 from .nest import Nest
+
+LEAST_BYTES = 512
+"""The least bytes of a row that is read by windows. A load of a window may concern several stores, for which it waits
+until the stores have reached the cache; of longer rows, few loads follow the stores so closely."""
 
 
 def rows(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, ...]:
     """Moves all blocks of a function into the loops over rows of the last block. Returns the names of the other blocks.
 
     Declines: functions whose blocks have no leading loops in common, or in which an iteration reads intermediate
-    results of another iteration; rows that are the vectors of a sum, or that use the same elements.
+    results of another iteration; rows that are the vectors of a sum, or that use the same elements; short rows that a
+    block reads by windows.
     """
     blocks = list(find_ops(sch.mod.functions[function], BlockOp))
     count = _common_rows(cpu, sch, blocks)
     decline_unless(count, "its blocks have no rows in common")
+    is_short = any(bytes < LEAST_BYTES for block in blocks for bytes in _bytes_read_by_windows(block, count))
+    decline_unless(not is_short, "rows that are read by windows are short")
     names = tuple(block.block_name.data for block in blocks[:-1])
     *producers, last = (handle_of(sch, function, block) for block in blocks)
     row = sch.get_loops(last)[count - 1]
     for producer in reversed(producers):
         sch.compute_at(producer, row)
     return names
+
+
+def _bytes_read_by_windows(block: BlockOp, count: int) -> Iterator[int]:
+    """The bytes of a row of each intermediate buffer that a block reads by windows: at an index that is a sum of axes,
+    of the result and of a window. count: the number of leading axes that are rows."""
+    analyzer = Analyzer()
+    for op in block.walk():
+        if isinstance(op, LoadOp) and isinstance(op.buffer.owner, AllocBufferOp):
+            if any(len(analyzer.lin(index).terms) > 1 for index in op.indices[count:]):
+                yield prod(n for n in memref_type(op.buffer).get_shape()[count:]) * element_bytes(op.buffer)
 
 
 def _common_rows(cpu: CpuModel, sch: Schedule, blocks: list[BlockOp]) -> int:
@@ -43,7 +64,7 @@ def _common_rows(cpu: CpuModel, sch: Schedule, blocks: list[BlockOp]) -> int:
         if len(nest.kernel.loop_of) != len(block.axes) or not (block is last or is_intermediate):
             return 0
         count = min(count, _leading(block, last), _row_limit(nest))
-    return count
+    return len(list(dropwhile(lambda axis: axis.extent == 1, reversed(list(last.axes)[:count]))))
 
 
 def _row_limit(nest: Nest) -> int:
@@ -68,11 +89,13 @@ def _leading(block: BlockOp, last: BlockOp) -> int:
     indices of its accesses of intermediate results."""
     count = 0
     for a, b in zip(block.axes, last.axes, strict=False):
-        if a.kind != "spatial" or (a.kind, a.low, a.extent) != (b.kind, b.low, b.extent) or a.extent == 1:
+        if a.kind != "spatial" or (a.kind, a.low, a.extent) != (b.kind, b.low, b.extent):
             break
         count += 1
+    analyzer = Analyzer()
     for op in block.walk():
         if isinstance(op, LoadOp | StoreOp) and isinstance(op.buffer.owner, AllocBufferOp):
             pairs = zip(op.indices, block.variables[:count], strict=False)
-            count = len(list(takewhile(lambda pair: pair[0] is pair[1], pairs)))
+            equal = (are_equal_in(block, analyzer.lin(index), Lin.of(axis)) for index, axis in pairs)
+            count = len(list(takewhile(bool, equal)))
     return count

@@ -5,31 +5,39 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from ...analysis.scopes import child_blocks
+from ...analysis.scopes import child_blocks, consumers
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
+from ...dialects.attributes import SCHEDULE_RULE
 from ...dialects.tir import BlockOp, ForOp
 from ...module import Module
+from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
 from ..rules.search import Search
 from .contraction import contraction, transposed_factor
 from .elements import elementwise, transpose
+from .epilogues import epilogue
 from .nest import Nest
+from .packed import packed_convolution, packed_product
 from .reduction import columns, partial_sums
 from .rows import rows
 from .threads import loop_nests, threads
-from .winograd import products_of_winograd, winograd
+from .winograd import winograd
 
 Rule: TypeAlias = Callable[[Nest], str]
 """Schedules a block by primitives, and returns the schedule in words.
 
 Raises DeclineError, or ScheduleError of a primitive, for an unsupported block; its steps are then undone.
 """
+
+NamedRule: TypeAlias = Callable[[CpuModel, Schedule, BlockRV], tuple[str, tuple[str, ...]]]
+"""Schedules the steps of an operator, of which a block computes the sums. Returns the schedule in words, and the names
+of the blocks. Errors: as of `Rule`."""
 
 RULES: Mapping[str, Rule] = {
     "contraction": contraction,
@@ -38,8 +46,19 @@ RULES: Mapping[str, Rule] = {
     "transpose": transpose,
     "elementwise": elementwise,
 }
-"""The rules for one block by name, in the order in which they are tried. Before, `winograd` schedules a whole
-function, or `rows` and `PREPARATIONS` prepare it; afterwards, `threads` shares its loops."""
+"""The rules for one block by name, in the order in which they are tried. Before, `NAMED_RULES` schedule
+several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
+
+NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
+    "conv2d_winograd": ("winograd", winograd),
+    "conv_pack": ("packed convolution", packed_convolution),
+    "dense_pack": ("packed product", packed_product),
+}
+"""The rules for the steps of convolutions and products, with their names, by the annotation `schedule_rule` of the
+block of the sums."""
+
+TILED = ("contraction", "columns")
+"""The rules that keep tiles of sums in registers, where an epilogue may read them."""
 
 PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
 """The rules that prepare a block for others."""
@@ -73,26 +92,34 @@ def schedule_functions(module: ModuleOp, cpu: CpuModel) -> dict[str, FunctionSch
 
 
 def _run(cpu: CpuModel, search: Search) -> None:
-    if not _compute_by_tiles(cpu, search):
+    blocks = [block.block_name.data for block in child_blocks(search.func)]
+    done = _schedule_by_name(cpu, search)
+    if not done:
         _prepare(cpu, search)
-        for handle in [handle_of(search.sch, search.function, block) for block in child_blocks(search.func)]:
-            _schedule_block(cpu, search, handle, RULES)
+        blocks = [block.block_name.data for block in child_blocks(search.func)]
+    for name in blocks:
+        if name not in done:
+            done = (*done, *_schedule_with_epilogue(cpu, search, search.sch.get_block(name, search.function)))
     for n in range(len(loop_nests(search.func))):
         _share_loops(search, loop_nests(search.func)[n])
 
 
-def _compute_by_tiles(cpu: CpuModel, search: Search) -> bool:
-    """Applies the rule `winograd` to a convolution by Winograd's algorithm. Returns whether it applies."""
-    products = products_of_winograd(search.func)
-    if products is None:
-        return False
-    block = products.block_name.data
+def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
+    """Schedules the steps of an operator by the rule that the block of its sums names. Returns the names of the blocks;
+    none if no block names a rule, or if the rule declines."""
+    for block in child_blocks(search.func):
+        annotation = block.annotations.data.get(SCHEDULE_RULE) if block.annotations is not None else None
+        if isinstance(annotation, StringAttr) and annotation.data in NAMED_RULES:
+            rule, schedule = NAMED_RULES[annotation.data]
+            sums, name = handle_of(search.sch, search.function, block), block.block_name.data
 
-    def apply() -> Applied:
-        text, names = winograd(cpu, search.sch, search.function)
-        return Applied("winograd", block, tuple(name for name in names if name != block), text)
+            def apply() -> Applied:
+                text, names = schedule(cpu, search.sch, sums)
+                return Applied(rule, name, tuple(each for each in names if each != name), text)
 
-    return search.attempt("winograd", block, apply)
+            if search.attempt(rule, name, apply):
+                return (name, *search.applied[-1].with_blocks)
+    return ()
 
 
 def _prepare(cpu: CpuModel, search: Search) -> None:
@@ -105,15 +132,29 @@ def _prepare(cpu: CpuModel, search: Search) -> None:
         _schedule_block(cpu, search, handle, PREPARATIONS)
 
 
-def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> None:
-    """Schedules a block by the first rule that does not decline."""
+def _schedule_with_epilogue(cpu: CpuModel, search: Search, handle: BlockRV) -> tuple[str, ...]:
+    """Schedules a block, and the block that reads its tiles of sums. Returns the names of the scheduled blocks."""
+    name = block_of(search.sch, handle).block_name.data
+    if _schedule_block(cpu, search, handle, RULES) not in TILED or not consumers(block_of(search.sch, handle)):
+        return (name,)
+
+    def apply() -> Applied:
+        user, text = epilogue(search.sch, search.function, handle)
+        return Applied("epilogue", name, (user,), text)
+
+    return (name, *search.applied[-1].with_blocks) if search.attempt("epilogue", name, apply) else (name,)
+
+
+def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> str:
+    """Schedules a block by the first rule that does not decline. Returns the name of the rule, "" without one."""
     nest = None
     for name, rule in rules.items():
         block = block_of(search.sch, handle)
         if nest is None or nest.kernel.block is not block:
             nest = Nest(cpu, search.sch, Kernel(handle, block))
         if search.attempt(name, nest.kernel.name, _apply(name, rule, nest)):
-            return
+            return name
+    return ""
 
 
 def _apply(name: str, rule: Rule, nest: Nest) -> Callable[[], Applied]:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-
-from xdsl.dialects.builtin import StringAttr
+from typing import Any
 
 from ...core.cpu import CpuModel
-from ...core.walking import find_ops
-from ...dialects.attributes import SCHEDULE_RULE
-from ...dialects.tir import BlockOp, FuncOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from ..rules.kernel import block_of, element_bytes, handle_of
-from ..rules.results import decline_unless
-from .tiles import fill_registers, greatest_height, keep_in_registers
+from ..rules.kernel import block_of, element_bytes, result_of
+from .channels import LANES, choose_tile, copy_in_order, index_read, known_extents, only, transpose_in_registers
+from .tiles import fill_registers, keep_in_registers
 
-RULE = "conv2d_winograd"
-"""The value of `schedule_rule` on the products of the algorithm."""
-LANES = 16
-"""The lanes of vectors of channels: the output channels of a block of transformed weights."""
 WIDEST = 4
 """The greatest number of blocks of output channels of a tile of sums."""
 FEWEST_PARTS = 6
@@ -74,6 +66,12 @@ class _Sizes:
     def weight_bytes(self) -> int:
         return self.element * self.points * self.inputs * self.blocks * LANES
 
+    def order(self, tile: Any, u: Any, v: Any, block: Any, lane: Any) -> tuple[Any, ...]:
+        """The image, channel, row and column of an element of a tile."""
+        row, column = tile // self.columns % self.rows, tile % self.columns
+        image = tile // (self.rows * self.columns)
+        return image, block * LANES + lane, row * self.size + u, column * self.size + v
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -97,35 +95,20 @@ class _Part:
         return self.count(sizes) * (sizes.weight_bytes + (0 if own <= cache else 2 * own))
 
 
-def products_of_winograd(func: FuncOp) -> BlockOp | None:
-    """The block of the products of a convolution by Winograd's algorithm; None for other functions."""
-    for block in find_ops(func, BlockOp):
-        if block.annotations is not None and block.annotations.data.get(SCHEDULE_RULE) == StringAttr(RULE):
-            return block
-    return None
-
-
-def winograd(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, tuple[str, ...]]:
+def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tuple[str, ...]]:
     """Schedules a convolution by Winograd's algorithm.
 
     Images are copied with their channels last, so that all vectors are of channels. Sums of a tile are in registers
-    during the loop over input channels. Results are transposed back in registers, where operators that follow the
-    convolution are applied to them. Parts of an image are computed in all steps before the next part, if their values
-    and sums fit into the cache of a core.
+    during the loop over input channels. Results are transposed back in registers. Parts of an
+    image are computed in all steps before the next part, if their values and sums fit into the cache of a core.
 
-    Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes; results that several blocks
-    read.
+    products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: dynamic
+    sizes.
     """
-    func = sch.mod.functions[function]
-    assert isinstance(func, FuncOp)
-    products = products_of_winograd(func)
-    decline_unless(products is not None, "it is no convolution by Winograd's algorithm")
-    assert products is not None
-    stages = _stages(sch, handle_of(sch, function, products))
-    sizes = _sizes(sch, stages)
+    stages, sizes = _stages(sch, products)
     part = _part(sizes, cpu.l2_bytes)
     tiles = sizes.batch * sizes.rows * sizes.columns if part is None else part.tiles(sizes)
-    height, blocks = _tile(cpu, tiles, sizes)
+    height, blocks = choose_tile(cpu, sizes.element, tiles, sizes.blocks, WIDEST)
     names = tuple(block_of(sch, stage).block_name.data for stage in stages.all())
     square = cpu.lanes(sizes.element)
     _transpose_image(sch, stages, square)
@@ -137,41 +120,27 @@ def winograd(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, tuple[st
     return f"sums in registers, {blocks * LANES} channels of {height} tiles{where}", names
 
 
-def _stages(sch: Schedule, sums: BlockRV) -> _Stages:
-    """The blocks of the algorithm. Raises DeclineError for results that several blocks read."""
-    values = _only(sch.get_producers(sums))
-    rows = _only(sch.get_producers(values))
-    image = _only(sch.get_producers(rows))
-    padded = _only(sch.get_producers(image))
-    result_rows = _only(sch.get_consumers(sums))
-    results = _only(sch.get_consumers(result_rows))
-    output = _only(sch.get_consumers(results))
-    return _Stages(padded, image, rows, values, sums, result_rows, results, output)
+def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
+    """The blocks of the algorithm, and the extents of the convolution. Raises DeclineError for dynamic extents."""
+    values = only(sch.get_producers(sums))
+    rows = only(sch.get_producers(values))
+    image = only(sch.get_producers(rows))
+    padded = only(sch.get_producers(image))
+    result_rows = only(sch.get_consumers(sums))
+    results = only(sch.get_consumers(result_rows))
+    sizes = _sizes(sch, image, rows, sums)
+    output = copy_in_order(sch, results, sizes.order)
+    return _Stages(padded, image, rows, values, sums, result_rows, results, output), sizes
 
 
-def _only(blocks: Sequence[BlockRV]) -> BlockRV:
-    """The only block. Raises DeclineError for another number of blocks."""
-    decline_unless(len(blocks) == 1, f"a step with {len(blocks)} producers or consumers, expected 1")
-    return blocks[0]
-
-
-def _sizes(sch: Schedule, stages: _Stages) -> _Sizes:
-    """The extents of a convolution. Raises DeclineError for dynamic extents."""
-    rows, points, width, inputs = _extents(sch, stages.rows)
-    batch = _extents(sch, stages.image)[0]
-    blocks = _extents(sch, stages.sums)[3]
-    _extents(sch, stages.output)
+def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Sizes:
+    """The extents of a convolution, from three steps of the algorithm. Raises DeclineError for dynamic extents."""
+    count, points, width, inputs = known_extents(sch, rows)
+    batch = known_extents(sch, image)[0]
+    blocks = known_extents(sch, sums)[3]
     size = points - 2
-    (written,) = (access.buffer for access in block_of(sch, stages.sums).accesses if access.is_write)
-    return _Sizes(element_bytes(written), size, batch, rows // batch, (width - 2) // size, inputs, blocks)
-
-
-def _extents(sch: Schedule, block: BlockRV) -> list[int]:
-    """The extents of the axes of a block. Raises DeclineError for dynamic extents."""
-    extents = [axis.extent for axis in block_of(sch, block).axes]
-    known = [extent for extent in extents if isinstance(extent, int)]
-    decline_unless(len(known) == len(extents), "a size is dynamic")
-    return known
+    element = element_bytes(result_of(block_of(sch, sums)))
+    return _Sizes(element, size, batch, count // batch, (width - 2) // size, inputs, blocks)
 
 
 # Sizes of tiles and parts
@@ -192,22 +161,6 @@ def _divisors(number: int) -> list[int]:
     return [n for n in range(1, number + 1) if number % n == 0]
 
 
-def _tile(cpu: CpuModel, tiles: int, sizes: _Sizes) -> tuple[int, int]:
-    """The tiles of the image, and the blocks of output channels, of a tile of sums.
-
-    The blocks are those of the most sums in registers. The number of tiles is a divisor of the number of all tiles, or
-    leaves the most over, among the three greatest that fit into registers.
-    """
-    registers = max(LANES * sizes.element // cpu.vector_bytes, 1)
-    widths = [n for n in range(1, WIDEST + 1) if sizes.blocks % n == 0]
-    blocks = max(widths, key=lambda width: width * greatest_height(cpu, width * registers))
-    highest = greatest_height(cpu, blocks * registers)
-    if tiles <= highest:
-        return tiles, blocks
-    heights = range(highest, max(highest - 3, 0), -1)
-    return max(heights, key=lambda height: tiles % height or height + highest), blocks
-
-
 # Steps of the algorithm
 
 
@@ -221,7 +174,7 @@ def _transpose_image(sch: Schedule, stages: _Stages, square: int) -> None:
     n, y, x, c = sch.get_loops(stages.image)
     (x, x_in), (c, c_in) = sch.split(x, [None, square]), sch.split(c, [None, square])
     sch.reorder(n, y, c, x, x_in, c_in)
-    _transpose(sch, stages.image, 0, [n, y, c, x], [x_in, c_in])
+    transpose_in_registers(sch, stages.image, 0, [n, y, c, x], [x_in, c_in])
 
 
 def _transpose_results(
@@ -236,24 +189,12 @@ def _transpose_results(
         (n, n_in), (y, y_in) = sch.split(n, [None, part.images]), sch.split(y, [None, part.rows * sizes.size])
         around, inside = [n, y], [n_in, y_in]
     sch.reorder(*around, k, *inside, x, k_in, x_in)
-    (written,) = (access.buffer for access in block_of(sch, stages.results).accesses if access.is_write)
-    read = [access.buffer for access in block_of(sch, stages.output).accesses if not access.is_write]
-    index = read.index(written)
-    _transpose(sch, stages.output, index, [*around, k, *inside, x], [k_in, x_in])
+    source = index_read(sch, stages.output, stages.results)
+    transpose_in_registers(sch, stages.output, source, [*around, k, *inside, x], [k_in, x_in])
     if around:
         for block in (stages.results, stages.result_rows, stages.sums, stages.values, stages.rows):
             sch.compute_at(block, around[-1], preserve_unit_loops=True)
     return around
-
-
-def _transpose(sch: Schedule, block: BlockRV, source: int, outer: Sequence[LoopRV], square: Sequence[LoopRV]) -> None:
-    """Copies squares of a buffer to registers before the block reads them in another order."""
-    copy = sch.cache_read(block, source, "local")
-    sch.compute_at(copy, outer[-1])
-    tile = sch.get_loops(copy)[len(outer) :]
-    if tile:  # else the square has one element
-        fill_registers(sch, tile)
-    fill_registers(sch, square)
 
 
 def _transform_image(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV], columns: int) -> None:

@@ -16,9 +16,9 @@ from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes
+from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes, index_of_read
+from ..rules.neighbours import is_epilogue_of, producer_of
 from .binding import extent_of, fuse_loops
-from .neighbours import is_epilogue_of, producer_of
 
 UNROLLED = 2
 """The unroll factor of the reduction loop, so that loads of a step overlap with sums of another."""
@@ -230,8 +230,7 @@ def _copy_to_shared(
     (read, *_) = (read for read in kernel.reads if read.buffer is buffer)
     producer = producer_of(sch, kernel.rv, buffer)
     if producer is None:
-        number = [access.buffer for access in kernel.block.accesses if not access.is_write].index(buffer)
-        copy = sch.cache_read(kernel.rv, number, "shared", [kernel.rv])
+        copy = sch.cache_read(kernel.rv, index_of_read(kernel.block, buffer), "shared", [kernel.rv])
     else:
         copy = producer
         sch.set_scope(copy, 0, "shared")

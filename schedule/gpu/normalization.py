@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ...analysis.scopes import BlockScope, enclosing_scope, writes_of
+from ...analysis.threads.axes import is_in_kernel
 from ...dialects.tir import AllocBufferOp, BlockOp, FuncOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
@@ -12,7 +13,6 @@ from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import decline_unless
 from .binding import THREADS, fuse_loops
 from .reduction import PARTS, parts_per_result, require_reduction, share_columns, share_steps, threads_for
-from .scopes import is_in_kernel
 
 
 def normalization(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:

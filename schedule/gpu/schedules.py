@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp
 
 from ...analysis.scopes import child_blocks
-from ...analysis.threads.axes import thread_axis_of
+from ...analysis.threads.axes import is_in_kernel, thread_axis_of
 from ...dialects.attributes import HOST_FUNCTION, is_true
 from ...dialects.tir import FuncOp
 from ...module import Module
@@ -25,7 +25,7 @@ from .gemv import gemv
 from .inline import inline_producers
 from .normalization import normalization
 from .reduction import reduction_by_blocks, reduction_rule
-from .scopes import is_in_kernel, kernel_around, share_between_kernels
+from .scopes import kernel_around, share_between_kernels
 from .single_thread import host_reads_memory, names_loaded_values, run_by_one_thread
 from .transpose import transpose_rule
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xdsl.dialects.builtin import NoneAttr
 
 from ...analysis.scopes import ancestors, child_blocks
-from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, outermost_bound_loops, thread_axis_of
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, outermost_bound_loops
 from ...analysis.threads.memories import LOCAL
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp
 from .. import Schedule
@@ -18,11 +18,6 @@ from ..rules.kernel import handle_of
 def kernel_around(block: BlockOp) -> ForOp:
     """The outermost loop bound to blocks or threads around a block."""
     return [op for op in ancestors(block) if isinstance(op, ForOp) and op.thread is not None][-1]
-
-
-def is_in_kernel(block: BlockOp) -> bool:
-    """Whether a block is nested in a loop bound to blocks or threads."""
-    return any(thread_axis_of(op) is not None for op in ancestors(block))
 
 
 def keep_to_threads(sch: Schedule, thread: LoopRV) -> None:

@@ -225,14 +225,14 @@ def _demands(
 
 
 def _keep_common_axes(analyzer: Analyzer, block: BlockOp, loop: ForOp, sides: Sequence[IndexRange]) -> list[IndexRange]:
-    """The ranges of the axes of a block in a loop, where an axis bound to the variables of loops around both keeps its
-    value: an iteration of these loops has no instance with another one."""
+    """The ranges of the axes of a block in a loop, where an axis of a scan bound to the variables of loops around both
+    keeps its value: an iteration of these loops has no instance with another one."""
     around = loops_around(block)
     common = [each.variable for each in around if each.is_ancestor(loop)]
     own = [each.variable for each in around if not each.is_ancestor(loop)]
     kept: list[IndexRange] = []
-    for side, binding in zip(sides, block.bindings, strict=True):
-        is_common = any(depends_on([binding], variable) for variable in common)
+    for axis, side, binding in zip(block.axes, sides, block.bindings, strict=True):
+        is_common = axis.kind == "scan" and any(depends_on([binding], variable) for variable in common)
         if is_common and not any(depends_on([binding], variable) for variable in own):
             side = IndexRange.of(analyzer, binding, 1)
         kept.append(side)

@@ -194,6 +194,24 @@ def block_of(sch: Schedule, block: BlockRV) -> BlockOp:
     return op
 
 
+def result_of(block: BlockOp) -> SSAValue:
+    """The buffer that a block declares to write. ValueError for several declarations."""
+    (buffer,) = (access.buffer for access in block.accesses if access.is_write)
+    return buffer
+
+
+def index_of_read(block: BlockOp, buffer: SSAValue) -> int:
+    """The index of a buffer among those that a block declares to read, as primitives count them."""
+    return [access.buffer for access in block.accesses if not access.is_write].index(buffer)
+
+
+def are_equal_in(block: BlockOp, a: Lin, b: Lin) -> bool:
+    """Whether two indices in a block are equal: they differ by nothing but axes whose only value is 0."""
+    difference = a - b
+    single = {axis for axis, of in zip(block.variables, block.axes, strict=True) if (of.low, of.extent) == (0, 1)}
+    return difference.const == 0 and difference.terms.keys() <= single
+
+
 def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
     """The handle of a block of a function: by name if the name is unique, else by position."""
     func = sch.mod.functions[function]

@@ -29,13 +29,14 @@ FLOAT_BYTES = 4
 
 @dataclass(frozen=True)
 class Strides:
-    """The axes of a block that have loops: their names, kinds and extents, and the strides in elements of the store and
-    of each load of another buffer along every axis, `IRREGULAR` where no number is the stride.
+    """The loops around a block: the names, kinds and extents of the axes that they run over, and the strides in
+    elements of the store and of each load of another buffer along every axis, `IRREGULAR` where no number is the
+    stride.
 
     runs: for each load and axis, the length of the ranges of indices, from each multiple of the length on, in which the
     address is the same; 0 for an address that the axis does not change.  sources: for each load, the index of its
     buffer among the buffers that the block reads.  element_bytes: the size of the largest element in a register.
-    shared: the number of leading axes whose loops are around other blocks as well.
+    shared: the number of leading loops that are around other blocks as well.
     """
 
     names: Sequence[str]
@@ -65,8 +66,7 @@ def strides_of(kernel: Kernel) -> Strides:
     block = kernel.block
     decline_unless(set(kernel.kinds.values()) <= set(COMPUTE_AXIS_KINDS), "it has other axes than of results and sums")
     decline_unless(kernel.is_one_store(), "it does more than store one element")
-    looped = [n for n, axis in enumerate(kernel.axes) if axis in kernel.loop_of]
-    _require_loops(kernel, looped)
+    axes = _axes_of_loops(kernel)
     extents = [UNKNOWN if (extent := kernel.extents[axis]) is None else extent for axis in kernel.axes]
     decline_unless(0 not in extents, "an axis has no elements")
     accesses = _accesses(block)
@@ -75,22 +75,30 @@ def strides_of(kernel: Kernel) -> Strides:
     buffers = [access.buffer for access in block.accesses if not access.is_write]
     decline_unless(all(load.buffer in buffers for load in accesses[1:]), "it reads a buffer that it does not declare")
     return Strides(
-        names=[block.axes[n].name for n in looped],
-        kinds=[block.axes[n].kind for n in looped],
-        extents=[extents[n] for n in looped],
-        written=[written[n] for n in looped],
-        read=[[strides[n] for n in looped] for strides, _ in read],
-        runs=[[runs[n] for n in looped] for _, runs in read],
+        names=["" if n is None else block.axes[n].name for n in axes],
+        kinds=["spatial" if n is None else block.axes[n].kind for n in axes],
+        extents=[1 if n is None else extents[n] for n in axes],
+        written=[0 if n is None else written[n] for n in axes],
+        read=[[0 if n is None else strides[n] for n in axes] for strides, _ in read],
+        runs=[[0 if n is None else runs[n] for n in axes] for _, runs in read],
         sources=[buffers.index(load.buffer) for load in accesses[1:]],
         element_bytes=max(map(_register_bytes, accesses)),
-        shared=_shared_loops(kernel),
+        shared=shared_loops(kernel),
     )
 
 
-def _require_loops(kernel: Kernel, looped: Sequence[int]) -> None:
-    block = kernel.block
+def _axes_of_loops(kernel: Kernel) -> list[int | None]:
+    """The index of the axis that each loop runs over, None for a loop of one iteration that is around other blocks as
+    well. Raises DeclineError unless the axes are the loops, in their order."""
+    block, shared = kernel.block, shared_loops(kernel)
+    axes: list[int | None] = [None] * len(kernel.loops)
+    for n, axis in enumerate(kernel.axes):
+        if axis in kernel.loop_of:
+            axes[kernel.loop_of[axis]] = n
+    looped = [n for n in axes if n is not None]
+    single = (n < shared and kernel.loops[n].mixed_bounds[1] == 1 for n, axis in enumerate(axes) if axis is None)
     decline_unless(
-        [kernel.loop_of[kernel.axes[n]] for n in looped] == list(range(len(kernel.loops))),
+        all(single) and looped == sorted(looped) and len(looped) == len(kernel.loop_of),
         "its axes are not the loops around it, in their order",
     )
     rest = (axis for n, axis in enumerate(kernel.axes) if n not in looped)
@@ -98,9 +106,10 @@ def _require_loops(kernel: Kernel, looped: Sequence[int]) -> None:
     plain = all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in kernel.loops)
     decline_unless(plain and all(axis.low == 0 for axis in block.axes), "a loop does not begin at 0, or has a step")
     decline_unless(block.predicate is None, "it has a predicate")
+    return axes
 
 
-def _shared_loops(kernel: Kernel) -> int:
+def shared_loops(kernel: Kernel) -> int:
     """The number of loops around a block that are around other blocks as well."""
     nest = [*kernel.loops, kernel.block]
     own = takewhile(lambda pair: only_child(pair[0]) is pair[1], zip(reversed(kernel.loops), reversed(nest)))  # pyright: ignore[reportArgumentType]

@@ -75,29 +75,72 @@ def test_importing_stepwell_imports_no_other_package(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    ("shop:UNIVERSE", "raise ValueError('closed')", "'shop:UNIVERSE' of the group xdsl.universe cannot be loaded"),
-    ("shop:UNIVERSE", "raise ValueError('closed')", "ValueError: closed"),
+    ("shop:UNIVERSE", "raise ValueError('closed')", "cannot be loaded: ValueError: closed"),
     ("shop:UNIVERSE", "import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
     ("shop:UNIVERS", PLUGIN, "has no attribute 'UNIVERS'"),
     ("shop:UNIVERSE", "UNIVERSE = 3", "is of type int, expected a Universe"),
-    ("shop:UNIVERSE", PLUGIN.replace('"shop"', '"tir"'), "two packages of the group xdsl.universe give the same name"),
-    ("shop:UNIVERSE", PLUGIN.replace("shop-close", "tir-simplify"), "Duplicate definition of tir-simplify"),
+    ("shop:UNIVERSE", PLUGIN.replace('"shop"', '"tir"'), "defines the dialect tir, which another package defines too"),
+    ("shop:UNIVERSE", PLUGIN.replace("shop-close", "tir-simplify"), "defines the pass tir-simplify, which another"),
 ]
 
 
 @pytest.mark.parametrize(("entry", "module", "message"), BROKEN)
-def test_a_broken_package_is_named_by_the_api(tmp_path: Path, entry: str, module: str, message: str) -> None:
+def test_a_broken_package_is_named_and_left_out_by_the_api(
+    tmp_path: Path, entry: str, module: str, message: str
+) -> None:
     install(tmp_path, entry, shop=module)
-    done = python(tmp_path, "-c", "import stepwell; stepwell.parse_mlir('')")
-    last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("stepwell.core.errors.PluginError: ")
-    assert message in last
+    done = python(
+        tmp_path,
+        "-c",
+        "import stepwell; print(stepwell.apply_passes(stepwell.parse_mlir('builtin.module {}'), 'tir-simplify'))",
+    )
+    assert done.stdout == "builtin.module {\n}\n"
+    (warning, *_) = (line for line in done.stderr.splitlines() if "PluginWarning: " in line)
+    assert f"PluginWarning: package shop (entry point shop = {entry!r} of the group xdsl.universe)" in warning
+    assert message in warning
+    assert warning.endswith("; it is left out")
 
 
-def test_a_broken_package_is_a_message_of_stepwell_opt(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["stepwell-opt", "stepwell-run", "stepwell"])
+def test_a_broken_package_is_one_line_of_a_tool(tmp_path: Path, tool: str) -> None:
     install(tmp_path, "shop:UNIVERSE", shop="import no_such_module")
+    program = tmp_path / "program.mlir"
+    program.write_text("tir.func @main() {\n}")
+    arguments = ["run", str(program)] if tool == "stepwell" else [str(program)]
+    done = python(tmp_path, str(Path(sys.executable).with_name(tool)), *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == (
+        "warning: package shop (entry point shop = 'shop:UNIVERSE' of the group xdsl.universe) cannot be loaded: "
+        "ModuleNotFoundError: No module named 'no_such_module'; it is left out\n"
+    )
+
+
+PARTS_BROKEN = "raise KeyError('till')"
+FAULT = "of package shop cannot be loaded: KeyError: 'till'"
+
+
+def test_a_dialect_that_cannot_be_imported_stops_programs_that_use_it_alone(tmp_path: Path) -> None:
+    install(tmp_path, "shop:UNIVERSE", shop=PLUGIN, shop_parts=PARTS_BROKEN)
     tool = str(Path(sys.executable).with_name("stepwell-opt"))
     done = python(tmp_path, tool, stdin="builtin.module {}")
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: entry point shop = 'shop:UNIVERSE' of the group xdsl.universe")
-    assert "Traceback" not in done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    done = python(tmp_path, tool, stdin="shop.open")
+    assert (done.returncode, done.stderr) == (1, f"error: dialect shop {FAULT}\n")
+
+
+def test_a_pass_that_cannot_be_imported_is_named(tmp_path: Path) -> None:
+    install(tmp_path, "shop:UNIVERSE", shop=PLUGIN, shop_parts=PARTS_BROKEN)
+    done = python(tmp_path, str(Path(sys.executable).with_name("stepwell-opt")), "-p", "shop-close", stdin="")
+    assert (done.returncode, done.stderr) == (1, f"error: pass shop-close {FAULT}\n")
+    done = python(tmp_path, "-c", USE.replace("shop.open", "builtin.module {}"))
+    assert done.stderr.splitlines()[-1] == f"stepwell.core.errors.PluginError: pass shop-close {FAULT}"
+
+
+def test_the_explorer_leaves_out_parts_that_cannot_be_imported(tmp_path: Path) -> None:
+    pytest.importorskip("textual")
+    install(tmp_path, "shop:UNIVERSE", shop=PLUGIN, shop_parts=PARTS_BROKEN)
+    show = "from stepwell.tools.stepwell_gui import explorer; print('tir-simplify' in str(explorer().all_passes))"
+    done = python(tmp_path, "-W", "always", "-c", show)
+    assert done.stdout == "True\n", done.stderr
+    assert f"dialect shop {FAULT}; it is left out" in done.stderr
+    assert f"pass shop-close {FAULT}; it is left out" in done.stderr

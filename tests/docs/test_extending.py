@@ -23,7 +23,7 @@ CALL = """\
 import sys
 import numpy as np
 import stepwell
-lib = stepwell.build(stepwell.apply_passes(stepwell.parse_mlir(sys.argv[1]), "convert-poly-to-tir"))
+lib = stepwell.build(stepwell.parse_mlir(sys.argv[1]))
 x = np.arange(12, dtype="float32").reshape(4, 3)
 y = np.empty_like(x)
 lib(x, y)
@@ -56,7 +56,9 @@ def test_the_page_shows_every_file_of_the_packages() -> None:
     assert sorted(files_on(PAGE)) == sorted(files)
 
 
-@pytest.mark.parametrize("package", [pytest.param("stepwell-vectorize", marks=pytest.mark.slow), "stepwell-poly"])
+@pytest.mark.parametrize(
+    "package", [pytest.param("stepwell-vectorize", marks=pytest.mark.slow), "stepwell-poly", "stepwell-sat"]
+)
 def test_the_tests_of_a_package_pass(installed: Installation, package: str) -> None:
     printed = output(installed, "python", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", package)
     assert " passed" in printed
@@ -64,14 +66,14 @@ def test_the_tests_of_a_package_pass(installed: Installation, package: str) -> N
 
 def test_stock_xdsl_finds_the_packages_too(installed: Installation) -> None:
     assert "poly.eval" in output(installed, "xdsl-opt", "stepwell-poly/cubic.mlir")
-    lowered = output(
-        installed, "xdsl-opt", "stepwell-poly/cubic.mlir", "-p", "convert-poly-to-tir,vectorize-inner-loops"
-    )
-    assert "tir.for vectorized" in lowered
+    output(installed, "stepwell-opt", "stepwell-sat/clamped.py", "-o", "clamped.mlir")
+    assert "sat.clamp" in output(installed, "xdsl-opt", "clamped.mlir", "-p", "canonicalize")
+    passes = "tir-lower-extension-statements,vectorize-inner-loops"
+    assert "tir.for vectorized" in output(installed, "xdsl-opt", "stepwell-poly/cubic.mlir", "-p", passes)
 
 
 def test_the_passes_of_both_packages_lead_down_to_llvm(installed: Installation) -> None:
-    passes = "convert-poly-to-tir,vectorize-inner-loops"
+    passes = "tir-lower-extension-statements,vectorize-inner-loops"
     assert "fmul <8 x float>" in output(
         installed, "stepwell-opt", "stepwell-poly/cubic.mlir", "-p", passes, "-t", "llvm"
     )
@@ -81,13 +83,27 @@ def test_sizes_that_are_known_at_the_call_go_down_too(installed: Installation) -
     output(installed, "python", "-c", CALL, SYMBOLIC)
 
 
-def test_an_op_that_was_not_lowered_is_named(installed: Installation) -> None:
-    done = installed.run("stepwell-opt", "stepwell-poly/cubic.mlir", "-t", "llvm")
-    assert done.returncode == 1
-    assert (
-        done.stdout == "stepwell-poly/cubic.mlir:2:3: error: poly.eval: no pass of the way down takes this operation: "
-        "run one that lowers it first\nin pass convert-tir-to-scf\n"
+@pytest.mark.parametrize("file", ["stepwell-sat/clamped.py", "stepwell-poly/cubic.mlir"])
+def test_programs_run_and_are_validated_without_the_name_of_a_pass(installed: Installation, file: str) -> None:
+    printed = output(installed, "stepwell", "run", file, "--check", "--validate")
+    assert "llvm: computes what the oracle computes" in printed
+    assert "not validated" not in printed
+
+
+def test_a_package_of_operations_on_numbers_is_small() -> None:
+    files = (PACKAGES / "stepwell-sat").rglob("*")
+    lines = [line for file in files if file.suffix in (".py", ".toml") for line in file.read_text().splitlines()]
+    example = (PACKAGES / "stepwell-sat/clamped.py").read_text().splitlines()
+    assert len([line for line in lines if line]) - len([line for line in example if line]) <= 130
+
+
+def test_the_explorer_shows_the_dialects_of_packages(installed: Installation) -> None:
+    pytest.importorskip("textual")
+    code = "from pathlib import Path; from stepwell.tools.stepwell_gui import explorer; "
+    printed = output(
+        installed, "python", "-c", code + "print(explorer(Path('stepwell-sat/clamped.py')).pre_loaded_input_text)"
     )
+    assert "sat.clamp" in printed
 
 
 def test_a_wrong_option_of_the_pass_is_a_message(installed: Installation) -> None:

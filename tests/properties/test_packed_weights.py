@@ -1,4 +1,4 @@
-"""Products with packed weights compute what products with weights as they are compute, for any extents."""
+"""Products and convolutions with packed weights compute what those with plain weights compute, for any extents."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +12,7 @@ from stepwell import Module, apply_passes, relay
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.backends.interpreter import interpret
 from stepwell.core.processors import threads
+from stepwell.frontends.relay.expr import Expr
 from stepwell.frontends.relay.parameters import bind_parameters
 from stepwell.schedule.cpu import threads as sharing
 
@@ -19,10 +20,40 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 """The largest error of an element, relative to the largest element."""
 
 
+class WithWeights:
+    """A program with constant weights `w`. after: the operators after the product, which read `r`."""
+
+    shapes: dict[str, tuple[int, ...]]
+    dtype: str
+    after: str
+
+    def product(self, x: Expr, w: Expr) -> Expr:
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, Any]:
+        choose = np.random.default_rng(len(self.after))
+        return {name: choose.normal(size=shape).astype(self.dtype) for name, shape in self.shapes.items()}
+
+    def module(self) -> Module:
+        arrays = self.arrays()
+        x, w, r = (relay.var(name, shape=array.shape, dtype=self.dtype) for name, array in arrays.items())
+        net = self.product(x, w)
+        if "residual" in self.after:
+            net = net + r
+        if "relu" in self.after:
+            net = relay.nn.relu(net)
+        if "turned" in self.after:
+            net = relay.transpose(net)
+        if "flat" in self.after:
+            net = relay.reshape(net, (-1,))
+        if "twice" in self.after:
+            net = relay.Tuple([net, relay.exp(net)])
+        return bind_parameters(relay.module(relay.Function([x, w, r], net)), {"w": arrays["w"]})
+
+
 @dataclass(frozen=True)
-class Product:
-    """A product of data and constant weights. rows: the extents of the data but the last.  after: the operators after
-    it."""
+class Product(WithWeights):
+    """A product of data and weights. rows: the extents of the data but the last."""
 
     rows: tuple[int, ...]
     inner: int
@@ -30,42 +61,87 @@ class Product:
     dtype: str
     after: str
 
-    def arrays(self) -> dict[str, Any]:
-        shapes = {"x": (*self.rows, self.inner), "w": (self.units, self.inner), "r": (*self.rows, self.units)}
-        choose = np.random.default_rng(self.units)
-        return {name: choose.normal(size=shape).astype(self.dtype) for name, shape in shapes.items()}
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"x": (*self.rows, self.inner), "w": (self.units, self.inner), "r": (*self.rows, self.units)}
 
-    def module(self) -> Module:
-        arrays = self.arrays()
-        x, w, r = (relay.var(name, shape=array.shape, dtype=self.dtype) for name, array in arrays.items())
-        net = relay.nn.dense(x, w)
-        if "residual" in self.after:
-            net = net + r
-        if "relu" in self.after:
-            net = relay.nn.relu(net)
-        if "twice" in self.after:
-            net = relay.Tuple([net, relay.exp(net)])
-        return bind_parameters(relay.module(relay.Function([x, w, r], net)), {"w": arrays["w"]})
+    def product(self, x: Expr, w: Expr) -> Expr:
+        return relay.nn.dense(x, w)
 
 
+@dataclass(frozen=True)
+class Convolution(WithWeights):
+    """A convolution. result: the extents of the image of the result.  window, strides, dilation: along each dimension.
+    padding: before and after the image."""
+
+    batch: int
+    inputs: int
+    channels: int
+    result: tuple[int, int]
+    window: tuple[int, int]
+    strides: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: tuple[int, int]
+    dtype: str
+    after: str
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        parts = zip(self.result, self.window, self.strides, self.dilation, strict=True)
+        padded = [(n - 1) * step + (size - 1) * far + 1 for n, size, step, far in parts]
+        image = [max(n - sum(self.padding), 1) for n in padded]
+        parts = zip(image, self.window, self.strides, self.dilation, strict=True)
+        result = [(n + sum(self.padding) - (size - 1) * far - 1) // step + 1 for n, size, step, far in parts]
+        return {
+            "x": (self.batch, self.inputs, *image),
+            "w": (self.channels, self.inputs, *self.window),
+            "r": (self.batch, self.channels, *result),
+        }
+
+    def product(self, x: Expr, w: Expr) -> Expr:
+        before, behind = self.padding
+        around = (before, before, behind, behind)
+        return relay.nn.conv2d(x, w, strides=self.strides, padding=around, dilation=self.dilation)
+
+
+dtypes = st.sampled_from(("float32", "float64"))
+epilogues = st.sampled_from(("", "residual relu", "relu twice", "turned", "relu flat", "flat twice"))
 products = st.builds(
     Product,
     st.sampled_from(((4,), (6,), (13,), (2, 3), (1, 5, 2))),
     st.sampled_from((1, 3, 16, 40)),
     st.sampled_from((16, 17, 32, 39, 65)),
-    st.sampled_from(("float32", "float64")),
-    st.sampled_from(("", "residual relu", "relu twice")),
+    dtypes,
+    epilogues,
 )
 
 
-@given(products, st.sampled_from((1, 3)))
+windows = st.sampled_from(((1, 1), (3, 3), (2, 1), (1, 5), (7, 7)))
+steps = st.sampled_from(((1, 1), (2, 2), (1, 3)))
+convolutions = st.builds(
+    Convolution,
+    st.sampled_from((1, 3)),
+    st.sampled_from((1, 3, 8)),
+    st.sampled_from((16, 24, 32, 47, 64)),
+    st.tuples(st.sampled_from((1, 3)), st.sampled_from((4, 5, 9, 17, 20))),
+    windows,
+    steps,
+    st.sampled_from(((1, 1), (2, 2))),
+    st.sampled_from(((0, 0), (1, 1), (0, 2))),
+    dtypes,
+    epilogues,
+)
+
+
+@given(products | convolutions, st.sampled_from((1, 3)))
 @example(Product((70,), 40, 48, "float32", "residual"), 3)  # several tiles of rows for each thread
-def test_packed_weights_compute_what_weights_compute(case: Product, count: int) -> None:
+@example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3)
+def test_packed_weights_compute_what_weights_compute(case: Product | Convolution, count: int) -> None:
     module = case.module()
     arrays = {name: array for name, array in case.arrays().items() if name != "w"}
     expected = interpret(module, "main", list(arrays.values()))
     packed = apply_passes(module, "relay-pack-weights,relay-fold-constants")
-    assert "nn.contrib_dense_pack" in str(packed)
+    assert "_pack(" in str(packed)
     with patch.object(sharing, "LEAST_TIME", 0), threads(count):
         executor = GraphExecutor(build_graph(packed))
         executor.run(**arrays)

@@ -51,6 +51,8 @@ class Convolution:
             net = net + r
         if "relu" in self.after:
             net = relay.nn.relu(net)
+        if "flat" in self.after:
+            net = relay.reshape(net, (-1,))
         if "twice" in self.after:
             net = relay.Tuple([net, relay.exp(net)])
         mod = relay.module(relay.Function([x, w, b, r], net))
@@ -64,7 +66,7 @@ convolutions = st.builds(
     st.sampled_from((1, 3, 16, 33)),
     st.sampled_from(((0, 0), (1, 1), (0, 1, 2, 1))),
     st.sampled_from((2, 4)),
-    st.sampled_from(("", "bias relu", "bias residual relu", "relu twice")),
+    st.sampled_from(("", "bias relu", "bias residual relu", "relu twice", "relu flat")),
     st.booleans(),
 )
 

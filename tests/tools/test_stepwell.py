@@ -84,6 +84,21 @@ def test_native_code_detects_undefined_behaviour_without_the_oracle(
     assert "llvm: ran, nothing undefined" in out
 
 
+PRINTING = """
+@T.prim_func
+def main(A: T.Buffer((2,), "int32")):
+    for i in range(2):
+        A[i] = i * 3
+        T.print(i, A[i])
+"""
+
+
+def test_a_program_prints_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, write(tmp_path, PRINTING), "--check", "--validate")
+    assert code == 0
+    assert [line for line in out.splitlines() if line[0].isdigit()] == ["0 0", "1 3"]
+
+
 def test_sanitized_code_is_compared_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, str(ROOT / "examples/vector_add.py"), "--sanitize", "--check")
     assert code == 0

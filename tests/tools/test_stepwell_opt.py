@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from stepwell.tools import reproducers
 from stepwell.tools.pass_printing import difference
-from stepwell.tools.reproducers import versions
 from stepwell.tools.stepwell_opt import StepwellOptMain, main
+from stepwell.transforms import reproducers
+from stepwell.transforms.reproducers import versions
 
 VECTOR_ADD = """\
 @T.prim_func
@@ -254,7 +254,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         tool.register_pass("failing", lambda: _Failing)
 
     monkeypatch.setattr(StepwellOptMain, "register_all_passes", register_more)
-    monkeypatch.setattr(reproducers, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setenv(reproducers.VARIABLE, str(tmp_path))
 
 
 @pytest.mark.usefixtures("failing")

@@ -66,6 +66,18 @@ def test_a_program_is_a_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert row(text, "softmax")[1:3] == ["1", "100.0%"]
 
 
+@pytest.mark.parametrize(("features", "lanes"), [("-avx,-avx2,-avx512f", 4), ("-avx512f", 8)])
+def test_decisions_are_those_for_the_target(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, features: str, lanes: int
+) -> None:
+    x = relay.var("x", shape=(4, 64, 64))
+    (tmp_path / "graph.mlir").write_text(str(relay.module(relay.Function([x], relay.sum(x, axis=1)))))
+    target = f"llvm -mcpu=x86-64-v3 -mattr={features}"
+    code, text, err = profile(capsys, tmp_path / "graph.mlir", "--number", "1", "--target", target)
+    assert (code, err) == (0, "")
+    assert f"vectors of {lanes} lanes" in text
+
+
 @pytest.mark.parametrize("suffix", [".svg", ".png"])
 def test_the_roofline_is_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path, suffix: str) -> None:
     picture = tmp_path / f"roofline{suffix}"

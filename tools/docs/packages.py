@@ -13,7 +13,7 @@ from pathlib import Path
 
 _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 _OFFLINE = ("--no-index", "--no-build-isolation", "--no-deps")
-_TOOLS = ("stepwell-opt", "xdsl-opt")
+_TOOLS = ("stepwell", "stepwell-opt", "stepwell-run", "xdsl-opt")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The backend node tests of ONNX for any runner of models: `python -m stepwell.tools.onnx_suite`."""
 
 from .cases import KINDS, OnnxCase, fold_shapes, load_cases
-from .report import MODES, Results, report, write_between_marks
+from .report import MODES, Results, report, write_report
 from .running import OUTCOMES, CaseOutcome, Prepare, Run, result_difference, run_cases
 
 __all__ = [
@@ -18,5 +18,5 @@ __all__ = [
     "report",
     "result_difference",
     "run_cases",
-    "write_between_marks",
+    "write_report",
 ]

@@ -12,7 +12,7 @@ import onnx
 
 from .cases import KINDS, OnnxCase, fold_shapes, load_cases
 from .peers import PEERS
-from .report import MODES, report, write_between_marks
+from .report import MODES, report, write_report
 from .running import CaseOutcome, Prepare, run_cases
 
 _MODES: dict[str, Callable[[OnnxCase], OnnxCase]] = {"given": lambda case: case, "folded": fold_shapes}
@@ -29,7 +29,7 @@ def main(args: Sequence[str] | None = None) -> None:
     if options.write is None:
         print(text)
     else:
-        write_between_marks(options.write, text)
+        write_report(options.write, text)
 
 
 def _run(

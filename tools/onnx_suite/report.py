@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from ..marks import write_between_marks
 from .cases import KINDS, OnnxCase
 from .running import OUTCOMES, CaseOutcome
 
@@ -100,10 +101,6 @@ def _examples(names: Sequence[str]) -> str:
     return shown if len(names) <= _NAMES_SHOWN else f"{shown}, ..."
 
 
-def write_between_marks(page: Path, text: str) -> None:
-    """Replaces the text between the marks of a page by a report. ValueError if the page has no marks."""
-    before, start, rest = page.read_text().partition(_START)
-    _, end, after = rest.partition(_END)
-    if not start or not end:
-        raise ValueError(f"{page}: expected the lines '{_START}' and '{_END}'")
-    page.write_text(f"{before}{start}\n\n{text}\n{end}{after}")
+def write_report(page: Path, text: str) -> None:
+    """Replaces the report on a page. ValueError if the page has no marks."""
+    write_between_marks(page, _START, _END, text)

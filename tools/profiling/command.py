@@ -10,6 +10,7 @@ from typing import Any
 from ...backends.build import build
 from ...backends.graph import Executable, GraphExecutor, build_graph
 from ...backends.validation.inputs import InputGenerator
+from ...core.cpu import CpuModel, cpu_of
 from ...core.errors import OptionError, UnsupportedError
 from ...core.processors import get_num_threads
 from ...core.target import Target
@@ -80,7 +81,8 @@ def _kernels(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:
     check_sizes(generator.sizes, generator.size_names)
     program = build(module, target=options.target)
     arguments = list(generator.arguments().values())
-    return [kernel_of_program(module, program, entry, arguments, generator.size, counts, options.number)]
+    cpu = _processor(options)
+    return [kernel_of_program(module, program, entry, arguments, generator.size, cpu, counts, options.number)]
 
 
 def _compile_graph(options: argparse.Namespace, counts: list[int]) -> list[Kernel]:
@@ -100,4 +102,9 @@ def _of_graph(executable: Executable, options: argparse.Namespace, counts: list[
         raise UnsupportedError(f"{options.file}: a graph for {executable.program.device_kind}, expected a processor")
     executor = GraphExecutor(executable)
     executor.set_input(**graph_inputs(executable, options))
-    return kernels_of_graph(executor, counts, options.number)
+    return kernels_of_graph(executor, _processor(options), counts, options.number)
+
+
+def _processor(options: argparse.Namespace) -> CpuModel:
+    """The processor of the target."""
+    return cpu_of(Target.from_value(options.target))

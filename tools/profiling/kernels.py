@@ -10,6 +10,7 @@ from typing import Any
 from ...analysis.workload import Workload, workload_of
 from ...backends.graph import GraphExecutor
 from ...backends.runtime.program import Program
+from ...core.cpu import CpuModel
 from ...core.processors import threads
 from ...core.remarks import Remark, collect_remarks
 from ...dialects.tir import FuncOp
@@ -36,13 +37,14 @@ class Kernel:
     decisions: tuple[Remark, ...]
 
 
-def kernels_of_graph(executor: GraphExecutor, counts: Sequence[int], number: int) -> list[Kernel]:
-    """The kernels of a graph, in the order of the first calls. counts: the numbers of threads.  number: of runs."""
+def kernels_of_graph(executor: GraphExecutor, cpu: CpuModel, counts: Sequence[int], number: int) -> list[Kernel]:
+    """The kernels of a graph, in the order of the first calls. cpu: the processor that the graph is compiled for.
+    counts: the numbers of threads.  number: of runs."""
     executable = executor.executable
     profiles = {count: executor.profile(number, count) for count in counts}
     sums = {count: {each.kernel: each.seconds for each in profile.sums()} for count, profile in profiles.items()}
     functions = _functions(executable.graph)
-    decisions = _decisions(executable.graph)
+    decisions = _decisions(executable.graph, cpu)
     kernels: list[Kernel] = []
     for each in profiles[counts[0]].sums():
         one = workload_of(functions[each.kernel], executor.sizes.get) if each.kernel in functions else None
@@ -58,18 +60,19 @@ def kernel_of_program(
     entry: str,
     arguments: Sequence[Any],
     symbol: Callable[[str], int | None],
+    cpu: CpuModel,
     counts: Sequence[int],
     number: int,
 ) -> Kernel:
     """A function of a program as a kernel. arguments: of each call.  symbol: the value of a symbol or an integer
-    parameter.  counts, number: as of `kernels_of_graph`."""
+    parameter.  cpu, counts, number: as of `kernels_of_graph`."""
     seconds: dict[int, float] = {}
     for count in counts:
         with threads(count):
             results = program[entry].time_evaluator(number=1, repeat=number)(*arguments).results
         seconds[count] = statistics.median(results)
     workload = workload_of(_functions(module)[entry], symbol)
-    return Kernel(entry, 1, seconds, workload, _decisions(module).get(entry, ()))
+    return Kernel(entry, 1, seconds, workload, _decisions(module, cpu).get(entry, ()))
 
 
 def _functions(module: Module) -> dict[str, FuncOp]:
@@ -78,12 +81,13 @@ def _functions(module: Module) -> dict[str, FuncOp]:
     return {name: func for name, func in functions.items() if isinstance(func, FuncOp)}
 
 
-def _decisions(module: Module) -> dict[str, tuple[Remark, ...]]:
+def _decisions(module: Module, cpu: CpuModel) -> dict[str, tuple[Remark, ...]]:
     """The remarks of the passes that schedule functions for a processor, by function; those about a function with
     collapsed axes belong to the kernel that calls it."""
-    names = [each.name for each in SCHEDULED.passes(Options())]
+    options = Options(cpu=cpu)
+    names = [each.name for each in SCHEDULED.passes(options)]
     with collect_remarks() as remarks:
-        go_down(module, (*TIR, SCHEDULED))
+        go_down(module, (*TIR, SCHEDULED), options)
     decisions: dict[str, list[Remark]] = {}
     for remark in remarks:
         if remark.pass_name in names:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ...backends.llvm.build import build_llvm
-from ...backends.passes import apply_passes
 from ...backends.validation import validate_passes
 from ...core.errors import FaultyPassError, StepwellError
 from ...core.isolation import Outcome, run_isolated
 from ...core.target import Target
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
+from ...transforms.pipelines import parse_passes, run_pipeline
 
 Predicate: TypeAlias = Callable[[Module, str], bool]
 """Whether a program fails under a pipeline, which is "" for the lowering to native code."""
@@ -35,10 +35,10 @@ def failure(module: Module, passes: str, validate: bool = False) -> str:
 
     def work() -> str:
         try:
-            if passes:
-                apply_passes(module, passes, validate=validate)
-            else:
-                with validate_passes(validate):
+            with validate_passes(validate):
+                if passes:
+                    run_pipeline(module, parse_passes(passes), verify=True)
+                else:
                     build_llvm(module, Target())
         except StepwellError as error:
             return f"{type(error).__name__}: {error}"

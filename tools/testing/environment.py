@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...core.dtypes import DType
 from ...dialects.tir import Mixed
@@ -18,7 +18,8 @@ class Features:
     ramps.
     threads: loops bound to threads, unsupported by CPU targets.  libm: functions that are not correctly rounded.
     calls: more than one function.  legacy: features without TVMScript in TVM 0.27: predicates of vector accesses,
-    constant arrays.  size: the approximate number of statements.
+    constant arrays.  size: the approximate number of statements.  operations: those of other packages, on numbers.
+    prints: lines on the standard output.
     """
 
     dtypes: tuple[str, ...] = (
@@ -49,6 +50,8 @@ class Features:
     calls: bool = True
     legacy: bool = True
     size: int = 8
+    operations: tuple[type[Operation], ...] = ()
+    prints: bool = False
 
 
 @dataclass(frozen=True)

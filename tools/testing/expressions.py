@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from typing import cast
 
 from xdsl.ir import SSAValue
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
 
 from ...core.dtypes import DType, dtype_of, int_range, mlir_type, nearest_float, parse_dtype
 from ...dialects.tir import COMPARISONS, Mixed, ShuffleOp, TirBuilder
+from ...dialects.tir.tree import erase_if_dead
 from .choices import Choices, flag, pick
 from .environment import BoundedInteger, Environment, Features, Slot
 
@@ -43,6 +48,8 @@ class Expressions:
                 makers += [self._division, self._shift, self._bits, self._other_sign]
             if dtype.lanes == 1:
                 makers += [self._lazy]
+            if self.features.operations:
+                makers += [self._operation]
         value = pick(self.choices, makers)(env, dtype, depth - 1)
         return self._constant(env, dtype, 0) if value is None else value
 
@@ -125,6 +132,26 @@ class Expressions:
     def _cast(self, env: Environment, dtype: DType, depth: int) -> SSAValue:
         source = parse_dtype(pick(self.choices, self.features.dtypes)).with_lanes(dtype.lanes)
         return self.builder.cast(self.value(env, source, depth), dtype)
+
+    def _operation(self, env: Environment, dtype: DType, depth: int) -> SSAValue | None:
+        """An operation of another package, whose operands have its type, and whose other parameters are small integers
+        in order; None if it does not verify."""
+        kind = pick(self.choices, self.features.operations)
+        operands = {name for name, _ in cast("type[IRDLOperation]", kind).get_irdl_definition().operands}
+        parameters = list(inspect.signature(kind.__init__).parameters)[1:]
+        numbers = iter(sorted(self.choices.integer(-9, 9) for name in parameters if name not in operands))
+        arguments = [self.value(env, dtype, depth) if name in operands else next(numbers) for name in parameters]
+        op = kind(*arguments)
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException:
+            op.erase()
+            for argument in arguments:
+                if isinstance(argument, SSAValue):
+                    erase_if_dead(argument)
+            return None
+        result = self.builder.insert(op).results[0]
+        return self.builder.cast(result, dtype)
 
     # Integers
 

@@ -34,6 +34,7 @@ from ...dialects.tir import (
     LaunchThreadOp,
     MatchRegionOp,
     Mixed,
+    PrintOp,
     SymbolOp,
     TirBuilder,
     WhileOp,
@@ -103,6 +104,8 @@ class Statements:
         if self.features.vectors:
             makers += [self._vector_store]
             makers += [self._tail_store] if self.features.legacy else []
+        if self.features.prints:
+            makers += [self._print, self._print]
         if self.functions and not env.is_concurrent and not env.in_block:
             makers += [self._call]
         return pick(self.choices, makers)(env) or env
@@ -159,6 +162,10 @@ class Statements:
         op = self.builder.insert(AttrOp(key, IntegerAttr(0, i32), IntegerAttr(16, i32)))
         with self._in(op.body.block):
             self.body(env.nested_environment())
+
+    def _print(self, env: Environment) -> None:
+        values = [self.expressions.value(env, self._dtype(), 2) for _ in range(self.choices.integer(0, 2))]
+        self.builder.insert(PrintOp(" ".join([f"line {self.budget.name('p')}:", *("{}" for _ in values)]), values))
 
     def _if(self, env: Environment) -> None:
         op = self.builder.insert(IfOp(self.expressions.value(env, _BOOL, 2)))

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.test_value import create_ssa_value
 
 from ...core.errors import ParseError
 from ...dialects.tir import FuncOp, TirBuilder
@@ -67,6 +68,27 @@ def functions_of(
     whole = [type if isinstance(type, MemRefType) else MemRefType(type, shape) for type in types]
     func = FuncOp("main", [(f"A{n}", type) for n, type in enumerate(whole)])
     TirBuilder(func.body.block).insert(make(*func.body.block.args))
+    return Module(ModuleOp([func])), random_arguments(HypothesisChoices(draw), func)
+
+
+@st.composite
+def functions_of_values(
+    draw: Draw, make: Callable[..., Operation], types: Sequence[Attribute]
+) -> tuple[Module, dict[str, Any]]:
+    """A module whose function `main` computes the operation `make(*values)` for all elements of buffers, in a serial or
+    vectorized loop, and arguments for it.
+
+    types: the types of the values. The results are the elements of the last parameter. Shrinks to one element.
+    """
+    size = draw(st.integers(1, 40))
+    kind = draw(st.sampled_from(["serial", "vectorized"]))
+    result = make(*(create_ssa_value(type) for type in types)).results[0].type
+    func = FuncOp("main", [(f"A{n}", MemRefType(type, [size])) for n, type in enumerate([*types, result])])
+    *sources, target = func.body.block.args
+    builder = TirBuilder(func.body.block)
+    with builder.loops(["i"], [size], kind=kind) as (i,):
+        value = builder.insert(make(*(builder.load(source, [i]) for source in sources))).results[0]
+        builder.store(value, target, [i])
     return Module(ModuleOp([func])), random_arguments(HypothesisChoices(draw), func)
 
 

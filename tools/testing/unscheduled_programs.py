@@ -62,6 +62,45 @@ for c, y, x, d, p, q in T.grid(k, m, n, 3, 3, 3):
         C[vc, vy, vx] = C[vc, vy, vx] + A[vd, vy + vp, vx + vq] * B[vc, vd, vp, vq]
 """,
     ),
+    "product and elements": (
+        ("A: m, k", "B: k, n", "D: n", "E: m, n"),
+        """
+C = T.alloc_buffer((m, n), "{dtype}")
+for i, j, r in T.grid(m, n, k):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            C[vi, vj] = T.Cast("{dtype}", 0)
+        C[vi, vj] = C[vi, vj] + A[vi, vr] * B[vr, vj]
+for i, j in T.grid(m, n):
+    with T.block("E"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        E[vi, vj] = T.max(C[vi, vj] + D[vj], T.Cast("{dtype}", 0))
+""",
+    ),
+    "channels": (
+        ("A: k, m * 2, n * 2", "B: k, 3, 3", "E: k, m, n"),
+        """
+P = T.alloc_buffer((k, m * 2 + 2, n * 2 + 2), "{dtype}")
+C = T.alloc_buffer((k, m, n), "{dtype}")
+for c, y, x in T.grid(k, m * 2 + 2, n * 2 + 2):
+    with T.block("P"):
+        vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+        P[vc, vy, vx] = T.if_then_else(
+            1 <= vy and vy <= m * 2 and 1 <= vx and vx <= n * 2, A[vc, vy - 1, vx - 1], T.Cast("{dtype}", 0)
+        )
+for c, y, x, p, q in T.grid(k, m, n, 3, 3):
+    with T.block("C"):
+        vc, vy, vx, vp, vq = T.axis.remap("SSSRR", [c, y, x, p, q])
+        with T.init():
+            C[vc, vy, vx] = T.Cast("{dtype}", 0)
+        C[vc, vy, vx] = C[vc, vy, vx] + P[vc, vy * 2 + vp, vx * 2 + vq] * B[vc, vp, vq]
+for c, y, x in T.grid(k, m, n):
+    with T.block("E"):
+        vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+        E[vc, vy, vx] = T.max(C[vc, vy, vx], T.Cast("{dtype}", 1))
+""",
+    ),
     "columns": (
         ("A: m, n", "B: n, n", "C: n"),
         """

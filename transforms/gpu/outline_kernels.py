@@ -24,7 +24,7 @@ from ...analysis.lanes import free_values
 from ...core.gpu import C_FUNCTIONS
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.attributes import NOALIAS, ON_DEVICE
+from ...dialects.attributes import CUDA_EXPRESSION, NOALIAS, ON_DEVICE
 
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
 _KINDS = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
@@ -111,7 +111,7 @@ def _move_declarations(module: ModuleOp) -> None:
         if not isinstance(top, gpu.ModuleOp):
             host |= called
             continue
-        called &= C_FUNCTIONS
+        called = {name for name in called if _is_on_device(declared[name])}
         device |= called
         known = {op.sym_name.data for op in top.body.block.ops if isinstance(op, func.FuncOp)}
         for name in sorted(called - known):
@@ -119,6 +119,11 @@ def _move_declarations(module: ModuleOp) -> None:
     for name in device - host:
         declared[name].detach()
         declared[name].erase()
+
+
+def _is_on_device(declaration: func.FuncOp) -> bool:
+    """Whether the device has a function: one of C, or an expression of CUDA C++."""
+    return declaration.sym_name.data in C_FUNCTIONS or CUDA_EXPRESSION in declaration.attributes
 
 
 def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from ...core.diagnostics import where
 from ...core.errors import PassError
+from ...dialects.extensions import statement
 from ...dialects.tir import ForOp, HandleType
 from ..upstream.legalize_small_floats import computes_on_small_floats
 from ..upstream.legalize_small_integers import computes_on_small_integers
@@ -84,6 +85,11 @@ def no_tensors(op: Operation) -> str | None:
 # Loops
 
 
+def no_statements_of_packages(op: Operation) -> str | None:
+    """No statement of another package remains."""
+    return op.name if statement(op) is not None else None
+
+
 def no_blocks(op: Operation) -> str | None:
     """No block, part of a block or named region of a buffer remains."""
     return op.name if op.name in _BLOCKS else None
@@ -104,6 +110,7 @@ def _operations(*dialects: Dialect) -> frozenset[type[Operation]]:
 _UPSTREAM = _operations(func.Func, scf.Scf, cf.Cf, memref.MemRef, arith.Arith, math.Math, vector.Vector) | {
     ModuleOp,
     UnrealizedConversionCastOp,
+    llvm.CallIntrinsicOp,
     llvm.IntToPtrOp,
     llvm.PtrToIntOp,
     llvm.ZeroOp,

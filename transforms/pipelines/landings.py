@@ -19,12 +19,15 @@ from ...core.cpu import CPU_MODELS, CpuModel
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...core.remarks import is_collecting
+from ...dialects.extensions import statement
 from ...module import has_graphs, has_programs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.compact_buffers import TirCompactBuffersPass
 from ..tir.hoist_conditions import TirHoistConditionsPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
+from ..tir.lower_extension_scalars import TirLowerExtensionScalarsPass
+from ..tir.lower_extension_statements import TirLowerExtensionStatementsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ..tir.partition_loops import TirPartitionLoopsPass
 from ..tir.plan_allocations import TirPlanAllocationsPass
@@ -90,6 +93,11 @@ class Landing:
 def has_unscheduled(module: ModuleOp) -> bool:
     """Whether a module contains functions that get default schedules for a processor, or remarks about others."""
     return is_collecting() or next(unscheduled_functions(module), None) is not None
+
+
+def has_statements_of_packages(module: ModuleOp) -> bool:
+    """Whether a module contains statements of other packages."""
+    return any(statement(op) is not None for op in module.walk())
 
 
 # Passes of graphs
@@ -283,6 +291,14 @@ KERNELS = Landing("loops of graphs", _graphs_to_loops, checks.no_tensors, has_gr
 BLOCKS = Landing("loops and blocks", lambda _: [ConvertTeToTirPass()], checks.no_tensors)
 """Functions on buffers, with loops and blocks."""
 
+STATEMENTS = Landing(
+    "statements",
+    lambda _: [TirLowerExtensionStatementsPass()],
+    every(checks.no_tensors, checks.no_statements_of_packages),
+    has_statements_of_packages,
+)
+"""Statements of other packages are loops and blocks."""
+
 SCHEDULED = Landing("scheduled functions", _schedule_cpu, checks.no_tensors, has_unscheduled)
 """Functions with default schedules for a processor, kernels of graphs among them."""
 
@@ -304,10 +320,12 @@ LOOPS_GPU = Landing(
 LAUNCHES = Landing("launches", _launch, every(checks.no_tensors, checks.no_blocks, checks.no_bound_loops))
 """Launches of blocks and threads, with barriers, within the limits of every GPU."""
 
-UPSTREAM = Landing("upstream", lambda _: [ConvertTirToScfPass()], checks.only_upstream)
+UPSTREAM = Landing("upstream", lambda _: [TirLowerExtensionScalarsPass(), ConvertTirToScfPass()], checks.only_upstream)
 """Plain MLIR."""
 
-UPSTREAM_GPU = Landing("upstream", lambda _: [ConvertTirToScfPass(launches=True)], checks.only_device)
+UPSTREAM_GPU = Landing(
+    "upstream", lambda _: [TirLowerExtensionScalarsPass(), ConvertTirToScfPass(launches=True)], checks.only_device
+)
 """Plain MLIR with launches."""
 
 DEVICE = Landing("functions of the device", _outline, every(checks.only_device, checks.no_launch_regions))
@@ -343,10 +361,10 @@ GRAPHS = (PROGRAMS, OPTIMIZED, PARTITIONED, CALLS)
 TIR = (TENSORS, KERNELS, BLOCKS)
 """From any landing above to loops and blocks."""
 
-LLVM = (*TIR, SCHEDULED, LOOPS, UPSTREAM, LEGAL)
+LLVM = (*TIR, STATEMENTS, SCHEDULED, LOOPS, UPSTREAM, LEGAL)
 """From any landing to the input of the LLVM emitter."""
 
-CUDA = (*TIR, SCHEDULED_GPU, LOOPS_GPU, LAUNCHES, UPSTREAM_GPU, DEVICE, LEGAL_GPU)
+CUDA = (*TIR, STATEMENTS, SCHEDULED_GPU, LOOPS_GPU, LAUNCHES, UPSTREAM_GPU, DEVICE, LEGAL_GPU)
 """From any landing to the input of the CUDA emitter."""
 
 

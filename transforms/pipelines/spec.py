@@ -48,6 +48,8 @@ def _load(known: PassTable, name: str) -> type[ModulePass]:
     """The class of a pass. PluginError if its module cannot be imported, or has no such class."""
     try:
         return known[name]()
+    except PluginError:
+        raise
     except Exception as error:  # importing a module may raise any exception
         raise PluginError(f"pass {name} cannot be loaded: {type(error).__name__}: {error}") from error
 

@@ -12,10 +12,11 @@ from xdsl.rewriter import InsertPoint
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
-from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension
-from ...operators.winograd import LANES, POINTS, TAPS
+from ...operators.winograd import POINTS, TAPS
 from .graphs import graphs_of, replace
+from .plain_convolutions import lack_of_plain_form, whole_blocks
 
 _remarks = PassRemarks("relay-convert-convolutions")
 
@@ -82,22 +83,13 @@ class RelayConvertConvolutionsPass(ModulePass):
 
 def _lack(op: OperatorOp) -> str:
     """The reason why a convolution has no form in Winograd's algorithm, "" if it has one."""
-    data, weight = op.args
-    sizes = shape_of(weight)[2:]
-    layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
-    if layout not in (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"]):
-        return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
+    sizes = shape_of(op.args[1])[2:]
     if list(sizes) != [TAPS, TAPS]:
         return f"windows of {' by '.join(map(str, sizes))}, expected {TAPS} by {TAPS}"
     for name in ("strides", "dilation"):
         if each_dimension(op.attribute_value(name), 2, name) != [1, 1]:
             return f"{name} {op.attribute_value(name)}, expected 1"
-    if op.attribute_value("groups") != 1:
-        return f"{op.attribute_value('groups')} groups, expected 1"
-    types = {dtype_of_tensor(value) for value in (data, weight, op.outputs[0])}
-    if types != {"float32"}:
-        return f"numbers of {', '.join(sorted(types))}, expected float32"
-    return "" if all(isinstance(n, int) for n in shape_of(data)) else "a dynamic size"
+    return lack_of_plain_form(op, ["float32"])
 
 
 @dataclass(frozen=True)
@@ -133,7 +125,7 @@ class _Work:
         read once, and those of the weights."""
         rows, columns = -(-self.height // tile), -(-self.width // tile)
         points, tiles = (tile + TAPS - 1) ** 2, self.images * rows * columns
-        inputs, outputs = _whole(self.inputs), _whole(self.outputs)
+        inputs, outputs = whole_blocks(self.inputs), whole_blocks(self.outputs)
         elements = tiles * (points * (inputs + outputs) + tile**2 * (inputs + outputs))
         weights = 4 * points * self.inputs * outputs
         transforms = 0 if self.is_constant else 3 * weights
@@ -156,8 +148,3 @@ class _Work:
             return f"{self.direct_operations() / 1e6:.1f} million operations, expected {LEAST_WORK / 1e6:.0f} or more"
         gains = [f"{self.direct_time() / self.time(tile):.2f} with tiles of {tile}" for tile in sorted(POINTS)]
         return f"estimated speed of Winograd's algorithm {' and '.join(gains)}, expected {GAIN} or more"
-
-
-def _whole(channels: int) -> int:
-    """A number of channels, rounded up to whole vectors."""
-    return -(-channels // LANES) * LANES

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,26 +15,38 @@ from xdsl.rewriter import InsertPoint
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
-from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
+from ...operators.windows import each_dimension, paddings
+from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
+from .plain_convolutions import lack_of_dtype, lack_of_plain_form, whole_blocks
 
 _remarks = PassRemarks("relay-pack-weights")
 
-LANES = 16
-"""The rows of a block: the floats of the widest vectors."""
 LEAST_ROWS = 4
-"""The least number of rows of data that share the vectors of weights."""
+"""The least number of rows of data, or of columns of images, that share the vectors of weights."""
+MOST_FILLED = 1 / 3
+"""The largest share of zeros beside the output channels of a convolution."""
+FULL = 0.8
+"""The least share of pixels in vectors that they fill."""
+SHORT = 64
+"""The number of products of a result below which vectors of pixels are faster than vectors of channels, if pixels fill
+them: the transposition of the results takes longer than the sums."""
 _DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
 class RelayPackWeightsPass(ModulePass):
-    """Stores the constant weights of `nn.dense` in blocks of 16 rows, in the order in which a product reads them.
+    """Stores constant weights in blocks of 16 rows, in the order in which products and convolutions read them.
 
-    Elements of a column of a block are adjacent, as a vector. A product then reads its weights once, in order, without
-    a copy in each run. Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks. Of
-    less than 4 rows of data, and of a dynamic number, the weights stay as they are: the products of a row are sums
-    along the rows of the weights.
+    Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW without groups.
+    Elements of 16 rows, which are output channels of convolutions, are adjacent, as a vector. A product then reads its
+    weights once, in order, without a copy in each run; a convolution has vectors of channels, for windows of any size
+    and strides. Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
+
+    Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes, and for less than
+    16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and those
+    where pixels fill vectors and either the window is 1 by 1 without strides, or a result has less than 64 products.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -45,7 +59,8 @@ class RelayPackWeightsPass(ModulePass):
         %3 = relay.nn.contrib_dense_pack(%x, %2) {weight_layout = "NC16n", units = 64}
             : (tensor<128x32xf32>, tensor<4x32x16xf32>) -> tensor<128x64xf32>
 
-    Must hold before: libraries have their operators (`relay-partition`).
+    Must hold before: libraries have their operators (`relay-partition`), and Winograd's algorithm its convolutions
+    (`relay-convert-convolutions`).
 
     Gone after: nothing.
     """
@@ -55,36 +70,46 @@ class RelayPackWeightsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
             for inner in list(find_ops(func, OperatorOp)):
-                if inner.operator.name == "nn.dense":
-                    _pack(inner, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
+                form = _FORMS.get(inner.operator.name)
+                if form is not None:
+                    _pack(inner, form, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
 
 
-def _pack(op: OperatorOp, builder: RelayBuilder) -> None:
-    reason = _lack(op)
+def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
+    reason = form.lack(op) if isinstance(op.args[1].owner, ConstantOp) else "they are no constants"
     if reason:
         _remarks.missed(op, lambda: f"the weights stay as they are: {reason}")
         return
     data, weight = op.args
-    units, inner = (size for size in shape_of(weight) if isinstance(size, int))
-    blocks = -(-units // LANES)
-    if units % LANES:
-        weight = builder.operator("nn.pad", weight, pad_width=[[0, blocks * LANES - units], [0, 0]])
-    weight = builder.operator("reshape", weight, newshape=[blocks, LANES, inner])
-    weight = builder.operator("transpose", weight, axes=[0, 2, 1])
+    rows, *others = (size for size in shape_of(weight) if isinstance(size, int))
+    blocks = -(-rows // LANES)
+    if rows % LANES:
+        weight = builder.operator("nn.pad", weight, pad_width=[[0, blocks * LANES - rows], *([0, 0] for _ in others)])
+    weight = builder.operator("reshape", weight, newshape=[blocks, LANES, *others])
+    weight = builder.operator("transpose", weight, axes=[0, *range(2, len(others) + 2), 1])
     _remarks.applied(op, lambda: f"the weights are stored in {blocks} blocks of {LANES} rows")
-    packed = builder.operator("nn.contrib_dense_pack", data, weight, weight_layout=f"NC{LANES}n", units=units)
-    replace(op, [packed])
+    replace(op, [builder.operator(form.packed, data, weight, **form.attributes(op, rows))])
 
 
-def _lack(op: OperatorOp) -> str:
-    """The reason why the weights of a product are not packed, "" if they are."""
+@dataclass(frozen=True)
+class _Form:
+    """An operator with packed weights. packed: its name.  lack: the reason why an operator has not this form, "" if it
+    has.  attributes: its attributes, from an operator with weights of a number of rows."""
+
+    packed: str
+    lack: Callable[[OperatorOp], str]
+    attributes: Callable[[OperatorOp, int], dict[str, Any]]
+
+
+# Products
+
+
+def _lack_of_dense(op: OperatorOp) -> str:
     data, weight = op.args
+    reason = lack_of_dtype(op, _DTYPES)
+    if reason:
+        return reason
     rows = shape_of(data)[:-1]
-    if not isinstance(weight.owner, ConstantOp):
-        return "they are no constants"
-    types = {dtype_of_tensor(value) for value in (data, weight, op.outputs[0])}
-    if len(types) != 1 or not types <= set(_DTYPES):
-        return f"numbers of {', '.join(sorted(types))}, expected {' or '.join(_DTYPES)}"
     known = [n for n in rows if isinstance(n, int)]
     if len(known) < len(rows):
         return "a dynamic number of rows of data"
@@ -94,3 +119,47 @@ def _lack(op: OperatorOp) -> str:
     if not isinstance(units, int) or not isinstance(inner, int):
         return "a dynamic size of weights"
     return "" if units >= LANES else f"{units} rows of weights, expected {LANES} or more"
+
+
+def _dense_attributes(_op: OperatorOp, units: int) -> dict[str, Any]:
+    return {"weight_layout": f"NC{LANES}n", "units": units}
+
+
+# Convolutions
+
+
+def _lack_of_convolution(op: OperatorOp) -> str:
+    reason = lack_of_plain_form(op, _DTYPES)
+    if reason:
+        return reason
+    _, channels, height, width = (n for n in shape_of(op.outputs[0]) if isinstance(n, int))
+    filled = whole_blocks(channels) - channels
+    if channels < LANES or filled > MOST_FILLED * channels:
+        return f"{channels} output channels in blocks of {LANES} have {filled} channels of zeros"
+    if width < LEAST_ROWS:
+        return f"{width} columns of the result, expected {LEAST_ROWS} or more"
+    is_matrix = _is_product_of_channels(op)
+    pixels = height * width if is_matrix else width
+    summands = prod(n for n in shape_of(op.args[1])[1:] if isinstance(n, int))
+    if (is_matrix or summands < SHORT) and pixels >= FULL * whole_blocks(pixels):
+        return f"{pixels} pixels of the result fill vectors, of {summands} products each"
+    return ""
+
+
+def _is_product_of_channels(op: OperatorOp) -> bool:
+    """Whether a convolution is a product of a matrix of weights and a matrix of pixels."""
+    strides = each_dimension(op.attribute_value("strides"), 2, "strides")
+    around = paddings(op.attribute_value("padding"), 2, "padding")
+    return list(shape_of(op.args[1])[2:]) == [1, 1] and strides == [1, 1] and not any(map(any, around))
+
+
+def _convolution_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:
+    kept = {name: op.attribute_value(name) for name in ("strides", "padding", "dilation")}
+    return {**kept, "weight_layout": f"OIHW{LANES}o", "channels": channels}
+
+
+_FORMS: Mapping[str, _Form] = {
+    "nn.dense": _Form("nn.contrib_dense_pack", _lack_of_dense, _dense_attributes),
+    "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _convolution_attributes),
+}
+"""The forms with packed weights, by the names of operators."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -45,6 +45,10 @@ _LONG = 128
 _WHOLE = 16
 """The elements of a whole vector: a multiple of those of the vectors of any processor."""
 _remarks = PassRemarks("tir-collapse-axes")
+
+
+_RULES_OF_AXES = ("conv2d_winograd",)
+"""The annotations `schedule_rule` of blocks whose rule needs the axes as they are."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,15 @@ class TirCollapseAxesPass(ModulePass):
 
 
 def _may_collapse(func: FuncOp) -> bool:
-    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule for its blocks."""
+    """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule for their axes."""
     blocks = list(find_ops(func, BlockOp))
     known = all(isinstance(value.type, MemRefType) for _, value in func.params)
     return bool(blocks) and known and all(_has_plain_loops(block) and not _has_rule(block) for block in blocks)
 
 
 def _has_rule(block: BlockOp) -> bool:
-    return block.annotations is not None and SCHEDULE_RULE in block.annotations.data
+    rule = None if block.annotations is None else block.annotations.data.get(SCHEDULE_RULE)
+    return isinstance(rule, StringAttr) and rule.data in _RULES_OF_AXES
 
 
 def _has_plain_loops(block: BlockOp) -> bool:
@@ -315,7 +320,8 @@ def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     erase_accesses([block])
     new_of = {group[0]: new for group, new in zip(groups, added, strict=True)}
     for access in collapse.accesses[block]:
-        _collapse_indices(access, collapse.dims[access.buffer], new_of)
+        if access.op.parent is not None:  # not a load of an index of a declared region
+            _collapse_indices(access, collapse.dims[access.buffer], new_of)
     for group, new in zip(groups, added, strict=True):
         if len(group) == 1:
             old[group[0]].replace_all_uses_with(new)
@@ -350,14 +356,13 @@ def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]], extents: Se
 
 
 def _collapse_indices(access: _Access, dims: Collection[int], new_of: Mapping[int, SSAValue]) -> None:
-    """Collapses the indices of an access. dims: the dimensions that are collapsed with the next one.  new_of: the axis
-    in place of a collapsed axis and the axes after it."""
+    """Collapses the indices of an access; an index that is equal to an axis becomes this axis. dims: the dimensions
+    that are collapsed with the next one.  new_of: the new axis by the first of the axes that it replaces."""
     old = list(access.op.indices)
     indices = list[SSAValue]()
     for group in _groups(len(old), dims):
         axis = access.axes[group[0]]
-        collapsed = len(group) > 1 and axis is not None
-        indices.append(new_of[axis] if collapsed else old[group[0]])  # pyright: ignore[reportArgumentType]
+        indices.append(old[group[0]] if axis is None else new_of[axis])
     redirect_access(access.op, access.buffer, indices)
     for index in old:
         erase_if_dead(index)

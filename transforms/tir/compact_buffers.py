@@ -16,7 +16,7 @@ from ...analysis.regions import IndexRange, required_region, shape_sides, touche
 from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
-from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
+from ...dialects.tir import AccessOp, AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead
 from .allocations import sink_allocation
@@ -75,6 +75,8 @@ class TirCompactBuffersPass(ModulePass):
                     analyzer = Analyzer()
                     sink_allocation(alloc, analyzer)
                     _compact(analyzer, alloc, [u for u in users if isinstance(u, LoadOp | StoreOp)])
+                elif any(isinstance(user, AccessOp) for user in users):
+                    _keep(alloc, "blocks access it, run tir-resolve-blocks first")
                 elif users:
                     _keep(alloc, "it has strides, or uses that are no loads and stores")
 

@@ -47,7 +47,8 @@ class SplitVectorsPass(ModulePass):
     split get the lanes without the dead ones. All vectors of a function with a number of lanes are treated alike. Their
     accesses are not masked if one of them
 
-    - is to a buffer that the same outermost loop loads and stores: a load waits for masked stores to adjacent elements;
+    - is to a buffer that the same outermost loop loads, and stores with masks: a load waits for masked stores to
+      adjacent elements;
     - has a mask, an alignment or a cache hint;
     - is as fast in parts of powers of two of lanes: in two parts of more than 32 bytes together, or in any of more than
       64 bytes.
@@ -150,10 +151,10 @@ def _masked_lanes(function: Operation, whole: int, registers: _Registers) -> fro
     reasons: dict[int, list[tuple[Operation, str | None]]] = {}
     updated: dict[SSAValue, bool] = {}
     for op in function.walk():
-        if type(op) in _ACCESSES and (parts := _layout(_count(_accessed_type(op)), whole, True)):
-            if parts[-1].dead and not (_is_plain(op) and op.base in registers):
-                count = parts[-1].start + parts[-1].lanes
-                reasons.setdefault(count, []).append((op, _obstacle(op, parts[-1], updated)))
+        if type(op) in _ACCESSES and not (_is_plain(op) and op.base in registers):
+            part = _last_part(op, whole)
+            if part.dead:
+                reasons.setdefault(part.start + part.lanes, []).append((op, _obstacle(op, part, whole, updated)))
     for accesses in reasons.values():
         for op, reason in accesses:
             if reason is not None:
@@ -161,13 +162,19 @@ def _masked_lanes(function: Operation, whole: int, registers: _Registers) -> fro
     return frozenset(count for count, accesses in reasons.items() if all(reason is None for _, reason in accesses))
 
 
-def _obstacle(op: Operation, part: _Part, updated: dict[SSAValue, bool]) -> str | None:
+def _last_part(op: Operation, whole: int) -> _Part:
+    """The last part of the vector that an access loads or stores by masks."""
+    count = _count(_accessed_type(op))
+    return [_Part(0, count, count), *_layout(count, whole, True)][-1]
+
+
+def _obstacle(op: Operation, part: _Part, whole: int, updated: dict[SSAValue, bool]) -> str | None:
     """The reason against a masked access of the last part of a vector; None without one."""
     if not _is_plain(op):
         return "it has a mask, an alignment or a cache hint"
     root = root_of(op.base)
     if root not in updated:
-        updated[root] = _is_updated(root)
+        updated[root] = _is_updated(root, whole)
     if updated[root]:
         return "the same loop loads and stores the buffer"
     if not _saves_accesses(part.lanes, element_byte_size(element_type_of(_accessed_type(op)))):
@@ -175,11 +182,12 @@ def _obstacle(op: Operation, part: _Part, updated: dict[SSAValue, bool]) -> str 
     return None
 
 
-def _is_updated(buffer: SSAValue) -> bool:
-    """Whether a load of a buffer may follow a store too closely: both are in the same outermost loop, or in none."""
-    loads, stores = (
-        {_outermost_loop(user) for user in users_of(buffer) if type(user) in accesses} for accesses in (_LOADS, _STORES)
-    )
+def _is_updated(buffer: SSAValue, whole: int) -> bool:
+    """Whether a load of a buffer may follow a masked store too closely: both are in the same outermost loop, or in
+    none."""
+    users = list(users_of(buffer))
+    loads = {_outermost_loop(user) for user in users if type(user) in _LOADS}
+    stores = {_outermost_loop(user) for user in users if type(user) in _STORES and _last_part(user, whole).dead}
     return bool(loads and stores and (loads & stores or None in loads | stores))
 
 

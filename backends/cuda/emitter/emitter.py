@@ -23,7 +23,7 @@ from ....core.diagnostics import did_you_mean
 from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
 from ....core.walking import find_ops
-from ....dialects.attributes import NOALIAS, PACKED, PARAMETER_NAME
+from ....dialects.attributes import CUDA_EXPRESSION, NOALIAS, PACKED, PARAMETER_NAME
 from ...llvm.function import lowering_unsupported
 from ...llvm.types import byte_size, dense_bytes, lane_count, layout_of
 from . import arith, control, math
@@ -214,6 +214,10 @@ class _ModuleEmitter:
         if not is_callable(name):
             raise lowering_unsupported(op, f"the device function {name!r}: expected an identifier of CUDA C++")
         return name, None
+
+    def expression(self, op: func.CallOp) -> func.FuncOp | None:
+        declaration = self._external.get(op.callee.string_value())
+        return declaration if declaration is not None and CUDA_EXPRESSION in declaration.attributes else None
 
     def writes(self, value: SSAValue) -> bool:
         if value not in self._writing:

@@ -85,6 +85,10 @@ class CudaModule(Protocol):
         """The C++ name of a called function, and the function if it is defined in the module."""
         ...
 
+    def expression(self, op: func.CallOp) -> func.FuncOp | None:
+        """The declaration of a called function that is an expression, None for other functions."""
+        ...
+
     def writes(self, value: SSAValue) -> bool:
         """Whether any operation may write through a buffer."""
         ...

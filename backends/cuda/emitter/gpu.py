@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from xdsl.dialects import func, gpu
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ....core.gpu import MAX_BLOCK_DIMS, MAX_GRID_DIMS
 from ....core.xdsl_compat import GpuShuffleOp
-from ....dialects.attributes import WARP_BARRIER
+from ....dialects.attributes import CUDA_EXPRESSION, PARAMETER_DTYPE, WARP_BARRIER
 from ...llvm.types import lane_count
 from .arith import class_of
-from .expression import INT, PRIMARY, WIDTHS, CudaExpr, index_arithmetic
+from .expression import INT, PRIMARY, UNARY, UNSIGNED, WIDTHS, CudaExpr, index_arithmetic
 from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import address_of
 from .types import scalar_type
@@ -85,6 +85,14 @@ def _return(f: CudaFunctionEmitter, op: gpu.ReturnOp) -> None:
 
 
 def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
+    expression = f.module.expression(op)
+    if expression is not None:
+        if not op.res:
+            f.statement(f"{_expression_text(f, op, expression)};")
+            return
+        kind = scalar_type(op.res[0].type)
+        f.define(op.res[0], CudaExpr(f"({kind})({_expression_text(f, op, expression)})", UNARY, kind))
+        return
     callee, function = f.module.callee(op)
     if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lane_count(r.type) is not None for r in op.res):
         raise lowering_unsupported(op, "a function on the device gives one scalar")
@@ -97,6 +105,25 @@ def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
         f.statement(f"{text};")
         return
     f.define_effect(op.res[0], CudaExpr(text, PRIMARY, scalar_type(op.res[0].type)))
+
+
+def _expression_text(f: CudaFunctionEmitter, op: func.CallOp, declaration: func.FuncOp) -> str:
+    """The expression of CUDA C++ that a declaration states, on the operands of a call."""
+    template, arg_attrs = declaration.attributes[CUDA_EXPRESSION], declaration.arg_attrs
+    assert isinstance(template, StringAttr)
+    assert arg_attrs is not None
+    operands: list[str] = []
+    for value, attributes in zip(f.operands(op.arguments), arg_attrs, strict=True):
+        operand = f.as_repeatable(value, "operand")
+        dtype = attributes.data[PARAMETER_DTYPE]
+        assert isinstance(dtype, StringAttr)
+        cast = f"({UNSIGNED[WIDTHS[value.type]]})" if dtype.data.startswith("uint") else ""
+        operands.append(f"({cast}{operand.text})")
+    try:
+        return template.data.format(*operands)
+    except (IndexError, KeyError, ValueError) as error:
+        message = f"the expression {template.data!r}: expected {{0}} to {{{len(operands) - 1}}} for the operands"
+        raise lowering_unsupported(op, message) from error
 
 
 def _external_argument(f: CudaFunctionEmitter, op: Operation, value: SSAValue) -> list[CudaExpr]:

@@ -2,7 +2,7 @@
 //
 // It precedes the source by `-include`, so the lines of the source keep their numbers. It includes no header, so a
 // kernel compiles in a tenth of a second. Functions named `stepwell_` are defined in runtime.cpp. Names that NVRTC
-// lacks (int64_t, std::, printf) are missing here too, so that tests reject them.
+// lacks (int64_t, std::, puts) are missing here too, so that tests reject them.
 
 #pragma once
 
@@ -41,6 +41,9 @@ extern "C" [[noreturn]] void stepwell_broken_assumption(int line);
 extern "C" [[noreturn]] void stepwell_trap(int line);
 
 STEPWELL_INLINE void __trap(int line = __builtin_LINE()) { stepwell_trap(line); }
+
+extern "C" int stepwell_printf(const char* format, ...) __attribute__((format(__printf__, 1, 2)));
+#define printf stepwell_printf
 
 // Vector types
 

@@ -755,6 +755,7 @@ int stepwell_emulated_launch(void* handle, unsigned grid_x, unsigned grid_y, uns
   begin_launch(*kernel, grid, block, &dynamic, arguments);
   run_grid();
   take_back_fibres();
+  std::fflush(stdout);
   return launch.failed ? kLaunchFailed : kSuccess;
 }
 
@@ -881,6 +882,14 @@ void stepwell_atomic(const void* address, unsigned size, int line) {
   fail("what __builtin_assume says is not so: " + here(kIsLine | Place(line)));
 }
 [[noreturn]] void stepwell_trap(int line) { fail("trap: " + here(kIsLine | Place(line))); }
+
+int stepwell_printf(const char* pattern, ...) {
+  va_list arguments;
+  va_start(arguments, pattern);
+  int length = std::vprintf(pattern, arguments);
+  va_end(arguments);
+  return length;
+}
 
 void* stepwell_memcpy(void* to, const void* from, size_t bytes) {
   watch_code(from, bytes, Access::kRead, __builtin_return_address(0), false);

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Region, SSAValue
 
 from ....operators.relay import IfOp, YieldOp
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.limits import MOST_DIMENSIONS, MOST_ROUNDS, require_rounds
+from ...models.values import Item, ModelTensor, known_integers
+from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..graph import OnnxGraph
-from ..limits import MOST_DIMENSIONS, MOST_ROUNDS, require_rounds
 from ..registry import Results, importer
-from ..values import Item, OnnxTensor, known_integers
 from .shapes import concatenate_along, insert_axes, split_along
 
 
@@ -46,8 +47,8 @@ def _region(call: Call, graph: OnnxGraph) -> tuple[Region, Sequence[SSAValue]]:
     return Region(block), builder.build_in_block(block, write)
 
 
-def _tensor(item: Item) -> OnnxTensor:
-    if not isinstance(item, OnnxTensor):
+def _tensor(item: Item) -> ModelTensor:
+    if not isinstance(item, ModelTensor):
         raise OnnxUnsupportedError(
             "a branch that gives a sequence, or nothing, which is known only when the model runs"
         )
@@ -62,14 +63,14 @@ def loop(call: Call) -> Results:
     if rounds is not None:
         require_rounds("Loop", max(rounds, 0))
     carried: list[Item] = list(call.inputs[2:])
-    collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[1 + len(carried) :]]
+    collected: list[list[ModelTensor]] = [[] for _ in body.outputs[1 + len(carried) :]]
     count = 0
     while going and (rounds is None or count < rounds):
         if count == MOST_ROUNDS:
             raise OnnxUnsupportedError(f"Loop of more than {MOST_ROUNDS} rounds")
         operands = [call.constant(count, "int64"), call.constant(True)]
         condition, *results = call.scope.subgraph_outputs(body, [*operands, *carried])
-        if not isinstance(condition, OnnxTensor) or condition.array is None:
+        if not isinstance(condition, ModelTensor) or condition.array is None:
             raise OnnxUnsupportedError("Loop with a condition that is known only when the model runs")
         going = bool(condition.array.ravel()[0])
         carried = results[: len(carried)]
@@ -81,7 +82,7 @@ def loop(call: Call) -> Results:
     return Results([*carried, *(_stack(call, items, 0) for items in collected)])
 
 
-def _stack(call: Call, items: Sequence[OnnxTensor], axis: int) -> OnnxTensor:
+def _stack(call: Call, items: Sequence[ModelTensor], axis: int) -> ModelTensor:
     return concatenate_along(call, [insert_axes(call, item, [axis]) for item in items], axis)
 
 
@@ -108,13 +109,13 @@ def scan(call: Call) -> Results:
 
 
 def _unroll_scan(
-    call: Call, body: OnnxGraph, states: list[Item], rows: Sequence[Sequence[OnnxTensor]]
-) -> tuple[list[Item], list[list[OnnxTensor]]]:
+    call: Call, body: OnnxGraph, states: list[Item], rows: Sequence[Sequence[ModelTensor]]
+) -> tuple[list[Item], list[list[ModelTensor]]]:
     """The final states of an unrolled scan, and for each other output its values in all iterations."""
     length = len(rows[0])
     if any(len(each) != length for each in rows):
         raise OnnxError(f"Scan of sequences of {', '.join(str(len(each)) for each in rows)} elements")
-    collected: list[list[OnnxTensor]] = [[] for _ in body.outputs[len(states) :]]
+    collected: list[list[ModelTensor]] = [[] for _ in body.outputs[len(states) :]]
     for n in range(length):
         results = call.scope.subgraph_outputs(body, [*states, *(each[n] for each in rows)])
         states = results[: len(states)]
@@ -123,7 +124,7 @@ def _unroll_scan(
     return states, collected
 
 
-def _rows(call: Call, data: OnnxTensor, axis: int, backward: int) -> list[OnnxTensor]:
+def _rows(call: Call, data: ModelTensor, axis: int, backward: int) -> list[ModelTensor]:
     """The slices of a tensor along an axis, without the axis."""
     axis = normalized_axis(axis, data.rank)
     length = known_integers([data.shape[axis]], f"{call.op_type} along")[0]
@@ -143,7 +144,7 @@ def _scan_of_batches(call: Call, body: OnnxGraph, count: int) -> Results:
         raise OnnxError("Scan of a scalar, expected a batch of sequences")
     batch = known_integers([operands[0].shape[0]], "Scan of sequences")[0]
     require_rounds("Scan", batch, 1)
-    results: list[list[OnnxTensor]] = []
+    results: list[list[ModelTensor]] = []
     for n in range(batch):
         own = [call.op("take", each, call.constant(n, "int64"), axis=0) for each in operands]
         rows = [_rows(call, each, 0, 0) for each in own[len(own) - count :]]

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dtypes import max_value, min_value, numpy_dtype, parse_dtype, value_bounds
+from ....core.dtypes import max_value, min_value, numpy_dtype, parse_dtype
+from ...models.elementwise import nan_propagating_extreme, remainder
+from ...models.symbols import UnknownSizeError, symbol_maximum, symbol_minimum
+from ...models.types import dtype_name
+from ...models.values import ModelTensor, require_dtype, tensor_of_symbols
 from ..call import Call
-from ..errors import OnnxError, OnnxUnsupportedError
-from ..graph import Array, dtype_name
+from ..errors import OnnxError
 from ..registry import Results, importer
-from ..symbols import UnknownSizeError, symbol_maximum, symbol_minimum
 from ..tensors import element_type
-from ..values import OnnxTensor, require_dtype, tensor_of_symbols
 
 # Unary operators
 
@@ -54,7 +55,7 @@ UNARY = {
 
 
 @importer(*UNARY)
-def unary(call: Call) -> OnnxTensor:
+def unary(call: Call) -> ModelTensor:
     return call.op(UNARY[call.op_type], call.tensor())
 
 
@@ -64,13 +65,13 @@ def identity(call: Call) -> Any:
 
 
 @importer("Reciprocal")
-def reciprocal(call: Call) -> OnnxTensor:
+def reciprocal(call: Call) -> ModelTensor:
     x = call.tensor()
     return call.op("divide", call.builder.scalar_constant(1, x.dtype), x)
 
 
 @importer("IsInf")
-def is_inf(call: Call) -> OnnxTensor:
+def is_inf(call: Call) -> ModelTensor:
     x = call.tensor()
     signs = [
         sign for sign, name in ((np.inf, "detect_positive"), (-np.inf, "detect_negative")) if call.integer(name, 1)
@@ -83,39 +84,39 @@ def is_inf(call: Call) -> OnnxTensor:
 
 
 @importer("Gelu")
-def gelu(call: Call) -> OnnxTensor:
+def gelu(call: Call) -> ModelTensor:
     return call.op("nn.gelu", call.tensor(), approximate=call.text("approximate", "none"))
 
 
 @importer("LeakyRelu")
-def leaky_relu(call: Call) -> OnnxTensor:
+def leaky_relu(call: Call) -> ModelTensor:
     return call.op("nn.leaky_relu", call.tensor(), alpha=call.floating("alpha", 0.01))
 
 
 @importer("Elu")
-def elu(call: Call) -> OnnxTensor:
+def elu(call: Call) -> ModelTensor:
     return call.op("nn.elu", call.tensor(), alpha=call.floating("alpha", 1.0))
 
 
 @importer("Celu")
-def celu(call: Call) -> OnnxTensor:
+def celu(call: Call) -> ModelTensor:
     return call.op("nn.celu", call.tensor(), alpha=call.floating("alpha", 1.0))
 
 
 @importer("Selu")
-def selu(call: Call) -> OnnxTensor:
+def selu(call: Call) -> ModelTensor:
     alpha = call.floating("alpha", 1.67326319217681884765625)
     return call.op("nn.selu", call.tensor(), alpha=alpha, gamma=call.floating("gamma", 1.05070102214813232421875))
 
 
 @importer("HardSigmoid")
-def hard_sigmoid(call: Call) -> OnnxTensor:
+def hard_sigmoid(call: Call) -> ModelTensor:
     alpha, beta = call.floating("alpha", 0.2), call.floating("beta", 0.5)
     return call.op("nn.hard_sigmoid", call.tensor(), alpha=alpha, beta=beta)
 
 
 @importer("ThresholdedRelu")
-def thresholded_relu(call: Call) -> OnnxTensor:
+def thresholded_relu(call: Call) -> ModelTensor:
     x = call.tensor()
     return call.op(
         "where", call.scalar("greater", x, call.floating("alpha", 1.0)), x, call.builder.scalar_constant(0, x.dtype)
@@ -123,7 +124,7 @@ def thresholded_relu(call: Call) -> OnnxTensor:
 
 
 @importer("Shrink")
-def shrink(call: Call) -> OnnxTensor:
+def shrink(call: Call) -> ModelTensor:
     x, lambd, bias = call.tensor(), call.floating("lambd", 0.5), call.floating("bias", 0.0)
     zero = call.builder.scalar_constant(0, x.dtype)
     if not x.is_float:
@@ -132,7 +133,7 @@ def shrink(call: Call) -> OnnxTensor:
     return call.op("where", call.scalar("greater", x, lambd), call.scalar("subtract", x, bias), below)
 
 
-def _shrink_integers(call: Call, x: OnnxTensor, lambd: float, bias: float) -> OnnxTensor:
+def _shrink_integers(call: Call, x: ModelTensor, lambd: float, bias: float) -> ModelTensor:
     wide = call.cast(x, "float64")
     below = call.op("where", call.scalar("less", wide, -lambd), call.scalar("add", wide, bias), wide)
     inside = call.scalar("less_equal", call.op("abs", wide), lambd)
@@ -141,19 +142,19 @@ def _shrink_integers(call: Call, x: OnnxTensor, lambd: float, bias: float) -> On
 
 
 @importer("Softsign")
-def softsign(call: Call) -> OnnxTensor:
+def softsign(call: Call) -> ModelTensor:
     x = call.tensor()
     return call.op("divide", x, call.scalar("add", call.op("abs", x), 1))
 
 
 @importer("Swish")
-def swish(call: Call) -> OnnxTensor:
+def swish(call: Call) -> ModelTensor:
     x, alpha = call.tensor(), call.floating("alpha", 1.0)
     return call.op("multiply", x, call.op("sigmoid", x if alpha == 1 else call.scalar("multiply", x, alpha)))
 
 
 @importer("PRelu")
-def prelu(call: Call) -> OnnxTensor:
+def prelu(call: Call) -> ModelTensor:
     x, slope = call.tensor(0), call.tensor(1)
     return call.op("where", call.scalar("less", x, 0), call.op("multiply", x, slope), x)
 
@@ -178,7 +179,7 @@ def dtype_of_code(code: int) -> str:
     return require_dtype(dtype_name(element_type(code)))
 
 
-def convert_dtype(call: Call, data: OnnxTensor, dtype: str) -> OnnxTensor:
+def convert_dtype(call: Call, data: ModelTensor, dtype: str) -> ModelTensor:
     """Converts a tensor to a data type, by the semantics of `Cast` and its attributes."""
     if data.sizes is not None and dtype in ("int32", "int64"):
         return tensor_of_symbols(data.sizes, dtype)
@@ -192,7 +193,7 @@ def convert_dtype(call: Call, data: OnnxTensor, dtype: str) -> OnnxTensor:
     return call.cast(_saturate(call, data, dtype) if call.integer("saturate", 1) else data, dtype)
 
 
-def _saturate(call: Call, data: OnnxTensor, dtype: str) -> OnnxTensor:
+def _saturate(call: Call, data: ModelTensor, dtype: str) -> ModelTensor:
     """Clamps a tensor to the finite range of a float type; preserves NaN."""
     wide = data if data.dtype in ("float16", "bfloat16", "float32", "float64") else call.cast(data, "float32")
     low, high = (
@@ -207,7 +208,7 @@ def _saturate(call: Call, data: OnnxTensor, dtype: str) -> OnnxTensor:
 _POWERS = {"up": (1.5 - 2.0**-23, 2.0**-127 + 2.0**-149), "down": (0.75, 2.0**-126), "nearest": (1.0, 1.5 * 2.0**-127)}
 
 
-def _power_of_two(call: Call, data: OnnxTensor) -> OnnxTensor:
+def _power_of_two(call: Call, data: ModelTensor) -> ModelTensor:
     """Converts a tensor to float8_e8m0fnu, whose values are powers of two and NaN."""
     mode, least = call.text("round_mode", "up"), 2.0**-127
     if mode not in _POWERS:
@@ -228,17 +229,17 @@ def _power_of_two(call: Call, data: OnnxTensor) -> OnnxTensor:
 
 
 @importer("Cast")
-def cast(call: Call) -> OnnxTensor:
+def cast(call: Call) -> ModelTensor:
     return convert_dtype(call, call.tensor(), dtype_of_code(call.integer("to")))
 
 
 @importer("CastLike")
-def cast_like(call: Call) -> OnnxTensor:
+def cast_like(call: Call) -> ModelTensor:
     return convert_dtype(call, call.tensor(0), require_dtype(call.tensor(1).dtype))
 
 
 @importer("BitCast")
-def bit_cast(call: Call) -> OnnxTensor:
+def bit_cast(call: Call) -> ModelTensor:
     data, dtype = call.tensor(), dtype_of_code(call.integer("to"))
     if data.dtype == dtype:
         return data
@@ -284,7 +285,7 @@ _OF_SYMBOLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def fold_sizes(call: Call) -> OnnxTensor | None:
+def fold_sizes(call: Call) -> ModelTensor | None:
     """The result of an operator on symbolic sizes; None if no operand has symbols, or if the result depends on their
     values."""
     tensors = call.tensors
@@ -310,7 +311,7 @@ def _require_broadcast(call: Call, shapes: Sequence[tuple[int, ...]]) -> None:
 
 
 @importer(*BINARY)
-def binary(call: Call) -> OnnxTensor:
+def binary(call: Call) -> ModelTensor:
     if call.op_type in _OF_SYMBOLS and (sizes := fold_sizes(call)) is not None:
         return sizes
     lhs, rhs = call.tensor(0), call.tensor(1)
@@ -320,7 +321,7 @@ def binary(call: Call) -> OnnxTensor:
 
 
 @importer("Mod")
-def mod(call: Call) -> OnnxTensor:
+def mod(call: Call) -> ModelTensor:
     if (sizes := fold_sizes(call)) is not None:
         return sizes
     a, b = call.tensor(0), call.tensor(1)
@@ -329,21 +330,13 @@ def mod(call: Call) -> OnnxTensor:
     return remainder(call, a, b) if a.is_float else call.op("floor_mod", a, b)
 
 
-def remainder(call: Call, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
-    """The remainder of `a / b` rounded down, also for infinite `b`."""
-    rest = call.op("mod", a, b)
-    signs = [call.scalar("less", each, 0) for each in (rest, b)]
-    is_other = call.op("logical_and", call.scalar("not_equal", rest, 0), call.op("logical_xor", *signs))
-    return call.op("where", is_other, call.op("add", rest, b), rest)
-
-
 @importer("BitShift")
-def bit_shift(call: Call) -> OnnxTensor:
+def bit_shift(call: Call) -> ModelTensor:
     return call.op(f"{call.choice('direction', 'LEFT', 'RIGHT').lower()}_shift", *call.tensors)
 
 
 @importer("Pow")
-def power(call: Call) -> OnnxTensor:
+def power(call: Call) -> ModelTensor:
     base, exponent = call.tensor(0), call.tensor(1)
     if base.is_float and exponent.array is not None and exponent.array.size == 1:
         number = float(exponent.array.ravel()[0])
@@ -362,33 +355,20 @@ def power(call: Call) -> OnnxTensor:
 
 
 @importer("Max", "Min")
-def extreme(call: Call) -> OnnxTensor:
+def extreme(call: Call) -> ModelTensor:
     if (sizes := fold_sizes(call)) is not None:
         return sizes
     return reduce(lambda a, b: nan_propagating_extreme(call, call.op_type, a, b), call.tensors)
 
 
-def nan_propagating_extreme(call: Call, kind: str, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
-    """The elementwise maximum or minimum of two tensors; NaN if either element is NaN."""
-    name = "maximum" if kind == "Max" else "minimum"
-    if _has_no_nan(b):  # the operator returns its second operand if either is NaN
-        return call.op(name, b, a)
-    extremes = call.op(name, a, b)
-    return extremes if _has_no_nan(a) else call.op("where", call.op("isnan", a), a, extremes)
-
-
-def _has_no_nan(data: OnnxTensor) -> bool:
-    return not data.is_float or (data.array is not None and not np.isnan(data.array.astype("float64")).any())
-
-
 @importer("Sum", "Mean")
-def sum_or_mean(call: Call) -> OnnxTensor:
+def sum_or_mean(call: Call) -> ModelTensor:
     result = reduce(lambda a, b: call.op("add", a, b), call.tensors)
     return result if call.op_type == "Sum" else call.scalar("divide", result, len(call.inputs))
 
 
 @importer("Clip")
-def clip(call: Call) -> OnnxTensor:
+def clip(call: Call) -> ModelTensor:
     data = call.tensor()
     if call.version < 11:
         return _clip_by_attributes(call, data)
@@ -397,7 +377,7 @@ def clip(call: Call) -> OnnxTensor:
     return data if high is None else nan_propagating_extreme(call, "Min", data, high)
 
 
-def _clip_by_attributes(call: Call, data: OnnxTensor) -> OnnxTensor:
+def _clip_by_attributes(call: Call, data: ModelTensor) -> ModelTensor:
     for name, kind in (("min", "Max"), ("max", "Min")):
         if call.attribute(name) is not None:
             data = nan_propagating_extreme(
@@ -407,7 +387,7 @@ def _clip_by_attributes(call: Call, data: OnnxTensor) -> OnnxTensor:
 
 
 @importer("Where")
-def select_elements(call: Call) -> OnnxTensor:
+def select_elements(call: Call) -> ModelTensor:
     condition, x, y = call.tensors
     if (
         condition.array is not None
@@ -417,11 +397,3 @@ def select_elements(call: Call) -> OnnxTensor:
     ):
         return tensor_of_symbols(np.where(condition.array, x.known_elements, y.known_elements), x.dtype)
     return call.op("where", condition, x, y)
-
-
-def lowest_value(dtype: str) -> Array:
-    """The least value of a data type."""
-    kind = parse_dtype(dtype)
-    if kind.is_bool:
-        raise OnnxUnsupportedError("the least of bool")
-    return np.asarray(value_bounds(kind)[0], numpy_dtype(dtype))

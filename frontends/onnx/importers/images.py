@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.limits import require_created
+from ...models.symbols import Symbol
+from ...models.types import Array
+from ...models.values import ModelTensor, known_integers
+from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
-from ..graph import Array
-from ..limits import require_created
 from ..registry import Results, importer
-from ..symbols import Symbol
-from ..values import OnnxTensor, known_integers
 from .nn import absolute_powers, p_th_root
 from .reductions import reduce_along
 from .shapes import pad_axes, permute_axes
@@ -37,7 +38,7 @@ class Windows:
         return [before for before, _ in self.pads] + [after for _, after in self.pads]
 
 
-def windows_of(call: Call, data: OnnxTensor, sizes: Sequence[int], rank: int) -> Windows:
+def windows_of(call: Call, data: ModelTensor, sizes: Sequence[int], rank: int) -> Windows:
     """The windows of a convolution or a pool."""
     _check_windows(call, sizes, rank)
     strides, dilations = (call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations"))
@@ -72,7 +73,7 @@ def _same_pads(extent: int, size: int, stride: int, dilation: int, auto: str) ->
     return (whole // 2, whole - whole // 2) if auto == "SAME_UPPER" else (whole - whole // 2, whole // 2)
 
 
-def spatial_rank(call: Call, data: OnnxTensor) -> int:
+def spatial_rank(call: Call, data: ModelTensor) -> int:
     """The number of spatial dimensions of an image. Raises OnnxUnsupportedError unless it is 1 to 3."""
     if not 1 <= data.rank - 2 <= 3:
         raise OnnxUnsupportedError(f"{call.op_type} of {data.rank - 2} dimensions, expected 1 to 3")
@@ -83,13 +84,13 @@ def spatial_rank(call: Call, data: OnnxTensor) -> int:
 
 
 @importer("Conv")
-def conv(call: Call) -> OnnxTensor:
+def conv(call: Call) -> ModelTensor:
     x, w, bias = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1)), call.optional(2)
     result = convolve(call, x, w)
     return call.cast(_add_bias(call, result, bias), call.tensor().dtype)
 
 
-def convolve(call: Call, x: OnnxTensor, w: OnnxTensor) -> OnnxTensor:
+def convolve(call: Call, x: ModelTensor, w: ModelTensor) -> ModelTensor:
     """A convolution of `x` and `w` with the attributes of a node."""
     rank = spatial_rank(call, x)
     windows = windows_of(call, x, call.integers("kernel_shape") or w.static_shape[2:], rank)
@@ -107,12 +108,12 @@ def convolve(call: Call, x: OnnxTensor, w: OnnxTensor) -> OnnxTensor:
     )
 
 
-def _add_bias(call: Call, data: OnnxTensor, bias: OnnxTensor | None) -> OnnxTensor:
+def _add_bias(call: Call, data: ModelTensor, bias: ModelTensor | None) -> ModelTensor:
     return data if bias is None else call.op("nn.bias_add", data, call.widen_small_floats(bias), axis=1)
 
 
 @importer("ConvTranspose")
-def conv_transpose(call: Call) -> OnnxTensor:
+def conv_transpose(call: Call) -> ModelTensor:
     x, w = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
     rank = spatial_rank(call, x)
     sizes = list(call.integers("kernel_shape") or w.static_shape[2:])
@@ -138,7 +139,7 @@ def conv_transpose(call: Call) -> OnnxTensor:
 
 def _transposed_pads(
     call: Call,
-    x: OnnxTensor,
+    x: ModelTensor,
     sizes: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
@@ -164,7 +165,7 @@ def _transposed_pads(
 # Pools
 
 
-def _pool_attributes(call: Call, x: OnnxTensor, rank: int) -> dict[str, Any]:
+def _pool_attributes(call: Call, x: ModelTensor, rank: int) -> dict[str, Any]:
     """The attributes of the relay pool operator for a node."""
     windows = windows_of(call, x, call.integers("kernel_shape") or (), rank)
     return {
@@ -187,7 +188,7 @@ def max_pool(call: Call) -> Results:
     return Results([maxima, _flat_positions(call, call.cast(places, "int64"), x)])
 
 
-def _flat_positions(call: Call, places: OnnxTensor, x: OnnxTensor) -> OnnxTensor:
+def _flat_positions(call: Call, places: ModelTensor, x: ModelTensor) -> ModelTensor:
     """Converts row-major positions within a channel to positions within the whole tensor, in the order of the attribute
     `storage_order`."""
     batch, channels, *image = x.extents
@@ -204,7 +205,7 @@ def _flat_positions(call: Call, places: OnnxTensor, x: OnnxTensor) -> OnnxTensor
 
 
 @importer("MaxUnpool")
-def max_unpool(call: Call) -> OnnxTensor:
+def max_unpool(call: Call) -> ModelTensor:
     """Scatters elements to the positions returned by `MaxPool` in a tensor of zeros; pads it with zeros to
     `output_shape`."""
     x, places = call.tensor(0), call.tensor(1)
@@ -222,7 +223,7 @@ def max_unpool(call: Call) -> OnnxTensor:
 
 
 @importer("AveragePool")
-def average_pool(call: Call) -> OnnxTensor:
+def average_pool(call: Call) -> ModelTensor:
     x = call.tensor()
     rank = spatial_rank(call, x)
     include = call.integer("count_include_pad") == 1
@@ -233,7 +234,7 @@ def average_pool(call: Call) -> OnnxTensor:
 
 
 @importer("LpPool")
-def lp_pool(call: Call) -> OnnxTensor:
+def lp_pool(call: Call) -> ModelTensor:
     """The root of the sums of powers, computed by a convolution of each channel with ones."""
     x, p = call.widen_small_floats(call.tensor()), call.integer("p", 2)
     rank = spatial_rank(call, x)
@@ -266,13 +267,13 @@ def _ceil_pads(extent: int, size: int, stride: int, dilation: int, pads: tuple[i
 
 
 @importer("GlobalAveragePool")
-def global_average_pool(call: Call) -> OnnxTensor:
+def global_average_pool(call: Call) -> ModelTensor:
     x = call.tensor()
     return reduce_along(call, "mean", x, range(2, x.rank), True)
 
 
 @importer("GlobalMaxPool")
-def global_max_pool(call: Call) -> OnnxTensor:
+def global_max_pool(call: Call) -> ModelTensor:
     x = call.tensor()
     return reduce_along(call, "max", x, range(2, x.rank), True)
 
@@ -281,13 +282,13 @@ def global_max_pool(call: Call) -> OnnxTensor:
 
 
 @importer("DepthToSpace")
-def depth_to_space(call: Call) -> OnnxTensor:
+def depth_to_space(call: Call) -> ModelTensor:
     mode = call.choice("mode", "DCR", "CRD")
     return call.op("nn.depth_to_space", call.tensor(), block_size=call.integer("blocksize"), mode=mode)
 
 
 @importer("SpaceToDepth")
-def space_to_depth(call: Call) -> OnnxTensor:
+def space_to_depth(call: Call) -> ModelTensor:
     x, size = call.tensor(), call.integer("blocksize")
     if call.choice("mode", "DCR", "CRD") == "DCR":
         return call.op("nn.space_to_depth", x, block_size=size)
@@ -302,7 +303,7 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic",
 
 
 @importer("Upsample")
-def upsample(call: Call) -> OnnxTensor:
+def upsample(call: Call) -> ModelTensor:
     x = call.tensor()
     scales = call.attribute("scales") if call.version < 9 else call.constant_vector(1, "scales")
     if scales is None:
@@ -313,7 +314,7 @@ def upsample(call: Call) -> OnnxTensor:
 
 
 @importer("Resize")
-def resize(call: Call) -> OnnxTensor:
+def resize(call: Call) -> ModelTensor:
     x = call.tensor()
     axes = every = [normalized_axis(axis, x.rank) for axis in call.integers("axes") or range(x.rank)]
     factors = call.constant_elements(1, "scales") if call.version < 11 else call.constant_elements(2, "scales")
@@ -353,7 +354,7 @@ def _scaled_sizes(call: Call, extents: Sequence[int], scales: Sequence[float]) -
     return [math.floor(n * scale) for n, scale in zip(extents, scales, strict=True)]
 
 
-def _extents(x: OnnxTensor, axes: Sequence[int]) -> tuple[int, ...]:
+def _extents(x: ModelTensor, axes: Sequence[int]) -> tuple[int, ...]:
     return known_integers([x.shape[axis] for axis in axes], "Resize of extents")
 
 
@@ -371,7 +372,7 @@ def _sizes_and_scales(call: Call, extents: Sequence[int], sizes: Sequence[int]) 
 
 def _resize(
     call: Call,
-    x: OnnxTensor,
+    x: ModelTensor,
     axes: Sequence[int],
     sizes: Sequence[int],
     scales: Sequence[float],
@@ -379,7 +380,7 @@ def _resize(
     where: str,
     rounding: str,
     roi: Any,
-) -> OnnxTensor:
+) -> ModelTensor:
     """Resizes an image. Moves the resized axes after the others, which are folded into two axes."""
     if mode not in _METHODS:
         raise OnnxUnsupportedError(f"{call.op_type}: mode '{mode}' is not supported")
@@ -427,8 +428,8 @@ def _resize(
 
 
 def _resize_antialiased(
-    call: Call, x: OnnxTensor, targets: Sequence[tuple[int, int, float]], mode: str, where: str
-) -> OnnxTensor:
+    call: Call, x: ModelTensor, targets: Sequence[tuple[int, int, float]], mode: str, where: str
+) -> ModelTensor:
     """Resizes an image with an antialiasing filter, as a matrix product along each axis. targets: (axis, size, scale)
     of each resized axis."""
     resized = call.widen_small_floats(x)

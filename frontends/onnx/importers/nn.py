@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.products import matrix_product
+from ...models.values import ModelTensor, known_integers
+from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
-from ..values import OnnxTensor, known_integers
 from .reductions import reduce_along
 from .shapes import permute_axes, slice_along
 
@@ -18,48 +20,12 @@ from .shapes import permute_axes, slice_along
 
 
 @importer("MatMul")
-def matmul(call: Call) -> OnnxTensor:
+def matmul(call: Call) -> ModelTensor:
     return matrix_product(call, call.tensor(0), call.tensor(1))
 
 
-def matrix_product(call: Call, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
-    """The matrix product with the semantics of numpy's `matmul`; accumulates floats of 16 bits in float32."""
-    dtype = a.dtype
-    a, b = call.widen_small_floats(a), call.widen_small_floats(b)
-    if a.rank == 1:
-        result = _product(call, call.op("expand_dims", a, axis=0), _column(call, b))
-        result = call.op(
-            "squeeze", result, axis=[result.rank - 2, result.rank - 1] if b.rank == 1 else [result.rank - 2]
-        )
-        return call.cast(result, dtype)
-    if b.rank == 1:
-        return call.cast(call.op("squeeze", _product(call, a, _column(call, b)), axis=[a.rank - 1]), dtype)
-    return call.cast(_product(call, a, b), dtype)
-
-
-def _column(call: Call, b: OnnxTensor) -> OnnxTensor:
-    return call.op("expand_dims", b, axis=1) if b.rank == 1 else b
-
-
-def _product(call: Call, a: OnnxTensor, b: OnnxTensor) -> OnnxTensor:
-    if a.rank == b.rank == 2:
-        return call.op("nn.matmul", a, b)
-    if b.rank == 2:
-        return call.op("nn.dense", a, permute_axes(call, b, (1, 0)))
-    if a.rank == b.rank == 3 and a.shape[0] == b.shape[0]:
-        return call.op("nn.batch_matmul", a, b, transpose_b=False)
-    if a.shape[:-2] == b.shape[:-2]:
-        extents, columns = a.extents, b.extents
-        count = math.prod(extents[:-2])
-        a = call.builder.reshape(a, [count, *extents[-2:]])
-        b = call.builder.reshape(b, [count, *columns[-2:]])
-        result = call.op("nn.batch_matmul", a, b, transpose_b=False)
-        return call.builder.reshape(result, [*extents[:-1], columns[-1]])
-    return call.op("einsum", a, b, equation="...ij,...jk->...ik")
-
-
 @importer("Gemm")
-def gemm(call: Call) -> OnnxTensor:
+def gemm(call: Call) -> ModelTensor:
     a, b, c = call.tensor(0), call.tensor(1), call.optional(2)
     dtype = a.dtype
     a, b = call.widen_small_floats(a), call.widen_small_floats(b)
@@ -72,7 +38,7 @@ def gemm(call: Call) -> OnnxTensor:
     return call.cast(result, dtype)
 
 
-def _times(call: Call, data: OnnxTensor, factor: float) -> OnnxTensor:
+def _times(call: Call, data: ModelTensor, factor: float) -> ModelTensor:
     if factor == 1:
         return data
     if data.is_float:
@@ -85,7 +51,7 @@ MOST_ROWS = 32
 
 
 @importer("Det")
-def determinant(call: Call) -> OnnxTensor:
+def determinant(call: Call) -> ModelTensor:
     """The product of the pivots of an unrolled Gaussian elimination."""
     x = call.tensor()
     if x.rank < 2:
@@ -103,7 +69,7 @@ def determinant(call: Call) -> OnnxTensor:
     return call.cast(call.builder.reshape(result, x.extents[:-2]), x.dtype)
 
 
-def _eliminate(call: Call, x: OnnxTensor, count: int) -> tuple[OnnxTensor, OnnxTensor]:
+def _eliminate(call: Call, x: ModelTensor, count: int) -> tuple[ModelTensor, ModelTensor]:
     """One step of the elimination with partial pivoting: the pivot of the first column, with the sign of the row
     exchange, and the remaining submatrix.
 
@@ -128,7 +94,7 @@ def _eliminate(call: Call, x: OnnxTensor, count: int) -> tuple[OnnxTensor, OnnxT
 
 
 @importer("Einsum")
-def einsum(call: Call) -> OnnxTensor:
+def einsum(call: Call) -> ModelTensor:
     tensors = call.tensors
     result = call.op("einsum", *map(call.widen_small_floats, tensors), equation=call.text("equation"))
     return call.cast(result, tensors[0].dtype)
@@ -138,7 +104,7 @@ def einsum(call: Call) -> OnnxTensor:
 
 
 @importer("BatchNormalization")
-def batch_norm(call: Call) -> OnnxTensor:
+def batch_norm(call: Call) -> ModelTensor:
     x, scale, bias, mean, variance = call.tensors
     call.raise_unsupported_if(call.integer("training_mode") or call.used_result_count > 1, "training")
     call.raise_unsupported_if(call.version < 9 and not call.integer("spatial", 1), "a mean for each element")
@@ -151,7 +117,7 @@ def batch_norm(call: Call) -> OnnxTensor:
 
 
 @importer("InstanceNormalization")
-def instance_norm(call: Call) -> OnnxTensor:
+def instance_norm(call: Call) -> ModelTensor:
     x, scale, bias = (call.widen_small_floats(each) for each in call.tensors)
     result = call.op("nn.instance_norm", x, scale, bias, epsilon=call.floating("epsilon", 1e-5))
     return call.cast(result, call.tensor().dtype)
@@ -180,7 +146,7 @@ def layer_norm(call: Call) -> Results:
 
 
 @importer("RMSNormalization")
-def rms_norm(call: Call) -> OnnxTensor:
+def rms_norm(call: Call) -> ModelTensor:
     x, scale = call.tensor(0), call.tensor(1)
     axis = normalized_axis(call.integer("axis", -1), x.rank)
     axes = list(range(axis, x.rank))
@@ -195,7 +161,7 @@ def rms_norm(call: Call) -> OnnxTensor:
 
 
 @importer("GroupNormalization")
-def group_norm(call: Call) -> OnnxTensor:
+def group_norm(call: Call) -> ModelTensor:
     x, scale, bias = (call.widen_small_floats(each) for each in call.tensors)
     groups, channels = call.integer("num_groups"), x.shape[1]
     if not isinstance(channels, int) or groups < 1 or channels % groups:
@@ -207,7 +173,7 @@ def group_norm(call: Call) -> OnnxTensor:
 
 
 @importer("LRN")
-def lrn(call: Call) -> OnnxTensor:
+def lrn(call: Call) -> ModelTensor:
     return call.op(
         "nn.lrn",
         call.tensor(),
@@ -219,7 +185,7 @@ def lrn(call: Call) -> OnnxTensor:
 
 
 @importer("LpNormalization")
-def lp_normalization(call: Call) -> OnnxTensor:
+def lp_normalization(call: Call) -> ModelTensor:
     x = call.tensor()
     axis = normalized_axis(call.integer("axis", -1), x.rank)
     wide = call.widen_small_floats(x)
@@ -236,18 +202,18 @@ def lp_normalization(call: Call) -> OnnxTensor:
 
 
 @importer("GlobalLpPool")
-def global_lp_pool(call: Call) -> OnnxTensor:
+def global_lp_pool(call: Call) -> ModelTensor:
     x, p = call.tensor(), call.integer("p", 2)
     return call.cast(p_norm(call, call.widen_small_floats(x), range(2, x.rank), p), x.dtype)
 
 
-def p_norm(call: Call, x: OnnxTensor, axes: Sequence[int], p: int) -> OnnxTensor:
+def p_norm(call: Call, x: ModelTensor, axes: Sequence[int], p: int) -> ModelTensor:
     """The p-norm along axes."""
     powers = absolute_powers(call, x, p)
     return p_th_root(call, reduce_along(call, "sum", powers, list(axes), True), p)
 
 
-def absolute_powers(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
+def absolute_powers(call: Call, x: ModelTensor, p: int) -> ModelTensor:
     """The powers of the absolute values. Raises OnnxError for an exponent less than 1."""
     if p < 1:
         raise OnnxError(f"attribute 'p': expected at least 1, got {p}")
@@ -256,7 +222,7 @@ def absolute_powers(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
     return call.op("abs", x) if p == 1 else call.scalar("power", call.op("abs", x), p)
 
 
-def p_th_root(call: Call, x: OnnxTensor, p: int) -> OnnxTensor:
+def p_th_root(call: Call, x: ModelTensor, p: int) -> ModelTensor:
     if p == 1:
         return x
     return call.op("sqrt", x) if p == 2 else call.scalar("power", x, float(np.float64(1) / p))

@@ -9,29 +9,18 @@ from typing import Any
 import numpy as np
 
 from ....operators.relay import Size
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.indices import check_indices
+from ...models.limits import require_created
+from ...models.values import ModelTensor, known_integers
+from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
-from ..limits import require_created
 from ..registry import importer
-from ..values import OnnxTensor, known_integers
 from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
 
 
-def check_indices(call: Call, indices: OnnxTensor, extents: Sequence[Size]) -> None:
-    """Raises OnnxError for a constant index out of the range of an axis. extents: of the axis, or of the axis for each
-    position along the last axis of the indices; unknown extents are not checked."""
-    if indices.array is None or not indices.array.size:
-        return
-    columns = [indices.array] if len(extents) == 1 else [indices.array[..., n] for n in range(len(extents))]
-    for column, extent in zip(columns, extents, strict=True):
-        low, high = int(column.min()), int(column.max())
-        if isinstance(extent, int) and not -extent <= low <= high < extent:
-            wrong = low if low < -extent else high
-            raise OnnxError(f"{call.op_type}: index {wrong}, expected {-extent} to {extent - 1}")
-
-
 @importer("Gather")
-def gather(call: Call) -> OnnxTensor:
+def gather(call: Call) -> ModelTensor:
     data, indices = call.tensor(0), call.tensor(1)
     axis = normalized_axis(call.integer("axis"), data.rank)
     check_indices(call, indices, [data.shape[axis]])
@@ -46,7 +35,7 @@ def gather(call: Call) -> OnnxTensor:
 
 
 @importer("GatherElements")
-def gather_elements(call: Call) -> OnnxTensor:
+def gather_elements(call: Call) -> ModelTensor:
     data, indices = call.tensor(0), call.tensor(1)
     axis = normalized_axis(call.integer("axis"), data.rank)
     check_indices(call, indices, data.shape[axis : axis + 1])
@@ -54,14 +43,14 @@ def gather_elements(call: Call) -> OnnxTensor:
 
 
 @importer("GatherND")
-def gather_nd(call: Call) -> OnnxTensor:
+def gather_nd(call: Call) -> ModelTensor:
     data, indices, shared = call.tensor(0), call.tensor(1), call.integer("batch_dims")
     _check_tuples(call, indices, data.shape[shared:])
     order = [indices.rank - 1, *range(indices.rank - 1)]
     return call.op("gather_nd", data, permute_axes(call, indices, order), batch_dims=shared)
 
 
-def _check_tuples(call: Call, indices: OnnxTensor, extents: Sequence[Size]) -> None:
+def _check_tuples(call: Call, indices: ModelTensor, extents: Sequence[Size]) -> None:
     """Checks constant indices whose last dimension holds an index for each of the first `extents`."""
     if indices.array is not None and 1 <= indices.array.ndim and 1 <= indices.array.shape[-1] <= len(extents):
         check_indices(call, indices, extents[: indices.array.shape[-1]])
@@ -71,7 +60,7 @@ _COMBINED = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max": 
 
 
 @importer("ScatterElements", "Scatter")
-def scatter_elements(call: Call) -> OnnxTensor:
+def scatter_elements(call: Call) -> ModelTensor:
     data, indices, updates = call.tensors
     axis = normalized_axis(call.integer("axis"), data.rank)
     check_indices(call, indices, data.shape[axis : axis + 1])
@@ -80,7 +69,7 @@ def scatter_elements(call: Call) -> OnnxTensor:
 
 
 @importer("ScatterND")
-def scatter_nd(call: Call) -> OnnxTensor:
+def scatter_nd(call: Call) -> ModelTensor:
     data, indices, updates = call.tensors
     _check_tuples(call, indices, data.shape)
     order = [indices.rank - 1, *range(indices.rank - 1)]
@@ -89,7 +78,7 @@ def scatter_nd(call: Call) -> OnnxTensor:
 
 
 @importer("OneHot")
-def one_hot(call: Call) -> OnnxTensor:
+def one_hot(call: Call) -> ModelTensor:
     indices, values = call.tensor(0), call.tensor(2)
     depth = int(call.constant_scalar(1, "depth"))
     axis = normalized_axis(call.integer("axis", -1), indices.rank + 1)
@@ -102,18 +91,18 @@ def one_hot(call: Call) -> OnnxTensor:
 
 
 @importer("ReverseSequence")
-def reverse_sequence(call: Call) -> OnnxTensor:
+def reverse_sequence(call: Call) -> ModelTensor:
     axes: dict[str, Any] = {"seq_axis": call.integer("time_axis"), "batch_axis": call.integer("batch_axis", 1)}
     return call.op("reverse_sequence", call.tensor(0), call.tensor(1), **axes)
 
 
 @importer("NonZero")
-def non_zero(call: Call) -> OnnxTensor:
+def non_zero(call: Call) -> ModelTensor:
     return call.constant(np.stack(np.nonzero(np.asarray(call.constant_elements(0, "the operand")))), "int64")
 
 
 @importer("Compress")
-def compress(call: Call) -> OnnxTensor:
+def compress(call: Call) -> ModelTensor:
     data, condition = call.tensor(0), call.required_vector(1, "condition")
     axis = call.attribute("axis")
     places = np.flatnonzero(condition)
@@ -125,7 +114,7 @@ def compress(call: Call) -> OnnxTensor:
 
 
 @importer("TensorScatter")
-def tensor_scatter(call: Call) -> OnnxTensor:
+def tensor_scatter(call: Call) -> ModelTensor:
     """Writes updates along an axis, from a start index for each index of the first axis."""
     data, update = call.tensor(0), call.tensor(1)
     if update.rank != data.rank:
@@ -148,7 +137,7 @@ def tensor_scatter(call: Call) -> OnnxTensor:
 
 
 @importer("GridSample")
-def grid_sample(call: Call) -> OnnxTensor:
+def grid_sample(call: Call) -> ModelTensor:
     x, grid = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
     names = {"linear": "bilinear", "cubic": "bicubic"}
     mode = call.text("mode", "linear")
@@ -167,7 +156,7 @@ def grid_sample(call: Call) -> OnnxTensor:
 
 
 @importer("Col2Im")
-def col2im(call: Call) -> OnnxTensor:
+def col2im(call: Call) -> ModelTensor:
     """Sums overlapping blocks into an image, by a transposed convolution whose weights are 1 at one position each."""
     x = call.tensor()
     image, block = call.constant_integers(1, "image_shape") or (), call.constant_integers(2, "block_shape") or ()

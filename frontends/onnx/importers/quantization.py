@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from ....core.dtypes import int_range, parse_dtype
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.values import ModelTensor, known_integers, require_dtype
+from ..call import Call
 from ..errors import OnnxError
 from ..registry import importer
-from ..values import OnnxTensor, known_integers, require_dtype
 from .elementwise import convert_dtype, dtype_of_code, nan_propagating_extreme
 from .images import convolve
 from .nn import matrix_product
 
 
-def broadcast_parameter(call: Call, number: OnnxTensor, data: OnnxTensor, axis: int) -> OnnxTensor:
+def broadcast_parameter(call: Call, number: ModelTensor, data: ModelTensor, axis: int) -> ModelTensor:
     """Reshapes scales or zero points for broadcasting to `data`: one scalar, or one element for each index of an axis
     or for each block."""
     if number.rank == 0 or (number.rank == 1 and number.shape == (1,) and call.integer("block_size") == 0):
@@ -28,11 +29,11 @@ def broadcast_parameter(call: Call, number: OnnxTensor, data: OnnxTensor, axis: 
     return call.op("strided_slice", wide, begin=[0], end=[extent], axes=[axis]) if wide.shape[axis] != extent else wide
 
 
-def _along_axis(call: Call, number: OnnxTensor, rank: int, axis: int) -> OnnxTensor:
+def _along_axis(call: Call, number: ModelTensor, rank: int, axis: int) -> ModelTensor:
     return call.builder.reshape(number, [number.extents[0] if d == axis else 1 for d in range(rank)])
 
 
-def quantize_tensor(call: Call, x: OnnxTensor, scale: OnnxTensor, zero: OnnxTensor, dtype: str) -> OnnxTensor:
+def quantize_tensor(call: Call, x: ModelTensor, scale: ModelTensor, zero: ModelTensor, dtype: str) -> ModelTensor:
     """`round(x / scale) + zero`, clamped to the range of a data type. scale, zero: broadcastable to `x`."""
     ratio = call.op("divide", x, scale)
     if parse_dtype(dtype).is_float:
@@ -48,7 +49,7 @@ def quantize_tensor(call: Call, x: OnnxTensor, scale: OnnxTensor, zero: OnnxTens
     return call.cast(inside, dtype)
 
 
-def dequantize_tensor(call: Call, x: OnnxTensor, scale: OnnxTensor, zero: OnnxTensor | None) -> OnnxTensor:
+def dequantize_tensor(call: Call, x: ModelTensor, scale: ModelTensor, zero: ModelTensor | None) -> ModelTensor:
     """`(x - zero) * scale`, in the data type of `scale`."""
     wide = call.cast(x, "float32" if x.is_float else "int64" if x.dtype in ("int32", "uint32") else "int32")
     if zero is not None:
@@ -57,7 +58,7 @@ def dequantize_tensor(call: Call, x: OnnxTensor, scale: OnnxTensor, zero: OnnxTe
 
 
 @importer("QuantizeLinear")
-def quantize_linear(call: Call) -> OnnxTensor:
+def quantize_linear(call: Call) -> ModelTensor:
     x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
     code = call.integer("output_dtype")
     dtype = zero.dtype if zero is not None else dtype_of_code(code) if code else "uint8"
@@ -71,7 +72,7 @@ def quantize_linear(call: Call) -> OnnxTensor:
 
 
 @importer("DequantizeLinear")
-def dequantize_linear(call: Call) -> OnnxTensor:
+def dequantize_linear(call: Call) -> ModelTensor:
     x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
     axis = call.integer("axis", 1)
     require_dtype(x.dtype)
@@ -82,14 +83,14 @@ def dequantize_linear(call: Call) -> OnnxTensor:
 
 
 @importer("MatMulInteger")
-def matmul_integer(call: Call) -> OnnxTensor:
+def matmul_integer(call: Call) -> ModelTensor:
     a, b = call.tensor(0), call.tensor(1)
     a = _subtract_zero_point(call, a, call.optional(2), a.rank - 2)
     b = _subtract_zero_point(call, b, call.optional(3), b.rank - 1)
     return matrix_product(call, a, b)
 
 
-def _subtract_zero_point(call: Call, data: OnnxTensor, zero: OnnxTensor | None, axis: int) -> OnnxTensor:
+def _subtract_zero_point(call: Call, data: ModelTensor, zero: ModelTensor | None, axis: int) -> ModelTensor:
     """Subtracts the zero point from integers; the result is int32."""
     wide = call.cast(data, "int32")
     if zero is None:
@@ -102,7 +103,7 @@ def _subtract_zero_point(call: Call, data: OnnxTensor, zero: OnnxTensor | None, 
 
 
 @importer("QLinearMatMul")
-def qlinear_matmul(call: Call) -> OnnxTensor:
+def qlinear_matmul(call: Call) -> ModelTensor:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = call.tensors
     total = matrix_product(
         call, _subtract_zero_point(call, a, a_zero, a.rank - 2), _subtract_zero_point(call, b, b_zero, b.rank - 1)
@@ -112,15 +113,15 @@ def qlinear_matmul(call: Call) -> OnnxTensor:
     return _requantize(call, total, [scale_a, scale_b], y_scale, y_zero)
 
 
-def _broadcast_scale(call: Call, scale: OnnxTensor, rank: int, axis: int) -> OnnxTensor:
+def _broadcast_scale(call: Call, scale: ModelTensor, rank: int, axis: int) -> ModelTensor:
     if scale.rank == 1 and scale.shape != (1,):
         return _along_axis(call, scale, rank, axis)
     return call.builder.reshape(scale, []) if scale.rank == 1 else scale
 
 
 def _requantize(
-    call: Call, values: OnnxTensor, scales: list[OnnxTensor], y_scale: OnnxTensor, y_zero: OnnxTensor
-) -> OnnxTensor:
+    call: Call, values: ModelTensor, scales: list[ModelTensor], y_scale: ModelTensor, y_zero: ModelTensor
+) -> ModelTensor:
     """Converts int32 values quantized by the product of `scales` to integers quantized by `y_scale` and `y_zero`."""
     factor = call.op("multiply", *(call.widen_small_floats(each) for each in scales))
     factor = call.op(
@@ -132,7 +133,7 @@ def _requantize(
 
 
 @importer("ConvInteger")
-def conv_integer(call: Call) -> OnnxTensor:
+def conv_integer(call: Call) -> ModelTensor:
     x, w = call.tensor(0), call.tensor(1)
     return convolve(
         call, _subtract_zero_point(call, x, call.optional(2), 1), _subtract_zero_point(call, w, call.optional(3), 0)
@@ -140,7 +141,7 @@ def conv_integer(call: Call) -> OnnxTensor:
 
 
 @importer("QLinearConv")
-def qlinear_conv(call: Call) -> OnnxTensor:
+def qlinear_conv(call: Call) -> ModelTensor:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (call.tensor(n) for n in range(8))
     bias = call.optional(8)
     total = convolve(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
+from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
-from ..values import OnnxTensor, known_integers
 from .elementwise import nan_propagating_extreme
 from .shapes import permute_axes, split_along
 
@@ -25,8 +25,8 @@ class _Sequence:
     """The inputs common to all directions. steps: x of each step, (batch, inputs).  lengths: the length of each
     sequence, (batch,); None if all sequences have full length."""
 
-    steps: Sequence[OnnxTensor]
-    lengths: OnnxTensor | None
+    steps: Sequence[ModelTensor]
+    lengths: ModelTensor | None
     hidden: int
     batch: Any
     directions: int
@@ -47,11 +47,11 @@ def _sequence(call: Call) -> _Sequence:
     return _Sequence(steps, lengths, hidden, x.extents[1], weights.static_shape[0])
 
 
-def _take_direction(call: Call, data: OnnxTensor | None, direction: int) -> OnnxTensor | None:
+def _take_direction(call: Call, data: ModelTensor | None, direction: int) -> ModelTensor | None:
     return None if data is None else call.op("take", data, call.constant(direction, "int64"), axis=0)
 
 
-def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> OnnxTensor:
+def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> ModelTensor:
     """The initial state of a direction, (batch, hidden)."""
     state = call.optional(index)
     if state is None:
@@ -64,18 +64,18 @@ def _state(call: Call, index: int, sequence: _Sequence, direction: int) -> OnnxT
     return initial
 
 
-Function = Callable[[OnnxTensor], OnnxTensor]
+Function = Callable[[ModelTensor], ModelTensor]
 """The activation function of a gate."""
 
-Step = Callable[[OnnxTensor, Sequence[OnnxTensor]], Sequence[OnnxTensor]]
+Step = Callable[[ModelTensor, Sequence[ModelTensor]], Sequence[ModelTensor]]
 """Maps x of a step and the states to the next states, the first of which is the output."""
 
 
 def _run(
-    call: Call, sequence: _Sequence, backward: bool, states: Sequence[OnnxTensor], step: Step
-) -> tuple[list[OnnxTensor], Sequence[OnnxTensor]]:
+    call: Call, sequence: _Sequence, backward: bool, states: Sequence[ModelTensor], step: Step
+) -> tuple[list[ModelTensor], Sequence[ModelTensor]]:
     """The outputs of all steps in order, and the final states. Outputs after the end of a sequence are 0."""
-    outputs: list[OnnxTensor] = []
+    outputs: list[ModelTensor] = []
     order = range(len(sequence.steps))
     for n in reversed(order) if backward else order:
         new_states = step(sequence.steps[n], states)
@@ -89,7 +89,7 @@ def _run(
     return outputs[::-1] if backward else outputs, states
 
 
-def _stack_results(call: Call, runs: Sequence[tuple[list[OnnxTensor], Sequence[OnnxTensor]]]) -> Results:
+def _stack_results(call: Call, runs: Sequence[tuple[list[ModelTensor], Sequence[ModelTensor]]]) -> Results:
     """The results of a node: all outputs (length, directions, batch, hidden), and the final states of the
     directions."""
     layout = call.integer("layout")
@@ -143,7 +143,7 @@ def _function(call: Call, name: str, alpha: float | None, beta: float | None) ->
             raise OnnxUnsupportedError(f"{call.op_type}: activation '{name}' is not supported")
 
 
-def _clip(call: Call, x: OnnxTensor) -> OnnxTensor:
+def _clip(call: Call, x: ModelTensor) -> ModelTensor:
     """Clamps the input of an activation function to the attribute `clip` of the node, if present."""
     limit = call.attribute("clip")
     if limit is None:
@@ -158,10 +158,10 @@ def _clip(call: Call, x: OnnxTensor) -> OnnxTensor:
 class _Weights:
     """The weights of a direction: w (gates, inputs), r (gates, hidden), and the bias of each."""
 
-    w: OnnxTensor
-    r: OnnxTensor
-    w_bias: OnnxTensor | None
-    r_bias: OnnxTensor | None
+    w: ModelTensor
+    r: ModelTensor
+    w_bias: ModelTensor | None
+    r_bias: ModelTensor | None
 
 
 def _weights(call: Call, direction: int, gates: int, hidden: int) -> _Weights:
@@ -173,7 +173,7 @@ def _weights(call: Call, direction: int, gates: int, hidden: int) -> _Weights:
     return _Weights(w, r, *halves)
 
 
-def _times(call: Call, x: OnnxTensor, w: OnnxTensor, bias: OnnxTensor | None) -> OnnxTensor:
+def _times(call: Call, x: ModelTensor, w: ModelTensor, bias: ModelTensor | None) -> ModelTensor:
     product = call.op("nn.dense", x, w)
     return product if bias is None else call.op("add", product, bias)
 
@@ -194,13 +194,13 @@ def _directions(call: Call, count: int) -> list[bool]:
 def rnn(call: Call) -> Results:
     sequence = _sequence(call)
     functions = _functions(call, ["Tanh"], sequence.directions)
-    runs: list[tuple[list[OnnxTensor], Sequence[OnnxTensor]]] = []
+    runs: list[tuple[list[ModelTensor], Sequence[ModelTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
 
         def step(
-            x: OnnxTensor, states: Sequence[OnnxTensor], weights: _Weights = weights, f: Function = f
-        ) -> list[OnnxTensor]:
+            x: ModelTensor, states: Sequence[ModelTensor], weights: _Weights = weights, f: Function = f
+        ) -> list[ModelTensor]:
             inputs = _times(call, x, weights.w, weights.w_bias)
             kept = _times(call, states[0], weights.r, weights.r_bias)
             return [f(_clip(call, call.op("add", inputs, kept)))]
@@ -213,7 +213,7 @@ def rnn(call: Call) -> Results:
 def gru(call: Call) -> Results:
     sequence = _sequence(call)
     functions = _functions(call, ["Sigmoid", "Tanh"], sequence.directions)
-    runs: list[tuple[list[OnnxTensor], Sequence[OnnxTensor]]] = []
+    runs: list[tuple[list[ModelTensor], Sequence[ModelTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         step = _gru_step(call, _weights(call, n, 3, sequence.hidden), functions[n], sequence.hidden)
         runs.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
@@ -224,16 +224,16 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
     f, g = functions
     linear = call.integer("linear_before_reset")
 
-    def thirds(data: OnnxTensor | None, axis: int) -> list[OnnxTensor | None]:
+    def thirds(data: ModelTensor | None, axis: int) -> list[ModelTensor | None]:
         return [None] * 3 if data is None else [*split_along(call, data, [hidden] * 3, axis)]
 
     rows, biases = thirds(weights.r, 0), thirds(weights.r_bias, 0)
 
-    def step(x: OnnxTensor, states: Sequence[OnnxTensor]) -> list[OnnxTensor]:
+    def step(x: ModelTensor, states: Sequence[ModelTensor]) -> list[ModelTensor]:
         (h,) = states
         inputs = split_along(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
 
-        def gate(n: int) -> OnnxTensor:
+        def gate(n: int) -> ModelTensor:
             row = rows[n]
             assert row is not None
             return f(_clip(call, call.op("add", inputs[n], _times(call, h, row, biases[n]))))
@@ -255,7 +255,7 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
 def lstm(call: Call) -> Results:
     sequence = _sequence(call)
     functions = _functions(call, ["Sigmoid", "Tanh", "Tanh"], sequence.directions)
-    runs: list[tuple[list[OnnxTensor], Sequence[OnnxTensor]]] = []
+    runs: list[tuple[list[ModelTensor], Sequence[ModelTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
         peepholes = _take_direction(call, call.optional(7), n)
         thirds = None if peepholes is None else split_along(call, peepholes, [sequence.hidden] * 3, 0)
@@ -270,15 +270,15 @@ def _lstm_step(
     weights: _Weights,
     functions: Sequence[Function],
     hidden: int,
-    peepholes: Sequence[OnnxTensor] | None,
+    peepholes: Sequence[ModelTensor] | None,
 ) -> Step:
     f, g, h = functions
     coupled = call.integer("input_forget")
 
-    def add_peephole(data: OnnxTensor, cell: OnnxTensor, n: int) -> OnnxTensor:
+    def add_peephole(data: ModelTensor, cell: ModelTensor, n: int) -> ModelTensor:
         return data if peepholes is None else call.op("add", data, call.op("multiply", peepholes[n], cell))
 
-    def step(x: OnnxTensor, states: Sequence[OnnxTensor]) -> list[OnnxTensor]:
+    def step(x: ModelTensor, states: Sequence[ModelTensor]) -> list[ModelTensor]:
         output, cell = states
         inputs = _times(call, x, weights.w, weights.w_bias)
         kept = _times(call, output, weights.r, weights.r_bias)

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dtypes import numpy_dtype, parse_dtype, value_bounds
-from ..call import Call, normalized_axis
+from ....core.dtypes import numpy_dtype
+from ...models.call import normalized_axis
+from ...models.limits import require_created
+from ...models.reductions import log_sum_exp, reduce_along, reduce_to_extreme
+from ...models.values import ModelTensor, tensor_of_symbols
+from ..call import Call
 from ..errors import OnnxError
-from ..graph import Array
-from ..limits import require_created
 from ..registry import Results, importer
-from ..values import OnnxTensor, tensor_of_symbols
-from .elementwise import lowest_value
 from .shapes import axes_argument
 
 _SINCE = {"ReduceSum": 13}
 """The first version whose axes are an operand; 18 for other operators."""
 
 
-def reduction_axes(call: Call, data: OnnxTensor) -> tuple[int, ...] | None:
+def reduction_axes(call: Call, data: ModelTensor) -> tuple[int, ...] | None:
     """The axes of a reduction; None for no reduction."""
     axes = axes_argument(call, 1, _SINCE.get(call.op_type, 18))
     if not axes:
@@ -30,33 +30,26 @@ def reduction_axes(call: Call, data: OnnxTensor) -> tuple[int, ...] | None:
     return tuple(normalized_axis(axis, data.rank) for axis in axes) if data.rank else ()
 
 
-def reduce_along(call: Call, name: str, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
-    """Applies a relay reduction along axes. Accumulates floats of 16 bits in float32."""
-    if name in ("sum", "prod", "mean"):
-        wide = call.widen_small_floats(data)
-        return call.cast(call.op(name, wide, axis=tuple(axes), keepdims=keep), data.dtype) if axes else data
-    return call.op(name, data, axis=tuple(axes), keepdims=keep) if axes else data
-
-
 @importer(
     "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
     "ReduceSum", "ReduceSumSquare",
 )  # fmt: skip
-def reduce_tensor(call: Call) -> OnnxTensor:
+def reduce_tensor(call: Call) -> ModelTensor:
     data, keep = call.tensor(), call.integer("keepdims", 1) == 1
     axes = reduction_axes(call, data)
     if call.op_type == "ReduceProd" and data.sizes is not None and axes == (0,):
         return tensor_of_symbols(np.asarray(math.prod(data.sizes), object).reshape([1] if keep else []))
     match call.op_type:
         case "ReduceMax" | "ReduceMin":
-            return data if axes is None else _extreme(call, data, axes, keep)
+            name = call.op_type.removeprefix("Reduce").lower()
+            return data if axes is None else reduce_to_extreme(call, name, data, axes, keep)
         case "ReduceLogSumExp":
-            return data if axes is None else _log_sum_exp(call, data, axes, keep)
+            return data if axes is None else log_sum_exp(call, data, axes, keep)
         case _:
             return _sum_like(call, data, axes, keep)
 
 
-def _sum_like(call: Call, data: OnnxTensor, axes: Sequence[int] | None, keep: bool) -> OnnxTensor:
+def _sum_like(call: Call, data: ModelTensor, axes: Sequence[int] | None, keep: bool) -> ModelTensor:
     wide = call.widen_small_floats(data)
     match call.op_type:
         case "ReduceL1":
@@ -76,49 +69,8 @@ def _sum_like(call: Call, data: OnnxTensor, axes: Sequence[int] | None, keep: bo
     return call.cast(result, data.dtype)
 
 
-def _extreme(call: Call, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
-    is_max = call.op_type == "ReduceMax"
-    if data.dtype == "bool":
-        return call.op("any" if is_max else "all", data, axis=tuple(axes), keepdims=keep) if axes else data
-    if any(data.shape[axis] == 0 for axis in axes):
-        return _empty_extreme(call, data, axes, keep)
-    result = reduce_along(call, "max" if is_max else "min", data, axes, keep)
-    if not data.is_float or not axes:
-        return result
-    is_nan = call.op("any", call.op("isnan", data), axis=tuple(axes), keepdims=keep)
-    return call.op("where", is_nan, call.builder.scalar_constant(np.nan, data.dtype), result)
-
-
-def _empty_extreme(call: Call, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
-    shape = [1 if axis in axes else extent for axis, extent in enumerate(data.extents) if keep or axis not in axes]
-    value = lowest_value(data.dtype) if call.op_type == "ReduceMax" else _highest_of(data.dtype)
-    return call.builder.full(shape, value)
-
-
-def _highest_of(dtype: str) -> Array:
-    return np.asarray(value_bounds(parse_dtype(dtype))[1], numpy_dtype(dtype))
-
-
-def _log_sum_exp(call: Call, data: OnnxTensor, axes: Sequence[int], keep: bool) -> OnnxTensor:
-    """Computes log(sum(exp(x - m))) + m for the maximum m of x, which avoids overflow; m is 0 if the maximum is
-    infinite."""
-    wide = call.widen_small_floats(data) if data.is_float else call.cast(data, "float64")
-    if not axes:
-        return data
-    if any(data.shape[axis] == 0 for axis in axes):
-        return call.builder.full(
-            [1 if axis in axes else n for axis, n in enumerate(data.extents) if keep or axis not in axes],
-            np.asarray(-np.inf, numpy_dtype(data.dtype)),
-        )
-    most = call.op("max", wide, axis=tuple(axes), keepdims=True)
-    most = call.op("where", call.op("isfinite", most), most, call.builder.scalar_constant(0, wide.dtype))
-    total = call.op("sum", call.op("exp", call.op("subtract", wide, most)), axis=tuple(axes), keepdims=True)
-    result = call.op("add", call.op("log", total), most)
-    return call.cast(result if keep else call.op("squeeze", result, axis=tuple(axes)), data.dtype)
-
-
 @importer("ArgMax", "ArgMin")
-def arg_extreme(call: Call) -> OnnxTensor:
+def arg_extreme(call: Call) -> ModelTensor:
     data = call.tensor()
     indices = call.op(
         call.op_type.lower(),
@@ -131,14 +83,14 @@ def arg_extreme(call: Call) -> OnnxTensor:
 
 
 @importer("Hardmax")
-def hardmax(call: Call) -> OnnxTensor:
+def hardmax(call: Call) -> ModelTensor:
     data = call.tensor()
     if call.version < 13:
         return _apply_to_rows(call, data, lambda rows: _hardmax(call, rows, 1))
     return _hardmax(call, data, normalized_axis(call.integer("axis", -1), data.rank))
 
 
-def _hardmax(call: Call, data: OnnxTensor, axis: int) -> OnnxTensor:
+def _hardmax(call: Call, data: ModelTensor, axis: int) -> ModelTensor:
     places = call.op("argmax", data, axis=axis)
     return call.op(
         "one_hot", places, on_value=1, off_value=0, depth=data.static_shape[axis], axis=axis, dtype=data.dtype
@@ -146,14 +98,14 @@ def _hardmax(call: Call, data: OnnxTensor, axis: int) -> OnnxTensor:
 
 
 @importer("Softmax", "LogSoftmax")
-def softmax(call: Call) -> OnnxTensor:
+def softmax(call: Call) -> ModelTensor:
     data = call.tensor()
     if call.version < 13:
         return _apply_to_rows(call, data, lambda rows: _softmax(call, rows, 1))
     return _softmax(call, data, normalized_axis(call.integer("axis", -1), data.rank))
 
 
-def _softmax(call: Call, data: OnnxTensor, axis: int) -> OnnxTensor:
+def _softmax(call: Call, data: ModelTensor, axis: int) -> ModelTensor:
     """Softmax or log-softmax along an axis. Rounds floats of 16 bits where ONNX's definition in terms of other
     operators rounds."""
     is_log = call.op_type == "LogSoftmax"
@@ -165,7 +117,7 @@ def _softmax(call: Call, data: OnnxTensor, axis: int) -> OnnxTensor:
     return call.op("subtract", left, call.op("log", total)) if is_log else call.op("divide", powers, total)
 
 
-def _apply_to_rows(call: Call, data: OnnxTensor, function: Any) -> OnnxTensor:
+def _apply_to_rows(call: Call, data: ModelTensor, function: Any) -> ModelTensor:
     """Applies a function to rows, each of which holds the elements of the axes from `axis` on: the semantics of older
     versions."""
     axis = normalized_axis(call.integer("axis", 1), data.rank)
@@ -177,7 +129,7 @@ def _apply_to_rows(call: Call, data: OnnxTensor, function: Any) -> OnnxTensor:
 
 
 @importer("CumSum", "CumProd")
-def cumulative(call: Call) -> OnnxTensor:
+def cumulative(call: Call) -> ModelTensor:
     data = call.tensor()
     axis = normalized_axis(call.constant_scalar(1, "axis"), data.rank)
     flags = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.limits import require_rounds
+from ...models.values import Item, ModelTensor, known_integers
+from ..call import Call
 from ..errors import OnnxError
-from ..limits import require_rounds
 from ..registry import Results, importer
-from ..values import Item, OnnxTensor, known_integers
 from .shapes import concatenate_along, insert_axes, split_along
 
 
@@ -55,7 +56,7 @@ def sequence_erase(call: Call) -> list[Item]:
 
 
 @importer("SequenceLength")
-def sequence_length(call: Call) -> OnnxTensor:
+def sequence_length(call: Call) -> ModelTensor:
     return call.constant(len(call.sequence()), "int64")
 
 
@@ -85,8 +86,8 @@ def _extents_of_parts(extent: int, size: int) -> list[int]:
 
 
 @importer("ConcatFromSequence")
-def concat_from_sequence(call: Call) -> OnnxTensor:
-    tensors = [item for item in call.sequence() if isinstance(item, OnnxTensor)]
+def concat_from_sequence(call: Call) -> ModelTensor:
+    tensors = [item for item in call.sequence() if isinstance(item, ModelTensor)]
     if not tensors:
         raise OnnxError("ConcatFromSequence of an empty sequence")
     is_new = call.integer("new_axis") == 1
@@ -114,7 +115,7 @@ def optional(call: Call) -> Item:
 
 
 @importer("OptionalHasElement")
-def optional_has_element(call: Call) -> OnnxTensor:
+def optional_has_element(call: Call) -> ModelTensor:
     return call.constant(np.asarray(call.item(0) is not None))
 
 

@@ -9,37 +9,32 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.limits import require_created
+from ...models.shapes import (
+    broadcast_extent,
+    concatenate_along,
+    insert_axes,
+    is_foldable,
+    moved_constant,
+    pad_axes,
+    permute_axes,
+    reshape_to,
+    split_along,
+)
+from ...models.slices import slice_along
+from ...models.symbols import Symbol, symbol_maximum
+from ...models.values import ModelTensor, known_integers, tensor_of_array, tensor_of_symbols
+from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
-from ..graph import Array
-from ..limits import require_created, require_rank
 from ..registry import Results, importer
-from ..symbols import Symbol, UnknownSizeError, is_provably_at_least, symbol_maximum
-from ..values import OnnxTensor, known_integers, tensor_of_array, tensor_of_symbols
 from .elementwise import dtype_of_code
-
-MOST_KNOWN = 4096
-"""The maximum number of elements of a tensor whose elements are moved at import time."""
-
-
-def is_foldable(*tensors: OnnxTensor | None) -> bool:
-    """Whether the elements of all tensors are known at import time, and few enough to be moved there."""
-    return all(
-        tensor is None or (tensor.known_elements is not None and tensor.known_elements.size <= MOST_KNOWN)
-        for tensor in tensors
-    )
-
-
-def moved_constant(data: OnnxTensor, made: Array) -> OnnxTensor:
-    """The known tensor with elements `made`, moved from those of `data`."""
-    return tensor_of_array(made, data.name) if data.array is not None else tensor_of_symbols(made, data.dtype)
-
 
 # Shapes as values
 
 
 @importer("Constant")
-def constant(call: Call) -> OnnxTensor:
+def constant(call: Call) -> ModelTensor:
     for name, value in call.node.attributes.items():
         match name:
             case "value":
@@ -54,19 +49,19 @@ def constant(call: Call) -> OnnxTensor:
 
 
 @importer("Shape")
-def shape(call: Call) -> OnnxTensor:
+def shape(call: Call) -> ModelTensor:
     data = call.tensor()
     start, end = call.integer("start"), call.integer("end", data.rank)
     return tensor_of_symbols(data.extents[slice(start, end)])
 
 
 @importer("Size")
-def element_count(call: Call) -> OnnxTensor:
+def element_count(call: Call) -> ModelTensor:
     return tensor_of_symbols(np.asarray(math.prod(call.tensor().extents), object))
 
 
 @importer("ConstantOfShape")
-def constant_of_shape(call: Call) -> OnnxTensor:
+def constant_of_shape(call: Call) -> ModelTensor:
     value = np.asarray(call.attribute("value", np.zeros(1, "float32")))
     if value.size != 1:
         raise OnnxError(f"attribute 'value': expected one element, got {value.size}")
@@ -75,7 +70,7 @@ def constant_of_shape(call: Call) -> OnnxTensor:
 
 
 @importer("Range")
-def arange(call: Call) -> OnnxTensor:
+def arange(call: Call) -> ModelTensor:
     start, stop, step = (call.constant_scalar(n, what) for n, what in enumerate(("start", "limit", "delta")))
     dtype = call.tensor().dtype
     if not any(isinstance(each, Symbol) for each in (start, stop, step)):
@@ -90,7 +85,7 @@ def arange(call: Call) -> OnnxTensor:
     return call.cast(scaled, dtype)
 
 
-def _constant_range(start: Any, stop: Any, step: Any, dtype: str) -> OnnxTensor:
+def _constant_range(start: Any, stop: Any, step: Any, dtype: str) -> ModelTensor:
     if step == 0:
         raise OnnxError("Range with a delta of 0")
     if "int" in dtype:
@@ -107,7 +102,7 @@ def _constant_range(start: Any, stop: Any, step: Any, dtype: str) -> OnnxTensor:
 
 
 @importer("EyeLike")
-def eye_like(call: Call) -> OnnxTensor:
+def eye_like(call: Call) -> ModelTensor:
     data = call.tensor()
     code = call.attribute("dtype")
     dtype = data.dtype if code is None else dtype_of_code(code)
@@ -121,53 +116,13 @@ def eye_like(call: Call) -> OnnxTensor:
 
 
 @importer("Reshape")
-def reshape(call: Call) -> OnnxTensor:
+def reshape(call: Call) -> ModelTensor:
     data, wanted = call.tensor(), call.required_vector(1, "shape")
     return reshape_to(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
 
 
-def reshape_to(call: Call, data: OnnxTensor, wanted: Sequence[Any], keep_zero: bool = False) -> OnnxTensor:
-    """Reshapes a tensor. wanted: 0 copies the extent of the same axis of `data`, unless `keep_zero`; -1 is inferred
-    from the other extents."""
-    extents = data.extents
-    target = list(wanted)
-    for axis, extent in enumerate(target):
-        if not isinstance(extent, Symbol) and extent == 0 and not keep_zero:
-            if axis >= data.rank:
-                raise OnnxError(f"shape {list(wanted)} of a tensor of {data.rank} dimensions")
-            target[axis] = extents[axis]
-    rest = [axis for axis, extent in enumerate(target) if not isinstance(extent, Symbol) and extent == -1]
-    if len(rest) > 1:
-        raise OnnxError(f"shape {list(wanted)}, expected -1 once at most")
-    if rest:
-        target[rest[0]] = _inferred_extent(extents, [extent for axis, extent in enumerate(target) if axis != rest[0]])
-    if data.sizes is not None:
-        return tensor_of_symbols(data.sizes.reshape(known_integers(target, "shape")), data.dtype)
-    return call.builder.reshape(data, target)
-
-
-def _inferred_extent(extents: Array, others: Sequence[Any]) -> Any:
-    """The extent for -1 in a reshape: the number of elements of a shape divided by the product of the other extents."""
-    remaining, divisors = list(extents), []
-    for extent in others:
-        same = [n for n, own in enumerate(remaining) if isinstance(extent, Symbol) and repr(own) == repr(extent)]
-        if same:
-            del remaining[same[0]]
-        else:
-            divisors.append(extent)
-    whole, part = math.prod(remaining), math.prod(divisors)
-    if isinstance(part, Symbol) or isinstance(whole, Symbol):
-        try:
-            return whole // part
-        except UnknownSizeError:
-            raise OnnxUnsupportedError(f"a reshape of {list(extents)} of which {list(others)} are known") from None
-    if part == 0 or whole % part:
-        raise OnnxError(f"reshape of {list(extents)}: nothing stands for -1 beside {list(others)}")
-    return whole // part
-
-
 @importer("Flatten")
-def flatten(call: Call) -> OnnxTensor:
+def flatten(call: Call) -> ModelTensor:
     data, axis = call.tensor(), call.integer("axis", 1)
     if not -data.rank <= axis <= data.rank:
         raise OnnxError(f"axis {axis} of {data.rank} dimensions")
@@ -182,7 +137,7 @@ def axes_argument(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...
 
 
 @importer("Squeeze")
-def squeeze(call: Call) -> OnnxTensor:
+def squeeze(call: Call) -> ModelTensor:
     data, axes = call.tensor(), axes_argument(call)
     if axes is None:
         if any(isinstance(extent, str) for extent in data.shape):
@@ -200,67 +155,30 @@ def squeeze(call: Call) -> OnnxTensor:
 
 
 @importer("Unsqueeze")
-def unsqueeze(call: Call) -> OnnxTensor:
+def unsqueeze(call: Call) -> ModelTensor:
     data = call.tensor()
     axes = axes_argument(call) or ()
     return insert_axes(call, data, axes)
 
 
-def insert_axes(call: Call, data: OnnxTensor, axes: Sequence[int]) -> OnnxTensor:
-    rank = data.rank + len(axes)
-    require_rank(rank)
-    places = sorted(normalized_axis(axis, rank) for axis in axes)
-    if len(set(places)) < len(places):
-        raise OnnxError(f"Unsqueeze: axes {list(axes)}, one of them twice")
-    if is_foldable(data):
-        assert data.known_elements is not None
-        return moved_constant(data, np.expand_dims(data.known_elements, tuple(places)))
-    for axis in places:
-        data = call.op("expand_dims", data, axis=axis)
-    return data
-
-
 @importer("Transpose")
-def transpose(call: Call) -> OnnxTensor:
+def transpose(call: Call) -> ModelTensor:
     data = call.tensor()
     order = call.integers("perm") or tuple(reversed(range(data.rank)))
     return permute_axes(call, data, order)
 
 
-def permute_axes(call: Call, data: OnnxTensor, order: Sequence[int]) -> OnnxTensor:
-    """Permutes the axes of a tensor."""
-    if list(order) == list(range(data.rank)):
-        return data
-    if data.sizes is not None:
-        return tensor_of_symbols(data.sizes.transpose(order), data.dtype)
-    return call.op("transpose", data, axes=tuple(order))
-
-
 @importer("Expand")
-def expand(call: Call) -> OnnxTensor:
+def expand(call: Call) -> ModelTensor:
     data, wanted = call.tensor(), call.required_vector(1, "shape")
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
     target = [1] * (rank - len(wanted)) + list(wanted)
-    return call.builder.expand(data, [_broadcast_extent(a, b) for a, b in zip(own, target, strict=True)])
-
-
-def _broadcast_extent(own: Any, given: Any) -> Any:
-    if not isinstance(given, Symbol) and given == 1:
-        return own
-    if isinstance(own, Symbol) and isinstance(given, Symbol) and own.text == given.text:
-        return own
-    if not isinstance(own, Symbol) and own == 1:
-        return given
-    if isinstance(own, Symbol):  # it may be 1
-        raise OnnxUnsupportedError(f"Expand of an extent of {own} to {given}: whether it is 1 is not known")
-    if not isinstance(given, Symbol) and own != given:
-        raise OnnxError(f"Expand: an extent of {own} to {given}")
-    return own
+    return call.builder.expand(data, [broadcast_extent(a, b) for a, b in zip(own, target, strict=True)])
 
 
 @importer("Tile")
-def tile(call: Call) -> OnnxTensor:
+def tile(call: Call) -> ModelTensor:
     data, reps = call.tensor(), call.constant_integers(1, "repeats")
     assert reps is not None
     if len(reps) != data.rank:
@@ -276,21 +194,12 @@ def tile(call: Call) -> OnnxTensor:
 
 
 @importer("Concat")
-def concat(call: Call) -> OnnxTensor:
+def concat(call: Call) -> ModelTensor:
     tensors = call.tensors
     axis = normalized_axis(call.integer("axis"), tensors[0].rank)
     if any(each.rank != tensors[0].rank for each in tensors):
         raise OnnxError(f"Concat: tensors of {[each.rank for each in tensors]} dimensions, expected one rank")
     return concatenate_along(call, tensors, axis)
-
-
-def concatenate_along(call: Call, tensors: Sequence[OnnxTensor], axis: int) -> OnnxTensor:
-    if is_foldable(*tensors) and any(each.sizes is not None for each in tensors):
-        return tensor_of_symbols(
-            np.concatenate([np.asarray(each.known_elements, object) for each in tensors], axis), tensors[0].dtype
-        )
-    filled = [each for each in tensors if each.shape[axis] != 0] or list(tensors[:1])
-    return filled[0] if len(filled) == 1 else call.op("concatenate", *filled, axis=axis)
 
 
 @importer("Split")
@@ -310,23 +219,8 @@ def split(call: Call) -> Results:
     return Results(split_along(call, data, sizes, axis))
 
 
-def split_along(call: Call, data: OnnxTensor, sizes: Sequence[int], axis: int) -> list[OnnxTensor]:
-    """Splits a tensor along an axis into parts of the given sizes."""
-    if not 0 <= axis < data.rank:
-        raise OnnxError(f"{call.op_type}: axis {axis} of {data.rank} dimensions")
-    if sum(sizes) != known_integers([data.shape[axis]], f"{call.op_type} along")[0]:
-        raise OnnxError(f"{call.op_type}: parts {list(sizes)} of an extent of {data.shape[axis]}")
-    if data.known_elements is not None and is_foldable(data):
-        cuts = np.cumsum(sizes)[:-1]
-        return [moved_constant(data, part) for part in np.split(data.known_elements, cuts, axis)]
-    if len(sizes) == 1:
-        return [data]
-    starts = [sum(sizes[:n]) for n in range(1, len(sizes))]
-    return call.ops("split", data, indices_or_sections=starts, axis=axis)
-
-
 @importer("Slice")
-def slice_tensor(call: Call) -> OnnxTensor:
+def slice_tensor(call: Call) -> ModelTensor:
     data = call.tensor()
     if call.version < 10:
         starts: Any = call.integers("starts") or ()
@@ -345,88 +239,8 @@ def slice_tensor(call: Call) -> OnnxTensor:
     return data
 
 
-def slice_along(call: Call, data: OnnxTensor, axis: int, start: Any, end: Any, step: int) -> OnnxTensor:
-    """A slice along one axis, with Python's semantics, except that a start before the first element is that element."""
-    extent = data.extents[axis]
-    symbolic = [each for each in (extent, start, end) if isinstance(each, Symbol)]
-    if not symbolic:
-        first, last, _ = slice(int(start), int(end), step).indices(extent)
-        first, last = max(first, 0), _end(last)
-        if is_foldable(data):
-            assert data.known_elements is not None
-            return moved_constant(data, data.known_elements[(*[slice(None)] * axis, slice(first, last, step))])
-        if (first, last, step) == (0, extent, 1):
-            return data
-        return call.op("strided_slice", data, begin=[first], end=[last], strides=[step], axes=[axis])
-    return _sliced_symbolic(call, data, axis, extent, start, end, step)
-
-
-def _end(last: int) -> int:
-    """The end of a slice in Python's form, which counts -1, the position before the first element, from the end."""
-    return last if last >= 0 else -(2**31)
-
-
-def _sliced_symbolic(
-    call: Call, data: OnnxTensor, axis: int, extent: Any, start: Any, end: Any, step: int
-) -> OnnxTensor:
-    """A slice along an axis with a symbolic extent or bound."""
-    if step == -1 and not isinstance(start, Symbol) and start == -1 and _is_far_below(end):
-        return call.op("reverse", data, axis=axis)
-    first, last = _bound_index(start, extent), _bound_index(end, extent)
-    if step == 1 and not isinstance(last - first, Symbol) and last - first == 1:
-        call.builder.require_at_least(0, first)
-        call.builder.require_at_least(0, extent - last)
-        index = call.op("expand_dims", call.builder.size_value(first), axis=0)
-        return call.op("take", data, index, axis=axis)
-    if step == 1 and not isinstance(extent, Symbol) and isinstance(last, Symbol) and is_provably_at_least(0, first):
-        return _take_prefix(call, data, axis, first, last)
-    bounds = [_from_end(bound, extent) for bound in (start, end)]
-    if step < 1 or isinstance(data.shape[axis], int) or None in bounds:
-        words = f"Slice from {start} to {end} by {step} of an extent of {extent}"
-        raise OnnxUnsupportedError(f"{words}, which are known only when the model runs")
-    if bounds == [0, 2**31 - 1] and step == 1:
-        return data
-    return call.op("strided_slice", data, begin=bounds[:1], end=bounds[1:], strides=[step], axes=[axis])
-
-
-def _take_prefix(call: Call, data: OnnxTensor, axis: int, first: Any, last: Any) -> OnnxTensor:
-    """The elements from `first` to `last`, an index known at run time; adds a run-time check `last <= extent`."""
-    count = last - first
-    if not is_provably_at_least(0, count):
-        raise OnnxUnsupportedError(f"Slice from {first} to {last}, which may be less")
-    call.builder.require_at_most(last, int(data.shape[axis]))
-    places = call.builder.index_vector(count)
-    if isinstance(first, Symbol) or first != 0:
-        places = call.op("add", places, call.builder.size_value(first))
-    return call.op("take", data, places, axis=axis)
-
-
-def _from_end(bound: Any, extent: Any) -> int | None:
-    """A bound of a slice as an integer, counted from the end if it is an expression of the extent; None if it is
-    unknown."""
-    if not isinstance(bound, Symbol):
-        return max(min(int(bound), 2**31 - 1), -(2**31) + 1)
-    distance = extent - bound
-    if isinstance(distance, Symbol) or distance < 0:
-        return None
-    return -int(distance) if distance else 2**31 - 1
-
-
-def _is_far_below(bound: Any) -> bool:
-    return not isinstance(bound, Symbol) and bound < -(2**31) + 2
-
-
-def _bound_index(bound: Any, extent: Any) -> Any:
-    """A bound of a slice as an index or symbol counted from the start of the axis."""
-    if isinstance(bound, Symbol):
-        return bound
-    if bound >= 2**31 - 1:
-        return extent
-    return int(bound) if bound >= 0 else extent + int(bound)
-
-
 @importer("Pad")
-def pad(call: Call) -> OnnxTensor:
+def pad(call: Call) -> ModelTensor:
     data, mode = call.tensor(), call.text("mode", "constant")
     if call.version < 11:
         widths, value = call.integers("pads") or (), call.builder.scalar_constant(call.floating("value"), data.dtype)
@@ -446,28 +260,8 @@ def pad(call: Call) -> OnnxTensor:
     return pad_axes(call, data, pairs, mode, value)
 
 
-def pad_axes(
-    call: Call, data: OnnxTensor, pairs: Sequence[tuple[int, int]], mode: str, value: OnnxTensor | None = None
-) -> OnnxTensor:
-    """Pads each dimension before and after its elements. pairs: the two widths of each dimension."""
-    if not any(n for pair in pairs for n in pair):
-        return data
-    if mode != "constant":
-        return call.op("nn.pad", data, pad_width=pairs, pad_mode=mode)
-    if data.dtype == "bool":
-        wide = call.cast(data, "uint8")
-        filler = None if value is None else call.cast(value, "uint8")
-        return call.cast(pad_axes(call, wide, pairs, mode, filler), "bool")
-    if value is None or value.array is not None:
-        number = 0.0 if value is None or value.array is None else value.array.ravel()[0].item()
-        return call.op("nn.pad", data, pad_width=pairs, pad_value=float(number))
-    inside = call.op("nn.pad", call.op("ones_like", data), pad_width=pairs)
-    filler = call.builder.reshape(value, [])
-    return call.op("where", call.scalar("not_equal", inside, 0), call.op("nn.pad", data, pad_width=pairs), filler)
-
-
 @importer("Trilu")
-def trilu(call: Call) -> OnnxTensor:
+def trilu(call: Call) -> ModelTensor:
     data, upper = call.tensor(), bool(call.integer("upper", 1))
     k = int(call.constant_scalar(1, "k", 0))
     if data.dtype == "bool":

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..call import Call, normalized_axis
+from ...models.call import normalized_axis
+from ...models.limits import require_created
+from ...models.types import Array
+from ...models.values import ModelTensor, known_integers
+from ..call import Call
 from ..errors import OnnxError
-from ..graph import Array
-from ..limits import require_created
 from ..registry import importer
-from ..values import OnnxTensor, known_integers
 from .shapes import concatenate_along, permute_axes, slice_along
 
 
 @importer("DFT")
-def dft(call: Call) -> OnnxTensor:
+def dft(call: Call) -> ModelTensor:
     """The discrete Fourier transform, as products with the cosines and sines of each frequency. The last axis holds the
     real and the imaginary part."""
     x = call.tensor()
@@ -41,7 +42,7 @@ def dft(call: Call) -> OnnxTensor:
     return call.cast(concatenate_along(call, both, x.rank - 1), x.dtype)
 
 
-def _inverse_of_half(call: Call, x: OnnxTensor, axis: int, length: int) -> OnnxTensor:
+def _inverse_of_half(call: Call, x: ModelTensor, axis: int, length: int) -> ModelTensor:
     """The inverse transform of the first half of the frequencies of a real signal; the other half is their conjugate
     mirror."""
     taken = min(known_integers([x.shape[axis]], "DFT of so many elements")[0], length // 2 + 1)
@@ -63,12 +64,12 @@ def _waves(taken: int, length: int, count: int, inverse: bool) -> tuple[Array, A
     return tuple(wave(angles) / (length if inverse else 1) for wave in (np.cos, np.sin))  # pyright: ignore[reportReturnType]
 
 
-def _part(call: Call, x: OnnxTensor, n: int) -> OnnxTensor:
+def _part(call: Call, x: ModelTensor, n: int) -> ModelTensor:
     """The real parts (n = 0) or the imaginary parts (n = 1)."""
     return call.op("take", x, call.constant(n, "int64"), axis=x.rank - 1)
 
 
-def _product(call: Call, x: OnnxTensor, weight: Array, axis: int) -> OnnxTensor:
+def _product(call: Call, x: ModelTensor, weight: Array, axis: int) -> ModelTensor:
     """The products with the rows of a matrix along an axis."""
     order = [d for d in range(x.rank) if d != axis] + [axis]
     result = call.op("nn.dense", permute_axes(call, x, order), call.constant(weight, x.dtype))

@@ -19,12 +19,14 @@ from ....core.walking import find_ops
 from ....dialects.tir import ForOp
 from ....expressions.extern import Buffer as DeclaredBuffer
 from ....module import Module
+from ....operators.relax import FuncOp as RelaxFuncOp
 from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ....transforms.tir.resolve_blocks import TirResolveBlocksPass
 from ....transforms.tir.simplify import TirSimplifyPass
 from ....transforms.tir.unroll_loops import TirUnrollLoopsPass
 from ....transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 from ... import te
+from .. import relax
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
@@ -286,10 +288,13 @@ def build(
     return OperatorModule(_build(_program(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
 
 
-def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> OperatorModule:
-    """`build` of a module or a function, as TVM calls it from v0.20 on. OptionError for options of its pipelines."""
+def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:
+    """The `OperatorModule` that `build` makes of a module or a function, or the `relax.Executable` of a module with
+    functions of relax, as TVM calls both from v0.20 on. OptionError for options of its pipelines."""
     if options:
         raise OptionError(
             f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md"
         )
+    if any(isinstance(func, RelaxFuncOp) for func in mod.functions.values()):
+        return relax.build(mod, target)
     return build(mod, target=target)

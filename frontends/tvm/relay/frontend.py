@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ....core.errors import UnsupportedError
+from ....core.errors import ArgumentError, UnsupportedError
+from ...relay import TensorType
 from ..ir.module import IRModule
-from ..nd import NDArray
+from ..nd import HostArray, NDArray
 
 
 def from_onnx(
@@ -27,10 +28,75 @@ def from_onnx(
     OnnxUnsupportedError for a model that uses unsupported features. UnsupportedError for a `convert_config` or an
     `export_node_renamed_model_path`.
     """
-    options = {"convert_config": convert_config, "export_node_renamed_model_path": export_node_renamed_model_path}
-    for name, value in options.items():
-        if value:
-            raise UnsupportedError(f"from_onnx: {name} is not supported yet")
+    _refuse(
+        "from_onnx",
+        convert_config=convert_config,
+        export_node_renamed_model_path=export_node_renamed_model_path,
+    )
     importer: Any = import_module("...onnx", __package__)
     mod = importer.from_onnx(model, shapes=shape)
     return IRModule(mod.op, mod.constants), {}
+
+
+def from_pytorch(
+    script_module: Any,
+    input_infos: Sequence[Any] | Mapping[str, Any],
+    custom_convert_map: Any = None,
+    default_dtype: str = "float32",
+    use_parser_friendly_name: bool = False,
+    keep_quantized_weight: bool = False,
+    export_renamed_c_graph_path: Any = None,
+    preserve_pytorch_scopes: bool = False,
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """A module for a model of PyTorch whose weights are parameters, and the values of these parameters, not copied.
+
+    script_module: the result of `torch.jit.trace` or `torch.jit.script`, in evaluation mode; also a
+    `torch.nn.Module`, or a `torch.export.ExportedProgram`, of which `input_infos` names the inputs.  input_infos: for
+    each input its name with the shape, or with the shape and the data type: `("x", ((1, 3), "int64"))`.  default_dtype:
+    of inputs without a data type.  use_parser_friendly_name: whether `_` replaces `.` in names of parameters.
+    preserve_pytorch_scopes: ignored.
+
+    Requires the extra `torch`. ArgumentError for other `input_infos` and a model in training mode, UnsupportedError for
+    the other options, ModelUnsupportedError for a model that uses unsupported features.
+    """
+    _refuse(
+        "from_pytorch",
+        custom_convert_map=custom_convert_map,
+        keep_quantized_weight=keep_quantized_weight,
+        export_renamed_c_graph_path=export_renamed_c_graph_path,
+    )
+    importer: Any = import_module("...torch", __package__)
+    types = _input_types(input_infos, default_dtype)
+    options: dict[str, Any] = {"input_names": list(types), "keep_parameters": True}
+    if not importer.is_exported_program(script_module):
+        args, dynamic = importer.example_inputs([(type.shape, type.dtype) for type in types.values()])
+        options |= {"args": args, "dynamic_shapes": dynamic}
+    mod = importer.from_torch(script_module, **options)
+    weights = importer.torch_parameters(script_module)
+    (func,) = mod.functions.values()
+    params: dict[str, NDArray] = {name: HostArray(weights[name]) for name, _ in func.params if name not in types}
+    return IRModule(mod.op, mod.constants), params
+
+
+def _input_types(infos: Sequence[Any] | Mapping[str, Any], dtype: str) -> dict[str, TensorType]:
+    """The type of each input by name."""
+    pairs = list(infos.items() if isinstance(infos, Mapping) else infos)
+    types: dict[str, TensorType] = {}
+    for pair in pairs:
+        match pair:
+            case (str(name), (Sequence() as shape, str(given))):
+                types[name] = TensorType(shape, given)
+            case (str(name), Sequence() as shape):
+                types[name] = TensorType(shape, dtype)
+            case _:
+                raise ArgumentError(f"input {pair!r}, expected a name with a shape: ('x', (1, 3))")
+    if len(types) < len(pairs):
+        raise ArgumentError(f"inputs {', '.join(name for name, _ in pairs)}, expected distinct names")
+    return types
+
+
+def _refuse(function: str, **options: Any) -> None:
+    """Raises UnsupportedError for an option that is set."""
+    for name, value in options.items():
+        if value:
+            raise UnsupportedError(f"{function}: {name} is not supported yet")

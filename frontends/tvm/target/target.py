@@ -32,7 +32,7 @@ _KEYS = {
 }
 """The kinds of TVM's targets, each with its default keys."""
 _COMPILED = {
-    "llvm": ("mcpu", "mattr", "num-cores", "fast-math-contract", "libs"),
+    "llvm": ("mcpu", "mattr", "num-cores", "fast-math-contract", "libs", "debug"),
     "cuda": ("arch", "max_num_threads", "fast-math-contract", "libs"),
     "cuda-emulated": ("fast-math-contract",),
 }

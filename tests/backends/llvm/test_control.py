@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from stepwell.backends.build import build
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
+from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.tools.testing.upstream import PARALLEL, collatz, expected_of_loop, loop
 
 
@@ -29,6 +31,25 @@ def test_loops_with_known_bounds(compile_text, lower: int, upper: int, result: i
       func.return %r : index
     }}""")
     assert lib() == result
+
+
+@pytest.mark.parametrize(("rows", "kept"), [(1, False), (8, True)])
+def test_loops_over_tiles_of_registers_are_kept(rows: int, kept: bool) -> None:
+    program = build(
+        parse_tvmscript(f"""
+@T.prim_func
+def main(A: T.Buffer(({rows}, 3), "float32"), B: T.Buffer((3, 16), "float32"), C: T.Buffer(({rows}, 16), "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    for k in range(3):
+        for i in T.unroll({rows}):
+            for j in T.vectorized(16):
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+""")
+    )
+    assert ("!llvm.loop !3" in program.source("llvm")) == kept
+    a, b, c = np.ones((rows, 3), "float32"), np.ones((3, 16), "float32"), np.ones((rows, 16), "float32")
+    program["main"](a, b, c)
+    np.testing.assert_array_equal(c, np.full((rows, 16), 4))
 
 
 def test_loops_carry_several_values_and_buffers(compile_text) -> None:

@@ -160,8 +160,8 @@ def test_what_does_not_link_is_an_error_of_ours() -> None:
 def test_long_blocks_are_compiled_with_less_effort(compile_text) -> None:
     from stepwell.backends.llvm.engine import _effort
 
-    assert _effort(compile_text(ADD).source("llvm-optimized")) == 3
-    assert _effort("define void @f() {\n" + "  store i8 0, ptr %p\n" * 4001) == 1
+    assert _effort(compile_text(ADD).source("llvm-optimized"), Processor.host()) == 3
+    assert _effort("define void @f() {\n" + "  store i8 0, ptr %p\n" * 4001, Processor.host()) == 1
 
 
 CONVOLUTION = """

@@ -214,6 +214,20 @@ def test_the_lowering_is_validated_to_the_end() -> None:
     assert str(validator) == f"validated: {len(validator.validated)} passes"
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "bool", "int4", "float16", "bfloat16"])
+def test_parameters_have_the_types_of_the_source(dtype: str) -> None:
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((6,), "{dtype}"), B: T.Buffer((6,), "{dtype}"), x: T.{dtype}):
+    for i in range(6):
+        B[i] = T.if_then_else(A[i] == x, A[i], x)
+"""
+    with validate_passes(True) as validator:
+        lower(stepwell.parse_tvmscript(text))
+    assert validator is not None
+    assert validator.unchecked == {}
+
+
 def test_the_passes_of_a_graph_are_validated() -> None:
     data = relay.var("data", shape=("batch", 4))
     dense = relay.nn.relu(relay.nn.dense(data, relay.var("weight"), units=3))

@@ -414,7 +414,31 @@ tir.func @q_multiply_shift("i" %i: i32, "j" %j: i32) {
 // CHECK-NEXT:        func.return
 // CHECK-NEXT:      }
 
-// Vectors: neighbours are one access, everything else goes lane by lane.
+// Lanes at distances of up to 4 elements are loaded as vectors of contiguous elements, the last of which ends with the last
+// lane.
+tir.func @distances("A" %A: memref<64xf32>, "i" %i: i32) {
+  %c2 = arith.constant 2 : i32
+  %r = tir.ramp %i, %c2 : vector<4xi32>
+  %x = tir.load %A[%r : vector<4xi32>] : memref<64xf32>
+  %c3 = arith.constant 3 : i32
+  %t = tir.ramp %i, %c3 : vector<8xi32>
+  %y = tir.load %A[%t : vector<8xi32>] : memref<64xf32>
+}
+// CHECK:         func.func @distances
+// CHECK:             %[[I:.+]] = arith.index_cast %i : i32 to index
+// CHECK-NEXT:        %[[A:.+]] = vector.load %A[%[[I]]] : memref<64xf32>, vector<4xf32>
+// CHECK-NEXT:        %[[J:.+]] = arith.addi %[[I]], %c3 : index
+// CHECK-NEXT:        %[[B:.+]] = vector.load %A[%[[J]]] : memref<64xf32>, vector<4xf32>
+// CHECK-NEXT:        %x = vector.shuffle %[[A]], %[[B]] [0, 2, 5, 7] : vector<4xf32>, vector<4xf32>
+// CHECK-NEXT:        %[[C:.+]] = vector.load %A[%[[I]]] : memref<64xf32>, vector<8xf32>
+// CHECK-NEXT:        %[[K:.+]] = arith.addi %[[I]], %c8 : index
+// CHECK-NEXT:        %[[D:.+]] = vector.load %A[%[[K]]] : memref<64xf32>, vector<8xf32>
+// CHECK-NEXT:        %[[L:.+]] = arith.addi %[[I]], %c14 : index
+// CHECK-NEXT:        %[[E:.+]] = vector.load %A[%[[L]]] : memref<64xf32>, vector<8xf32>
+// CHECK-NEXT:        %[[F:.+]] = vector.shuffle %[[C]], %[[D]] [0, 3, 6, 9, 12, 15, 6, 7] : vector<8xf32>, vector<8xf32>
+// CHECK-NEXT:        %y = vector.shuffle %[[F]], %[[E]] [0, 1, 2, 3, 4, 5, 12, 15] : vector<8xf32>, vector<8xf32>
+
+// Vectors: neighbours are one access, lanes at unknown distances are accesses of their own.
 tir.func @vectors("A" %A: memref<8x8xf32>, "B" %B: memref<64xi1>, "i" %i: i32, "s" %s: i32, "p" %p: vector<2xi1>, "w" %w: vector<2xi32>) {
   %c1 = arith.constant 1 : i32
   %r = tir.ramp %i, %c1 : vector<2xi32>

@@ -1,6 +1,6 @@
 // RUN: stepwell-opt %s -p relay-pack-weights --split-input-file | filecheck %s
 
-// Constant weights are stored in blocks of 16 rows, for data of any number of dimensions.
+// Constant weights of products are stored in blocks of 16 rows, for data of any number of dimensions.
 relay.func @whole("x" %x: tensor<2x8x32xf32>) {
   %w = relay.constant "w" : tensor<64x32xf32>
   %0 = relay.nn.dense(%x, %w) {units = 64} : (tensor<2x8x32xf32>, tensor<64x32xf32>) -> tensor<2x8x64xf32>
@@ -44,3 +44,52 @@ relay.func @others("x" %x: tensor<4x8xf32>, "v" %v: tensor<19x8xf32>, "y" %y: te
 }
 // CHECK:       relay.func @others
 // CHECK-NOT:     contrib_dense_pack
+
+// -----
+
+// Weights of convolutions are stored in blocks of 16 output channels, also for strides, padding and dilation.
+relay.func @strided("x" %x: tensor<2x5x17x17xf32>) {
+  %w = relay.constant "w" : tensor<30x5x3x5xf32>
+  %0 = relay.nn.conv2d(%x, %w) {strides = [2, 1], padding = [1, 2], dilation = [1, 2]} : (tensor<2x5x17x17xf32>, tensor<30x5x3x5xf32>) -> tensor<2x30x9x13xf32>
+  relay.return %0 : tensor<2x30x9x13xf32>
+}
+// CHECK:       relay.func @strided
+// CHECK:         %[[P:.+]] = relay.nn.pad(%w
+// CHECK-NEXT:    %[[B:.+]] = relay.reshape(%[[P]]) {newshape = [2, 16, 5, 3, 5]}
+// CHECK-NEXT:    %[[T:.+]] = relay.transpose(%[[B]]) {axes = [0, 2, 3, 4, 1]} : (tensor<2x16x5x3x5xf32>) -> tensor<2x5x3x5x16xf32>
+// CHECK-NEXT:    relay.nn.contrib_conv2d_pack(%x, %[[T]]) {channels = 30, strides = [2, 1], padding = [1, 2], dilation = [1, 2]} : (tensor<2x5x17x17xf32>, tensor<2x5x3x5x16xf32>) -> tensor<2x30x9x13xf32>
+
+// -----
+
+// A window of 1 by 1 without strides is a product of matrices, whose vectors are of pixels, unless its pixels are few.
+relay.func @pointwise("x" %x: tensor<1x32x7x7xf32>, "y" %y: tensor<1x32x8x8xf32>) {
+  %w = relay.constant "w" : tensor<16x32x1x1xf32>
+  %0 = relay.nn.conv2d(%x, %w) : (tensor<1x32x7x7xf32>, tensor<16x32x1x1xf32>) -> tensor<1x16x7x7xf32>
+  %1 = relay.nn.conv2d(%y, %w) : (tensor<1x32x8x8xf32>, tensor<16x32x1x1xf32>) -> tensor<1x16x8x8xf32>
+  %2 = relay.nn.conv2d(%y, %w) {strides = 2} : (tensor<1x32x8x8xf32>, tensor<16x32x1x1xf32>) -> tensor<1x16x4x4xf32>
+  relay.return %0 : tensor<1x16x7x7xf32>, %1 : tensor<1x16x8x8xf32>, %2 : tensor<1x16x4x4xf32>
+}
+// CHECK:       relay.func @pointwise
+// CHECK:         relay.nn.contrib_conv2d_pack(%x
+// CHECK-NEXT:    relay.nn.conv2d(%y
+// CHECK:         relay.nn.contrib_conv2d_pack(%y
+
+// -----
+
+// Weights stay for other layouts, groups, few output channels, columns of the result below 4, a dynamic size, and for few
+// products of a result whose columns fill vectors.
+relay.func @layouts("x" %x: tensor<1x32x8x8xf32>, "y" %y: tensor<1x8x8x32xf32>, "d" %d: tensor<?x32x8x8xf32, #relay.sizes<"n">>, "z" %z: tensor<1x3x18x18xf32>) {
+  %w = relay.constant "w" : tensor<32x32x3x3xf32>
+  %s = relay.constant "s" : tensor<32x3x3x3xf32>
+  %g = relay.constant "g" : tensor<32x1x3x3xf32>
+  %f = relay.constant "f" : tensor<8x32x3x3xf32>
+  %0 = relay.nn.conv2d(%y, %w) {data_layout = "NHWC"} : (tensor<1x8x8x32xf32>, tensor<32x32x3x3xf32>) -> tensor<1x6x6x32xf32>
+  %1 = relay.nn.conv2d(%x, %g) {groups = 32} : (tensor<1x32x8x8xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x6x6xf32>
+  %2 = relay.nn.conv2d(%x, %f) : (tensor<1x32x8x8xf32>, tensor<8x32x3x3xf32>) -> tensor<1x8x6x6xf32>
+  %3 = relay.nn.conv2d(%x, %w) {strides = 2} : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x3x3xf32>
+  %4 = relay.nn.conv2d(%d, %w) : (tensor<?x32x8x8xf32, #relay.sizes<"n">>, tensor<32x32x3x3xf32>) -> tensor<?x32x6x6xf32, #relay.sizes<"n">>
+  %5 = relay.nn.conv2d(%z, %s) : (tensor<1x3x18x18xf32>, tensor<32x3x3x3xf32>) -> tensor<1x32x16x16xf32>
+  relay.return %0 : tensor<1x6x6x32xf32>, %1 : tensor<1x32x6x6xf32>, %2 : tensor<1x8x6x6xf32>, %3 : tensor<1x32x3x3xf32>, %4 : tensor<?x32x6x6xf32, #relay.sizes<"n">>, %5 : tensor<1x32x16x16xf32>
+}
+// CHECK:       relay.func @layouts
+// CHECK-NOT:     contrib_conv2d_pack

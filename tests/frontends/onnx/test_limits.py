@@ -10,7 +10,8 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from stepwell import from_onnx  # noqa: E402
-from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, limits, load_model  # noqa: E402
+from stepwell.frontends.models import limits  # noqa: E402
+from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, load_model  # noqa: E402
 from stepwell.operators.relay import FuncOp, shape_of  # noqa: E402
 
 OPSETS = [helper.make_opsetid("", 21), helper.make_opsetid("mine", 1)]

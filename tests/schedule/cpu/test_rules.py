@@ -42,6 +42,8 @@ def rules_of(name: str) -> dict[str, str]:
         ("batched product", {"C": "contraction"}),
         ("convolution", {"C": "contraction"}),
         ("transposed product", {"C": "contraction", "B_global": "transpose"}),
+        ("product and elements", {"C": "epilogue"}),
+        ("channels", {"E": "rows", "P": "elementwise", "C": "epilogue"}),
         ("columns", {"C": "columns"}),
         ("long rows", {"C": "columns"}),
         ("rows", {"S": "partial sums", "C": "elementwise"}),

@@ -26,7 +26,7 @@ from stepwell.tools.onnx_suite import (
     report,
     result_difference,
     run_cases,
-    write_between_marks,
+    write_report,
 )
 from stepwell.tools.onnx_suite.__main__ import main
 from stepwell.tools.onnx_suite.peers import PEERS
@@ -214,5 +214,5 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("text")
     with pytest.raises(ValueError, match="expected the lines"):
-        write_between_marks(page, "report")
+        write_report(page, "report")
     assert page.read_text() == "text"

@@ -49,7 +49,7 @@ def test_a_kernel_has_the_transformed_weights_and_all_operators() -> None:
 def test_a_graph_without_the_option_has_direct_convolutions() -> None:
     module = convolution(padding=1)
     assert "winograd" not in str(lower_graph(module))
-    assert kernels(build_graph(module, winograd=False)) == ["fused_nn_conv2d_add_nn_relu"]
+    assert kernels(build_graph(module, winograd=False)) == ["fused_nn_contrib_conv2d_pack_add_nn_relu"]
 
 
 def test_the_option_is_in_the_key_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def test_a_partition_computes_each_operator_once_and_prints_the_same_again(mod: 
 def installed(monkeypatch: pytest.MonkeyPatch, **entries: str) -> None:
     """Simulates installed libraries: `name="module:attribute"`."""
     found = {name: [EntryPoint(name, value, plugins.LIBRARIES)] for name, value in entries.items()}
-    monkeypatch.setattr(plugins, "_library_entries", lambda: found)
+    monkeypatch.setattr(plugins, "_entries_by_name", lambda group: found)
     library_of.cache_clear()
 
 
@@ -177,7 +177,7 @@ def test_a_broken_package_is_named(entry: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_name_of_two_packages_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [EntryPoint("twice", value, plugins.LIBRARIES) for value in ("a:A", "b:B")]
-    monkeypatch.setattr(plugins, "_library_entries", lambda: {"twice": entries})
+    monkeypatch.setattr(plugins, "_entries_by_name", lambda group: {"twice": entries})
     with pytest.raises(PluginError, match=r"two packages .* give the name 'twice': a:A and b:B"):
         library_of("twice")
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import MemRefType
 
 from stepwell import Module, apply_passes, build, relay
 from stepwell.core.remarks import collect_remarks
+from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.graphs import RandomGraph, graphs
 from stepwell.tools.testing.scheduling import check_computes_the_same
 from stepwell.transforms.pipelines import lower_graph, lower_to_tir
@@ -43,6 +44,29 @@ def test_a_convolution_with_windows_of_one_element_has_the_axes_of_a_product() -
     ((name, shapes),) = collapsed(module).items()
     assert name.endswith("relu.collapsed")
     assert shapes == [(2, 3, 35), (4, 3, 1), (4,), (2, 4, 35), (2, 4, 35)]
+    check(module)
+
+
+def test_an_index_that_is_equal_to_an_axis_but_reads_collapsed_axes_too() -> None:
+    def body(x: Any, m: Any) -> Any:
+        rows = relay.multiply(relay.reshape(x, (1, 4, 5, 5)), relay.const(np.float32(2)))
+        return relay.where(relay.greater(m, relay.const(np.float32(0))), rows, relay.const(np.float32(1)))
+
+    module = kernels((4, 5, 5), (1, 1, 5, 5), body=body)  # reshape: index (25 * h + 5 * i + j) // 25
+    ((name, _),) = collapsed(module).items()
+    assert name.endswith(".collapsed")
+    check(module)
+
+
+def test_an_index_that_is_loaded() -> None:
+    def body(x: Any, rows: Any) -> Any:
+        taken = relay.gather_nd(relay.transpose(x, (2, 0, 1)), relay.cast(rows, "int64"))
+        return relay.multiply(relay.transpose(taken, (1, 2, 0)), relay.const(np.float32(2)))
+
+    module = kernels((2, 2, 3), (1, 3), body=body)
+    after = apply_passes(module, "tir-collapse-axes")
+    assert any(name.endswith(".collapsed") for name in after.functions)
+    assert_uses_are_attached(after)
     check(module)
 
 

@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
+    AnyFloat,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     NoneAttr,
     StridedLayoutAttr,
+    StringAttr,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -18,14 +21,19 @@ from ....analysis.threads.atomics import Atomic, atomic_of
 from ....analysis.threads.barriers import SYNC, is_barrier_of_warp
 from ....analysis.threads.shuffles import ACTIVE_MASK, MODES
 from ....core.diagnostics import unsupported_op_error
-from ....core.dtypes import dtype_of
+from ....core.dtypes import dtype_of, parse_dtype
+from ....core.variadic import VARIADIC
+from ....dialects.attributes import CUDA_EXPRESSION
 from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
-from .casts import compare
+from .casts import compare, convert_value
 from .control import emit_check
 from .grids import active_mask, barrier, shuffle
 from .memory import constant_string, data_pointer, pointer_to_element, view
 from .types import element_dtype_name, lower_type
 from .writer import Handlers, LoweredPointer, UpstreamWriter
+
+_DOUBLE = parse_dtype("float64")
+_INT = parse_dtype("int32")
 
 
 def _bind_result(w: UpstreamWriter, op: Operation, results: list[SSAValue]) -> None:
@@ -147,8 +155,24 @@ def _extern(w: UpstreamWriter, op: CallExternOp) -> None:
         _atomic(w, op, atomic)
         return
     arguments = [_c_argument(w, arg) for arg in args]
-    callee = w.module.declare_external(w, name, [a.type for a in arguments], _result_types(op), op)
+    callee = _declaration(w, op, arguments)
     _bind_result(w, op, w.module.call_named(w, callee, arguments, _result_types(op)))
+
+
+def _declaration(w: UpstreamWriter, op: CallExternOp, arguments: list[SSAValue]) -> str:
+    """The symbol of the function that a call calls; the arguments of a variadic function are promoted in place."""
+    name, results = op.callee.data, _result_types(op)
+    if isinstance(text := op.attributes.get(CUDA_EXPRESSION), StringAttr):
+        dtypes = [element_dtype_name(arg.type) for arg in op.args]
+        return w.module.declare_expression(name, text, [a.type for a in arguments], dtypes, results)
+    fixed = VARIADIC.get(name)
+    if fixed is None:
+        return w.module.declare_external(w, name, [a.type for a in arguments], results, op)
+    if len(arguments) < fixed:
+        raise unsupported_op_error(op, f"C function {name}: expected at least {fixed} arguments, got {len(arguments)}")
+    pairs = zip(arguments[fixed:], op.args[fixed:], strict=True)
+    arguments[fixed:] = [_promoted(w, value, arg.type) for value, arg in pairs]
+    return w.module.declare_variadic(name, [a.type for a in arguments], results)
 
 
 # memref.atomic_rmw: the values of MLIR's AtomicRMWKind. Extrema of floats follow arith.maximumf and minimumf.
@@ -173,6 +197,16 @@ def _c_argument(w: UpstreamWriter, arg: SSAValue) -> SSAValue:
     if isinstance(arg.owner, ConstOp) and isinstance(arg.type, HandleType):
         return constant_string(w, arg.owner.value.data)  # pyright: ignore[reportAttributeAccessIssue]
     return w.pointer_value(data_pointer(w, arg)) if isinstance(arg.type, MemRefType) else w.value(arg)
+
+
+def _promoted(w: UpstreamWriter, value: SSAValue, type: Attribute) -> SSAValue:
+    """A variadic argument of the `tir` type `type`, after C's promotions."""
+    if not isinstance(type, IntegerType | AnyFloat):
+        return value
+    dtype = dtype_of(type)
+    if dtype.is_float:
+        return convert_value(w, value, dtype, _DOUBLE)
+    return convert_value(w, value, dtype, _INT) if dtype.bits < _INT.bits else value
 
 
 def _call_packed(w: UpstreamWriter, op: CallPackedOp) -> None:

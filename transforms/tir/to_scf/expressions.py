@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith, math, vector
+from xdsl.dialects import arith, llvm, math, vector
 from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -294,6 +294,7 @@ _INTRINSICS: dict[str, Callable[[UpstreamWriter, IntrinsicOp], SSAValue]] = {
 HANDLERS: Handlers = {
     **{op: _copy for dialect in (arith.Arith, math.Math, vector.Vector) for op in dialect.operations},
     **indices.handlers(_copy, _copy, _floormod, casts.lower_cast),
+    llvm.CallIntrinsicOp: _copy,
     arith.ConstantOp: _defer,
     ConstOp: _defer,
     RampOp: _defer,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, llvm, memref, scf, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     IntAttr,
     IntegerAttr,
@@ -298,14 +299,33 @@ def _store(w: UpstreamWriter, op: StoreOp) -> None:
 
 def _contiguous(w: UpstreamWriter, op: LoadOp | StoreOp, buffer: SSAValue) -> list[SSAValue] | None:
     """The indices of the first lane of a vector access if its lanes are contiguous in memory; else None."""
-    *outer, last = op.indices
-    if op.vector_indices != [last] or not isinstance(ramp := last.owner, RampOp) or constant_value(ramp.stride) != 1:
+    if _step(op, buffer) != 1:
         return None
+    return [w.index(w.index_of(i)) for i in (*op.indices[:-1], _ramp(op).base)]
+
+
+def _step(op: LoadOp | StoreOp, buffer: SSAValue) -> int:
+    """The constant distance in memory of the lanes of a vector access, in elements; 0 for other distances."""
+    last = op.indices[-1] if op.indices else None
+    if last is None or op.vector_indices != [last] or not isinstance(ramp := last.owner, RampOp):
+        return 0
     type = buffer.type
     assert isinstance(type, MemRefType)
     if isinstance(layout := type.layout, StridedLayoutAttr) and layout.strides.data[-1] != IntAttr(1):
-        return None
-    return [w.index(w.index_of(i)) for i in (*outer, ramp.base)]
+        return 0
+    step = constant_value(ramp.stride)
+    return step if isinstance(step, int) else 0
+
+
+def _ramp(op: LoadOp | StoreOp) -> RampOp:
+    """The last index of a vector access with a constant distance of its lanes."""
+    ramp = op.indices[-1].owner
+    assert isinstance(ramp, RampOp)
+    return ramp
+
+
+_FARTHEST = 4
+"""The greatest distance of the lanes of a vector that is assembled from several vectors."""
 
 
 def _lane_indices(w: UpstreamWriter, indices: Sequence[SSAValue], lanes: int) -> list[list[SSAValue]]:
@@ -326,7 +346,8 @@ def _index_of_lanes(w: UpstreamWriter, index: SSAValue, lanes: int) -> list[Inde
 
 
 def _load_vector(w: UpstreamWriter, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute]) -> SSAValue:
-    """Loads contiguous lanes as a vector, others one by one: no faster instruction is known on processors of today."""
+    """Loads contiguous lanes as a vector, lanes at small distances as several vectors, and others one by one: no faster
+    instruction is known on processors of today."""
     indices = _contiguous(w, op, buffer)
     zero = 0.0 if dtype_of(type).is_float else 0
     if indices is not None:
@@ -334,11 +355,35 @@ def _load_vector(w: UpstreamWriter, op: LoadOp, buffer: SSAValue, type: VectorTy
             return w.make(vector.LoadOp, [buffer, *indices], [type], {}).result
         mask, rest = w.value(op.predicate), w.constant(zero, type)
         return w.insert(vector.MaskedLoadOp(buffer, indices, mask, rest)).result
+    step = _step(op, buffer)
+    if op.predicate is None and w.launched is None and 1 < step <= min(_FARTHEST, dtype_of(type).lanes - 1):
+        return _load_with_step(w, op, buffer, type, step)
     result = w.constant(zero, type)
     for n, element in enumerate(_lane_indices(w, op.indices, dtype_of(type).lanes)):
         value = _guard(w, op.predicate, n, type.element_type, lambda i=element: w.make(
             memref.LoadOp, [buffer, *i], [type.element_type], {}).res)  # fmt: skip
         result = w.insert(vector.InsertOp(value, result, [n])).result
+    return result
+
+
+def _load_with_step(
+    w: UpstreamWriter, op: LoadOp, buffer: SSAValue, type: VectorType[Attribute], step: int
+) -> SSAValue:
+    """Loads lanes at distances of `step` elements as `step` vectors of contiguous elements: the elements from the first
+    lane to the last lane, and no others."""
+    lanes = dtype_of(type).lanes
+    span = (lanes - 1) * step + 1
+    starts = [min(n * lanes, span - lanes) for n in range(step)]
+    outer, base = [w.index(w.index_of(i)) for i in op.indices[:-1]], w.index_of(_ramp(op).base)
+    vectors = [
+        w.make(vector.LoadOp, [buffer, *outer, w.index(w.add(base, start))], [type], {}).result for start in starts
+    ]
+    result, place = vectors[0], {n: n * step for n in range(lanes) if n * step < lanes}
+    for start, loaded in zip(starts[1:], vectors[1:], strict=True):
+        here = {n: lanes + n * step - start for n in range(lanes) if start <= n * step < start + lanes}
+        mask = DenseArrayBase.from_list(i64, [place.get(n, here.get(n, n)) for n in range(lanes)])
+        result = w.insert(vector.ShuffleOp(result, loaded, mask, result_type=type)).result
+        place = {n: n for n in place.keys() | here.keys()}
     return result
 
 

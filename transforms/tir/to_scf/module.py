@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....core.diagnostics import unsupported_op_error, where
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
+    CUDA_EXPRESSION,
     DISJOINT_VERSION,
     ELSEWHERE,
     GRAPH_KERNEL,
@@ -29,10 +30,11 @@ from ....dialects.attributes import (
     PARAMETER_DTYPE,
     PARAMETER_NAME,
     TIR_NOALIAS,
+    VARIADIC_FUNCTION,
     is_true,
 )
 from ....dialects.tir import FuncOp
-from . import calls, casts, control, expressions, grids, memory, prologue
+from . import calls, casts, control, expressions, grids, memory, printing, prologue
 from .types import element_dtype_name, lower_type
 from .writer import Handlers, UpstreamWriter
 
@@ -48,6 +50,7 @@ class ModuleLowering:
         **casts.HANDLERS,
         **memory.HANDLERS,
         **control.HANDLERS,
+        **printing.HANDLERS,
         **grids.HANDLERS,
         **calls.HANDLERS,
         **prologue.HANDLERS,
@@ -62,6 +65,8 @@ class ModuleLowering:
         }
         self._external: dict[str, tuple[tuple[Attribute, ...], tuple[Attribute, ...]]] = {}
         self._packed: dict[tuple[object, ...], str] = {}
+        self._variadic: dict[tuple[object, ...], str] = {}
+        self._expressions: dict[tuple[object, ...], str] = {}
         self.signatures: dict[str, Sequence[Attribute]] = {}
         for op in module.body.block.ops:
             match op:
@@ -69,7 +74,9 @@ class ModuleLowering:
                     self.signatures[op.sym_name.data] = parameter_types(op)
                 case func.FuncOp() if ELSEWHERE in op.attributes:
                     self.signatures[op.sym_name.data] = op.function_type.inputs.data
-                case func.FuncOp() if op.is_declaration and PACKED not in op.attributes:
+                case func.FuncOp() if op.is_declaration and op.attributes.keys().isdisjoint(
+                    (PACKED, VARIADIC_FUNCTION)
+                ):
                     type = op.function_type
                     self._external[op.sym_name.data] = tuple(type.inputs), tuple(type.outputs)
                 case _:
@@ -123,6 +130,14 @@ class ModuleLowering:
             raise unsupported_op_error(op or w.function, f"C function {name} is called with different types")
         return name
 
+    def declare_variadic(self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> str:
+        """Declares the C function `name` for arguments of these types, once; returns its symbol."""
+        key = (name, *inputs, None, *outputs)
+        if key not in self._variadic:
+            self._variadic[key] = symbol = self.fresh_symbol(name)
+            self._declare(symbol, inputs, outputs, {VARIADIC_FUNCTION: StringAttr(name)})
+        return self._variadic[key]
+
     def declare_packed(
         self,
         name: str,
@@ -139,6 +154,21 @@ class ModuleLowering:
                 symbol, inputs, outputs, {PACKED: StringAttr(name)}, _attributes(dtypes), _attributes(results)
             )
         return self._packed[key]
+
+    def declare_expression(
+        self,
+        name: str,
+        text: StringAttr,
+        inputs: Sequence[Attribute],
+        dtypes: Sequence[str],
+        outputs: Sequence[Attribute],
+    ) -> str:
+        """Declares an expression of CUDA C++ as a function of its operands, once; returns its symbol."""
+        key = (text, *inputs, *dtypes, *outputs)
+        if key not in self._expressions:
+            self._expressions[key] = symbol = self.fresh_symbol(name)
+            self._declare(symbol, inputs, outputs, {CUDA_EXPRESSION: text}, _attributes(dtypes))
+        return self._expressions[key]
 
     def call_named(
         self, w: UpstreamWriter, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]

@@ -31,6 +31,7 @@ from ....core.diagnostics import unsupported_op_error, where
 from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import PassError
 from ....dialects.attributes import BLOCK_NAME
+from ....dialects.extensions import scalar_operation
 from ....dialects.tir import ConstOp, FuncOp, HandleType, Mixed, constant_value
 from .types import I64, INDEX, POINTER, lower_type
 
@@ -60,6 +61,12 @@ def _constant_attr(value: int | float, _negative: bool, type: Attribute) -> Attr
     if dtype_of(type).is_float:
         return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
     return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def _missing_lowering(op: Operation) -> str:
+    if scalar_operation(op) is not None:
+        return "the passes tir-lower-extension-scalars and convert-tir-to-scf lower it"
+    return "no pass of the way down takes this operation: run one that lowers it first"
 
 
 def _constant_name(value: int | float, type: Attribute) -> str:
@@ -113,9 +120,7 @@ class UpstreamWriter:
             self.location = op.location
             handler = self.module.handlers.get(type(op))
             if handler is None:
-                raise unsupported_op_error(
-                    op, "no pass of the way down takes this operation: run one that lowers it first"
-                )
+                raise unsupported_op_error(op, _missing_lowering(op))
             last = self.block.last_op
             handler(self, op)
             if BLOCK_NAME in op.attributes and (emitted := self.block.last_op) is not None and emitted is not last:

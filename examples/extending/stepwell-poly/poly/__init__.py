@@ -5,7 +5,4 @@ from pkgutil import resolve_name
 
 from xdsl.universe import Universe
 
-UNIVERSE = Universe(
-    all_dialects={"poly": partial(resolve_name, "poly.dialect:Poly")},
-    all_passes={"convert-poly-to-tir": partial(resolve_name, "poly.convert_poly_to_tir:ConvertPolyToTirPass")},
-)
+UNIVERSE = Universe(all_dialects={"poly": partial(resolve_name, "poly.dialect:Poly")})

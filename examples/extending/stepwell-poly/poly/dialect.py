@@ -1,7 +1,7 @@
 """The `poly` dialect: polynomials of the elements of buffers."""
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import AnyFloat, ArrayAttr, FloatAttr, MemRefType
 from xdsl.ir import Dialect, SSAValue
@@ -31,8 +31,10 @@ class EvalOp(IRDLOperation):
 
     assembly_format = "$source `to` $target `,` $coefficients attr-dict `:` type($source)"
 
-    def __init__(self, source: SSAValue, target: SSAValue, coefficients: Iterable[FloatAttr]):
-        super().__init__(operands=[source, target], properties={"coefficients": ArrayAttr(coefficients)})
+    def __init__(self, source: SSAValue, target: SSAValue, coefficients: Iterable[float]):
+        element = cast("AnyFloat", get_element_type_or_self(source.type))
+        numbers = ArrayAttr(FloatAttr(number, element) for number in coefficients)
+        super().__init__(operands=[source, target], properties={"coefficients": numbers})
 
     def verify_(self) -> None:
         if not self.coefficients.data:

@@ -666,3 +666,19 @@ tir.func @f("c" %c: i1, "p" %p: !tir.handle) {
   tir.assert %c, "{}" values %p : !tir.handle
 }
 // CHECK: (C2) value of type !tir.handle
+
+// -----
+
+// (C1) tir.print: one value for each placeholder.
+tir.func @f("n" %n: i32) {
+  tir.print "{} and {}" values %n : i32
+}
+// CHECK: (C1) 1 values for 2 placeholders
+
+// -----
+
+// (C2) tir.print: values are scalars.
+tir.func @f("p" %p: !tir.handle) {
+  tir.print "{}" values %p : !tir.handle
+}
+// CHECK: (C2) value of type !tir.handle

@@ -96,7 +96,7 @@ tir.func @loops("n" %n: i32, "m" %m: i64) {
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 
-// Control flow: while, if with and without else, attributes, thread axes, assertions.
+// Control flow: while, if with and without else, attributes, thread axes, assertions; printed lines.
 tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
   tir.while {
     tir.yield %c : i1
@@ -126,6 +126,8 @@ tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
   tir.assert %c, "n must be even"
   tir.assert %c, "n must be even" kind "ValueError"
   tir.assert %c, "{} is odd" values %n : i32
+  tir.print "no values: {}"
+  tir.print "n is {}, c is {}" values %n, %c : i32, i1
 }
 // CHECK-LABEL: tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
 // CHECK-NEXT:    tir.while {
@@ -156,6 +158,8 @@ tir.func @control("c" %c: i1, "n" %n: i32, "p" %p: !tir.handle) {
 // CHECK-NEXT:    tir.assert %c, "n must be even"
 // CHECK-NEXT:    tir.assert %c, "n must be even" kind "ValueError"
 // CHECK-NEXT:    tir.assert %c, "{} is odd" values %n : i32
+// CHECK-NEXT:    tir.print "no values: {}"
+// CHECK-NEXT:    tir.print "n is {}, c is {}" values %n, %c : i32, i1
 // CHECK-NEXT:  }
 
 // A block binds its axes to values, says what it reads and writes, and may begin with an init.

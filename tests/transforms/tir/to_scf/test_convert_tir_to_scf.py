@@ -16,6 +16,7 @@ from stepwell.core.dtypes import SCALAR_DTYPES, int_range, mlir_type, numpy_dtyp
 from stepwell.core.errors import ArgumentError, ExecutionError, UnsupportedError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.tools.testing.guarded import array_before_guard
 from stepwell.transforms.pipelines import lower, run_pipeline
 from stepwell.transforms.tir.to_scf import ConvertTirToScfPass
 
@@ -353,6 +354,23 @@ def test_vectors_are_loaded_and_stored_lane_by_lane_in_order() -> None:
       tir.store %shuffled, %B[%i, %back : vector<4xi32>] : memref<8x8xf32>
     }"""
     run(text, GRID, np.zeros_like(GRID), 2, 2)
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 4, 7, 8, 16])
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+def test_vectors_at_distances_end_with_their_last_lane(lanes: int, step: int) -> None:
+    span = (lanes - 1) * step + 1
+    text = f"""
+@T.prim_func
+def main(A: T.Buffer((2, {span + 1}), "float32"), B: T.Buffer((2, {lanes}), "float32")):
+    for i in range(2):
+        for j in T.vectorized({lanes}):
+            B[i, j] = A[i, j * {step} + 1]
+"""
+    a, b = array_before_guard((2, span + 1), "float32"), np.zeros((2, lanes), "float32")
+    a[:] = np.arange(a.size).reshape(a.shape)
+    build(parse_tvmscript(text))["main"](a, b)
+    np.testing.assert_array_equal(b, a[:, 1::step])
 
 
 def test_a_vector_in_a_column_is_not_one_access() -> None:

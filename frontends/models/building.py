@@ -1,0 +1,357 @@
+"""The builder of a graph: inserts operators, folds operators on constant tensors, computes sizes as tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import numpy_dtype
+from ...core.sizes import check_shape
+from ...operators import operator_of
+from ...operators.attributes import normalize_attributes
+from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
+from .errors import ModelError, ModelUnsupportedError
+from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank
+from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constant_term, symbol_array
+from .types import Array
+from .values import ModelTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
+
+
+class Builder:
+    """Inserts operators into a function.
+
+    entry: the entry block of the function, which holds the constants.  constants: arrays by name.  fold: whether
+    operators on constant tensors are folded at import time.
+    """
+
+    def __init__(self, entry: Block, constants: dict[str, Array], fold: bool = True):
+        self.entry = entry
+        self.fold = fold
+        self.relay = RelayBuilder(entry, constants)
+        self.written: dict[ModelTensor, SSAValue] = {}
+        self.carriers: dict[Size, tuple[SSAValue, int]] = {}
+        self.limits: dict[tuple[str, str], int] = {}
+        self.budget = NodeBudget()
+
+    def require_at_most(self, extent: Symbol, limit: int) -> None:
+        """Adds the run-time check `extent <= limit` to the function."""
+        self._limit(extent, "<=", limit, min)
+
+    def require_at_least(self, least: int, value: Any) -> None:
+        """Adds the run-time check `value >= least` to the function; no check for values that provably satisfy it.
+        Raises ModelError for a constant less than `least`."""
+        if is_provably_at_least(least, value):
+            return
+        if not isinstance(value, Symbol):
+            raise ModelError(f"a size of {value}, expected at least {least}")
+        self._limit(value, ">=", least, max)
+
+    def _limit(self, value: Symbol, sign: str, number: int, stricter: Callable[[int, int], int]) -> None:
+        size, more = split_constant_term(value)
+        key = size.text, sign
+        self.limits[key] = stricter(number - more, self.limits.get(key, number - more))
+
+    @property
+    def size_limits(self) -> list[str]:
+        """The limits of symbolic sizes, as text."""
+        return [str(SizeLimit(size, sign, number)) for (size, sign), number in self.limits.items()]
+
+    # Insertion points
+
+    def set_location(self, name: str) -> None:
+        """Sets the source location of the operators inserted from now on to the node `name`."""
+        location: LocationAttr = NameLoc(StringAttr(name), UnknownLoc()) if name else UnknownLoc()
+        self.relay.location = location
+
+    def build_in_block(self, block: Block, write: Callable[[], Any]) -> Any:
+        """Calls `write` with the insertion point at the end of `block`; returns its result."""
+        point, carriers, written = self.relay.point, dict(self.carriers), dict(self.written)
+        self.relay.point = InsertPoint.at_end(block)
+        try:
+            return write()
+        finally:
+            self.relay.point, self.carriers = point, carriers
+            self.written = written | {each: value for each, value in self.written.items() if each.array is not None}
+
+    # Tensors
+
+    def value(self, tensor: ModelTensor) -> SSAValue:
+        """The SSA value of a tensor; inserts a constant or the computation of sizes if required."""
+        if tensor.value is not None:
+            return tensor.value
+        if tensor not in self.written:
+            self.written[tensor] = self._constant(tensor) if tensor.array is not None else self._compute_sizes(tensor)
+        return self.written[tensor]
+
+    def _constant(self, tensor: ModelTensor) -> SSAValue:
+        assert tensor.array is not None
+        require_dtype(tensor.dtype)
+        point = self.relay.point
+        first = self.entry.first_op
+        self.relay.point = InsertPoint.at_end(self.entry) if first is None else InsertPoint.before(first)
+        constant = self.relay.constant(tensor.array, tensor.name)
+        self.relay.point = InsertPoint.at_end(point.block) if point.insert_before is None else point
+        return constant
+
+    def tensor_of_value(self, value: SSAValue) -> ModelTensor:
+        """The tensor of an SSA value. Records its symbolic extents, from which other sizes can be computed."""
+        for axis, extent in enumerate(shape_of(value)):
+            if isinstance(extent, str):
+                self.carriers.setdefault(extent, (value, axis))
+        return tensor_of_ssa_value(value)
+
+    def scalar_constant(self, value: float, dtype: str) -> ModelTensor:
+        """A constant scalar tensor."""
+        return tensor_of_array(np.asarray(value, numpy_dtype(require_dtype(dtype))))
+
+    # Operators
+
+    def op(self, name: str, *operands: ModelTensor, **attributes: object) -> ModelTensor:
+        """The first result of an operator. Raises TeError for incompatible operands or attributes."""
+        return self.ops(name, *operands, **attributes)[0]
+
+    def ops(self, name: str, *operands: ModelTensor, **attributes: object) -> list[ModelTensor]:
+        """The results of an operator, folded if all operands are constants."""
+        arrays = [operand.array for operand in operands]
+        if self.fold and all(array is not None for array in arrays):
+            folded = _fold(name, [array for array in arrays if array is not None], attributes)
+            if folded is not None:
+                return folded
+        results = self.relay.operators(name, *map(self.value, operands), **attributes)
+        for result in results:
+            require_rank(len(shape_of(result)))
+        return [self.tensor_of_value(result) for result in results]
+
+    def scalar(self, name: str, data: ModelTensor, value: float) -> ModelTensor:
+        """The result of a binary operator on a tensor and a scalar of the same data type."""
+        return self.op(name, data, self.scalar_constant(value, data.dtype))
+
+    def cast(self, data: ModelTensor, dtype: str) -> ModelTensor:
+        """Converts a tensor to a data type."""
+        return data if data.dtype == dtype else self.op("cast", data, dtype=require_dtype(dtype))
+
+    # Sizes as tensors
+
+    def _compute_sizes(self, tensor: ModelTensor) -> SSAValue:
+        """Computes a tensor of integers and symbols from the shapes of other tensors."""
+        assert tensor.sizes is not None
+        flat = [self.expand(self.size_value(each), [1]) for each in tensor.sizes.ravel()]
+        whole = self.op("concatenate", *flat, axis=0) if flat else tensor_of_array(np.zeros(0, "int64"))
+        return self.value(self.cast(self.reshape(whole, symbol_array(tensor.shape)), tensor.dtype))
+
+    def size_value(self, value: Any) -> ModelTensor:
+        """An integer or symbol as an int64 scalar tensor."""
+        if not isinstance(value, Symbol):
+            return self.scalar_constant(int(value), "int64")
+        if value.text in self.carriers:
+            return self.op("sum", self.ones_vector(value))
+        return self._evaluate(ast.parse(value.text, mode="eval").body)
+
+    def _evaluate(self, tree: ast.expr) -> ModelTensor:
+        match tree:
+            case ast.Name(id=name):
+                return self.size_value(Symbol(name))
+            case ast.Constant(value=int(number)):
+                return self.scalar_constant(number, "int64")
+            case ast.UnaryOp(operand=operand):
+                return self.op("negative", self._evaluate(operand))
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.op(_ARITHMETIC[type(op)], self._evaluate(left), self._evaluate(right))
+            case ast.Call(func=ast.Name(id=name), args=[left, right]):
+                return self.op({"min": "minimum", "max": "maximum"}[name], self._evaluate(left), self._evaluate(right))
+            case _:
+                raise ModelUnsupportedError(f"the size {ast.unparse(tree)} as a value")
+
+    def ones_vector(self, extent: Any) -> ModelTensor:
+        """An int64 vector of `extent` ones."""
+        if not isinstance(extent, Symbol):
+            require_created([int(extent)], "a vector of ones")
+            return tensor_of_array(np.ones(int(extent), "int64"))
+        if extent.text not in self.carriers:
+            raise ModelUnsupportedError(f"a tensor of extent {extent}, which no other tensor has")
+        value, axis = self.carriers[extent.text]
+        vector = tensor_of_ssa_value(value)
+        for other in reversed(range(vector.rank)):
+            if other != axis:
+                vector = self.op("take", vector, self.scalar_constant(0, "int64"), axis=other)
+        return self.cast(self.op("ones_like", vector), "int64")
+
+    def index_vector(self, extent: Any) -> ModelTensor:
+        """The int64 vector 0, 1, ..., extent - 1."""
+        if not isinstance(extent, Symbol):
+            require_created([int(extent)], "a vector of indices")
+            return tensor_of_array(np.arange(int(extent)))
+        return self.op("cumsum", self.ones_vector(extent), axis=0, exclusive=True)
+
+    # Shapes
+
+    def reshape(self, data: ModelTensor, shape: Any) -> ModelTensor:
+        """Reshapes a tensor. shape: integers and symbols. Raises ModelUnsupportedError if the codes of `reshape` cannot
+        express the shape."""
+        target = tuple(size_of_symbol(each) for each in shape)
+        if target == data.shape:
+            return data
+        require_rank(len(target))
+        numbers = [each for each in target if isinstance(each, int)]
+        if data.array is not None and len(numbers) == len(target):
+            if prod(numbers) != data.array.size or min(numbers, default=0) < 0:
+                raise ModelError(f"a reshape of {data.array.size} elements as {numbers}")
+            return tensor_of_array(data.array.reshape(numbers), data.name)
+        if len(numbers) == len(target) and 0 in numbers:
+            require_created(numbers, "a reshape")
+            return tensor_of_array(np.zeros(numbers, numpy_dtype(data.dtype)))
+        codes = _reshape_codes(data.shape, target)
+        reshaped = None if codes is None else self.op("reshape", data, newshape=codes)
+        if reshaped is None or reshaped.shape != target:
+            reshaped = self._split_extent(data, shape)
+        if reshaped is None:
+            words = f"[{', '.join(map(str, data.shape))}] as [{', '.join(map(str, target))}]"
+            raise ModelUnsupportedError(
+                f"a reshape of {words}, of which several sizes are known only when the model runs"
+            )
+        return reshaped
+
+    def _split_extent(self, data: ModelTensor, shape: Any) -> ModelTensor | None:
+        """Splits one extent, a product of symbols, by reads at computed indices: `[b * n, 4]` as `[b, n, 4]`. None for
+        another reshape."""
+        target = [size_of_symbol(each) for each in shape]
+        axis = next(
+            (n for n, pair in enumerate(zip(data.shape, target, strict=False)) if pair[0] != pair[1]), data.rank
+        )
+        end = len(target) - (data.rank - axis - 1)
+        parts = list(shape[axis:end])
+        if axis == data.rank or len(parts) < 2 or list(data.shape[axis + 1 :]) != target[end:]:
+            return None
+        if size_of_symbol(prod(parts)) != data.shape[axis]:
+            return None
+        index = self.index_vector(parts[0])
+        for part in parts[1:]:
+            rows = self.op("multiply", self.op("expand_dims", index, axis=index.rank), self.size_value(part))
+            index = self.op("add", rows, self.index_vector(part))
+        return self.op("take", data, index, axis=axis)
+
+    def expand(self, data: ModelTensor, shape: Any) -> ModelTensor:
+        """Broadcasts a tensor to a shape of integers and symbols."""
+        target = tuple(size_of_symbol(each) for each in shape)
+        if target == data.shape:
+            return data
+        require_rank(len(target))
+        if all(isinstance(each, int) for each in target):
+            return self.op("broadcast_to", data, shape=target)
+        front = len(target) - data.rank
+        condition: ModelTensor | None = None
+        for axis, extent in enumerate(target):
+            if axis >= front and data.shape[axis - front] == extent:
+                continue
+            mask = self.op("greater", self.ones_vector(shape[axis]), self.scalar_constant(0, "int64"))
+            if axis + 1 < len(target):
+                mask = self.op("expand_dims", mask, axis=1, num_newaxis=len(target) - axis - 1)
+            condition = mask if condition is None else self.op("logical_and", condition, mask)
+        assert condition is not None
+        expanded = self.op("where", condition, data, data)
+        if expanded.shape != target:
+            raise ModelUnsupportedError(f"an expansion of {list(data.shape)} to {list(target)}")
+        return expanded
+
+    def full(self, shape: Any, value: Array) -> ModelTensor:
+        """A tensor with all elements equal to `value`. shape: integers and symbols."""
+        element = tensor_of_array(value.reshape(()))
+        if any(isinstance(each, Symbol) for each in shape):
+            return self.expand(element, shape)
+        extents = [int(each) for each in shape]
+        check_shape(extents, value.dtype.itemsize, "a constant")
+        require_rank(len(extents))
+        if prod(extents) <= MOST_FOLDED:
+            return tensor_of_array(np.full(extents, value))
+        return self.expand(element, extents)
+
+    def constant(self, array: Any) -> ModelTensor:
+        """A constant tensor."""
+        return tensor_of_array(array)
+
+    def symbols(self, values: Any) -> ModelTensor:
+        """A tensor of integers and symbols."""
+        return tensor_of_symbols(values)
+
+
+_ARITHMETIC: Mapping[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.FloorDiv: "floor_divide",
+    ast.Mod: "floor_mod",
+}
+
+
+def _fold(name: str, arrays: Sequence[Array], attributes: Mapping[str, object]) -> list[ModelTensor] | None:
+    """The results of an operator by its numpy reference; None if they are too large, or differ in type from the results
+    of the operator."""
+    try:
+        types: list[Attribute] = [tensor_type(array.shape, require_dtype(_name(array))) for array in arrays]
+    except ModelUnsupportedError:
+        return None
+    operator = operator_of(name)
+    checked = normalize_attributes(operator, attributes)
+    expected = result_types(name, tuple(types), tuple(checked.items()))
+    shapes = [shape_of(type) for type in expected]
+    for shape in shapes:
+        require_rank(len(shape))
+    if any(not all(isinstance(n, int) for n in shape) for shape in shapes):
+        return None
+    if any(prod(n for n in shape if isinstance(n, int)) > MOST_FOLDED for shape in shapes):
+        return None
+    if sum(array.size for array in arrays) > MOST_FOLDED:
+        return None
+    with np.errstate(all="ignore"):
+        results = operator.arrays(arrays, checked)
+    got = [(array.shape, _name(array)) for array in results]
+    if got != [(shape, dtype_of_tensor(type)) for shape, type in zip(shapes, expected, strict=True)]:
+        return None
+    return [tensor_of_array(array) for array in results]
+
+
+def _name(array: Array) -> str:
+    return "string" if array.dtype == object else array.dtype.name
+
+
+def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] | None:
+    """The codes of `newshape` for a shape: 0 copies an extent, -3 merges two, -4 splits an extent in two, -1 is
+    inferred."""
+    codes: list[int] = []
+    rest, n, has_rest = list(shape), 0, False
+    while n < len(target):
+        extent = target[n]
+        if isinstance(extent, int) and extent > 0:
+            codes.append(extent)
+            rest = rest[1:]
+        elif rest and rest[0] == extent:
+            codes.append(0)
+            rest = rest[1:]
+        elif len(rest) > 1 and size_of_symbol(symbol_array(rest[:1])[0] * symbol_array(rest[1:2])[0]) == extent:
+            codes.append(-3)
+            rest = rest[2:]
+        elif rest and n + 1 < len(target) and _is_product(rest[0], extent, target[n + 1]):
+            pair = target[n : n + 2]
+            codes += [-4, *(each if isinstance(each, int) else -1 for each in pair)]
+            rest, n = rest[1:], n + 1
+        elif not has_rest:
+            codes.append(-1)
+            has_rest = True
+            rest = rest[1:]
+        else:
+            return None
+        n += 1
+    return codes
+
+
+def _is_product(whole: Size, a: Size, b: Size) -> bool:
+    """Whether `whole` is `a * b`, with one constant factor and one symbolic factor."""
+    both = symbol_array([a, b])
+    return isinstance(a, int) != isinstance(b, int) and size_of_symbol(both[0] * both[1]) == whole

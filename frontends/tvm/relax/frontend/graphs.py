@@ -1,0 +1,68 @@
+"""Programs for imported graphs, and their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from .....core.errors import OptionError
+from .....dialects.tir.base import string_array
+from .....module import Module
+from .....operators import relax
+from .....transforms.pipelines import run_pipeline
+from .....transforms.relay.to_relax import ConvertRelayToRelaxPass
+from ...ir.module import IRModule
+from ...nd import HostArray, NDArray
+
+_PARAMS = "params"
+"""The attribute of a function: the names of those parameters whose values are constants of the module."""
+
+
+def program_of_graph(graph: Module, params: Sequence[str], is_tuple: bool) -> IRModule:
+    """The module of the program that computes a graph `main`.
+
+    graph: has the values of `params` among its constants.  params: the names of the parameters that `detach_params`
+    returns.  is_tuple: whether one result is returned as a tuple.
+    """
+    program = run_pipeline(graph, [ConvertRelayToRelaxPass()])
+    (func,) = program.functions.values()
+    assert isinstance(func, relax.FuncOp)
+    if params:
+        attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
+        func.func_attrs = DictionaryAttr({**attributes, _PARAMS: string_array(params)})
+    last = func.body.block.last_op
+    assert isinstance(last, relax.ReturnOp)
+    if is_tuple and not isinstance(last.value.owner, relax.TupleOp):
+        whole = relax.TupleOp([last.value])
+        Rewriter.insert_op(whole, InsertPoint.before(last))
+        last.operands[0] = whole.output
+        func.result_type = whole.output.type
+    return IRModule(program.op, {**graph.constants, **program.constants})
+
+
+def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[NDArray]]]:
+    """A copy of an imported module without the values of its parameters, and these values: for each function that has
+    any, in the order of its parameters. Raises OptionError for a module that is not of relax."""
+    copy = IRModule(mod.op.clone(), dict(mod.constants))
+    if not any(isinstance(func, relax.FuncOp) for func in copy.functions.values()):
+        raise OptionError(f"detach_params: a module of {', '.join(copy.functions)}, expected a function of relax")
+    values: dict[str, list[NDArray]] = {}
+    for name, func in copy.functions.items():
+        names = _take_params(func) if isinstance(func, relax.FuncOp) else []
+        if names:
+            values[name] = [HostArray(copy.constants.pop(each)) for each in names]
+    return copy, values
+
+
+def _take_params(func: relax.FuncOp) -> list[str]:
+    """The names of the parameters with values of a function, which loses them."""
+    attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
+    names = attributes.pop(_PARAMS, ArrayAttr[StringAttr]([]))
+    func.func_attrs = DictionaryAttr(attributes) if attributes else None
+    assert isinstance(names, ArrayAttr)
+    return [name.data for name in names.data if isinstance(name, StringAttr)]
+
+
+__all__ = ["detach_params", "program_of_graph"]

@@ -1,0 +1,66 @@
+"""Import of models of PyTorch: `tvm.relax.frontend.torch`. Requires the extra `torch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from .....core.errors import UnsupportedError
+from ....relay import TensorType
+from ...ir.module import IRModule
+from .graphs import program_of_graph
+
+
+def from_exported_program(
+    exported_program: Any,
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+    run_ep_decomposition: bool = True,
+) -> IRModule:
+    """A program for a `torch.export.ExportedProgram`.
+
+    keep_params_as_input: whether weights are parameters, whose values `detach_params` returns; otherwise they are
+    constants.  unwrap_unit_return_tuple: whether one result is returned without a tuple.  no_bind_return_tuple,
+    run_ep_decomposition: change the text in TVM, and nothing here. ModelUnsupportedError for a program that uses
+    unsupported features.
+    """
+    return _imported(exported_program, keep_params_as_input, not unwrap_unit_return_tuple)
+
+
+def from_fx(
+    model: Any,
+    input_info: Sequence[tuple[Sequence[Any], str]],
+    *,
+    keep_params_as_input: bool = False,
+    unwrap_unit_return_tuple: bool = False,
+    no_bind_return_tuple: bool = False,
+    custom_convert_map: Any = None,
+) -> IRModule:
+    """A program for a module of `torch.fx`, with inputs `inp_0`, `inp_1`, ...; several results are a tuple.
+
+    input_info: the shape and the data type of each input.  keep_params_as_input, no_bind_return_tuple: as of
+    `from_exported_program`.  unwrap_unit_return_tuple: ignored, since one result is no tuple. UnsupportedError for a
+    `custom_convert_map`, ModelUnsupportedError for a module that uses unsupported features.
+    """
+    if custom_convert_map:
+        raise UnsupportedError("from_fx: custom_convert_map is not supported yet")
+    types = [TensorType(*info) for info in input_info]
+    examples: Any = import_module("....torch.examples", __package__)
+    args, dynamic = examples.example_inputs([(type.shape, type.dtype) for type in types])
+    names = [f"inp_{n}" for n in range(len(types))]
+    return _imported(model.eval(), keep_params_as_input, False, args=args, dynamic_shapes=dynamic, input_names=names)
+
+
+def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> IRModule:
+    frontend: Any = import_module("....torch", __package__)
+    graph = frontend.from_torch(model, keep_parameters=keep_params, **options)
+    weights = frontend.torch_parameters(model) if keep_params else {}
+    graph.constants.update(weights)
+    (func,) = graph.functions.values()
+    return program_of_graph(graph, [name for name, _ in func.params if name in weights], is_tuple)
+
+
+__all__ = ["from_exported_program", "from_fx"]

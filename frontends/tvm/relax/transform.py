@@ -1,0 +1,70 @@
+"""Passes on programs: `tvm.relax.transform`. Each runs passes of this package under TVM's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
+
+from ....core.arrays import plain_array
+from ....module import Module
+from ....transforms.pipelines import run_pipeline
+from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
+from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
+from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
+from ....transforms.relay.fold_constants import RelayFoldConstantsPass
+from ....transforms.relay.to_te import ConvertRelayToTePass
+from ....transforms.te.to_tir import ConvertTeToTirPass
+from ...relay.parameters import bind_parameters
+from ..ir.module import IRModule
+from ..transform import FunctionalPass, PassContext, PassInfo
+
+
+def _pass(name: str, passes: Callable[[], Sequence[ModulePass]]) -> FunctionalPass:
+    """A pass with TVM's name that runs passes of this package."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        return run_pipeline(mod, passes())
+
+    return FunctionalPass(run, PassInfo(0, name))
+
+
+def BindParams(func_name: str, params: Mapping[str, Any]) -> FunctionalPass:
+    """Replaces parameters of a function by constants. params: arrays by the names of parameters.
+
+    The pass raises ArgumentError for an unknown parameter, and for an array of another type.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        arrays = {getattr(name, "name", name): plain_array(value) for name, value in params.items()}
+        return bind_parameters(mod, arrays, func_name)
+
+    return FunctionalPass(run, PassInfo(0, "BindParams"))
+
+
+def LegalizeOps() -> FunctionalPass:
+    """Replaces operators by calls of functions of `tir`."""
+    return _pass("LegalizeOps", lambda: [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()])
+
+
+def FoldConstant() -> FunctionalPass:
+    """Evaluates operators on constants."""
+    return _pass("FoldConstant", lambda: [RelayFoldConstantsPass()])
+
+
+def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> FunctionalPass:
+    """Removes dead operations, and private functions without calls. entry_functions: ignored, as all functions that are
+    not private stay."""
+    return _pass("DeadCodeElimination", lambda: [RelayEliminateDeadCodePass()])
+
+
+def EliminateCommonSubexpr(call_only: bool = False) -> FunctionalPass:
+    """Eliminates common subexpressions. call_only: ignored, as other expressions cost nothing."""
+    return _pass("EliminateCommonSubexpr", lambda: [CommonSubexpressionElimination()])
+
+
+def ToNonDataflow() -> FunctionalPass:
+    """Replaces dataflow regions by their operations."""
+    return _pass("ToNonDataflow", lambda: [RelaxInlineDataflowPass()])

@@ -1,0 +1,112 @@
+"""The default schedules of convolutions and products with packed weights (`nn.contrib_conv2d_pack`,
+`nn.contrib_dense_pack`) for processors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...analysis.index import Analyzer, Lin
+from ...core.cpu import CpuModel
+from .. import Schedule
+from ..handles import BlockRV
+from ..rules.kernel import block_of, element_bytes, result_of
+from .channels import (
+    LANES,
+    choose_tile,
+    copy_in_order,
+    index_read,
+    known_extents,
+    reader_in_order,
+    transpose_in_registers,
+)
+from .tiles import fill_registers, keep_in_registers, parts
+
+WIDEST = 2
+"""The greatest number of blocks of output channels of a tile of sums: of wider tiles, the vectors of weights leave no
+registers to elements of the image."""
+
+WIDEST_PRODUCT = 3
+"""The greatest number of blocks of columns of a tile of sums of a product, each of whose multiplications reads its
+element of the data from memory."""
+
+
+def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a convolution with weights in blocks of output channels.
+
+    Vectors are of output channels, so that windows may have any step: each element of the image is multiplied by the
+    vectors of weights of its channel and its tap. Sums of a tile, some columns of a row of the result, are in registers
+    during the loops over summands. The results of a row, or of the part of a row that half of the fastest cache holds,
+    are transposed in registers.
+
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    """
+    summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
+    *_, columns, blocks, _ = known_extents(sch, sums)[:-summands]
+    output = copy_in_order(sch, sums, _order)
+    element = element_bytes(result_of(block_of(sch, sums)))
+    height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
+    names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
+
+    square = cpu.lanes(element)
+    most = max(cpu.l1_bytes // 2 // (width * LANES * element) // square, 1)
+    squares = parts(-(-columns // square), most)
+    n, k, *inside, x = sch.get_loops(output)
+    k, k_block, k_in = sch.split(k, [None, width * LANES // square, square])
+    x, x_square, x_in = sch.split(x, [None, squares, square])
+    outer = [n, k, *inside, x]
+    sch.reorder(*outer, k_block, x_square, k_in, x_in)
+    transpose_in_registers(sch, output, index_read(sch, output, sums), [*outer, k_block, x_square], [k_in, x_in])
+
+    sch.compute_at(sums, x, preserve_unit_loops=True)
+    loops = sch.get_loops(sums)
+    *_, column, block, lane = loops[:-summands]
+    summed = loops[-summands:]
+    column, column_in = sch.split(column, [None, height])
+    sch.reorder(column, *summed, column_in, block, lane)
+    keep_in_registers(sch, sums, summed[0], [column_in, block, lane])
+    return f"sums in registers, {width * LANES} channels of {height} columns", names
+
+
+def _order(n: Any, *indices: Any) -> tuple[Any, ...]:
+    *image, block, lane = indices
+    return (n, block * LANES + lane, *image)
+
+
+def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a product with weights in blocks of rows, which are columns of the result.
+
+    A tile of sums, some rows of some blocks of columns, is in registers during the loop over summands. The operators
+    that follow the product are applied to the sums there. The blocks of weights of a tile stay in a cache during the
+    loop over rows.
+
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    """
+    output = reader_in_order(sch, sums, _product_order, _product_place)
+    known_extents(sch, output)
+    *rows, blocks, _, _ = known_extents(sch, sums)
+    longest = max(range(len(rows)), key=lambda axis: rows[axis])
+    element = element_bytes(result_of(block_of(sch, sums)))
+    height, width = choose_tile(cpu, element, rows[longest], blocks, WIDEST_PRODUCT)
+    names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
+
+    *outer, column = sch.get_loops(output)
+    column, block_in, lane = sch.split(column, [None, width, LANES])
+    outer[longest], row = sch.split(outer[longest], [None, height])
+    sch.reorder(column, *outer, row, block_in, lane)
+    fill_registers(sch, [row, block_in, lane])
+    sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
+    *tile, k = sch.get_loops(sums)[len(outer) + 1 :]
+    sch.reorder(k, *tile)
+    keep_in_registers(sch, sums, k, tile)
+    return f"sums in registers, {width * LANES} columns of {height} rows", names
+
+
+def _product_order(*indices: Any) -> tuple[Any, ...]:
+    *rows, block, lane = indices
+    return (*rows, block * LANES + lane)
+
+
+def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
+    *rows, column = indices
+    return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)

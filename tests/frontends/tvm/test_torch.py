@@ -1,0 +1,160 @@
+"""Models of PyTorch as TVM's users import them: `relay.frontend.from_pytorch`, `relax.frontend.torch`."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from stepwell import ArgumentError, OptionError, UnsupportedError  # noqa: E402
+from stepwell.frontends import tvm  # noqa: E402
+from stepwell.frontends.tvm import relax, relay  # noqa: E402
+from stepwell.frontends.tvm.contrib import graph_executor  # noqa: E402
+from stepwell.frontends.tvm.relax.frontend import detach_params  # noqa: E402
+from stepwell.frontends.tvm.relax.frontend.torch import from_exported_program, from_fx  # noqa: E402
+
+nn = torch.nn
+SHAPE = (1, 3, 8, 8)
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    layers = (nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(), nn.Flatten(), nn.Linear(144, 5))
+    return nn.Sequential(*layers).eval().requires_grad_(False)
+
+
+@pytest.fixture(scope="module")
+def image() -> Any:
+    return torch.randn(SHAPE)
+
+
+@pytest.fixture(scope="module")
+def program(model: Any, image: Any) -> Any:
+    return torch.export.export(model, (image,))
+
+
+def run_relay(mod: Any, params: Any, *shapes: tuple[str, Any]) -> np.ndarray[Any, Any]:
+    """The first output for inputs by name."""
+    with tvm.transform.PassContext(opt_level=3):
+        lib = relay.build(mod, target="llvm", params=params)
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu(0)))
+    for name, value in shapes:
+        module.set_input(name, tvm.nd.array(value.numpy()))
+    module.run()
+    return module.get_output(0).numpy()
+
+
+def run_relax(mod: Any, *args: Any) -> Any:
+    machine = relax.VirtualMachine(tvm.compile(mod, target="llvm"), tvm.cpu())
+    return machine["main"](*args)
+
+
+def assert_near(actual: Any, expected: Any) -> None:
+    np.testing.assert_allclose(actual, expected.numpy(), 1e-4, 1e-5)
+
+
+# tvm.relay
+
+
+@pytest.mark.parametrize("convert", ["trace", "script"])
+def test_a_model_of_torchscript(model: Any, image: Any, convert: str) -> None:
+    script = torch.jit.trace(model, image) if convert == "trace" else torch.jit.script(model)
+    mod, params = relay.frontend.from_pytorch(script.eval(), [("input0", SHAPE)])
+    assert set(params) == {name for name in model.state_dict() if "num_batches" not in name}
+    assert_near(run_relay(mod, params, ("input0", image)), model(image))
+    assert np.shares_memory(params["0.weight"].layout, script.state_dict()["0.weight"].numpy())
+
+
+def test_a_module_and_a_program_of_export(model: Any, image: Any, program: Any) -> None:
+    for each in (model, program):
+        mod, params = relay.frontend.from_pytorch(each, {"x": SHAPE})
+        assert_near(run_relay(mod, params, ("x", image)), model(image))
+
+
+def test_data_types_of_inputs() -> None:
+    class Embed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Embedding(10, 4)
+
+        def forward(self, tokens: Any, scale: Any) -> Any:
+            return self.table(tokens) * scale
+
+    embed = Embed().eval().requires_grad_(False)
+    tokens, scale = torch.tensor([[1, 9, 3]]), torch.tensor(2.0, dtype=torch.float64)
+    script = torch.jit.trace(embed, (tokens, scale))
+    mod, params = relay.frontend.from_pytorch(script, [("t", ((1, 3), "int64")), ("s", ())], default_dtype="float64")
+    assert_near(run_relay(mod, params, ("t", tokens), ("s", scale)), embed(tokens, scale))
+
+
+def test_unknown_sizes() -> None:
+    script = torch.jit.trace(nn.ReLU().eval(), torch.ones(2, 3))
+    mod, params = relay.frontend.from_pytorch(script, [("x", (relay.Any(), 3))])
+    x = torch.randn(5, 3)
+    assert_near(run_relay(mod, params, ("x", x)), x.relu())
+
+
+def test_branches_of_a_script_on_sizes_are_taken_when_it_is_imported() -> None:
+    class Double(nn.Module):
+        def forward(self, x):
+            if x.dim() == 1:
+                return x * 2
+            return x
+
+    mod, params = relay.frontend.from_pytorch(torch.jit.script(Double()).eval(), [("x", (3,))])
+    assert_near(run_relay(mod, params, ("x", torch.ones(3))), torch.full((3,), 2.0))
+
+
+@pytest.mark.parametrize("option", ["custom_convert_map", "keep_quantized_weight", "export_renamed_c_graph_path"])
+def test_an_option_of_from_pytorch_that_there_is_not_is_an_error(model: Any, option: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"from_pytorch: {option} is not supported yet"):
+        relay.frontend.from_pytorch(model, [("x", SHAPE)], **{option: "set"})  # pyright: ignore
+
+
+@pytest.mark.parametrize(
+    ("infos", "message"),
+    [
+        ([SHAPE], r"input \(1, 3, 8, 8\), expected a name with a shape: \('x', \(1, 3\)\)"),
+        ([("x", SHAPE), ("x", SHAPE)], "inputs x, x, expected distinct names"),
+    ],
+)
+def test_wrong_inputs_are_an_error(model: Any, infos: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        relay.frontend.from_pytorch(model, infos)
+
+
+def test_wrong_names_of_inputs_are_an_error(program: Any) -> None:
+    with pytest.raises(ArgumentError, match="input names x, y, expected 1 distinct names for input"):
+        relay.frontend.from_pytorch(program, [("x", SHAPE), ("y", SHAPE)])
+
+
+# tvm.relax
+
+
+def test_a_program_with_parameters(model: Any, image: Any, program: Any) -> None:
+    mod, params = detach_params(from_exported_program(program, keep_params_as_input=True))
+    assert [name for name, _ in mod.functions["main"].params][:2] == ["input", "0.weight"]  # pyright: ignore
+    assert_near(run_relax(mod, tvm.nd.array(image.numpy()), *params["main"])[0].numpy(), model(image))
+    assert detach_params(mod)[1] == {}
+
+
+def test_a_program_with_constants(model: Any, image: Any, program: Any) -> None:
+    mod = from_exported_program(program, unwrap_unit_return_tuple=True)
+    assert_near(run_relax(mod, image.numpy()).numpy(), model(image))
+    assert isinstance(run_relax(from_exported_program(program), image.numpy()), tuple)
+
+
+def test_a_module_of_fx(model: Any, image: Any) -> None:
+    traced = torch.fx.symbolic_trace(model)
+    mod, params = detach_params(from_fx(traced, [(SHAPE, "float32")], keep_params_as_input=True))
+    assert_near(run_relax(mod, image.numpy(), *params["main"]).numpy(), model(image))
+    with pytest.raises(UnsupportedError, match="from_fx: custom_convert_map is not supported yet"):
+        from_fx(traced, [(SHAPE, "float32")], custom_convert_map={nn.ReLU: None})
+
+
+def test_only_programs_have_parameters_to_detach(model: Any) -> None:
+    mod, _ = relay.frontend.from_pytorch(model, [("x", SHAPE)])
+    with pytest.raises(OptionError, match="a module of main, expected a function of relax"):
+        detach_params(mod)

@@ -1,0 +1,161 @@
+"""`stepwell explain`: the stages of a program, the places of their lines, and the page, also in a browser."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import stepwell
+from stepwell.core.target import Target
+from stepwell.tools.explaining.lines import Line, lines_of_assembly, lines_of_llvm, lines_of_module
+from stepwell.tools.explaining.stages import explain
+from stepwell.tools.stepwell import main
+
+PROGRAM = """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), n: T.int32):
+    for i in range(8):
+        B[i] = A[i] * 2.0
+        for j in range(n):
+            if j < 4:
+                B[i] = B[i] + A[j]
+"""
+CLICKS = """
+document.querySelector('#stage0 [data-line="7"]').click();
+document.querySelector('#stage2 button').click();
+document.querySelectorAll('[data-stage]')[1].click();
+document.title = ["lit", "changed", "hidden"].map((name) => document.querySelectorAll("." + name).length).join(" ");
+</script></body>"""
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("program.py").write_text(PROGRAM)
+    return Path("program.py")
+
+
+def page(file: Path, *options: str) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(["explain", str(file), *options])
+    assert stop.value.code == 0
+    return file.with_suffix(".html").read_text()
+
+
+class Elements(HTMLParser):
+    """The balance of tags, and the texts and lines of the source of all lines of the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.lines: list[tuple[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+        if dict(attrs).get("class") == "line":
+            self.lines.append(("", dict(attrs).get("data-line")))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.lines:
+            text, line = self.lines[-1]
+            self.lines[-1] = text + data, line
+
+
+def test_the_lines_of_mlir_have_the_places_of_operations_and_of_loops() -> None:
+    lines = lines_of_module(stepwell.parse_tvmscript(PROGRAM, filename="program.py"), "program.py")
+    found = {line.text.strip(): line.source for line in lines}
+    assert found['tir.for serial "i" %i : i32 in [0 +: 8] {'] == 3
+    assert found["tir.store %2, %B[%i] : memref<8xf32>"] == 4
+    assert found["tir.if %4 {"] == 6
+    assert not any("loc(" in line.text for line in lines)
+
+
+def test_the_lines_of_another_file_have_no_place() -> None:
+    lines = lines_of_module(stepwell.parse_tvmscript(PROGRAM, filename="other.py"), "program.py")
+    assert {line.source for line in lines} == {None}
+
+
+def test_a_macro_lights_its_own_lines() -> None:
+    text = "@T.macro\ndef m(A):\n    A[0] = 1.0\n\n\n@T.prim_func\ndef main(A: T.Buffer((1,), 'float32')):\n    m(A)\n"
+    lines = lines_of_module(stepwell.parse_tvmscript(text, filename="program.py"), "program.py")
+    assert [line.source for line in lines if "tir.store" in line.text] == [3]
+
+
+def test_the_lines_of_llvm_ir_and_assembly() -> None:
+    mod = stepwell.parse_tvmscript(PROGRAM, filename="program.py")
+    stages = {stage.name: stage.lines for stage in explain(mod, "program.py", Target()).stages}
+    assert all("!dbg" not in line.text and "#dbg" not in line.text for line in stages["LLVM IR"][1:])
+    assert {line.source for line in stages["LLVM IR"] if "fadd" in line.text} == {7}
+    assert {line.source for line in stages["assembly"] if "addss" in line.text} == {4, 7}  # x * 2 is x + x
+    assert lines_of_assembly("# f: 1 instructions\nf:\n\t# a.py:3: x\n\tretq") == [
+        Line("# f: 1 instructions"), Line("f:"), Line("        # a.py:3: x", 3), Line("        retq", 3),
+    ]  # fmt: skip
+    assert lines_of_llvm("define void @f() {\n  ret void\n}\n") == []
+
+
+def test_stages_have_changes_and_other_passes_are_listed() -> None:
+    mod = stepwell.parse_tvmscript(PROGRAM, filename="program.py")
+    explanation = explain(mod, "program.py", Target(), "tir-resolve-blocks,tir-unroll-loops")
+    names = [stage.name for stage in explanation.stages]
+    assert names[0] == "input"
+    assert names[-3:] == ["convert-tir-to-scf", "LLVM IR", "assembly"]
+    assert "tir-resolve-blocks" in explanation.idle
+    assert any(line.startswith("+") for line in explanation.stages[-3].changes)
+    assert any(remark.pass_name == "tir-partition-loops" for remark in explanation.remarks)
+
+
+def test_the_page_is_one_file_with_escaped_texts(file: Path) -> None:
+    text = page(file)
+    elements = Elements(text)
+    assert elements.open == []
+    assert not re.search(r"https?:|src=|href=", text)
+    sources = [(line.partition("@")[2] or line, place) for line, place in elements.lines if place == "7"]
+    assert any("if j < 4" in line for line, _ in elements.lines)
+    assert len(sources) > 8
+
+
+def test_graphs_have_stages_too(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    graph = file.with_name("graph.mlir")
+    graph.write_text(
+        'relay.func @main("x" %x: tensor<2x3xf32>) {\n'
+        "  %0 = relay.nn.relu(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>\n"
+        "  relay.return %0 : tensor<2x3xf32>\n}\n"
+    )
+    text = page(graph)
+    assert "<h2>convert-relay-to-te <small>" in text
+    assert capsys.readouterr().out.startswith("graph.html: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "cuda"], "target cuda does not support the page of `stepwell explain`, expected llvm"),
+        (["-p", "tir-simplfy"], "no pass 'tir-simplfy', did you mean 'tir-simplify'?"),
+        (["missing.py"], "unrecognized arguments: missing.py"),
+    ],
+)
+def test_errors(file: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["explain", str(file), *options])
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+def test_clicks_in_a_browser(file: Path) -> None:
+    text = page(file)
+    lit = len(re.findall(r'data-line="7"', text))
+    Path("clicked.html").write_text(text.replace("</script></body>", CLICKS))
+    command = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    done = subprocess.run(
+        [*command, Path("clicked.html").absolute().as_uri()], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert re.findall("<title>(.*)</title>", done.stdout) == [f"{lit} 1 1"]

@@ -1,0 +1,35 @@
+"""Convolutions that passes may replace by operators with other weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...operators.winograd import LANES
+
+
+def whole_blocks(extent: int) -> int:
+    """The least number of channels, or of other elements, in whole blocks of `LANES` that are at least an extent."""
+    return -(-extent // LANES) * LANES
+
+
+def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str]) -> str:
+    """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, one group, static extents, and equal dtypes among
+    `dtypes`; "" if it has them."""
+    layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
+    if layout not in (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"]):
+        return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
+    if op.attribute_value("groups") != 1:
+        return f"{op.attribute_value('groups')} groups, expected 1"
+    reason = lack_of_dtype(op, dtypes)
+    if reason:
+        return reason
+    return "" if all(isinstance(n, int) for value in op.args for n in shape_of(value)) else "a dynamic size"
+
+
+def lack_of_dtype(op: OperatorOp, dtypes: Collection[str]) -> str:
+    """The reason why the operands and the result of an operator are not of one dtype among `dtypes`, "" if they are."""
+    types = {dtype_of_tensor(value) for value in (*op.args, op.outputs[0])}
+    if len(types) == 1 and types <= set(dtypes):
+        return ""
+    return f"numbers of {', '.join(sorted(types))}, expected {' or '.join(dtypes)}"
