@@ -9,7 +9,7 @@ from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
-from . import analysis, build_module, frontend, ir_pass, testing, transform
+from . import analysis, build_module, dataflow_pattern, frontend, ir_pass, testing, transform
 from .build_module import build, optimize
 from .execute import create_executor
 
@@ -20,6 +20,7 @@ __all__ = [
     "build",
     "build_module",
     "create_executor",
+    "dataflow_pattern",
     "expr",
     "expr_functor",
     "frontend",
