@@ -26,7 +26,8 @@ class CpuModel:
     instruction multiplies and adds with one rounding.  masks: whether instructions load and store the lanes of a mask,
     for all elements and widths of vectors, at the speed of one access.  streaming: whether stores that bypass the
     caches are faster for results larger than the caches.  l1_bytes, l2_bytes: the caches of a core for data.  l3_bytes:
-    the cache of all cores.  cores: the number of cores.
+    the cache of all cores.  cores: the number of cores.  memory_cycles: the cycles from the request of a cache
+    line that is in no cache of the core to its arrival.
 
     OptionError for a number below 1.
     """
@@ -40,6 +41,7 @@ class CpuModel:
     l2_bytes: int = 512 * 1024
     l3_bytes: int = 16 * 1024**2
     cores: int = 1
+    memory_cycles: int = 250
 
     def __post_init__(self) -> None:
         for name in _NUMBERS:
@@ -71,7 +73,7 @@ class CpuModel:
         return ",".join(["sse", *(f"{each.name}={int(getattr(self, each.name))}" for each in fields(self))])
 
 
-_NUMBERS = ("vector_bytes", "vector_registers", "l1_bytes", "l2_bytes", "l3_bytes", "cores")
+_NUMBERS = ("vector_bytes", "vector_registers", "l1_bytes", "l2_bytes", "l3_bytes", "cores", "memory_cycles")
 
 CPU_MODELS = {
     "sse": CpuModel(streaming=True),

@@ -56,6 +56,8 @@ VARIADIC_FUNCTION = "stepwell.variadic"
 PARALLEL = "stepwell.parallel"
 """On a call: it may be executed as calls at the same time, with parts of the range from the first operand to below the
 second."""
+PREFETCH = "stepwell.prefetch"
+"""On a load: the distance in bytes from its address to the cache line that it requests for a later load."""
 ELSEWHERE = "stepwell.elsewhere"
 """On a declaration: the function is in another part of the program, which is lowered apart."""
 READ_ONLY = "stepwell.read_only"

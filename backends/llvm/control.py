@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, inf
 
-from xdsl.dialects import arith, cf, math, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
+from xdsl.dialects import arith, cf, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ...core.dtypes import element_byte_size
+from ...analysis.sums import TILE_BYTES, updated_bytes
 from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
@@ -33,9 +33,6 @@ _LEAST_PART = 8
 """The number of iterations of a part of a long loop, at least."""
 _ROW_WORK = 2**26
 """The work of a row between polls, at most, some 50 ms: the rest of a longer row is a loop over parts."""
-_TILE = 320
-"""The least bytes of the vectors of sums that an iteration of a loop over a tile of registers updates: ten registers of
-32 bytes."""
 _LIGHT_WORK = 256
 """The work of an iteration of a row, at most: the code of a row contains it twice."""
 
@@ -274,19 +271,9 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             work=1 + f.module.work.of_block(block),
             cost=_cost(f, block),
             is_row=f.is_in_long_loop and _is_row(f, op),
-            is_tile=_is_tile(block),
+            is_tile=updated_bytes(block) >= TILE_BYTES,
         ),
     )
-
-
-def _is_tile(block: Block) -> bool:
-    """Whether the body of a loop updates a tile of sums that fills the registers: several iterations at a time would
-    share operands, which then displace sums from the registers, and would save next to nothing."""
-    updates = (op.results[0].type for op in block.ops if isinstance(op, math.FmaOp | arith.AddfOp | arith.AddiOp))
-    vectors = (
-        type for type in updates if isinstance(type, VectorType) and not isinstance(type.element_type, IndexType)
-    )
-    return sum(map(element_byte_size, vectors)) >= _TILE
 
 
 def _cost(f: LlvmFunctionEmitter, block: Block) -> int:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import element_type_of
+from ...dialects.attributes import PREFETCH
 from .arith import fast_math, refuse_small_float
 from .function import LlvmFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import access_suffix, address_of_element, from_memory, load_value, store_value, to_memory
@@ -49,7 +50,17 @@ def _vector_of(op: Operation) -> Attribute:
 
 def _load(f: LlvmFunctionEmitter, op: vector.LoadOp) -> None:
     pointer = _contiguous_address(f, op, op.base, list(op.indices))
+    _prefetch(f, op, pointer)
     f.bind(op.result, load_value(f, op.result.type, pointer, access_suffix(op, op.result.type), op.result.name_hint))
+
+
+def _prefetch(f: LlvmFunctionEmitter, op: vector.LoadOp, pointer: str) -> None:
+    """Requests the cache line for a later load, at the distance that a load states."""
+    distance = op.attributes.get(PREFETCH)
+    if isinstance(distance, IntegerAttr):
+        line = f.emit_value(f"getelementptr i8, ptr {pointer}, i64 {distance.value.data}")
+        arguments = [("ptr", line), ("i32", "0"), ("i32", "3"), ("i32", "1")]  # a load, into the fastest cache, of data
+        f.emit(f.intrinsic("prefetch", "void", arguments, overloads=["ptr"]))
 
 
 def _store(f: LlvmFunctionEmitter, op: vector.StoreOp) -> None:

@@ -88,6 +88,16 @@ def test_native_code_with_streaming_stores_computes_exactly_what_the_oracle_comp
 
 
 @given(program=programs(Features()))
+def test_native_code_with_early_requests_computes_exactly_what_the_oracle_computes(
+    program: tuple[Module, dict[str, Any]],
+) -> None:
+    module, arguments = program
+    vectors = lower(apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops"))
+    requests = apply_passes(vectors, 'prefetch-loads{cpu="sse,l1_bytes=1" tile-bytes=1}')
+    assert_same(results(build(requests)["main"], arguments), oracle_results(module, arguments))
+
+
+@given(program=programs(Features()))
 def test_native_code_of_outlined_loops_in_units_computes_exactly_what_the_oracle_computes(
     program: tuple[Module, dict[str, Any]],
 ) -> None:

@@ -45,6 +45,7 @@ from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
 from ..upstream.merge_allocations import MergeAllocationsPass
 from ..upstream.outline_loops import OutlineLoopsPass
 from ..upstream.outline_parallel_loops import OutlineParallelLoopsPass
+from ..upstream.prefetch_loads import PrefetchLoadsPass
 from ..upstream.split_vectors import SplitVectorsPass
 from ..upstream.stream_stores import StreamStoresPass
 from . import checks
@@ -342,6 +343,7 @@ LEGAL = Landing(
         *_contract(options),
         ExpandMathPass(fma=options.cpu.fma),
         *_stream(options),
+        PrefetchLoadsPass(cpu=str(options.cpu)),
         OutlineLoopsPass(),
     ],
     every(checks.only_upstream, checks.no_small_floats),

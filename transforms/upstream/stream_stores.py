@@ -19,6 +19,7 @@ from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
 from ...core.sizes import byte_count
 from ...dialects.tir import constant_value
+from .vector_accesses import byte_offset, described, vector_bytes
 
 _remarks = PassRemarks("stream-stores")
 
@@ -105,17 +106,13 @@ def _stream_function(function: func.FuncOp, from_bytes: int) -> None:
             if reason is None:
                 streams.setdefault(cast(_InnerLoop, block.parent_op()), {})[buffer] = stores
             else:
-                _remarks.missed(stores[0], lambda: f"{_described(buffer)} is stored through the caches: {reason}")
+                _remarks.missed(stores[0], lambda: f"{described(buffer)} is stored through the caches: {reason}")
     checks = {
         buffer: _alignment_check(function, buffer)
         for buffer in dict.fromkeys(buffer for buffers in streams.values() for buffer in buffers)
     }
     for loop, buffers in streams.items():
         _version(loop, [checks[buffer] for buffer in buffers], [each for group in buffers.values() for each in group])
-
-
-def _described(buffer: SSAValue) -> str:
-    return " ".join(filter(None, ["buffer", buffer.name_hint, str(buffer.type)]))
 
 
 def _is_large(type: Attribute, from_bytes: int) -> bool:
@@ -157,7 +154,7 @@ def _obstacle(
     if other := next((each.operation for each in buffer.uses if not isinstance(each.operation, _STORES)), None):
         return f"it has other uses, {other.name}"
     if (
-        narrow := next((size for size in map(_vector_bytes, stores) if size % 16 or size & (size - 1)), None)
+        narrow := next((size for size in map(vector_bytes, stores) if size % 16 or size & (size - 1)), None)
     ) is not None:
         return f"a vector of {narrow} bytes, expected a power of 2 from 16 on"
     if not isinstance(block.parent_op(), _InnerLoop):
@@ -177,8 +174,8 @@ def _order_obstacle(
 ) -> str | None:
     """The reason for which the offsets of vectors exclude streaming stores; None without one. loops: innermost first.
     shortest: as of `_obstacle`."""
-    offsets = [_byte_offset(store, analyzer) for store in stores]
-    first, size = min(offsets, key=lambda each: each.const), sum(map(_vector_bytes, stores))
+    offsets = [byte_offset(store, analyzer) for store in stores]
+    first, size = min(offsets, key=lambda each: each.const), sum(map(vector_bytes, stores))
     if not _are_contiguous(offsets, stores):
         return "the vectors of an iteration are not consecutive"
     strides = {loop.variable: first.terms.get(loop.variable, 0) * loop.step for loop in loops}
@@ -199,11 +196,6 @@ def _is_computation(op: Operation) -> bool:
     """Whether an op computes a vector."""
     is_vector = any(isinstance(result.type, VectorType) for result in op.results)
     return is_vector and not isinstance(op, vector.LoadOp | vector.BroadcastOp | arith.ConstantOp)
-
-
-def _vector_bytes(store: vector.StoreOp) -> int:
-    type = cast("VectorType[Attribute]", store.vector.type)
-    return byte_count(type.get_shape(), element_byte_size(type.element_type))
 
 
 def _loops_around(block: Block) -> list[_Loop] | None:
@@ -238,19 +230,9 @@ def _bounds(op: Operation, body: Block) -> Iterator[tuple[SSAValue, SSAValue, SS
             pass
 
 
-def _byte_offset(store: vector.StoreOp, analyzer: Analyzer) -> Lin:
-    """The offset of a vector in a contiguous buffer, in bytes, modulo 2**64."""
-    type = cast("MemRefType[Attribute]", store.base.type)
-    offset, stride = Lin(0), element_byte_size(type.element_type)
-    for index, extent in reversed(list(zip(store.indices, type.get_shape(), strict=True))):
-        offset += analyzer.lin(index) * stride
-        stride *= extent
-    return offset
-
-
 def _are_contiguous(offsets: Sequence[Lin], stores: Sequence[vector.StoreOp]) -> bool:
     """Whether the vectors of an iteration are consecutive, in any order."""
-    vectors = sorted(zip((each.const for each in offsets), map(_vector_bytes, stores), strict=True))
+    vectors = sorted(zip((each.const for each in offsets), map(vector_bytes, stores), strict=True))
     ends = [start + size for start, size in vectors]
     return all(each.terms == offsets[0].terms for each in offsets) and ends[:-1] == [start for start, _ in vectors[1:]]
 
@@ -316,5 +298,5 @@ def _version(loop: _InnerLoop, checks: Sequence[SSAValue], stores: Sequence[vect
 
 
 def _summary(stores: Sequence[vector.StoreOp]) -> str:
-    buffers = dict.fromkeys(_described(store.base) for store in stores)
+    buffers = dict.fromkeys(described(store.base) for store in stores)
     return f"{' and '.join(buffers)} is stored past the caches where it is aligned to {_ALIGNMENT} bytes"

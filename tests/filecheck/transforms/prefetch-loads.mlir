@@ -1,0 +1,76 @@
+// RUN: stepwell-opt %s -p 'prefetch-loads{cpu="avx512,l1_bytes=4096"}' | filecheck %s
+// RUN: stepwell-opt %s -p 'prefetch-loads{cpu="avx512,l1_bytes=4096,memory_cycles=10"}' | filecheck %s --check-prefix=NEAR
+// RUN: stepwell-opt %s -p "prefetch-loads{cpu=avx512}" | filecheck %s --check-prefix=SMALL
+
+// A parameter that fits the fastest cache is not requested.
+// SMALL-NOT: stepwell.prefetch
+
+// Two streams of weights, 6 sums in 3 cycles: lines of 84 iterations later, or of 4 later. Neither the image, which is
+// loaded element by element, nor a matrix by rows is requested.
+func.func @tile(%w: memref<2x256x16xf32>, %x: memref<256x4xf32>, %y: memref<256x64xf32>, %s: vector<16xf32>) -> vector<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  %r:6 = scf.for %k = %c0 to %c256 step %c1
+      iter_args(%a = %s, %b = %s, %c = %s, %d = %s, %e = %s, %f = %s)
+      -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+    %u = vector.load %w[%c0, %k, %c0] : memref<2x256x16xf32>, vector<16xf32>
+    %v = vector.load %w[%c1, %k, %c0] : memref<2x256x16xf32>, vector<16xf32>
+    %z = vector.load %y[%k, %c0] : memref<256x64xf32>, vector<16xf32>
+    %n = memref.load %x[%k, %c0] : memref<256x4xf32>
+    %m = vector.broadcast %n : f32 to vector<16xf32>
+    %a2 = math.fma %u, %m, %a : vector<16xf32>
+    %b2 = math.fma %v, %m, %b : vector<16xf32>
+    %c2 = math.fma %u, %z, %c : vector<16xf32>
+    %d2 = math.fma %v, %z, %d : vector<16xf32>
+    %e2 = math.fma %z, %m, %e : vector<16xf32>
+    %f2 = math.fma %z, %z, %f : vector<16xf32>
+    scf.yield %a2, %b2, %c2, %d2, %e2, %f2 : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
+  }
+  func.return %r#0 : vector<16xf32>
+}
+// CHECK:      func.func @tile(
+// CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
+// CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
+// CHECK-NEXT:   vector.load %y[%k, %c0] : memref<256x64xf32>
+// NEAR:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 256 : i64} : memref<2x256x16xf32>
+
+// Loads of a line request it once; a step of the loop advances addresses by several rows.
+func.func @halves(%w: memref<512x8xf32>, %s: vector<4xf32>) -> vector<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c4 = arith.constant 4 : index
+  %c512 = arith.constant 512 : index
+  %v = arith.constant dense<1.0> : vector<80xf32>
+  %r = scf.for %k = %c0 to %c512 step %c2 iter_args(%a = %s) -> (vector<4xf32>) {
+    %high = vector.load %w[%k, %c4] : memref<512x8xf32>, vector<4xf32>
+    %low = vector.load %w[%k, %c0] : memref<512x8xf32>, vector<4xf32>
+    %b = arith.addf %high, %low : vector<4xf32>
+    %more = arith.addf %v, %v : vector<80xf32>
+    scf.yield %b : vector<4xf32>
+  }
+  func.return %r : vector<4xf32>
+}
+// CHECK:      func.func @halves(
+// CHECK:        vector.load %w[%k, %c4] : memref<512x8xf32>
+// CHECK-NEXT:   vector.load %w[%k, %c0] {stepwell.prefetch = 6144 : i64} : memref<512x8xf32>
+
+// No tile of sums, and memory of the function itself.
+func.func @others(%w: memref<256x16xf32>, %s: vector<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  %v = arith.constant dense<1.0> : vector<80xf32>
+  %panel = memref.alloc() : memref<256x16xf32>
+  scf.for %k = %c0 to %c256 step %c1 {
+    %u = vector.load %w[%k, %c0] : memref<256x16xf32>, vector<16xf32>
+    vector.store %u, %panel[%k, %c0] : memref<256x16xf32>, vector<16xf32>
+  }
+  scf.for %k = %c0 to %c256 step %c1 {
+    %u = vector.load %panel[%k, %c0] : memref<256x16xf32>, vector<16xf32>
+    %more = arith.addf %v, %v : vector<80xf32>
+  }
+  func.return
+}
+// CHECK:      func.func @others(
+// CHECK-NOT:    stepwell.prefetch

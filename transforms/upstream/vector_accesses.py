@@ -1,0 +1,33 @@
+"""Loads and stores of vectors, as passes of the upstream landing see them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from ...analysis.index import Analyzer, Lin
+from ...core.dtypes import element_byte_size
+
+
+def described(buffer: SSAValue) -> str:
+    """A buffer in words, for remarks."""
+    return " ".join(filter(None, ["buffer", buffer.name_hint, str(buffer.type)]))
+
+
+def vector_bytes(access: vector.LoadOp | vector.StoreOp) -> int:
+    """The bytes of the vector that an access loads or stores."""
+    value = access.result if isinstance(access, vector.LoadOp) else access.vector
+    return element_byte_size(value.type)
+
+
+def byte_offset(access: vector.LoadOp | vector.StoreOp, analyzer: Analyzer) -> Lin:
+    """The offset of a vector in a contiguous buffer, in bytes, modulo 2**64."""
+    type = cast("MemRefType[Attribute]", access.base.type)
+    offset, stride = Lin(0), element_byte_size(type.element_type)
+    for index, extent in reversed(list(zip(access.indices, type.get_shape(), strict=True))):
+        offset += analyzer.lin(index) * stride
+        stride *= extent
+    return offset
