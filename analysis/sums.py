@@ -9,8 +9,8 @@ from xdsl.ir import Block
 from ..core.dtypes import element_byte_size
 
 TILE_BYTES = 320
-"""The least bytes of a tile of sums that fills the registers: ten registers of 32 bytes. The time of a loop that updates
-it is that of its multiplications, and several iterations at a time would leave too few registers to the sums."""
+"""The least bytes of a tile of sums that fills the registers: ten of 32 bytes. The time of a loop that updates
+it is that of its multiplications; several iterations at a time would leave too few registers to the sums."""
 
 
 def updated_bytes(block: Block) -> int:
