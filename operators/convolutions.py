@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import gcd
+from math import gcd, prod
 from typing import Any
 
 import numpy as np
@@ -221,8 +221,7 @@ class _Convolution(_WithWeights):
 
         def fcompute(*axes: PrimExpr) -> PrimExpr:
             batch, feature, *positions = (axes[d] for d in layouts.out)
-            parts = zip(positions, windows, taps, strict=True)
-            at = [position * along.step + tap.var * along.far for position, along, tap in parts]
+            at = _at_taps(positions, windows, taps)
             x = data(*_in_layout_order(layouts.data, [batch, groups.channel(feature, channel.var), *at]))
             w = weight(*_in_layout_order(layouts.weight, [feature, channel.var, *(tap.var for tap in taps)]))
             return scalar.sum(cast(dtype, x) * cast(dtype, w), axis=[channel, *taps])
@@ -246,13 +245,8 @@ conv1d, conv2d, conv3d = for_ranks("nn.conv{rank}d", Pattern.OUT_FUSABLE, _Convo
 
 
 @dataclass(frozen=True)
-class _PackedConvolution(ImageOperator):
-    """The convolution of an image, as `nn.conv{rank}d`, with weights in blocks of output channels.
-
-    channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
-    `nn.conv{rank}d`.  weight_layout: `OIHW16o` for blocks of 16 output channels: the axes of weight are block, input
-    channel, taps, and output channel in the block; other numbers than 16 likewise. The data have the layout NCHW.
-    """
+class _WithBlocks(ImageOperator):
+    """The attributes of convolutions with weights in blocks of output channels, and what follows the sums."""
 
     channels: int
     strides: Window = 1
@@ -269,17 +263,55 @@ class _PackedConvolution(ImageOperator):
             raise TeError(f"{self.name}: weight_layout {self.weight_layout!r}, expected {layouts}")
         return int(match[1])
 
+    def extents(self, weight: Tensor, inputs: int) -> tuple[int, list[int]]:
+        """The numbers of blocks, and of taps along each dimension. inputs: the input channels of each output channel.
+        TeError for a weight that they and the attributes do not fit."""
+        if weight.ndim != self.rank + 3:
+            raise TeError(f"{self.name}: weight of {weight.ndim} dimensions, expected {self.rank + 3}")
+        blocks, inner, *sizes, lanes = require_known_extents(weight.shape, self.name)
+        if (blocks, inner, lanes) != (-(-self.channels // self.lanes), inputs, self.lanes):
+            given = f"weight of shape {list(weight.shape)} in the layout {self.weight_layout}"
+            raise TeError(
+                f"{self.name}: {given}, for {inputs} input channels of each of {self.channels} output channels"
+            )
+        return blocks, sizes
+
+    def plain_reference(self, data: Array, weight: Array, groups: int) -> Array:
+        """The reference result, by the convolution with weights without blocks."""
+        rows = np.moveaxis(weight, -1, 1).reshape(-1, *weight.shape[1:-1])[: self.channels]
+        plain = _Convolution(
+            self.name,
+            self.rank,
+            self.strides,
+            self.padding,
+            self.dilation,
+            groups,
+            data_layout=f"NC{self.image}",
+            kernel_layout=f"OI{self.image}",
+        )
+        return plain.reference(data, rows)
+
+
+@dataclass(frozen=True)
+class _PackedConvolution(_WithBlocks):
+    """The convolution of an image, as `nn.conv{rank}d`, with weights in blocks of output channels.
+
+    channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
+    `nn.conv{rank}d`.  weight_layout: `OIHW16o` for blocks of 16 output channels: the axes of weight are block, input
+    channel, taps, and output channel in the block; other numbers than 16 likewise. The data have the layout NCHW.
+    """
+
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
         self.require_rank(data.shape)
-        blocks, inputs, sizes = self.extents(data, weight)
+        (inputs,) = require_known_extents(data.shape[1:2], self.name)
+        blocks, sizes = self.extents(weight, inputs)
         windows = _windows(self, self.padding, sizes)
         source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
         channel, taps = reduce_axis((0, inputs), "rc"), _tap_axes(self, sizes)
 
         def products(*axes: PrimExpr) -> PrimExpr:
             batch, *positions, block, lane = axes
-            parts = zip(positions, windows, taps, strict=True)
-            at = [position * along.step + tap.var * along.far for position, along, tap in parts]
+            at = _at_taps(positions, windows, taps)
             w = weight(block, channel.var, *(tap.var for tap in taps), lane)
             return scalar.sum(source(batch, channel.var, *at) * w, axis=[channel, *taps])
 
@@ -298,28 +330,103 @@ class _PackedConvolution(ImageOperator):
             varargs_names=[2 * letter.lower() for letter in self.image],
         )
 
-    def extents(self, data: Tensor, weight: Tensor) -> tuple[int, int, list[int]]:
-        """The numbers of blocks, of input channels, and of taps along each dimension. TeError for a weight that the
-        data and the attributes do not fit."""
-        if weight.ndim != self.rank + 3:
-            raise TeError(f"{self.name}: weight of {weight.ndim} dimensions, expected {self.rank + 3}")
-        (inputs,) = require_known_extents(data.shape[1:2], self.name)
-        blocks, inner, *sizes, lanes = require_known_extents(weight.shape, self.name)
-        if (blocks, inner, lanes) != (-(-self.channels // self.lanes), inputs, self.lanes):
-            given = f"weight of shape {list(weight.shape)} in the layout {self.weight_layout}"
-            raise TeError(f"{self.name}: {given}, for {inputs} input and {self.channels} output channels")
-        return blocks, inputs, sizes
-
     def reference(self, data: Array, weight: Array) -> Array:
-        rows = np.moveaxis(weight, -1, 1).reshape(-1, *weight.shape[1:-1])[: self.channels]
-        windows = (self.strides, self.padding, self.dilation)
-        plain = _Convolution(
-            self.name, self.rank, *windows, data_layout=f"NC{self.image}", kernel_layout=f"OI{self.image}"
-        )
-        return plain.reference(data, rows)
+        return self.plain_reference(data, weight, 1)
 
 
 contrib_conv2d_pack = for_rank(2, "nn.contrib_conv2d_pack", Pattern.OUT_FUSABLE, _PackedConvolution)
+
+
+@dataclass(frozen=True)
+class _PackedDepthwiseConvolution(_WithBlocks):
+    """The convolution of each channel of an image with a window of its own, with weights in blocks of channels.
+
+    It is that of `nn.conv{rank}d` with as many groups, input channels and output channels. channels: their number,
+    without those that fill the last block.  strides, padding, dilation: as of `nn.conv{rank}d`.  weight_layout:
+    `OIHW16o` for blocks of 16 channels: the axes of weight are block, 1, taps, and channel in the block; other numbers
+    than 16 likewise. The data have the layout NCHW.
+    """
+
+    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
+        self.require_rank(data.shape)
+        inputs, *spatial = require_known_extents(data.shape[1:], self.name)
+        if inputs != self.channels:
+            raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
+        blocks, sizes = self.extents(weight, 1)
+        windows, names = _windows(self, self.padding, sizes), self.image.lower()
+
+        def element(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
+            channel = block * self.lanes + lane
+            value = data(batch, channel, *_place_of(pixel, spatial))
+            if inputs % self.lanes == 0:
+                return value
+            return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
+
+        pixels = compute(
+            [data.shape[0], blocks, prod(spatial), self.lanes],
+            element,
+            "image_blocks",
+            attrs={"meta_schedule.inline_rule": "disable"},
+        )
+        image = compute(
+            [data.shape[0], blocks, *spatial, self.lanes],
+            lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
+            "image",
+            "injective",
+            varargs_names=[*names, "lane"],
+        )
+        source, counts = _padded(self.name, image, range(2, self.rank + 2), windows)
+        known, taps = require_known_extents(counts, self.name), _tap_axes(self, sizes)
+
+        def products(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
+            w = weight(block, 0, *(tap.var for tap in taps), lane)
+            at = _at_taps(_place_of(pixel, known), windows, taps)
+            return scalar.sum(source(batch, block, *at, lane) * w, axis=taps)
+
+        sums = compute(
+            [data.shape[0], blocks, prod(known), self.lanes],
+            products,
+            "conv_blocks",
+            attrs={"schedule_rule": "depthwise_conv_pack", "columns": known[-1]},
+        )
+        return compute(
+            [data.shape[0], self.channels, *known],
+            lambda n, k, *at: sums(n, k // self.lanes, _pixel_at(at, known), k % self.lanes),
+            "conv_pack",
+            "conv_pack",
+            varargs_names=[2 * letter.lower() for letter in self.image],
+        )
+
+    def reference(self, data: Array, weight: Array) -> Array:
+        return self.plain_reference(data, weight, self.channels)
+
+
+contrib_depthwise_conv2d_pack = for_rank(
+    2, "nn.contrib_depthwise_conv2d_pack", Pattern.OUT_FUSABLE, _PackedDepthwiseConvolution
+)
+
+
+def _place_of(pixel: PrimExpr, extents: Sequence[int]) -> list[PrimExpr]:
+    """The indices of a pixel along each dimension of an image."""
+    place: list[PrimExpr] = []
+    for extent in reversed(extents[1:]):
+        pixel, index = pixel // extent, pixel % extent
+        place.insert(0, index)
+    return [pixel, *place]
+
+
+def _pixel_at(place: Sequence[PrimExpr], extents: Sequence[int]) -> PrimExpr:
+    """The number of the pixel with some indices, in the order of memory."""
+    pixel, *rest = place
+    for index, extent in zip(rest, extents[1:], strict=True):
+        pixel = pixel * extent + index
+    return pixel
+
+
+def _at_taps(positions: Sequence[PrimExpr], windows: Sequence[_Along], taps: Sequence[IterVar]) -> list[PrimExpr]:
+    """The indices of the elements of the image that the taps of windows multiply."""
+    parts = zip(positions, windows, taps, strict=True)
+    return [position * along.step + tap.var * along.far for position, along, tap in parts]
 
 
 # Transposed convolutions

@@ -20,6 +20,7 @@ from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
 from ..rules.search import Search
 from .contraction import contraction, transposed_factor
+from .depthwise import packed_depthwise
 from .elements import elementwise, transpose
 from .epilogues import epilogue
 from .nest import Nest
@@ -52,6 +53,7 @@ several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads`
 NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "conv2d_winograd": ("winograd", winograd),
     "conv_pack": ("packed convolution", packed_convolution),
+    "depthwise_conv_pack": ("packed depthwise convolution", packed_depthwise),
     "dense_pack": ("packed product", packed_product),
 }
 """The rules for the steps of convolutions and products, with their names, by the annotation `schedule_rule` of the
@@ -118,7 +120,8 @@ def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
                 return Applied(rule, name, tuple(each for each in names if each != name), text)
 
             if search.attempt(rule, name, apply):
-                return (name, *search.applied[-1].with_blocks)
+                done = (name, *search.applied[-1].with_blocks)
+                return (*done, *_apply_epilogue(search, search.sch.get_block(done[-1], search.function)))
     return ()
 
 
@@ -135,14 +138,24 @@ def _prepare(cpu: CpuModel, search: Search) -> None:
 def _schedule_with_epilogue(cpu: CpuModel, search: Search, handle: BlockRV) -> tuple[str, ...]:
     """Schedules a block, and the block that reads its tiles of sums. Returns the names of the scheduled blocks."""
     name = block_of(search.sch, handle).block_name.data
-    if _schedule_block(cpu, search, handle, RULES) not in TILED or not consumers(block_of(search.sch, handle)):
+    if _schedule_block(cpu, search, handle, RULES) not in TILED:
         return (name,)
+    return (name, *_apply_epilogue(search, handle))
+
+
+def _apply_epilogue(search: Search, handle: BlockRV) -> tuple[str, ...]:
+    """Moves the block that reads the results of a block in tiles into its loops. Returns the name of the moved block, or
+    none."""
+    block = block_of(search.sch, handle)
+    if not consumers(block):
+        return ()
+    name = block.block_name.data
 
     def apply() -> Applied:
         user, text = epilogue(search.sch, search.function, handle)
         return Applied("epilogue", name, (user,), text)
 
-    return (name, *search.applied[-1].with_blocks) if search.attempt("epilogue", name, apply) else (name,)
+    return search.applied[-1].with_blocks if search.attempt("epilogue", name, apply) else ()
 
 
 def _schedule_block(cpu: CpuModel, search: Search, handle: BlockRV, rules: Mapping[str, Rule]) -> str:

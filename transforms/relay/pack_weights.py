@@ -70,9 +70,16 @@ class RelayPackWeightsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
             for inner in list(find_ops(func, OperatorOp)):
-                form = _FORMS.get(inner.operator.name)
+                form = _form_of(inner)
                 if form is not None:
                     _pack(inner, form, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
+
+
+def _form_of(op: OperatorOp) -> _Form | None:
+    """The form of an operator with packed weights; None for other operators."""
+    name = op.operator.name
+    is_grouped = name == "nn.conv2d" and op.attribute_value("groups") != 1
+    return _DEPTHWISE if is_grouped else _FORMS.get(name)
 
 
 def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
@@ -133,9 +140,9 @@ def _lack_of_convolution(op: OperatorOp) -> str:
     if reason:
         return reason
     _, channels, height, width = (n for n in shape_of(op.outputs[0]) if isinstance(n, int))
-    filled = whole_blocks(channels) - channels
-    if channels < LANES or filled > MOST_FILLED * channels:
-        return f"{channels} output channels in blocks of {LANES} have {filled} channels of zeros"
+    reason = _lack_of_blocks(channels)
+    if reason:
+        return reason
     if width < LEAST_ROWS:
         return f"{width} columns of the result, expected {LEAST_ROWS} or more"
     is_matrix = _is_product_of_channels(op)
@@ -153,11 +160,29 @@ def _is_product_of_channels(op: OperatorOp) -> bool:
     return list(shape_of(op.args[1])[2:]) == [1, 1] and strides == [1, 1] and not any(map(any, around))
 
 
+def _lack_of_depthwise(op: OperatorOp) -> str:
+    channels = shape_of(op.args[0])[1]
+    if not isinstance(channels, int) or list(shape_of(op.args[1])[:2]) != [channels, 1]:
+        return "groups of several channels"
+    reason = lack_of_plain_form(op, _DTYPES, groups=channels)
+    return reason or _lack_of_blocks(channels)
+
+
+def _lack_of_blocks(channels: int) -> str:
+    """The reason why channels are not stored in blocks, "" for enough of them."""
+    filled = whole_blocks(channels) - channels
+    if channels < LANES or filled > MOST_FILLED * channels:
+        return f"{channels} output channels in blocks of {LANES} have {filled} channels of zeros"
+    return ""
+
+
 def _convolution_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:
     kept = {name: op.attribute_value(name) for name in ("strides", "padding", "dilation")}
     return {**kept, "weight_layout": f"OIHW{LANES}o", "channels": channels}
 
 
+_DEPTHWISE = _Form("nn.contrib_depthwise_conv2d_pack", _lack_of_depthwise, _convolution_attributes)
+"""The form of `nn.conv2d` with groups."""
 _FORMS: Mapping[str, _Form] = {
     "nn.dense": _Form("nn.contrib_dense_pack", _lack_of_dense, _dense_attributes),
     "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _convolution_attributes),

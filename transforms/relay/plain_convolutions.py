@@ -13,14 +13,14 @@ def whole_blocks(extent: int) -> int:
     return -(-extent // LANES) * LANES
 
 
-def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str]) -> str:
-    """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, one group, static extents, and equal dtypes among
-    `dtypes`; "" if it has them."""
+def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1) -> str:
+    """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, a number of groups, static extents, and equal
+    dtypes among `dtypes`; "" if it has them."""
     layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
     if layout not in (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"]):
         return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
-    if op.attribute_value("groups") != 1:
-        return f"{op.attribute_value('groups')} groups, expected 1"
+    if op.attribute_value("groups") != groups:
+        return f"{op.attribute_value('groups')} groups, expected {groups}"
     reason = lack_of_dtype(op, dtypes)
     if reason:
         return reason

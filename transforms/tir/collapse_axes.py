@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from xdsl.context import Context
@@ -12,7 +13,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.index import Analyzer
+from ...analysis.index import Analyzer, Lin
 from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import loops_around, only_child
 from ...analysis.unscheduled import is_graph_kernel
@@ -56,11 +57,13 @@ class TirCollapseAxesPass(ModulePass):
     """Collapses axes of kernels of graphs into one axis where all elements along them are contiguous, so that vectors
     extend over the ends of short rows: an image of 7 by 7 has 49 elements in a row.
 
-    Two consecutive axes of a block are collapsed if every access that uses one of them has both as indices of
-    consecutive dimensions, the extent of the second axis is the size of its dimension, and nothing else depends on the
-    axes; the dimensions are then collapsed in all blocks that access the buffer. A kernel is changed only if some rows
-    are short, or no whole vectors. Its name, parameters and results stay: the computation moves to a private function
-    with collapsed parameters, `NAME.collapsed`, which the kernel calls.
+    Two consecutive axes of a block are collapsed if nothing but indices depends on them, and if every access that uses
+    them has both as indices of consecutive dimensions, of which the second axis counts through the whole one, or has
+    one index that counts through both (`y * 7 + x`). The dimensions are then collapsed in all blocks that access the
+    buffer. So are two dimensions whose indices are the quotient and the remainder of an axis (`p // 7` and `p % 7`).
+
+    A kernel is changed only if some rows are short, or no whole vectors. Its name, parameters and results stay: the
+    computation moves to a private function with collapsed parameters, `NAME.collapsed`, which the kernel calls.
 
     Before
         tir.func @add("A" %A: memref<64x7x7xf32>, "B" %B: memref<64xf32>, "C" %C: memref<64x7x7xf32>) {
@@ -121,14 +124,26 @@ def _has_plain_loops(block: BlockOp) -> bool:
 
 @dataclass(frozen=True)
 class _Access:
-    """A load or a store of a block. axes: for each index, the number of the axis that it is, or None."""
+    """A load or a store of a block.
+
+    axes: for each index, the numbers of the axes that it counts through: `(n,)` for axis n, `(n, n + 1)` for the axis n
+    times the extent of the next one, plus the next one; () for another index.  parts: the dimensions whose index is the
+    quotient of an axis by the next dimension, whose index is the remainder; with the number of the axis.
+    """
 
     op: LoadOp | StoreOp
-    axes: Sequence[int | None]
+    axes: Sequence[tuple[int, ...]]
+    parts: Mapping[int, int]
 
     @property
     def buffer(self) -> SSAValue:
         return self.op.buffer
+
+    def axes_of(self, dims: Sequence[int]) -> tuple[int, ...]:
+        """The axes that the indices of dimensions that are collapsed count through, or the index of one dimension."""
+        if dims[0] in self.parts and len(dims) > 1:
+            return (self.parts[dims[0]],)
+        return tuple(axis for dim in dims for axis in self.axes[dim])
 
 
 class _Collapse:
@@ -150,30 +165,38 @@ class _Collapse:
     def _restrict(self, block: BlockOp, access: _Access) -> bool:
         """Drops the axes and the dimensions that an access does not permit. Returns whether some were dropped."""
         axes, dims = self.axes[block], self.dims[access.buffer]
-        assert isinstance(access.buffer.type, MemRefType)
-        shape, extents = access.buffer.type.get_shape(), [axis.extent for axis in block.axes]
-        indices = access.axes
-        pairs = {
-            dim
-            for dim in dims
-            if (first := indices[dim]) in axes
-            and indices[dim + 1] == (second := first + 1)
-            and extents[second] == shape[dim + 1]
-        }
-        kept = {indices[dim] for dim in pairs}
-        lost = {n for n in axes if n not in kept and (n in indices or n + 1 in indices)}
+        pairs = {dim for dim in dims if dim in access.parts or self._is_pair(block, access, dim)}
+        for dim in access.parts.keys() & pairs:  # the quotient and the remainder alone
+            pairs -= {dim - 1, dim + 1}
+        used = [access.axes_of(group) for group in _groups(len(access.axes), pairs)]
+        used += [(axis,) for axis in access.parts.values()]
+        lost = {end for run in used if run for end in (run[0] - 1, run[-1])} & axes
         changed = pairs != dims or bool(lost)
         self.dims[access.buffer], self.axes[block] = pairs, axes - lost
         return changed
 
+    def _is_pair(self, block: BlockOp, access: _Access, dim: int) -> bool:
+        """Whether the indices of a dimension and of the next one are an axis that is collapsed, and the next axis,
+        which counts through the whole dimension."""
+        assert isinstance(access.buffer.type, MemRefType)
+        first, second = access.axes[dim], access.axes[dim + 1]
+        if len(first) != 1 or second != (first[0] + 1,) or first[0] not in self.axes[block]:
+            return False
+        return block.axes[second[0]].extent == access.buffer.type.get_shape()[dim + 1]
+
+    def changes(self, block: BlockOp) -> bool:
+        """Whether axes of a block, or dimensions that it accesses, are collapsed."""
+        return bool(self.axes[block]) or any(self.dims[access.buffer] for access in self.accesses[block])
+
     def has_short_rows(self, block: BlockOp) -> bool:
         """Whether a row of several rows that are collapsed is short, or no whole vectors."""
-        return any(
-            extents[n] > 1 and _is_short(extents[n + 1])
-            for extents in [_extents(block)]
-            for n in self.axes[block]
-            if n + 1 not in self.axes[block]
-        )
+        axes, extents = self.axes[block], _extents(block)
+        rows = [(extents[n], extents[n + 1]) for n in axes if n + 1 not in axes]
+        for access in self.accesses[block]:
+            assert isinstance(access.buffer.type, MemRefType)
+            shape = access.buffer.type.get_shape()
+            rows += [(shape[dim], shape[dim + 1]) for dim in access.parts if dim in self.dims[access.buffer]]
+        return any(count > 1 and _is_short(extent) for count, extent in rows)
 
 
 def _is_short(extent: int) -> bool:
@@ -185,20 +208,42 @@ def _extents(block: BlockOp) -> list[int]:
 
 
 def _accesses(block: BlockOp) -> Iterator[_Access]:
-    variables = list(block.variables)
-    analyzer = Analyzer()
+    axes = _AxesOfIndices(block)
     for op in find_ops(block, LoadOp, StoreOp):
-        yield _Access(op, [_axis_of(analyzer, index, variables) for index in op.indices])
+        yield _Access(op, [axes.counted(index) for index in op.indices], dict(axes.parts(op)))
 
 
-def _axis_of(analyzer: Analyzer, index: SSAValue, variables: Sequence[SSAValue]) -> int | None:
-    """The number of the axis that an index is equal to; None if there is none."""
-    if index not in variables:
-        atom = analyzer.exact(index).atom
-        if not isinstance(atom, SSAValue):
-            return None
-        index = atom
-    return variables.index(index) if index in variables else None
+class _AxesOfIndices:
+    """The axes of a block that indices of its accesses are made of."""
+
+    def __init__(self, block: BlockOp):
+        self._analyzer = Analyzer()
+        self._variables = list(block.variables)
+        self._lins = list(zip(map(Lin.of, self._variables), _extents(block), strict=True))
+
+    def counted(self, index: SSAValue) -> tuple[int, ...]:
+        """The numbers of the axes that an index counts through, as of `_Access`."""
+        if index in self._variables:
+            return (self._variables.index(index),)
+        lin = self._analyzer.exact(index)
+        for n, (axis, _) in enumerate(self._lins):
+            if lin == axis:
+                return (n,)
+        for n, ((first, _), (second, extent)) in enumerate(pairwise(self._lins)):
+            if lin == first * extent + second:
+                return (n, n + 1)
+        return ()
+
+    def parts(self, op: LoadOp | StoreOp) -> Iterator[tuple[int, int]]:
+        """The dimensions whose index is a quotient, as of `_Access`, each with the number of the axis."""
+        assert isinstance(op.buffer.type, MemRefType)
+        sizes = op.buffer.type.get_shape()[1:]
+        for dim, ((first, second), size) in enumerate(zip(pairwise(op.indices), sizes, strict=True)):
+            if size > 1 and first not in self._variables and second not in self._variables:
+                pair = self._analyzer.exact(first), self._analyzer.exact(second)
+                for n, (axis, _) in enumerate(self._lins):
+                    if pair == (self._analyzer.floordiv(axis, size), self._analyzer.floormod(axis, size)):
+                        yield dim, n
 
 
 def _similar_axes(block: BlockOp) -> set[int]:
@@ -237,7 +282,9 @@ def _others(block: BlockOp, accesses: Sequence[_Access]) -> Iterator[int]:
 
 
 def _indices_of_axes(access: _Access) -> set[SSAValue]:
-    return {index for index, axis in zip(access.op.indices, access.axes, strict=True) if axis is not None}
+    parts = {dim + n for dim in access.parts for n in (0, 1)}
+    indices = enumerate(zip(access.op.indices, access.axes, strict=True))
+    return {index for dim, (index, axes) in indices if axes or dim in parts}
 
 
 def _is_used_in(value: SSAValue, indices: Mapping[LoadOp | StoreOp, set[SSAValue]]) -> bool:
@@ -288,7 +335,7 @@ def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
     block = func.parent
     assert block is not None
     block.insert_op_before(inner, func)
-    changed = [each for each in collapse.blocks if collapse.axes[each]]
+    changed = [each for each in collapse.blocks if collapse.changes(each)]
     for each in changed:
         _collapse_block(each, collapse)
     for buffer, dims in collapse.dims.items():
@@ -318,7 +365,7 @@ def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     loops = _collapse_loops(block, groups, extents)
     added = [body.insert_arg(old[group[0]].type, n) for n, group in enumerate(groups)]
     erase_accesses([block])
-    new_of = {group[0]: new for group, new in zip(groups, added, strict=True)}
+    new_of = {tuple(group): new for group, new in zip(groups, added, strict=True)}
     for access in collapse.accesses[block]:
         if access.op.parent is not None:  # not a load of an index of a declared region
             _collapse_indices(access, collapse.dims[access.buffer], new_of)
@@ -355,14 +402,13 @@ def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]], extents: Se
     return new
 
 
-def _collapse_indices(access: _Access, dims: Collection[int], new_of: Mapping[int, SSAValue]) -> None:
-    """Collapses the indices of an access; an index that is equal to an axis becomes this axis. dims: the dimensions
-    that are collapsed with the next one.  new_of: the new axis by the first of the axes that it replaces."""
+def _collapse_indices(access: _Access, dims: Collection[int], new_of: Mapping[tuple[int, ...], SSAValue]) -> None:
+    """Collapses the indices of an access; an index that counts through axes becomes their axis. dims: the dimensions
+    that are collapsed with the next one.  new_of: the new axis by the axes that it replaces."""
     old = list(access.op.indices)
     indices = list[SSAValue]()
     for group in _groups(len(old), dims):
-        axis = access.axes[group[0]]
-        indices.append(old[group[0]] if axis is None else new_of[axis])
+        indices.append(new_of.get(access.axes_of(group), old[group[0]]))
     redirect_access(access.op, access.buffer, indices)
     for index in old:
         erase_if_dead(index)

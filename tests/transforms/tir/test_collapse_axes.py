@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from xdsl.dialects.builtin import MemRefType
 
-from stepwell import Module, apply_passes, build, relay
+from stepwell import Module, apply_passes, build, parse_tvmscript, relay
 from stepwell.core.remarks import collect_remarks
 from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.graphs import RandomGraph, graphs
@@ -67,6 +67,33 @@ def test_an_index_that_is_loaded() -> None:
     after = apply_passes(module, "tir-collapse-axes")
     assert any(name.endswith(".collapsed") for name in after.functions)
     assert_uses_are_attached(after)
+    check(module)
+
+
+def test_dimensions_whose_indices_are_the_parts_of_an_axis() -> None:
+    def body(x: Any, b: Any) -> Any:
+        return relay.reshape(relay.exp(x), (4, 15)) * b
+
+    module = kernels((4, 3, 5), (4, 1), body=body)  # exp at (p // 5, p % 5) of each row
+    assert list(collapsed(module).values()) == [[(4, 15), (4, 1), (4, 15)]]
+    check(module)
+    module = kernels((4, 15), (4, 1, 1), body=lambda x, b: relay.reshape(relay.exp(x), (4, 3, 5)) * b)
+    assert list(collapsed(module).values()) == [[(4, 15), (4, 1, 1), (4, 15)]]  # exp at 5 * y + x of each row
+    check(module)
+
+
+def test_an_axis_that_is_used_twice_stays() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((3, 5, 3), "float32"), B: T.Buffer((3, 5), "float32")):
+    T.func_attr({"relay.kernel": True, "tir.noalias": True})
+    for i, j in T.grid(3, 5):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj, vi]
+"""
+    module = parse_tvmscript(text)
+    assert collapsed(module) == {}
     check(module)
 
 

@@ -1,0 +1,82 @@
+"""The default schedule of depthwise convolutions with weights in blocks (`nn.contrib_depthwise_conv2d_pack`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr
+
+from ...core.cpu import CpuModel
+from .. import Schedule
+from ..handles import BlockRV
+from ..rules.kernel import block_of, element_bytes, result_of
+from ..rules.results import decline_unless
+from .channels import LANES, copy_in_order, index_read, known_extents, only, transpose_in_registers
+from .tiles import fill_registers, greatest_height, keep_in_registers, parts
+
+COLUMNS = "columns"
+"""The annotation of the block of the sums: the columns of an image of the result."""
+
+
+def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a depthwise convolution with weights in blocks of channels.
+
+    Vectors are of channels, so that images may be small and windows may have any step. For each block of channels, the
+    pixels of the image are transposed in registers to vectors of channels, and padded; then the sums of some columns of
+    a row at a time are in registers during the loops over taps; the results are transposed back.
+
+    sums: the block of the sums, with the annotation `columns`, the columns of an image of the result. Returns the
+    schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    """
+    columns = _columns(sch, sums)
+    steps = _steps_before(sch, sums)
+    known_extents(sch, sums)
+    output = copy_in_order(sch, sums, _order)
+    element = element_bytes(result_of(block_of(sch, sums)))
+    square = cpu.lanes(element)
+    names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
+
+    n, k, pixel = sch.get_loops(output)
+    k, k_block, k_in = sch.split(k, [None, LANES // square, square])
+    pixel, pixel_in = sch.split(pixel, [None, square])
+    sch.reorder(n, k, pixel, k_block, k_in, pixel_in)
+    outer = [n, k, pixel, k_block]
+    transpose_in_registers(sch, output, index_read(sch, output, sums), outer, [k_in, pixel_in])
+
+    for block in (sums, *steps):
+        sch.compute_at(block, k, preserve_unit_loops=True)
+    *_, pixel, lane, row_tap, column_tap = sch.get_loops(sums)
+    height = parts(columns, greatest_height(cpu, LANES // square))
+    row, pixel = sch.split(pixel, [None, columns])
+    column, column_in = sch.split(pixel, [None, height])
+    sch.reorder(row, column, row_tap, column_tap, column_in, lane)
+    keep_in_registers(sch, sums, row_tap, [column_in, lane])
+    *padded, image = steps
+    for step in padded:
+        fill_registers(sch, sch.get_loops(step)[-1:])
+    *outer, pixel, lane = sch.get_loops(image)
+    (pixel, pixel_in), (lane, lane_in) = sch.split(pixel, [None, square]), sch.split(lane, [None, square])
+    sch.reorder(lane, pixel, pixel_in, lane_in)
+    transpose_in_registers(sch, image, 0, [*outer, lane, pixel], [pixel_in, lane_in])
+    return f"sums in registers, {LANES} channels of {height} columns", names
+
+
+def _columns(sch: Schedule, sums: BlockRV) -> int:
+    annotations = block_of(sch, sums).annotations
+    columns = None if annotations is None else annotations.data.get(COLUMNS)
+    decline_unless(isinstance(columns, IntegerAttr), f"no annotation {COLUMNS!r}")
+    assert isinstance(columns, IntegerAttr)
+    return columns.value.data
+
+
+def _steps_before(sch: Schedule, sums: BlockRV) -> list[BlockRV]:
+    """The blocks that prepare the image, the last one first: the padding, if there is any, and the transposition."""
+    steps, block = list[BlockRV](), sums
+    while producers := sch.get_producers(block):
+        block = only(producers)
+        steps.append(block)
+    return steps
+
+
+def _order(n: Any, block: Any, pixel: Any, lane: Any) -> tuple[Any, ...]:
+    return (n, block * LANES + lane, pixel)
