@@ -106,6 +106,10 @@ class LaneBuilder:
         """Maps `value` of the loop to `scalar` in all lanes."""
         self._known[value] = scalar
 
+    def define_lanes(self, value: SSAValue, vector: SSAValue) -> None:
+        """Maps `value` of the loop to the lanes of `vector`."""
+        self._known[value] = _Vector(vector)
+
     def scalar(self, value: SSAValue) -> SSAValue | None:
         """The scalar that equals `value` in all lanes; None if the lanes differ or `value` is not emitted yet."""
         known = self._known.get(value) if self.is_inside(value) else value

@@ -34,6 +34,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression, treeify
+from .column_vectors import vectorize_columns
 from .lane_reductions import LaneReduction, lane_reductions
 
 _remarks = PassRemarks("tir-vectorize-loops")
@@ -55,7 +56,7 @@ class TirVectorizeLoopsPass(ModulePass):
     these statements:
 
     - stores of all lanes to one element that are no reduction, and columns of buffers of scope `local`, which are in
-      registers;
+      registers, unless an unrolled loop around reads them all: their rows are then transposed by shuffles;
     - calls, assertions, `while`, threads, inner loops with different bounds for each lane;
     - operators on vectors that depend on the variable;
     - branches and lazy choices on lanes that contain such statements, or expressions that must not be computed for
@@ -125,6 +126,13 @@ class TirVectorizeLoopsPass(ModulePass):
         if count is None or count > self.max_lanes:
             if not self._divide(loop, count):
                 return
+        elif count > 1 and vectorize_columns(loop):
+            outer = loop.parent_op()
+            assert isinstance(outer, ForOp)
+            _remarks.applied(
+                loop, lambda: f"loop {loop.loop_var.data} becomes vectors of {count} lanes, transposed rows"
+            )
+            loop = outer
         elif count > 1:
             treeify(loop)
             assert isinstance(step, int)
