@@ -21,7 +21,8 @@ TOLERANCE = {"float32": 1e-5, "float64": 1e-13}
 
 
 class WithWeights:
-    """A program with constant weights `w`. after: the operators after the product, which read `r`."""
+    """A program with constant weights `w`. dtype: of all numbers.  after: the operators after the product, which read
+    `r`."""
 
     shapes: dict[str, tuple[int, ...]]
     dtype: str
@@ -104,6 +105,21 @@ class Convolution(WithWeights):
         return relay.nn.conv2d(x, w, strides=self.strides, padding=around, dilation=self.dilation)
 
 
+@dataclass(frozen=True)
+class Depthwise(Convolution):
+    """A convolution of each channel by itself, with as many inputs as channels."""
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        return {**super().shapes, "w": (self.channels, 1, *self.window)}
+
+    def product(self, x: Expr, w: Expr) -> Expr:
+        before, behind = self.padding
+        around = (before, before, behind, behind)
+        attributes = {"strides": self.strides, "padding": around, "dilation": self.dilation}
+        return relay.nn.conv2d(x, w, groups=self.channels, **attributes)
+
+
 dtypes = st.sampled_from(("float32", "float64"))
 epilogues = st.sampled_from(("", "residual relu", "relu twice", "turned", "relu flat", "flat twice"))
 products = st.builds(
@@ -133,10 +149,25 @@ convolutions = st.builds(
 )
 
 
-@given(products | convolutions, st.sampled_from((1, 3)))
+depthwise = st.builds(
+    lambda channels, *rest: Depthwise(rest[0], channels, channels, *rest[1:]),
+    st.sampled_from((16, 24, 32, 47)),
+    st.sampled_from((1, 3)),
+    st.tuples(st.sampled_from((1, 3, 6)), st.sampled_from((1, 4, 7, 14, 16))),
+    windows,
+    steps,
+    st.sampled_from(((1, 1), (2, 2))),
+    st.sampled_from(((0, 0), (1, 1), (0, 2))),
+    dtypes,
+    epilogues,
+)
+
+
+@given(products | convolutions | depthwise, st.sampled_from((1, 3)))
 @example(Product((70,), 40, 48, "float32", "residual"), 3)  # several tiles of rows for each thread
 @example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3)
-def test_packed_weights_compute_what_weights_compute(case: Product | Convolution, count: int) -> None:
+@example(Depthwise(1, 72, 72, (14, 14), (5, 5), (1, 1), (1, 1), (2, 2), "float32", "residual relu"), 3)
+def test_packed_weights_compute_what_weights_compute(case: WithWeights, count: int) -> None:
     module = case.module()
     arrays = {name: array for name, array in case.arrays().items() if name != "w"}
     expected = interpret(module, "main", list(arrays.values()))

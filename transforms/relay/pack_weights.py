@@ -32,6 +32,9 @@ FULL = 0.8
 SHORT = 64
 """The number of products of a result below which vectors of pixels are faster than vectors of channels, if pixels fill
 them: the transposition of the results takes longer than the sums."""
+MANY_TAPS = 25
+"""The least number of taps of a depthwise convolution for which vectors of channels save the time of two
+transpositions, where a row is longer than a vector."""
 _DTYPES = ("float32", "float64")
 
 
@@ -39,14 +42,17 @@ _DTYPES = ("float32", "float64")
 class RelayPackWeightsPass(ModulePass):
     """Stores constant weights in blocks of 16 rows, in the order in which products and convolutions read them.
 
-    Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW without groups.
-    Elements of 16 rows, which are output channels of convolutions, are adjacent, as a vector. A product then reads its
-    weights once, in order, without a copy in each run; a convolution has vectors of channels, for windows of any size
-    and strides. Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
+    Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW, without groups
+    or with a group for each channel (depthwise). Elements of 16 rows, which are output channels of convolutions, are
+    adjacent, as a vector. A product then reads its weights once, in order, without a copy in each run; a convolution
+    has vectors of channels, for windows of any size and strides. Weights are padded with zeros to whole blocks;
+    `relay-fold-constants` computes the blocks.
 
     Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes, and for less than
     16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and those
-    where pixels fill vectors and either the window is 1 by 1 without strides, or a result has less than 64 products.
+    where pixels fill vectors and either the window is 1 by 1 without strides, or a result has less than 64 products. A
+    depthwise convolution keeps its weights if a row of the result has 32 pixels or more, or more than 16 and a window
+    less than 25 taps.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -164,8 +170,14 @@ def _lack_of_depthwise(op: OperatorOp) -> str:
     channels = shape_of(op.args[0])[1]
     if not isinstance(channels, int) or list(shape_of(op.args[1])[:2]) != [channels, 1]:
         return "groups of several channels"
-    reason = lack_of_plain_form(op, _DTYPES, groups=channels)
-    return reason or _lack_of_blocks(channels)
+    reason = lack_of_plain_form(op, _DTYPES, groups=channels) or _lack_of_blocks(channels)
+    if reason:
+        return reason
+    width, taps = shape_of(op.outputs[0])[3], prod(n for n in shape_of(op.args[1])[2:] if isinstance(n, int))
+    assert isinstance(width, int)
+    if width > LANES and (width >= 2 * LANES or taps < MANY_TAPS):
+        return f"{width} columns of the result fill vectors, for {taps} taps"
+    return ""
 
 
 def _lack_of_blocks(channels: int) -> str:

@@ -61,6 +61,36 @@ relay.func @strided("x" %x: tensor<2x5x17x17xf32>) {
 
 // -----
 
+// The weights of depthwise convolutions are stored in blocks of 16 channels.
+relay.func @depthwise("x" %x: tensor<1x24x14x14xf32>, "y" %y: tensor<1x24x28x28xf32>) {
+  %w = relay.constant "w" : tensor<24x1x3x3xf32>
+  %v = relay.constant "v" : tensor<24x1x5x5xf32>
+  %0 = relay.nn.conv2d(%x, %w) {groups = 24, padding = 1} : (tensor<1x24x14x14xf32>, tensor<24x1x3x3xf32>) -> tensor<1x24x14x14xf32>
+  %1 = relay.nn.conv2d(%y, %v) {groups = 24, padding = 2} : (tensor<1x24x28x28xf32>, tensor<24x1x5x5xf32>) -> tensor<1x24x28x28xf32>
+  relay.return %0 : tensor<1x24x14x14xf32>, %1 : tensor<1x24x28x28xf32>
+}
+// CHECK:       relay.func @depthwise
+// CHECK:         %[[P:.+]] = relay.nn.pad(%w
+// CHECK-NEXT:    %[[B:.+]] = relay.reshape(%[[P]]) {newshape = [2, 16, 1, 3, 3]}
+// CHECK-NEXT:    %[[T:.+]] = relay.transpose(%[[B]]) {axes = [0, 2, 3, 4, 1]} : (tensor<2x16x1x3x3xf32>) -> tensor<2x1x3x3x16xf32>
+// CHECK-NEXT:    relay.nn.contrib_depthwise_conv2d_pack(%x, %[[T]]) {channels = 24, {{.*}}padding = 1{{.*}}} : (tensor<1x24x14x14xf32>, tensor<2x1x3x3x16xf32>) -> tensor<1x24x14x14xf32>
+// CHECK:         relay.nn.contrib_depthwise_conv2d_pack(%y
+
+// -----
+
+// Those of rows that fill vectors stay, and those of groups of several channels.
+relay.func @groups("x" %x: tensor<1x32x28x28xf32>) {
+  %w = relay.constant "w" : tensor<32x1x3x3xf32>
+  %v = relay.constant "v" : tensor<32x2x3x3xf32>
+  %0 = relay.nn.conv2d(%x, %w) {groups = 32, padding = 1} : (tensor<1x32x28x28xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x28x28xf32>
+  %1 = relay.nn.conv2d(%x, %v) {groups = 16, padding = 1} : (tensor<1x32x28x28xf32>, tensor<32x2x3x3xf32>) -> tensor<1x32x28x28xf32>
+  relay.return %0 : tensor<1x32x28x28xf32>, %1 : tensor<1x32x28x28xf32>
+}
+// CHECK:       relay.func @groups
+// CHECK-NOT:     conv2d_pack
+
+// -----
+
 // A window of 1 by 1 without strides is a product of matrices, whose vectors are of pixels, unless its pixels are few.
 relay.func @pointwise("x" %x: tensor<1x32x7x7xf32>, "y" %y: tensor<1x32x8x8xf32>) {
   %w = relay.constant "w" : tensor<16x32x1x1xf32>
@@ -76,20 +106,18 @@ relay.func @pointwise("x" %x: tensor<1x32x7x7xf32>, "y" %y: tensor<1x32x8x8xf32>
 
 // -----
 
-// Weights stay for other layouts, groups, few output channels, columns of the result below 4, a dynamic size, and for few
+// Weights stay for other layouts, few output channels, columns of the result below 4, a dynamic size, and for few
 // products of a result whose columns fill vectors.
 relay.func @layouts("x" %x: tensor<1x32x8x8xf32>, "y" %y: tensor<1x8x8x32xf32>, "d" %d: tensor<?x32x8x8xf32, #relay.sizes<"n">>, "z" %z: tensor<1x3x18x18xf32>) {
   %w = relay.constant "w" : tensor<32x32x3x3xf32>
   %s = relay.constant "s" : tensor<32x3x3x3xf32>
-  %g = relay.constant "g" : tensor<32x1x3x3xf32>
   %f = relay.constant "f" : tensor<8x32x3x3xf32>
   %0 = relay.nn.conv2d(%y, %w) {data_layout = "NHWC"} : (tensor<1x8x8x32xf32>, tensor<32x32x3x3xf32>) -> tensor<1x6x6x32xf32>
-  %1 = relay.nn.conv2d(%x, %g) {groups = 32} : (tensor<1x32x8x8xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x6x6xf32>
   %2 = relay.nn.conv2d(%x, %f) : (tensor<1x32x8x8xf32>, tensor<8x32x3x3xf32>) -> tensor<1x8x6x6xf32>
   %3 = relay.nn.conv2d(%x, %w) {strides = 2} : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x3x3xf32>
   %4 = relay.nn.conv2d(%d, %w) : (tensor<?x32x8x8xf32, #relay.sizes<"n">>, tensor<32x32x3x3xf32>) -> tensor<?x32x6x6xf32, #relay.sizes<"n">>
   %5 = relay.nn.conv2d(%z, %s) : (tensor<1x3x18x18xf32>, tensor<32x3x3x3xf32>) -> tensor<1x32x16x16xf32>
-  relay.return %0 : tensor<1x6x6x32xf32>, %1 : tensor<1x32x6x6xf32>, %2 : tensor<1x8x6x6xf32>, %3 : tensor<1x32x3x3xf32>, %4 : tensor<?x32x6x6xf32, #relay.sizes<"n">>, %5 : tensor<1x32x16x16xf32>
+  relay.return %0 : tensor<1x6x6x32xf32>, %2 : tensor<1x8x6x6xf32>, %3 : tensor<1x32x3x3xf32>, %4 : tensor<?x32x6x6xf32, #relay.sizes<"n">>, %5 : tensor<1x32x16x16xf32>
 }
 // CHECK:       relay.func @layouts
 // CHECK-NOT:     contrib_conv2d_pack

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stepwell.analysis.scopes import ancestors
 from stepwell.backends.build import build
@@ -12,7 +14,7 @@ from stepwell.backends.passes import apply_passes
 from stepwell.backends.runtime import register_func
 from stepwell.core.dtypes import numpy_dtype, parse_dtype
 from stepwell.core.errors import UndefinedBehaviorError
-from stepwell.dialects.tir import ForOp, LoadOp, RampOp, StoreOp
+from stepwell.dialects.tir import ForOp, LoadOp, RampOp, ShuffleOp, StoreOp
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
@@ -296,7 +298,83 @@ for j in T.vectorized(8):
     assert _stores(after) == [True]
 
 
-def test_columns_of_registers_stay_scalar() -> None:
+COLUMNS = """
+S = T.alloc_buffer(({rows}, {columns}), "{dtype}", scope="local")
+for i in range({rows}):
+    for j in range({columns}):
+        S[i, j] = A[i, j]
+for i in T.{outer}({columns}):
+    for j in T.vectorized({rows}):
+        B[i, j] = {value}
+"""
+
+
+def _columns(rows: int, columns: int, dtype: str, value: str = "S[j, i]", outer: str = "unroll") -> Module:
+    body = COLUMNS.format(rows=rows, columns=columns, dtype=dtype, value=value, outer=outer)
+    parameters = f'A: T.Buffer(({rows}, {columns}), "{dtype}"), B: T.Buffer(({columns}, {rows}), "{dtype}")'
+    data = np.arange(rows * columns).astype(dtype).reshape(rows, columns)
+    return _vectorized(parameters, body, data, np.zeros_like(data.T))
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "dtype"),
+    [
+        (4, 4, "float32"),
+        (8, 8, "float32"),
+        (16, 16, "int32"),
+        (16, 4, "float32"),
+        (4, 16, "float32"),
+        (2, 8, "float64"),
+        (8, 8, "int16"),
+        (16, 16, "uint8"),
+    ],
+)
+def test_columns_of_registers_are_transposed_rows(rows: int, columns: int, dtype: str) -> None:
+    after = _columns(rows, columns, dtype)
+    assert _loops(after) == ["serial i", "serial j"]
+    shuffles = [op for op in after.op.walk() if isinstance(op, ShuffleOp)]
+    assert shuffles
+    assert all(len(op.vectors) <= 2 for op in shuffles)
+
+
+@given(
+    rows=st.sampled_from((2, 3, 4, 8, 16)),
+    columns=st.sampled_from((2, 3, 4, 8, 16)),
+    dtype=st.sampled_from(("float32", "float64", "int16", "uint8")),
+    value=st.sampled_from(
+        ("S[j, i]", "S[j, i] + A[j, i]", "S[j, i] * S[j, 0]", "S[{rows} - 1 - j, i]", "S[j // 2, i]")
+    ),
+)
+@settings(max_examples=15)
+def test_any_columns_of_registers(rows: int, columns: int, dtype: str, value: str) -> None:
+    _columns(rows, columns, dtype, value.format(rows=rows))
+
+
+def test_transposed_rows_are_operands_of_operators_on_lanes() -> None:
+    after = _columns(8, 8, "float32", "T.max(S[j, i] * A[i, j], T.float32(i)) + S[j, i] + A[0, i]")
+    assert _loops(after) == ["serial i", "serial j"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "value", "outer"),
+    [
+        (3, 8, "S[j, i]", "unroll"),  # no power of two
+        (8, 4, "S[7 - j, i * 3 % 4]", "unroll"),  # elements of a row in another order
+        (8, 8, "S[j, i]", "serial"),  # columns that are not read together
+        (2, 16, "S[j, i]", "unroll"),  # rows of less than 16 bytes each
+    ],
+)
+def test_other_columns_of_registers_stay_scalar(rows: int, columns: int, value: str, outer: str) -> None:
+    outer_kind = "unrolled" if outer == "unroll" else outer
+    assert _loops(_columns(rows, columns, "float32", value, outer)) == [
+        "serial i",
+        "serial j",
+        f"{outer_kind} i",
+        "serial j",
+    ]
+
+
+def test_columns_of_registers_that_the_statement_changes_stay_scalar() -> None:
     body = """
 S = T.alloc_buffer((8, 8), scope="local")
 for i in T.unroll(8):
@@ -304,10 +382,13 @@ for i in T.unroll(8):
         S[i, j] = A[i, j]
 for i in T.unroll(8):
     for j in T.vectorized(8):
-        A[i, j] = S[j, i]
+        S[i, j] = S[j, i]
+for i in T.unroll(8):
+    for j in T.vectorized(8):
+        A[i, j] = S[i, j]
 """
     after = _vectorized(M8, body, F32.reshape(8, 8))
-    assert _loops(after) == ["unrolled i", "unrolled i", "serial j"]
+    assert _loops(after) == ["unrolled i", "unrolled i", "serial j", "unrolled i"]
 
 
 def test_loops_that_all_lanes_run_alike_stay_around() -> None:
