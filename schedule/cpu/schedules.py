@@ -121,7 +121,7 @@ def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
 
             if search.attempt(rule, name, apply):
                 done = (name, *search.applied[-1].with_blocks)
-                return (*done, *_apply_epilogue(search, search.sch.get_block(done[-1], search.function)))
+                return (*done, *_apply_epilogue(search, search.sch.get_block(done[-1], search.function), done[-1]))
     return ()
 
 
@@ -140,16 +140,14 @@ def _schedule_with_epilogue(cpu: CpuModel, search: Search, handle: BlockRV) -> t
     name = block_of(search.sch, handle).block_name.data
     if _schedule_block(cpu, search, handle, RULES) not in TILED:
         return (name,)
-    return (name, *_apply_epilogue(search, handle))
+    return (name, *_apply_epilogue(search, handle, name))
 
 
-def _apply_epilogue(search: Search, handle: BlockRV) -> tuple[str, ...]:
-    """Moves the block that reads the results of a block in tiles into its loops. Returns the name of the moved block, or
-    none."""
-    block = block_of(search.sch, handle)
-    if not consumers(block):
+def _apply_epilogue(search: Search, handle: BlockRV, name: str) -> tuple[str, ...]:
+    """Moves the block that reads the results of a block in tiles into its loops. Returns the name of the moved block,
+    or none. name: of the block before it was scheduled."""
+    if not consumers(block_of(search.sch, handle)):
         return ()
-    name = block.block_name.data
 
     def apply() -> Applied:
         user, text = epilogue(search.sch, search.function, handle)
