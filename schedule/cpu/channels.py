@@ -38,6 +38,11 @@ def known_extents(sch: Schedule, block: BlockRV) -> list[int]:
     return known
 
 
+def require_lanes(lanes: int) -> None:
+    """Raises DeclineError for blocks of another number of channels than `LANES`."""
+    decline_unless(lanes == LANES, f"blocks of {lanes} channels, expected {LANES}")
+
+
 def choose_tile(cpu: CpuModel, element: int, rows: int, blocks: int, widest: int) -> tuple[int, int]:
     """The rows, and the blocks of output channels, of a tile of sums.
 

@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import IntegerAttr
 
 from ...core.cpu import CpuModel
 from .. import Schedule
-from ..handles import BlockRV
+from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
 from ..rules.results import decline_unless
-from .channels import LANES, copy_in_order, index_read, known_extents, only, transpose_in_registers
+from .channels import LANES, copy_in_order, index_read, known_extents, only, require_lanes, transpose_in_registers
 from .tiles import fill_registers, greatest_height, keep_in_registers, parts
 
 COLUMNS = "columns"
@@ -26,42 +26,30 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     a row at a time are in registers during the loops over taps; the results are transposed back.
 
     sums: the block of the sums, with the annotation `columns`, the columns of an image of the result. Returns the
-    schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    schedule in words, and the names of the blocks. Declines: dynamic sizes, and blocks of other numbers of channels
+    than 16.
     """
-    columns = _columns(sch, sums)
-    steps = _steps_before(sch, sums)
-    known_extents(sch, sums)
+    columns, lanes = _columns(sch, sums), known_extents(sch, sums)[3]
+    require_lanes(lanes)
+    *padded, image = steps = _steps_before(sch, sums)
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     square = cpu.lanes(element)
+    height = parts(columns, greatest_height(cpu, LANES // square))
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
-    n, k, pixel = sch.get_loops(output)
-    k, k_block, k_in = sch.split(k, [None, LANES // square, square])
-    pixel, pixel_in = sch.split(pixel, [None, square])
-    sch.reorder(n, k, pixel, k_block, k_in, pixel_in)
-    outer = [n, k, pixel, k_block]
-    transpose_in_registers(sch, output, index_read(sch, output, sums), outer, [k_in, pixel_in])
-
-    for block in (sums, *steps):
-        sch.compute_at(block, k, preserve_unit_loops=True)
-    *_, pixel, lane, row_tap, column_tap = sch.get_loops(sums)
-    height = parts(columns, greatest_height(cpu, LANES // square))
-    row, pixel = sch.split(pixel, [None, columns])
-    column, column_in = sch.split(pixel, [None, height])
-    sch.reorder(row, column, row_tap, column_tap, column_in, lane)
-    keep_in_registers(sch, sums, row_tap, [column_in, lane])
-    *padded, image = steps
+    block = _transpose_results(sch, output, sums, square)
+    for step in (sums, *steps):
+        sch.compute_at(step, block, preserve_unit_loops=True)
+    _sum(sch, sums, columns, height)
     for step in padded:
         fill_registers(sch, sch.get_loops(step)[-1:])
-    *outer, pixel, lane = sch.get_loops(image)
-    (pixel, pixel_in), (lane, lane_in) = sch.split(pixel, [None, square]), sch.split(lane, [None, square])
-    sch.reorder(lane, pixel, pixel_in, lane_in)
-    transpose_in_registers(sch, image, 0, [*outer, lane, pixel], [pixel_in, lane_in])
+    _transpose_image(sch, image, square)
     return f"sums in registers, {LANES} channels of {height} columns", names
 
 
 def _columns(sch: Schedule, sums: BlockRV) -> int:
+    """The columns of an image of the result. Raises DeclineError for a block that does not state them."""
     annotations = block_of(sch, sums).annotations
     columns = None if annotations is None else annotations.data.get(COLUMNS)
     decline_unless(isinstance(columns, IntegerAttr), f"no annotation {COLUMNS!r}")
@@ -76,6 +64,35 @@ def _steps_before(sch: Schedule, sums: BlockRV) -> list[BlockRV]:
         block = only(producers)
         steps.append(block)
     return steps
+
+
+def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: int) -> LoopRV:
+    """Copies the results in squares of pixels and channels, transposed in registers. Returns the loop over blocks of
+    channels."""
+    n, k, pixel = sch.get_loops(output)
+    k, k_block, k_in = sch.split(k, [None, LANES // square, square])
+    pixel, pixel_in = sch.split(pixel, [None, square])
+    sch.reorder(n, k, pixel, k_block, k_in, pixel_in)
+    source = index_read(sch, output, sums)
+    transpose_in_registers(sch, output, source, [n, k, pixel, k_block], [k_in, pixel_in])
+    return k
+
+
+def _sum(sch: Schedule, sums: BlockRV, columns: int, height: int) -> None:
+    """Adds the products of some columns of a row in registers. columns: of an image.  height: those of a tile."""
+    *_, pixel, lane, row_tap, column_tap = sch.get_loops(sums)
+    row, pixel = sch.split(pixel, [None, columns])
+    column, column_in = sch.split(pixel, [None, height])
+    sch.reorder(row, column, row_tap, column_tap, column_in, lane)
+    keep_in_registers(sch, sums, row_tap, [column_in, lane])
+
+
+def _transpose_image(sch: Schedule, image: BlockRV, square: int) -> None:
+    """Copies the image in squares of pixels and channels, transposed in registers."""
+    *outer, pixel, lane = sch.get_loops(image)
+    (pixel, pixel_in), (lane, lane_in) = sch.split(pixel, [None, square]), sch.split(lane, [None, square])
+    sch.reorder(lane, pixel, pixel_in, lane_in)
+    transpose_in_registers(sch, image, 0, [*outer, lane, pixel], [pixel_in, lane_in])
 
 
 def _order(n: Any, block: Any, pixel: Any, lane: Any) -> tuple[Any, ...]:

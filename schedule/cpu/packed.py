@@ -18,6 +18,7 @@ from .channels import (
     index_read,
     known_extents,
     reader_in_order,
+    require_lanes,
     transpose_in_registers,
 )
 from .tiles import fill_registers, keep_in_registers, parts
@@ -39,10 +40,12 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     during the loops over summands. The results of a row, or of the part of a row that half of the fastest cache holds,
     are transposed in registers.
 
-    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
+    and blocks of other numbers of channels than 16.
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    *_, columns, blocks, _ = known_extents(sch, sums)[:-summands]
+    *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
+    require_lanes(lanes)
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
@@ -80,11 +83,13 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
     that follow the product are applied to the sums there. The blocks of weights of a tile stay in a cache during the
     loop over rows.
 
-    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes.
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
+    and blocks of other numbers of columns than 16.
     """
+    *rows, blocks, lanes, _ = known_extents(sch, sums)
+    require_lanes(lanes)
     output = reader_in_order(sch, sums, _product_order, _product_place)
     known_extents(sch, output)
-    *rows, blocks, _, _ = known_extents(sch, sums)
     longest = max(range(len(rows)), key=lambda axis: rows[axis])
     element = element_bytes(result_of(block_of(sch, sums)))
     height, width = choose_tile(cpu, element, rows[longest], blocks, WIDEST_PRODUCT)

@@ -218,7 +218,7 @@ class _AxesOfIndices:
 
     def __init__(self, block: BlockOp):
         self._analyzer = Analyzer()
-        self._variables = list(block.variables)
+        self._variables: list[SSAValue] = list(block.variables)
         self._lins = list(zip(map(Lin.of, self._variables), _extents(block), strict=True))
 
     def counted(self, index: SSAValue) -> tuple[int, ...]:
