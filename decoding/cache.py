@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +34,8 @@ class _Sequence:
 @dataclass
 class _Forward:
     """The tokens of a forward pass. lengths: of the sequences before, by name.  tables: the pages of each sequence.
-    sequences, positions: the row of `tables` and the position of each token.  layers: those with keys of the tokens."""
+    sequences, positions: the row of `tables` and the position of each token.  layers: those with keys of the tokens.
+    """
 
     lengths: dict[int, int]
     tables: Array
@@ -50,8 +51,8 @@ class KVCache:
     `append` with their keys and values and `attention` with their queries, and `end_forward` ends the pass. Tokens of
     several sequences follow each other in one array, in the order of the sequences.
 
-    `fork` shares the pages of a sequence. A page is written only while one sequence owns it: a sequence that adds tokens
-    to a shared page receives a copy first. One thread at a time may use a cache.
+    `fork` shares the pages of a sequence. A page is written only while one sequence owns it: a sequence that adds
+    tokens to a shared page receives a copy first. One thread at a time may use a cache.
     """
 
     def __init__(
@@ -66,8 +67,8 @@ class KVCache:
         dtype: str = "float32",
     ):
         """query_heads: the heads of queries; consecutive ones share a head of keys and values.  head_size: the elements
-        of a head.  pages: the number of pages, each with `page_size` tokens of all layers.  heads: the heads of keys and
-        values, by default `query_heads`.  dtype: float32, float16 or bfloat16.
+        of a head.  pages: the number of pages, each with `page_size` tokens of all layers.  heads: the heads of keys
+        and values, by default `query_heads`.  dtype: float32, float16 or bfloat16.
 
         Raises OptionError for numbers that are not positive, heads that do not divide the heads of queries and another
         data type, DeviceError if there is not enough memory.
@@ -103,7 +104,7 @@ class KVCache:
         return list(self._sequences)
 
     def length(self, sequence: int) -> int:
-        """The number of tokens of a sequence, with those of a forward pass under way. ArgumentError if it is unknown."""
+        """The number of tokens, with those of a forward pass under way. ArgumentError for an unknown sequence."""
         return self._find(sequence).length
 
     # Sequences
@@ -158,7 +159,7 @@ class KVCache:
     # Forward passes
 
     @contextmanager
-    def forward(self, sequences: Sequence[int], counts: Sequence[int]) -> Iterator[None]:
+    def forward(self, sequences: Sequence[int], counts: Sequence[int]) -> Generator[None]:
         """A forward pass that adds `counts` tokens to `sequences`; an exception removes these tokens.
 
         Raises the errors of `begin_forward` and `end_forward`.
@@ -250,8 +251,8 @@ class KVCache:
     # Layers
 
     def query_positions(self) -> Array:
-        """The positions of the tokens of a forward pass in their sequences: int32 of shape (n,). ArgumentError without a
-        forward pass."""
+        """The positions of the tokens of a forward pass in their sequences: int32 of shape (n,). ArgumentError without
+        a forward pass."""
         return self._require_forward("query_positions").positions.copy()
 
     def append(self, layer: int, keys: Any, values: Any) -> None:

@@ -1,7 +1,7 @@
 """The kernels of the key-value cache, in TVMScript: they write and read pages by the tables of sequences.
 
-The keys of a page are stored with the tokens innermost and the values with the elements innermost, so that both products
-of attention run on vectors without a transposition.
+The keys of a page are stored with the tokens innermost and the values with the elements innermost, so that both
+products of attention run on vectors without a transposition.
 """
 
 from __future__ import annotations

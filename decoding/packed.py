@@ -1,7 +1,7 @@
 """Packed functions of the key-value cache, for programs and under the names of TVM's runtime.
 
-Programs call `stepwell.kv_cache_append` and `stepwell.kv_cache_attention` by `R.call_packed`, as both depend on the state
-of the cache. TVM's fused function computes in destination-passing style.
+Programs call `stepwell.kv_cache_append` and `stepwell.kv_cache_attention` by `R.call_packed`, as both depend on the
+state of the cache. TVM's fused function computes in destination-passing style.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def _fused(cache: KVCache, layer: int, scale: float, fused: Array, out: Array) -
     """Attention of tokens whose queries, keys and values follow each other in the second dimension of an array."""
     cache = _require_cache(cache)
     queries, keys = cache.query_heads, cache.query_heads + cache.heads
-    cache.append(layer, *(np.ascontiguousarray(part) for part in np.split(fused[:, queries:], [keys - queries], axis=1)))
+    cache.append(
+        layer, *(np.ascontiguousarray(part) for part in np.split(fused[:, queries:], [keys - queries], axis=1))
+    )
     cache.attention(layer, np.ascontiguousarray(fused[:, :queries]), scale, out)
 
 

@@ -15,9 +15,8 @@ Array = np.ndarray[Any, Any]
 
 def model(**options: Any) -> CacheModel:
     """A cache of 2 layers and small pages beside its reference."""
-    return CacheModel(
-        KVCache(**{"layers": 2, "query_heads": 4, "heads": 2, "head_size": 8, "pages": 8, "page_size": 4} | options)
-    )
+    default: dict[str, Any] = {"layers": 2, "query_heads": 4, "heads": 2, "head_size": 8, "pages": 8, "page_size": 4}
+    return CacheModel(KVCache(**default | options))
 
 
 @pytest.mark.parametrize(("query_heads", "heads"), [(1, 1), (3, 3), (4, 1), (6, 2)])
@@ -124,17 +123,24 @@ def test_a_pass_without_enough_pages_leaves_the_cache_as_it_was() -> None:
     pair.check()
 
 
+def fail_in_a_pass(cache: KVCache) -> None:
+    with cache.forward([0], [7]):
+        cache.append(0, *np.zeros((2, 7, 2, 8), "float32"))
+        cache.attention(0, tokens(1))
+
+
 def test_a_pass_that_fails_is_undone() -> None:
     pair = model()
     pair.add(0)
     pair.extend([0], [3])
-    with pytest.raises(ZeroDivisionError), pair.cache.forward([0], [7]):
-        pair.cache.append(0, *np.zeros((2, 7, 2, 8), "float32"))
-        raise ZeroDivisionError
+    with pytest.raises(ArgumentError, match="queries"):
+        fail_in_a_pass(pair.cache)
     assert (pair.cache.length(0), len(pair.cache.pool.free)) == (3, 7)
     pair.extend([0], [2])
-    with pytest.raises(ArgumentError, match="end_forward: no keys and values of layer 0, 1"), pair.cache.forward([0], [1]):
-        pass
+    pair.cache.begin_forward([0], [1])
+    with pytest.raises(ArgumentError, match="end_forward: no keys and values of layer 0, 1"):
+        pair.cache.end_forward()
+    pair.cache.cancel_forward()
     pair.check()
 
 
@@ -214,10 +220,19 @@ def tokens(count: int, heads: int = 2, dtype: str = "float32") -> Array:
         (lambda c: c.append(2, tokens(2), tokens(2)), "append: layer 2, expected 0 to 1"),
         (lambda c: c.append(0, tokens(2), tokens(2)), "append: layer 0 has keys and values of these tokens"),
         (lambda c: c.append(1, tokens(1), tokens(2)), "append: keys: float32 of shape (1, 2, 8), expected float32 of"),
-        (lambda c: c.append(1, tokens(2), tokens(2, 4)), "append: values: float32 of shape (2, 4, 8), expected float32"),
-        (lambda c: c.append(1, tokens(2, 2, "float16"), tokens(2)), "append: keys: float16 of shape (2, 2, 8), expected"),
+        (
+            lambda c: c.append(1, tokens(2), tokens(2, 4)),
+            "append: values: float32 of shape (2, 4, 8), expected float32",
+        ),
+        (
+            lambda c: c.append(1, tokens(2, 2, "float16"), tokens(2)),
+            "append: keys: float16 of shape (2, 2, 8), expected",
+        ),
         (lambda c: c.attention(1, tokens(2, 4)), "attention: layer 1 has no keys and values of these tokens"),
-        (lambda c: c.attention(0, tokens(2)), "attention: queries: float32 of shape (2, 2, 8), expected float32 of shape"),
+        (
+            lambda c: c.attention(0, tokens(2)),
+            "attention: queries: float32 of shape (2, 2, 8), expected float32 of shape",
+        ),
         (lambda c: c.attention(0, tokens(2, 4), None, tokens(1, 4)), "attention: out: float32 of shape (1, 4, 8)"),
         (lambda c: c.begin_forward([1], [1]), "begin_forward: a forward pass is under way, expected end_forward or"),
         (lambda c: c.fork(0, 2), "fork: a forward pass is under way"),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from stepwell import KVCache
 from stepwell.tools.testing.decoding import CacheModel
 
-CONFIGURATIONS = [
+CONFIGURATIONS: list[dict[str, Any]] = [
     {"layers": 1, "query_heads": 2, "heads": 1, "head_size": 3, "page_size": 1},
     {"layers": 2, "query_heads": 4, "heads": 2, "head_size": 8, "page_size": 4},
     {"layers": 2, "query_heads": 3, "heads": 3, "head_size": 5, "page_size": 3},
@@ -57,7 +57,7 @@ class History:
 
 @given(data=st.data(), configuration=st.sampled_from(CONFIGURATIONS), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=2 * settings().max_examples)
-def test_a_cache_has_the_attention_of_its_histories(data: Any, configuration: dict[str, int], seed: int) -> None:
+def test_a_cache_has_the_attention_of_its_histories(data: Any, configuration: dict[str, Any], seed: int) -> None:
     pair = CacheModel(KVCache(**configuration, pages=24), seed)
     history = History(data.draw, pair)
     for _ in range(data.draw(st.integers(1, 25))):

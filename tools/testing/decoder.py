@@ -46,7 +46,7 @@ def main(tokens: R.Tensor(({size},), "int32"), cache: R.Object, {parameters}):
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder-only transformer: layer norms before attention and before a network of two products with gelu between.
+    """A decoder-only transformer: layer norms before attention, and before two products with gelu between them.
 
     width: the elements of a token.  inner: those between the two products.  tokens: the vocabulary.  longest: the number
     of positions.
@@ -103,7 +103,7 @@ class Decoder:
 
     def cache(self, pages: int, page_size: int = 16) -> KVCache:
         """An empty cache for the decoder."""
-        sizes = {"query_heads": self.query_heads, "heads": self.heads, "head_size": self.head_size}
+        sizes: dict[str, Any] = {"query_heads": self.query_heads, "heads": self.heads, "head_size": self.head_size}
         return KVCache(layers=self.layers, pages=pages, page_size=page_size, **sizes)
 
     def logits(self, weights: Mapping[str, Array], tokens: Array) -> Array:
