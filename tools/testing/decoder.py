@@ -48,8 +48,8 @@ def main(tokens: R.Tensor(({size},), "int32"), cache: R.Object, {parameters}):
 class Decoder:
     """A decoder-only transformer: layer norms before attention, and before two products with gelu between them.
 
-    width: the elements of a token.  inner: those between the two products.  tokens: the vocabulary.  longest: the number
-    of positions.
+    width: the elements of a token.  inner: those between the two products.  tokens: the vocabulary.  longest: the
+    number of positions.
     """
 
     layers: int = 2

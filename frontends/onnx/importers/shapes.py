@@ -28,6 +28,7 @@ from ...models.values import ModelTensor, known_integers, tensor_of_array, tenso
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
+from .data_sizes import computed, element_count, is_computed
 from .elementwise import dtype_of_code
 
 # Shapes as values
@@ -56,7 +57,7 @@ def shape(call: Call) -> ModelTensor:
 
 
 @importer("Size")
-def element_count(call: Call) -> ModelTensor:
+def size(call: Call) -> ModelTensor:
     return tensor_of_symbols(np.asarray(math.prod(call.tensor().extents), object))
 
 
@@ -66,11 +67,16 @@ def constant_of_shape(call: Call) -> ModelTensor:
     if value.size != 1:
         raise OnnxError(f"attribute 'value': expected one element, got {value.size}")
     value = value.reshape(())
+    if is_computed(call, 0):
+        operands = [call.tensor(0), call.constant(value)]
+        return computed(call, "full", operands, str(value.dtype), element_count(call, 0, "shape"))
     return call.builder.full(call.required_vector(0, "shape"), value)
 
 
 @importer("Range")
 def arange(call: Call) -> ModelTensor:
+    if is_computed(call, 0, 1, 2):
+        return computed(call, "arange", [call.tensor(n) for n in range(3)], call.tensor().dtype, 1)
     start, stop, step = (call.constant_scalar(n, what) for n, what in enumerate(("start", "limit", "delta")))
     dtype = call.tensor().dtype
     if not any(isinstance(each, Symbol) for each in (start, stop, step)):
@@ -117,6 +123,9 @@ def eye_like(call: Call) -> ModelTensor:
 
 @importer("Reshape")
 def reshape(call: Call) -> ModelTensor:
+    if is_computed(call, 1):
+        operands = [call.tensor(0), call.tensor(1), call.integer("allowzero")]
+        return computed(call, "reshape", operands, call.tensor().dtype, element_count(call, 1, "shape"))
     data, wanted = call.tensor(), call.required_vector(1, "shape")
     return reshape_to(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
 
@@ -170,7 +179,11 @@ def transpose(call: Call) -> ModelTensor:
 
 @importer("Expand")
 def expand(call: Call) -> ModelTensor:
-    data, wanted = call.tensor(), call.required_vector(1, "shape")
+    data = call.tensor()
+    if is_computed(call, 1):
+        rank = max(data.rank, element_count(call, 1, "shape"))
+        return computed(call, "expand", [data, call.tensor(1)], data.dtype, rank)
+    wanted = call.required_vector(1, "shape")
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
     target = [1] * (rank - len(wanted)) + list(wanted)
@@ -179,7 +192,10 @@ def expand(call: Call) -> ModelTensor:
 
 @importer("Tile")
 def tile(call: Call) -> ModelTensor:
-    data, reps = call.tensor(), call.constant_integers(1, "repeats")
+    data = call.tensor()
+    if is_computed(call, 1):
+        return computed(call, "tile", [data, call.tensor_of_rank(1, 1)], data.dtype, data.rank)
+    reps = call.constant_integers(1, "repeats")
     assert reps is not None
     if len(reps) != data.rank:
         raise OnnxError(f"Tile: {len(reps)} repeats, expected {data.rank}")
@@ -226,6 +242,8 @@ def slice_tensor(call: Call) -> ModelTensor:
         starts: Any = call.integers("starts") or ()
         ends: Any = call.integers("ends") or ()
         axes, steps = call.integers("axes"), None
+    elif is_computed(call, 1, 2, 3, 4):
+        return _computed_slice(call, data)
     else:
         starts, ends = call.required_vector(1, "starts"), call.required_vector(2, "ends")
         axes, steps = call.constant_integers(3, "axes"), call.constant_integers(4, "steps")
@@ -237,6 +255,14 @@ def slice_tensor(call: Call) -> ModelTensor:
     for axis, start, end, step in zip(chosen, list(starts), list(ends), steps, strict=True):
         data = slice_along(call, data, axis, start, end, step)
     return data
+
+
+def _computed_slice(call: Call, data: ModelTensor) -> ModelTensor:
+    count = element_count(call, 1, "start")
+    axes = call.optional(3) or call.constant(np.arange(count), "int64")
+    steps = call.optional(4) or call.constant(np.ones(count), "int64")
+    operands = [data, *(call.tensor_of_rank(n, 1) for n in (1, 2)), axes, steps]
+    return computed(call, "strided_slice", operands, data.dtype, data.rank)
 
 
 @importer("Pad")
