@@ -1,16 +1,21 @@
-"""Packed functions of this package, in numpy: operators with results of sizes that only data determines.
+"""Packed functions of this package, in numpy: operators with results of sizes that only data determines, and operators
+with attributes that a program computes.
 
 They receive arrays of the machine and numbers. On a device, arrays are copied to the host and results to the device.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...core.dtypes import dtype_of_numpy, value_bounds
 from ...core.errors import ArgumentError
+from ...operators import operator_of
+from ...operators.attributes import normalize_attributes
 from ..devices import nd
 from ..devices.nd import NDArray
 from ..runtime.packed import register_func
@@ -135,6 +140,75 @@ def strided_slice(x: Array, starts: Array, ends: Array, axes: Array, steps: Arra
     return np.ascontiguousarray(x[tuple(parts)])
 
 
+def split(x: Array, sizes: Array, axis: int) -> tuple[Array, ...]:
+    """Parts of `x` of some sizes along an axis."""
+    extents = sizes.tolist()
+    if sum(extents) != x.shape[axis] or min(extents) < 0:
+        raise ArgumentError(f"split: parts of {extents} of an extent of {x.shape[axis]}")
+    return tuple(np.ascontiguousarray(part) for part in np.split(x, np.cumsum(extents)[:-1], axis))
+
+
+def unsqueeze(x: Array, axes: Array) -> Array:
+    """`x` with axes of extent 1 at some positions of the result."""
+    return np.expand_dims(x, tuple(axes.tolist()))
+
+
+def squeeze(x: Array, axes: Array) -> Array:
+    """`x` without some axes of extent 1."""
+    return np.squeeze(x, tuple(axes.tolist()))
+
+
+def pad(x: Array, widths: Array, axes: Array, value: Array, mode: str) -> Array:
+    """`x` with `widths` more elements at both ends of axes, first those at the lower ends; fewer where they are
+    negative. mode: of numpy, `constant` for elements `value`."""
+    pairs = [(0, 0)] * x.ndim
+    for axis, before, after in zip(axes.tolist(), *widths.reshape(2, -1).tolist(), strict=True):
+        pairs[axis] = before, after
+    options = {"constant_values": value.reshape(())} if mode == "constant" else {}
+    padded = np.pad(x, [(max(before, 0), max(after, 0)) for before, after in pairs], mode, **options)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    parts = (
+        slice(max(-before, 0), extent - max(-after, 0))
+        for (before, after), extent in zip(pairs, padded.shape, strict=True)
+    )
+    return np.ascontiguousarray(padded[tuple(parts)])
+
+
+def reduce(x: Array, axes: Array, kind: str, keeps: int) -> Array:
+    """The reduction of `x` along axes: `sum`, `prod`, `mean`, `max`, `min` or `log_sum_exp`."""
+    along = tuple(axes.tolist())
+    if kind == "log_sum_exp":
+        most = _extreme("max", x, along, True)
+        most = np.where(np.isfinite(most), most, 0)
+        result = np.log(np.exp(x - most).sum(along, keepdims=True)) + most
+        result = result if keeps else np.squeeze(result, along)
+    elif kind in ("max", "min"):
+        result = _extreme(kind, x, along, bool(keeps))
+    else:
+        result = getattr(np, kind)(x, axis=along, keepdims=bool(keeps))
+    return np.asarray(result, order="C").astype(x.dtype)
+
+
+def _extreme(kind: str, x: Array, axes: tuple[int, ...], keeps: bool) -> Array:
+    bounds = value_bounds(dtype_of_numpy(x.dtype))
+    return getattr(np, kind)(x, axis=axes, keepdims=keeps, initial=bounds[0 if kind == "max" else 1])
+
+
+def operator(description: str, *arguments: Array) -> Any:
+    """The results of an operator of graphs with computed attributes, by its reference.
+
+    description: as JSON, the name of the operator (`name`), its attributes (`attributes`), and the names of the
+    computed ones (`computed`), whose values are the last arguments.
+    """
+    given = json.loads(description)
+    count = len(arguments) - len(given["computed"])
+    computed = {name: each.tolist() for name, each in zip(given["computed"], arguments[count:], strict=True)}
+    known = operator_of(given["name"])
+    with np.errstate(all="ignore"):
+        results = known.arrays(arguments[:count], normalize_attributes(known, {**given["attributes"], **computed}))
+    results = tuple(np.ascontiguousarray(each).reshape(each.shape) for each in results)
+    return results if len(results) > 1 else results[0]
+
+
 def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function on arrays of any device."""
 
@@ -156,10 +230,16 @@ HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "full": full,
     "non_max_suppression": non_max_suppression,
     "nonzero": nonzero,
+    "operator": operator,
+    "pad": pad,
+    "reduce": reduce,
     "reshape": reshape,
+    "split": split,
+    "squeeze": squeeze,
     "strided_slice": strided_slice,
     "tile": tile,
     "unique": unique,
+    "unsqueeze": unsqueeze,
 }
 """The functions, which are registered with the prefix `stepwell.`."""
 

@@ -32,7 +32,7 @@ class Builder:
 
     entry: the entry block of the function, which holds the constants.  constants: arrays by name.  fold: whether
     operators on constant tensors are folded at import time.  data_sizes: the names of sizes that only data determines,
-    each with the node that determines it.
+    each with the node that determines it.  is_program: whether the function calls packed functions.
     """
 
     def __init__(self, entry: Block, constants: dict[str, Array], fold: bool = True):
@@ -43,6 +43,7 @@ class Builder:
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
         self.limits: dict[tuple[str, str], int] = {}
         self.data_sizes: dict[str, str] = {}
+        self.is_program = False
         self.node = ""
         self.budget = NodeBudget()
 

@@ -1,11 +1,12 @@
-"""Results whose sizes only data determines: packed functions compute them, and checks of their types bind the sizes.
-
-A function with such results is a program of `relax`.
+"""Results that packed functions compute, as only data determines their sizes or the attributes of their operators.
+Checks of the types of the results bind the sizes. A function with such results is a program of `relax`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -24,11 +25,12 @@ DATA_SIZES = "data_sizes"
 def call_host(
     builder: Builder,
     name: str,
-    operands: Sequence[ModelTensor | int],
+    operands: Sequence[ModelTensor | int | str],
     results: Sequence[tuple[str, Sequence[Size]]],
 ) -> list[ModelTensor]:
     """The results of the packed function `stepwell.<name>`, which is pure. results: the data type and the shape of
     each; sizes of `Builder.new_size` are known once the function has returned."""
+    builder.is_program = True
     values = [_value(builder, each) for each in operands]
     for dtype, shape in results:
         require_dtype(dtype)
@@ -44,7 +46,23 @@ def call_host(
     return [builder.tensor_of_value(field) for field in fields]
 
 
-def _value(builder: Builder, operand: ModelTensor | int) -> SSAValue:
+def call_operator(
+    builder: Builder,
+    name: str,
+    operands: Sequence[ModelTensor],
+    computed: Mapping[str, ModelTensor],
+    results: Sequence[tuple[str, Sequence[Size]]],
+    **attributes: Any,
+) -> list[ModelTensor]:
+    """The results of an operator of graphs with attributes that the model computes. computed: these, by name.  results:
+    as of `call_host`."""
+    description = json.dumps({"name": name, "attributes": attributes, "computed": list(computed)})
+    return call_host(builder, "operator", [description, *operands, *computed.values()], results)
+
+
+def _value(builder: Builder, operand: ModelTensor | int | str) -> SSAValue:
+    if isinstance(operand, str):
+        return builder.relay.insert(relax.StringOp(operand)).output
     if isinstance(operand, int):
         return builder.relay.insert(relax.PrimValueOp(prim(operand))).output
     return builder.value(operand)

@@ -32,7 +32,7 @@ def finish_module(
     func: FuncOp, builder: Builder, constants: Mapping[str, Array], results: Mapping[str, SSAValue]
 ) -> Module:
     """The module of a function that returns `results`, by name, with those of the constants that it uses: a graph, or a
-    program if only data determines some of its sizes."""
+    program if it calls packed functions."""
     builder.set_location("")
     builder.relay.insert(ReturnOp(list(results.values())))
     attributes: dict[str, Attribute] = {RESULT_NAMES: string_array(results)}
@@ -44,4 +44,4 @@ def finish_module(
     names_of = (op.array_name for op in find_ops(func, ConstantOp))
     used = {name.data for name in names_of if name is not None}
     module = Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
-    return run_pipeline(module, [ConvertRelayToRelaxPass()]) if builder.data_sizes else module
+    return run_pipeline(module, [ConvertRelayToRelaxPass()]) if builder.is_program else module

@@ -28,10 +28,15 @@ def computed_nonzero(call: Call, data: ModelTensor) -> ModelTensor:
     return call_host(call.builder, "nonzero", [data], [("int64", [data.rank, call.builder.new_size("nonzero")])])[0]
 
 
-def computed(call: Call, name: str, operands: Sequence[ModelTensor | int], dtype: str, rank: int) -> ModelTensor:
-    """The result of a function of the run time of which only the data type and the rank are known."""
+def computed(call: Call, name: str, operands: Sequence[ModelTensor | int | str], dtype: str, rank: int) -> ModelTensor:
+    """The result of a packed function of which only the data type and the rank are known."""
     sizes: list[Size] = [call.builder.new_size(name) for _ in range(rank)]
     return call_host(call.builder, name, operands, [(dtype, sizes)])[0]
+
+
+def computed_scalar(call: Call, index: int) -> ModelTensor:
+    """A computed operand of one element, without dimensions."""
+    return call.builder.reshape(call.tensor(index), [])
 
 
 def element_count(call: Call, index: int, what: str) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ....core.dtypes import numpy_dtype
 from ...models.call import normalized_axis
+from ...models.data_sizes import call_host, call_operator
 from ...models.limits import require_created
 from ...models.shapes import (
     broadcast_extent,
@@ -23,12 +24,12 @@ from ...models.shapes import (
     split_along,
 )
 from ...models.slices import slice_along
-from ...models.symbols import Symbol, symbol_maximum
+from ...models.symbols import Symbol, size_of_symbol, symbol_maximum
 from ...models.values import ModelTensor, known_integers, tensor_of_array, tensor_of_symbols
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
-from .data_sizes import computed, element_count, is_computed
+from .data_sizes import computed, computed_scalar, element_count, is_computed
 from .elementwise import dtype_of_code
 
 # Shapes as values
@@ -147,7 +148,11 @@ def axes_argument(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...
 
 @importer("Squeeze")
 def squeeze(call: Call) -> ModelTensor:
-    data, axes = call.tensor(), axes_argument(call)
+    data = call.tensor()
+    if is_computed(call, 1):
+        operands = [data, call.tensor(1)]
+        return computed(call, "squeeze", operands, data.dtype, data.rank - element_count(call, 1, "list of axes"))
+    axes = axes_argument(call)
     if axes is None:
         if any(isinstance(extent, str) for extent in data.shape):
             raise OnnxUnsupportedError("Squeeze without axes of a tensor whose extents are not known")
@@ -166,6 +171,9 @@ def squeeze(call: Call) -> ModelTensor:
 @importer("Unsqueeze")
 def unsqueeze(call: Call) -> ModelTensor:
     data = call.tensor()
+    if is_computed(call, 1):
+        operands = [data, call.tensor(1)]
+        return computed(call, "unsqueeze", operands, data.dtype, data.rank + element_count(call, 1, "list of axes"))
     axes = axes_argument(call) or ()
     return insert_axes(call, data, axes)
 
@@ -222,6 +230,8 @@ def concat(call: Call) -> ModelTensor:
 def split(call: Call) -> Results:
     data = call.tensor()
     axis = normalized_axis(call.integer("axis"), data.rank)
+    if is_computed(call, 1):
+        return _computed_split(call, data, axis)
     sizes = call.constant_integers(1, "split") if call.version >= 13 else call.integers("split")
     if sizes is None:
         count = call.integer("num_outputs", len(call.node.outputs))
@@ -233,6 +243,15 @@ def split(call: Call) -> Results:
         part = -(-extent // count)
         sizes = tuple(max(min(part, extent - n * part), 0) for n in range(count))
     return Results(split_along(call, data, sizes, axis))
+
+
+def _computed_split(call: Call, data: ModelTensor, axis: int) -> Results:
+    count = element_count(call, 1, "split")
+    if count != len(call.node.outputs):
+        raise OnnxError(f"Split: {count} sizes of {len(call.node.outputs)} outputs")
+    sizes = [call.builder.new_size("split") for _ in range(count)]
+    types = [(data.dtype, [size if d == axis else n for d, n in enumerate(data.shape)]) for size in sizes]
+    return Results(call_host(call.builder, "split", [data, call.tensor(1), axis], types))
 
 
 @importer("Slice")
@@ -271,6 +290,8 @@ def pad(call: Call) -> ModelTensor:
     if call.version < 11:
         widths, value = call.integers("pads") or (), call.builder.scalar_constant(call.floating("value"), data.dtype)
         axes: Sequence[int] = range(data.rank)
+    elif is_computed(call, 1, 3):
+        return _computed_pad(call, data, mode)
     else:
         widths = call.constant_integers(1, "pads") or ()
         value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
@@ -286,9 +307,21 @@ def pad(call: Call) -> ModelTensor:
     return pad_axes(call, data, pairs, mode, value)
 
 
+def _computed_pad(call: Call, data: ModelTensor, mode: str) -> ModelTensor:
+    value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
+    axes = call.optional(3) or call.constant(np.arange(data.rank), "int64")
+    widths = call.tensor_of_rank(1, 1)
+    if size_of_symbol(2 * axes.extents[0]) != widths.shape[0]:
+        raise OnnxError(f"Pad: {widths.shape[0]} pads, expected {size_of_symbol(2 * axes.extents[0])}")
+    return computed(call, "pad", [data, widths, axes, value, mode], data.dtype, data.rank)
+
+
 @importer("Trilu")
 def trilu(call: Call) -> ModelTensor:
     data, upper = call.tensor(), bool(call.integer("upper", 1))
+    if is_computed(call, 1):
+        types = [(data.dtype, data.shape)]
+        return call_operator(call.builder, "trilu", [data], {"k": computed_scalar(call, 1)}, types, upper=upper)[0]
     k = int(call.constant_scalar(1, "k", 0))
     if data.dtype == "bool":
         return call.cast(call.op("trilu", call.cast(data, "uint8"), k=k, upper=upper), "bool")

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from stepwell import ExecutionError, OptionError, VirtualMachine, build_graph, build_relax  # noqa: E402
+from stepwell.backends.relax import host_functions  # noqa: E402
 from stepwell.frontends.onnx import OnnxUnsupportedError, from_onnx  # noqa: E402
 from stepwell.operators import relax  # noqa: E402
 
@@ -152,6 +153,17 @@ INTS = np.array
         ("Range", [np.float32(0), np.float32(1), np.float32(0.3)]),
         ("Slice", [random(6, 5), INTS([1, -1]), INTS([5, 0]), INTS([0, 1]), INTS([2, -1])]),
         ("Slice", [random(6, 5), INTS([-3]), INTS([2**62])]),
+        ("Split", [random(6, 5), INTS([1, 0, 5])]),
+        ("Squeeze", [random(1, 5, 1), INTS([0, -1])]),
+        ("Unsqueeze", [random(3, 5), INTS([0, -1])]),
+        ("Pad", [random(3, 4), INTS([1, 0, 0, 2])]),
+        ("Trilu", [random(3, 4), INTS(1)]),
+        ("CumSum", [random(3, 4), INTS(1)]),
+        ("TopK", [random(3, 4), INTS([2])]),
+        ("ReduceMax", [random(3, 4), INTS([1])]),
+        ("ReduceMean", [random(3, 4), INTS([0])]),
+        ("ReduceSumSquare", [random(3, 4), INTS([0, 1])]),
+        ("ReduceLogSumExp", [random(3, 4), INTS([-2])]),
     ],
 )
 def test_parameters_may_be_computed(op_type: str, arrays: list[Any]) -> None:
@@ -159,7 +171,8 @@ def test_parameters_may_be_computed(op_type: str, arrays: list[Any]) -> None:
         f"x{n}": (helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype), np.shape(array))
         for n, array in enumerate(arrays)
     }
-    proto = model([node(op_type, list(inputs), ["y"])], inputs, ["y"])
+    outputs = {"Split": ["y0", "y1", "y2"], "TopK": ["y", "z"]}.get(op_type, ["y"])
+    proto = model([node(op_type, list(inputs), outputs)], inputs, outputs)
     check(proto, *(np.asarray(array) for array in arrays))
 
 
@@ -191,3 +204,9 @@ def test_a_limit_of_a_size_of_data_is_not_supported() -> None:
     ]
     with pytest.raises(OnnxUnsupportedError, match="a limit of the size nonzero_size, which only data determines"):
         from_onnx(model(nodes, {"x": floats("n")}, ["y"]))
+
+
+def test_negative_pads_remove_elements() -> None:
+    x = random(3, 4)
+    got = host_functions.pad(x, INTS([1, -1, 0, 2]), INTS([0, 1]), np.float32(7), "constant")
+    np.testing.assert_array_equal(got, np.pad(x[:, 1:], [(1, 0), (0, 2)], constant_values=7))
