@@ -1,6 +1,6 @@
 """Models with sizes that only data determines: programs, whose results are those of ONNX's reference evaluator."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from stepwell.frontends.onnx import OnnxUnsupportedError, from_onnx  # noqa: E40
 from stepwell.operators import relax  # noqa: E402
 
 FLOAT, INT, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-node = helper.make_node
+node: Callable[..., Any] = helper.make_node
 
 
 def model(nodes: Sequence[Any], inputs: dict[str, tuple[int, Any]], outputs: Sequence[str], opset: int = 18) -> Any:
@@ -27,7 +27,7 @@ def model(nodes: Sequence[Any], inputs: dict[str, tuple[int, Any]], outputs: Seq
 
 
 def check(proto: Any, *arrays: Any) -> None:
-    """Compares the results of a program with those of the reference, for several inputs if `arrays` are lists."""
+    """Compares the results of a program with those of the reference."""
     module = from_onnx(proto)
     assert isinstance(module.functions["main"], relax.FuncOp)
     main = VirtualMachine(build_relax(module))["main"]
@@ -167,7 +167,7 @@ INTS = np.array
     ],
 )
 def test_parameters_may_be_computed(op_type: str, arrays: list[Any]) -> None:
-    inputs = {
+    inputs: dict[str, Any] = {
         f"x{n}": (helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype), np.shape(array))
         for n, array in enumerate(arrays)
     }
@@ -208,5 +208,5 @@ def test_a_limit_of_a_size_of_data_is_not_supported() -> None:
 
 def test_negative_pads_remove_elements() -> None:
     x = random(3, 4)
-    got = host_functions.pad(x, INTS([1, -1, 0, 2]), INTS([0, 1]), np.float32(7), "constant")
+    got = host_functions.pad(x, INTS([1, -1, 0, 2]), INTS([0, 1]), np.array(7, "float32"), "constant")
     np.testing.assert_array_equal(got, np.pad(x[:, 1:], [(1, 0), (0, 2)], constant_values=7))
