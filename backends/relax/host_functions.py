@@ -100,19 +100,19 @@ def reshape(x: Array, shape: Array, keeps_zero: int) -> Array:
         x.shape[n] if extent == 0 and not keeps_zero and n < x.ndim else extent
         for n, extent in enumerate(shape.tolist())
     ]
-    return np.ascontiguousarray(x.reshape(extents))
+    return np.asarray(x.reshape(extents), order="C")
 
 
 def expand(x: Array, shape: Array) -> Array:
     """`x` and `shape` broadcast to each other."""
-    return np.ascontiguousarray(np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape.tolist()))))
+    return np.asarray(np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape.tolist()))), order="C")
 
 
 def tile(x: Array, repeats: Array) -> Array:
     """`x` repeated along each axis."""
     if (repeats < 0).any():
         raise ArgumentError(f"tile: repeats {repeats.tolist()}, expected at least 0")
-    return np.ascontiguousarray(np.tile(x, repeats))
+    return np.asarray(np.tile(x, repeats), order="C")
 
 
 def full(shape: Array, value: Array) -> Array:
@@ -137,7 +137,7 @@ def strided_slice(x: Array, starts: Array, ends: Array, axes: Array, steps: Arra
         if not -x.ndim <= axis < x.ndim or step == 0:
             raise ArgumentError(f"slice: axis {axis} of {x.ndim} dimensions, step {step}")
         parts[axis] = slice(start, end, step)
-    return np.ascontiguousarray(x[tuple(parts)])
+    return np.asarray(x[tuple(parts)], order="C")
 
 
 def split(x: Array, sizes: Array, axis: int) -> tuple[Array, ...]:
@@ -145,7 +145,7 @@ def split(x: Array, sizes: Array, axis: int) -> tuple[Array, ...]:
     extents = sizes.tolist()
     if sum(extents) != x.shape[axis] or min(extents) < 0:
         raise ArgumentError(f"split: parts of {extents} of an extent of {x.shape[axis]}")
-    return tuple(np.ascontiguousarray(part) for part in np.split(x, np.cumsum(extents)[:-1], axis))
+    return tuple(np.asarray(part, order="C") for part in np.split(x, np.cumsum(extents)[:-1], axis))
 
 
 def unsqueeze(x: Array, axes: Array) -> Array:
@@ -170,7 +170,7 @@ def pad(x: Array, widths: Array, axes: Array, value: Array, mode: str) -> Array:
         slice(max(-before, 0), extent - max(-after, 0))
         for (before, after), extent in zip(pairs, padded.shape, strict=True)
     )
-    return np.ascontiguousarray(padded[tuple(parts)])
+    return np.asarray(padded[tuple(parts)], order="C")
 
 
 def reduce(x: Array, axes: Array, kind: str, keeps: int) -> Array:
@@ -205,8 +205,8 @@ def operator(description: str, *arguments: Array) -> Any:
     known = operator_of(given["name"])
     with np.errstate(all="ignore"):
         results = known.arrays(arguments[:count], normalize_attributes(known, {**given["attributes"], **computed}))
-    results = tuple(np.ascontiguousarray(each).reshape(each.shape) for each in results)
-    return results if len(results) > 1 else results[0]
+    arrays = [np.asarray(each, order="C") for each in results]
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
 def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:

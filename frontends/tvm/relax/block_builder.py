@@ -29,7 +29,7 @@ from .struct_info import StructInfo
 
 
 class _Scope:
-    """The function that is built, and its dataflow region, if one is open."""
+    """An unfinished function, and its unfinished dataflow region or None."""
 
     def __init__(self, func: relax.FuncOp, builder: RelayBuilder):
         self.func, self.builder = func, builder

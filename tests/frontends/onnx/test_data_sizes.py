@@ -144,6 +144,7 @@ INTS = np.array
     [
         ("Reshape", [random(2, 6), INTS([3, 4])]),
         ("Reshape", [random(2, 6), INTS([0, -1, 2])]),
+        ("Reshape", [random(1, 1), np.zeros(0, "int64")]),
         ("Expand", [random(3, 1), INTS([2, 1, 4])]),
         ("Tile", [random(2, 3), INTS([2, 0])]),
         ("Tile", [random(2, 3), INTS([1, 3])]),
