@@ -25,8 +25,8 @@ _SINCE = {"ReduceSum": 13}
 
 
 def reduction_axes(call: Call, data: ModelTensor) -> tuple[int, ...] | None:
-    """The axes of a reduction; None for no reduction."""
-    axes = axes_argument(call, 1, _SINCE.get(call.op_type, 18))
+    """The axes of a reduction; None for no reduction. A computed list of axes is empty here."""
+    axes = () if is_computed(call, 1) else axes_argument(call, 1, _SINCE.get(call.op_type, 18))
     if not axes:
         return None if call.integer("noop_with_empty_axes") else tuple(range(data.rank))
     return tuple(normalized_axis(axis, data.rank) for axis in axes) if data.rank else ()

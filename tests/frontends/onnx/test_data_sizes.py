@@ -10,7 +10,7 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from stepwell import ExecutionError, OptionError, VirtualMachine, build_graph, build_relax  # noqa: E402
+from stepwell import ExecutionError, GraphExecutor, OptionError, VirtualMachine, build_graph, build_relax  # noqa: E402
 from stepwell.backends.relax import host_functions  # noqa: E402
 from stepwell.frontends.onnx import OnnxUnsupportedError, from_onnx  # noqa: E402
 from stepwell.operators import relax  # noqa: E402
@@ -175,6 +175,16 @@ def test_parameters_may_be_computed(op_type: str, arrays: list[Any]) -> None:
     outputs = {"Split": ["y0", "y1", "y2"], "TopK": ["y", "z"]}.get(op_type, ["y"])
     proto = model([node(op_type, list(inputs), outputs)], inputs, outputs)
     check(proto, *(np.asarray(array) for array in arrays))
+
+
+def test_a_computed_list_of_no_axes_is_known() -> None:
+    proto = model([node("ReduceSum", ["x", "a"], ["y"])], {"x": floats(3, 4), "a": (INT, (0,))}, ["y"])
+    x = random(3, 4)
+    executor = GraphExecutor(build_graph(from_onnx(proto)))
+    executor.set_input("x", x)
+    executor.set_input("a", np.zeros(0, "int64"))
+    executor.run()
+    np.testing.assert_allclose(np.asarray(executor.get_output(0)), x.sum(keepdims=True), rtol=1e-5)
 
 
 def test_the_program_names_the_sizes_of_data() -> None:
