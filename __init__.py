@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         VerifyError,
     )
     from .core.processors import get_num_threads, set_num_threads, threads
+    from .decoding import KVCache
     from .frontends import relay, te
     from .frontends.mlir import parse_mlir
     from .frontends.onnx import from_onnx
@@ -53,6 +54,7 @@ __all__ = [
     "ExecutionError",
     "FaultyPassError",
     "GraphExecutor",
+    "KVCache",
     "LinkError",
     "LoadError",
     "Module",
@@ -98,6 +100,7 @@ _HOMES = {
     "Device": ".backends.devices",
     "Executable": ".backends.graph",
     "GraphExecutor": ".backends.graph",
+    "KVCache": ".decoding",
     "Module": ".module",
     "Schedule": ".schedule",
     "VMExecutable": ".backends.relax",

@@ -37,9 +37,10 @@ LAYERS = {
     "transforms": 8,
     "frontends": 9,
     "backends": 9,
-    "frontends.tvm": 10,
-    "tools": 10,
-    "": 10,
+    "decoding": 10,
+    "frontends.tvm": 11,
+    "tools": 11,
+    "": 11,
 }
 SOURCES = sorted(
     [

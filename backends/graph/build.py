@@ -55,7 +55,8 @@ def build_graph(
     if func is None:
         raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
     if not isinstance(func, FuncOp):
-        raise OptionError(f"function {entry!r} is {func.name}, expected relay.func")
+        hint = ", which build_relax compiles" if func.name == "relax.func" else ""
+        raise OptionError(f"function {entry!r} is {func.name}{hint}, expected relay.func")
     if func.size_parameters:
         sizes = ", ".join(func.size_parameters)
         raise UnsupportedError(f"function {entry!r} takes the sizes {sizes} as numbers, expected sizes of arguments")

@@ -1,5 +1,6 @@
 """Programs of `relax`: native code for their graphs and kernels, and the virtual machine that calls it."""
 
+from . import host_functions as host_functions  # registers them
 from .build import build_relax
 from .executable import VMExecutable
 from .machine import VirtualMachine

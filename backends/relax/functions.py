@@ -34,9 +34,11 @@ from ...operators.relax.calls import result_types
 from ...operators.relax.types import known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
+from ..devices.timing import host_clock
 from ..graph.executable import allocate_array
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
+from .profile import CallProfile, StepTime, shapes_of, step_name
 from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
 
 if TYPE_CHECKING:
@@ -62,6 +64,11 @@ class VMFunction:
         compiler = _Compiler(machine, op)
         self._steps, self._result = compiler.steps(op.body.block)
         self._registers = compiler.count
+        self._labels = [
+            (step_name(each), each.name, compiler.reads(each.results))
+            for each in op.body.block.ops
+            if not isinstance(each, ReturnOp)
+        ]
 
     def __call__(self, *args: Any) -> Any:
         """The result for arguments: arrays of any library, numbers, shapes, tuples.
@@ -79,6 +86,21 @@ class VMFunction:
         for step in self._steps:
             step(registers, sizes)
         return registers[self._result]
+
+    def profile(self, *args: Any) -> CallProfile:
+        """A call whose steps are measured one by one, by the clock of the device. Raises the errors of a call."""
+        sizes: Sizes = {}
+        registers: Registers = [None] * self._registers
+        times: list[StepTime] = []
+        self._bind(args, registers, sizes)
+
+        def run() -> None:
+            for step, (name, operation, results) in zip(self._steps, self._labels, strict=True):
+                seconds = self.machine.clock(lambda step=step: step(registers, sizes), 1)
+                times.append(StepTime(name, operation, shapes_of([registers[n] for n in results]), seconds))
+
+        total = host_clock(run, 1)
+        return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.device))
 
     def _bind(self, args: Sequence[Value], registers: Registers, sizes: Sizes) -> None:
         if len(args) != len(self.params):

@@ -14,6 +14,7 @@ from ..devices.timing import BenchmarkResult, Repetition, device_clock, host_clo
 from ..graph.executable import allocate_array, to_device
 from .executable import VMExecutable
 from .functions import VMFunction
+from .profile import CallProfile
 from .values import Value
 
 
@@ -74,6 +75,7 @@ class VirtualMachine:
         self._constants = executable.constants_on(self.device)
         self.workspaces = Workspaces(max((g.workspace for g in executable.graphs.values()), default=0), self.device)
         self.functions = {name: VMFunction(self, op) for name, op in executable.functions.items()}
+        self.clock = host_clock if self.device.kind == "cpu" else device_clock(self.device)
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: dict[str, Any] = {}
 
@@ -129,5 +131,9 @@ class VirtualMachine:
         """A function that takes the arguments of a function of the program and measures its run time, as
         `time_evaluator` of a compiled function."""
         function, repetition = self[name], Repetition(number, repeat, min_repeat_ms)
-        clock = host_clock if self.device.kind == "cpu" else device_clock(self.device)
-        return lambda *args: repetition.measure(lambda: function.run(args), clock)
+        return lambda *args: repetition.measure(lambda: function.run(args), self.clock)
+
+    def profile(self, name: str, *args: Any) -> CallProfile:
+        """The times of the steps of one call of a function. Raises ArgumentError for an unknown function, and the
+        errors of the call."""
+        return self[name].profile(*args)

@@ -12,11 +12,14 @@ from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
 from ...core.sizes import check_shape
 from ...operators import operator_of
 from ...operators.attributes import normalize_attributes
+from ...operators.relax.types import names_in
 from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
+from ...operators.relay.types import names_of
 from .errors import ModelError, ModelUnsupportedError
 from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank
 from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constant_term, symbol_array
@@ -28,7 +31,8 @@ class Builder:
     """Inserts operators into a function.
 
     entry: the entry block of the function, which holds the constants.  constants: arrays by name.  fold: whether
-    operators on constant tensors are folded at import time.
+    operators on constant tensors are folded at import time.  data_sizes: the names of sizes that only data determines,
+    each with the node that determines it.  is_program: whether the function calls packed functions.
     """
 
     def __init__(self, entry: Block, constants: dict[str, Array], fold: bool = True):
@@ -38,6 +42,9 @@ class Builder:
         self.written: dict[ModelTensor, SSAValue] = {}
         self.carriers: dict[Size, tuple[SSAValue, int]] = {}
         self.limits: dict[tuple[str, str], int] = {}
+        self.data_sizes: dict[str, str] = {}
+        self.is_program = False
+        self.node = ""
         self.budget = NodeBudget()
 
     def require_at_most(self, extent: Symbol, limit: int) -> None:
@@ -55,6 +62,8 @@ class Builder:
 
     def _limit(self, value: Symbol, sign: str, number: int, stricter: Callable[[int, int], int]) -> None:
         size, more = split_constant_term(value)
+        if not self.data_sizes.keys().isdisjoint(names_of(size.text)):
+            raise ModelUnsupportedError(f"a limit of the size {size.text}, which only data determines")
         key = size.text, sign
         self.limits[key] = stricter(number - more, self.limits.get(key, number - more))
 
@@ -63,10 +72,18 @@ class Builder:
         """The limits of symbolic sizes, as text."""
         return [str(SizeLimit(size, sign, number)) for (size, sign), number in self.limits.items()]
 
+    def new_size(self, what: str) -> str:
+        """The name of a size that only data determines. what: the operation that determines it."""
+        known = {name for value in self.entry.args for name in names_in(value.type)}
+        name = fresh_name(f"{what}_size", known | self.data_sizes.keys())
+        self.data_sizes[name] = f"{what} of {self.node}" if self.node else what
+        return name
+
     # Insertion points
 
     def set_location(self, name: str) -> None:
         """Sets the source location of the operators inserted from now on to the node `name`."""
+        self.node = name
         location: LocationAttr = NameLoc(StringAttr(name), UnknownLoc()) if name else UnknownLoc()
         self.relay.location = location
 

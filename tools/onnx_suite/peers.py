@@ -26,23 +26,41 @@ def _reference() -> Prepare:
 
 
 def _stepwell() -> Prepare:
-    """The graphs of Stepwell in native code."""
+    """The graphs and programs of Stepwell in native code."""
     # lazy: the runner is the only one that needs the compiler
     import numpy as np
 
     from ...backends.graph import GraphExecutor, build_graph
+    from ...backends.relax import VirtualMachine, build_relax
     from ...frontends.onnx import OnnxGraph, SequenceType, from_onnx, load_model
+    from ...module import Module
+    from ...operators.relax import FuncOp
 
     def prepare(data: bytes) -> Run:
         graph = load_model(data)
-        executor = GraphExecutor(build_graph(from_onnx(graph)))
+        module = from_onnx(graph)
+        run_tensors = (
+            _run_program(module) if isinstance(module.functions["main"], FuncOp) else _run_graph(graph, module)
+        )
+        return lambda inputs: _group_sequences(graph, run_tensors(inputs))
 
-        def run(inputs: Sequence[Any]) -> Sequence[Any]:
+    def _run_graph(graph: OnnxGraph, module: Module) -> Callable[[Sequence[Any]], list[Any]]:
+        executor = GraphExecutor(build_graph(module))
+
+        def run(inputs: Sequence[Any]) -> list[Any]:
             for value, array in zip(graph.inputs, inputs, strict=True):
                 executor.set_input(value.name, array)
             executor.run()
-            tensors = [np.array(executor.get_output(n)) for n in range(executor.num_outputs)]
-            return _group_sequences(graph, tensors)
+            return [np.array(executor.get_output(n)) for n in range(executor.num_outputs)]
+
+        return run
+
+    def _run_program(module: Module) -> Callable[[Sequence[Any]], list[Any]]:
+        main = VirtualMachine(build_relax(module))["main"]
+
+        def run(inputs: Sequence[Any]) -> list[Any]:
+            results = main(*inputs)
+            return [np.array(each) for each in (results if isinstance(results, tuple) else (results,))]
 
         return run
 

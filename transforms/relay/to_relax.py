@@ -20,8 +20,8 @@ from .graphs import erase, graph_blocks, graphs_of
 class ConvertRelayToRelaxPass(ModulePass):
     """Converts each graph to a function of `relax`, which a virtual machine executes.
 
-    A graph without branches becomes one dataflow region. Several results are a tuple. Calls of kernels become calls in
-    destination-passing style.
+    A graph without branches, and without sizes that a check binds, becomes one dataflow region. Several results are a
+    tuple. Calls of kernels become calls in destination-passing style.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -123,7 +123,7 @@ def _convert_function(func: FuncOp) -> None:
     assert isinstance(last, ReturnOp)
     values = list(last.values)
     erase(last)
-    if not any(isinstance(op, relax.IfOp) for op in block.ops):
+    if not any(isinstance(op, relax.IfOp | relax.MatchCastOp) for op in block.ops):
         values = _wrap(block, values)
     result = _whole(values, block)
     block.add_op(relax.ReturnOp(result))

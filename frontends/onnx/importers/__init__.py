@@ -1,9 +1,23 @@
 """The importers of ONNX's operators, by family. Importing this package registers all of them."""
 
-from . import control, elementwise, images, nn, places, quantization, recurrent, reductions, sequences, shapes, signals
+from . import (
+    control,
+    data_sizes,
+    elementwise,
+    images,
+    nn,
+    places,
+    quantization,
+    recurrent,
+    reductions,
+    sequences,
+    shapes,
+    signals,
+)
 
 __all__ = [
     "control",
+    "data_sizes",
     "elementwise",
     "images",
     "nn",

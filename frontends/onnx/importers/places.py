@@ -16,6 +16,7 @@ from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import importer
+from .data_sizes import computed_nonzero, is_computed
 from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
 
 
@@ -98,17 +99,21 @@ def reverse_sequence(call: Call) -> ModelTensor:
 
 @importer("NonZero")
 def non_zero(call: Call) -> ModelTensor:
+    if is_computed(call, 0):
+        return computed_nonzero(call, call.tensor())
     return call.constant(np.stack(np.nonzero(np.asarray(call.constant_elements(0, "the operand")))), "int64")
 
 
 @importer("Compress")
 def compress(call: Call) -> ModelTensor:
-    data, condition = call.tensor(0), call.required_vector(1, "condition")
-    axis = call.attribute("axis")
-    places = np.flatnonzero(condition)
+    data, axis = call.tensor(0), call.attribute("axis")
     if axis is None:
         data, axis = reshape_to(call, data, [-1]), 0
-    axis, indices = normalized_axis(axis, data.rank), call.constant(places, "int64")
+    axis = normalized_axis(axis, data.rank)
+    if is_computed(call, 1):
+        places = computed_nonzero(call, call.tensor_of_rank(1, 1))
+        return call.op("take", data, call.op("squeeze", places, axis=[0]), axis=axis, mode="clip")
+    indices = call.constant(np.flatnonzero(call.required_vector(1, "condition")), "int64")
     check_indices(call, indices, [data.shape[axis]])
     return call.op("take", data, indices, axis=axis)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
 from ...models.call import normalized_axis
+from ...models.data_sizes import call_operator
 from ...models.limits import require_created
 from ...models.reductions import log_sum_exp, reduce_along, reduce_to_extreme
 from ...models.values import ModelTensor, tensor_of_symbols
 from ..call import Call
 from ..errors import OnnxError
 from ..registry import Results, importer
+from .data_sizes import computed, computed_scalar, element_count, is_computed
 from .shapes import axes_argument
 
 _SINCE = {"ReduceSum": 13}
@@ -23,8 +25,8 @@ _SINCE = {"ReduceSum": 13}
 
 
 def reduction_axes(call: Call, data: ModelTensor) -> tuple[int, ...] | None:
-    """The axes of a reduction; None for no reduction."""
-    axes = axes_argument(call, 1, _SINCE.get(call.op_type, 18))
+    """The axes of a reduction; None for no reduction. A computed list of axes is empty here."""
+    axes = () if is_computed(call, 1) else axes_argument(call, 1, _SINCE.get(call.op_type, 18))
     if not axes:
         return None if call.integer("noop_with_empty_axes") else tuple(range(data.rank))
     return tuple(normalized_axis(axis, data.rank) for axis in axes) if data.rank else ()
@@ -36,6 +38,8 @@ def reduction_axes(call: Call, data: ModelTensor) -> tuple[int, ...] | None:
 )  # fmt: skip
 def reduce_tensor(call: Call) -> ModelTensor:
     data, keep = call.tensor(), call.integer("keepdims", 1) == 1
+    if is_computed(call, 1) and element_count(call, 1, "list of axes"):
+        return _reduce_along_computed(call, data, keep)
     axes = reduction_axes(call, data)
     if call.op_type == "ReduceProd" and data.sizes is not None and axes == (0,):
         return tensor_of_symbols(np.asarray(math.prod(data.sizes), object).reshape([1] if keep else []))
@@ -46,10 +50,28 @@ def reduce_tensor(call: Call) -> ModelTensor:
         case "ReduceLogSumExp":
             return data if axes is None else log_sum_exp(call, data, axes, keep)
         case _:
-            return _sum_like(call, data, axes, keep)
+            return _sum_like(
+                call, data, lambda name, wide: wide if axes is None else reduce_along(call, name, wide, axes, keep)
+            )
 
 
-def _sum_like(call: Call, data: ModelTensor, axes: Sequence[int] | None, keep: bool) -> ModelTensor:
+def _reduce_along_computed(call: Call, data: ModelTensor, keep: bool) -> ModelTensor:
+    kinds = {"ReduceMax": "max", "ReduceMin": "min", "ReduceLogSumExp": "log_sum_exp"}
+    rank = data.rank if keep else data.rank - element_count(call, 1, "list of axes")
+
+    def reduce(kind: str, wide: ModelTensor) -> ModelTensor:
+        return computed(call, "reduce", [wide, call.tensor(1), kind, int(keep)], wide.dtype, rank)
+
+    if call.op_type in ("ReduceMax", "ReduceMin"):
+        return reduce(kinds[call.op_type], data)
+    if call.op_type == "ReduceLogSumExp":
+        wide = call.widen_small_floats(data) if data.is_float else call.cast(data, "float64")
+        return call.cast(reduce("log_sum_exp", wide), data.dtype)
+    return _sum_like(call, data, reduce)
+
+
+def _sum_like(call: Call, data: ModelTensor, reduce: Callable[[str, ModelTensor], ModelTensor]) -> ModelTensor:
+    """A reduction by sums or products. reduce: the reduction of a name along the axes of the node."""
     wide = call.widen_small_floats(data)
     match call.op_type:
         case "ReduceL1":
@@ -61,7 +83,7 @@ def _sum_like(call: Call, data: ModelTensor, axes: Sequence[int] | None, keep: b
     name = {"ReduceMean": "mean", "ReduceProd": "prod"}.get(call.op_type, "sum")
     if name == "mean" and not data.is_float:
         wide = call.cast(data, "float64")
-    result = wide if axes is None else reduce_along(call, name, wide, axes, keep)
+    result = reduce(name, wide)
     if call.op_type == "ReduceL2":
         result = call.op("sqrt", result if result.is_float else call.cast(result, "float64"))
     if call.op_type == "ReduceLogSum":
@@ -130,10 +152,14 @@ def _apply_to_rows(call: Call, data: ModelTensor, function: Any) -> ModelTensor:
 
 @importer("CumSum", "CumProd")
 def cumulative(call: Call) -> ModelTensor:
-    data = call.tensor()
-    axis = normalized_axis(call.constant_scalar(1, "axis"), data.rank)
+    data, name = call.tensor(), call.op_type.lower()
     flags = {name: call.integer(name) == 1 for name in ("exclusive", "reverse")}
-    name = call.op_type.lower()
+    if is_computed(call, 1):
+        wide = call.widen_small_floats(data)
+        types = [(wide.dtype, wide.shape)]
+        results = call_operator(call.builder, name, [wide], {"axis": computed_scalar(call, 1)}, types, **flags)
+        return call.cast(results[0], data.dtype)
+    axis = normalized_axis(call.constant_scalar(1, "axis"), data.rank)
     return call.cast(call.op(name, call.widen_small_floats(data), axis=axis, **flags), data.dtype)
 
 
@@ -141,6 +167,14 @@ def cumulative(call: Call) -> ModelTensor:
 def topk(call: Call) -> Results:
     data = call.tensor()
     axis = normalized_axis(call.integer("axis", -1), data.rank)
+    least = call.integer("largest", 1) == 0
+    if call.version >= 10 and is_computed(call, 1):
+        size = call.builder.new_size("topk")
+        shape = [size if d == axis else extent for d, extent in enumerate(data.shape)]
+        types = [(data.dtype, shape), ("int64", shape)]
+        attributes = {"axis": axis, "is_ascend": least, "dtype": "int64"}
+        k = {"k": computed_scalar(call, 1)}
+        return Results(call_operator(call.builder, "topk", [data], k, types, **attributes))
     count = call.integer("k") if call.version < 10 else int(call.constant_scalar(1, "k"))
     extent = data.shape[axis]
     if isinstance(extent, int) and count > extent:
@@ -153,5 +187,4 @@ def topk(call: Call) -> Results:
         return Results(
             [call.constant(np.zeros(shape, numpy_dtype(data.dtype))), call.constant(np.zeros(shape, "int64"))]
         )
-    least = call.integer("largest", 1) == 0
     return Results(call.ops("topk", data, k=count, axis=axis, is_ascend=least, dtype="int64"))

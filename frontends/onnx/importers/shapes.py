@@ -10,6 +10,7 @@ import numpy as np
 
 from ....core.dtypes import numpy_dtype
 from ...models.call import normalized_axis
+from ...models.data_sizes import call_host, call_operator
 from ...models.limits import require_created
 from ...models.shapes import (
     broadcast_extent,
@@ -23,11 +24,12 @@ from ...models.shapes import (
     split_along,
 )
 from ...models.slices import slice_along
-from ...models.symbols import Symbol, symbol_maximum
+from ...models.symbols import Symbol, size_of_symbol, symbol_maximum
 from ...models.values import ModelTensor, known_integers, tensor_of_array, tensor_of_symbols
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
+from .data_sizes import computed, computed_scalar, element_count, is_computed
 from .elementwise import dtype_of_code
 
 # Shapes as values
@@ -56,7 +58,7 @@ def shape(call: Call) -> ModelTensor:
 
 
 @importer("Size")
-def element_count(call: Call) -> ModelTensor:
+def size(call: Call) -> ModelTensor:
     return tensor_of_symbols(np.asarray(math.prod(call.tensor().extents), object))
 
 
@@ -66,11 +68,16 @@ def constant_of_shape(call: Call) -> ModelTensor:
     if value.size != 1:
         raise OnnxError(f"attribute 'value': expected one element, got {value.size}")
     value = value.reshape(())
+    if is_computed(call, 0):
+        operands = [call.tensor(0), call.constant(value)]
+        return computed(call, "full", operands, str(value.dtype), element_count(call, 0, "shape"))
     return call.builder.full(call.required_vector(0, "shape"), value)
 
 
 @importer("Range")
 def arange(call: Call) -> ModelTensor:
+    if is_computed(call, 0, 1, 2):
+        return computed(call, "arange", [call.tensor(n) for n in range(3)], call.tensor().dtype, 1)
     start, stop, step = (call.constant_scalar(n, what) for n, what in enumerate(("start", "limit", "delta")))
     dtype = call.tensor().dtype
     if not any(isinstance(each, Symbol) for each in (start, stop, step)):
@@ -117,6 +124,9 @@ def eye_like(call: Call) -> ModelTensor:
 
 @importer("Reshape")
 def reshape(call: Call) -> ModelTensor:
+    if is_computed(call, 1):
+        operands = [call.tensor(0), call.tensor(1), call.integer("allowzero")]
+        return computed(call, "reshape", operands, call.tensor().dtype, element_count(call, 1, "shape"))
     data, wanted = call.tensor(), call.required_vector(1, "shape")
     return reshape_to(call, data, wanted.tolist(), keep_zero=call.integer("allowzero") == 1)
 
@@ -138,7 +148,11 @@ def axes_argument(call: Call, index: int = 1, since: int = 13) -> tuple[int, ...
 
 @importer("Squeeze")
 def squeeze(call: Call) -> ModelTensor:
-    data, axes = call.tensor(), axes_argument(call)
+    data = call.tensor()
+    if is_computed(call, 1):
+        operands = [data, call.tensor(1)]
+        return computed(call, "squeeze", operands, data.dtype, data.rank - element_count(call, 1, "list of axes"))
+    axes = axes_argument(call)
     if axes is None:
         if any(isinstance(extent, str) for extent in data.shape):
             raise OnnxUnsupportedError("Squeeze without axes of a tensor whose extents are not known")
@@ -157,6 +171,9 @@ def squeeze(call: Call) -> ModelTensor:
 @importer("Unsqueeze")
 def unsqueeze(call: Call) -> ModelTensor:
     data = call.tensor()
+    if is_computed(call, 1):
+        operands = [data, call.tensor(1)]
+        return computed(call, "unsqueeze", operands, data.dtype, data.rank + element_count(call, 1, "list of axes"))
     axes = axes_argument(call) or ()
     return insert_axes(call, data, axes)
 
@@ -170,7 +187,11 @@ def transpose(call: Call) -> ModelTensor:
 
 @importer("Expand")
 def expand(call: Call) -> ModelTensor:
-    data, wanted = call.tensor(), call.required_vector(1, "shape")
+    data = call.tensor()
+    if is_computed(call, 1):
+        rank = max(data.rank, element_count(call, 1, "shape"))
+        return computed(call, "expand", [data, call.tensor(1)], data.dtype, rank)
+    wanted = call.required_vector(1, "shape")
     rank = max(data.rank, len(wanted))
     own = [1] * (rank - data.rank) + list(data.extents)
     target = [1] * (rank - len(wanted)) + list(wanted)
@@ -179,7 +200,10 @@ def expand(call: Call) -> ModelTensor:
 
 @importer("Tile")
 def tile(call: Call) -> ModelTensor:
-    data, reps = call.tensor(), call.constant_integers(1, "repeats")
+    data = call.tensor()
+    if is_computed(call, 1):
+        return computed(call, "tile", [data, call.tensor_of_rank(1, 1)], data.dtype, data.rank)
+    reps = call.constant_integers(1, "repeats")
     assert reps is not None
     if len(reps) != data.rank:
         raise OnnxError(f"Tile: {len(reps)} repeats, expected {data.rank}")
@@ -206,6 +230,8 @@ def concat(call: Call) -> ModelTensor:
 def split(call: Call) -> Results:
     data = call.tensor()
     axis = normalized_axis(call.integer("axis"), data.rank)
+    if is_computed(call, 1):
+        return _computed_split(call, data, axis)
     sizes = call.constant_integers(1, "split") if call.version >= 13 else call.integers("split")
     if sizes is None:
         count = call.integer("num_outputs", len(call.node.outputs))
@@ -219,6 +245,15 @@ def split(call: Call) -> Results:
     return Results(split_along(call, data, sizes, axis))
 
 
+def _computed_split(call: Call, data: ModelTensor, axis: int) -> Results:
+    count = element_count(call, 1, "split")
+    if count != len(call.node.outputs):
+        raise OnnxError(f"Split: {count} sizes of {len(call.node.outputs)} outputs")
+    sizes = [call.builder.new_size("split") for _ in range(count)]
+    types = [(data.dtype, [size if d == axis else n for d, n in enumerate(data.shape)]) for size in sizes]
+    return Results(call_host(call.builder, "split", [data, call.tensor(1), axis], types))
+
+
 @importer("Slice")
 def slice_tensor(call: Call) -> ModelTensor:
     data = call.tensor()
@@ -226,6 +261,8 @@ def slice_tensor(call: Call) -> ModelTensor:
         starts: Any = call.integers("starts") or ()
         ends: Any = call.integers("ends") or ()
         axes, steps = call.integers("axes"), None
+    elif is_computed(call, 1, 2, 3, 4):
+        return _computed_slice(call, data)
     else:
         starts, ends = call.required_vector(1, "starts"), call.required_vector(2, "ends")
         axes, steps = call.constant_integers(3, "axes"), call.constant_integers(4, "steps")
@@ -239,12 +276,22 @@ def slice_tensor(call: Call) -> ModelTensor:
     return data
 
 
+def _computed_slice(call: Call, data: ModelTensor) -> ModelTensor:
+    count = element_count(call, 1, "start")
+    axes = call.optional(3) or call.constant(np.arange(count), "int64")
+    steps = call.optional(4) or call.constant(np.ones(count), "int64")
+    operands = [data, *(call.tensor_of_rank(n, 1) for n in (1, 2)), axes, steps]
+    return computed(call, "strided_slice", operands, data.dtype, data.rank)
+
+
 @importer("Pad")
 def pad(call: Call) -> ModelTensor:
     data, mode = call.tensor(), call.text("mode", "constant")
     if call.version < 11:
         widths, value = call.integers("pads") or (), call.builder.scalar_constant(call.floating("value"), data.dtype)
         axes: Sequence[int] = range(data.rank)
+    elif is_computed(call, 1, 3):
+        return _computed_pad(call, data, mode)
     else:
         widths = call.constant_integers(1, "pads") or ()
         value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
@@ -260,9 +307,21 @@ def pad(call: Call) -> ModelTensor:
     return pad_axes(call, data, pairs, mode, value)
 
 
+def _computed_pad(call: Call, data: ModelTensor, mode: str) -> ModelTensor:
+    value = call.optional(2) or call.builder.scalar_constant(0, data.dtype)
+    axes = call.optional(3) or call.constant(np.arange(data.rank), "int64")
+    widths = call.tensor_of_rank(1, 1)
+    if size_of_symbol(2 * axes.extents[0]) != widths.shape[0]:
+        raise OnnxError(f"Pad: {widths.shape[0]} pads, expected {size_of_symbol(2 * axes.extents[0])}")
+    return computed(call, "pad", [data, widths, axes, value, mode], data.dtype, data.rank)
+
+
 @importer("Trilu")
 def trilu(call: Call) -> ModelTensor:
     data, upper = call.tensor(), bool(call.integer("upper", 1))
+    if is_computed(call, 1):
+        types = [(data.dtype, data.shape)]
+        return call_operator(call.builder, "trilu", [data], {"k": computed_scalar(call, 1)}, types, upper=upper)[0]
     k = int(call.constant_scalar(1, "k", 0))
     if data.dtype == "bool":
         return call.cast(call.op("trilu", call.cast(data, "uint8"), k=k, upper=upper), "bool")

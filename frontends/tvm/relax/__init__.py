@@ -14,7 +14,10 @@ from ....module import Module
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext
-from . import frontend, transform
+from . import expr, frontend, struct_info, transform
+from .block_builder import BlockBuilder
+from .expr import *  # noqa: F403
+from .struct_info import *  # noqa: F403
 
 
 class Executable:
@@ -74,4 +77,6 @@ class VirtualMachine(_Machine):
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
 """The names that were in `tvm.relax.vm` until v0.12."""
 
-__all__ = ["Executable", "VirtualMachine", "build", "frontend", "transform", "vm"]
+__all__ = ["BlockBuilder", "Executable", "VirtualMachine", "build", "frontend", "transform", "vm"]
+__all__ += expr.__all__
+__all__ += struct_info.__all__

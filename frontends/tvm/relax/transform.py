@@ -49,6 +49,17 @@ def LegalizeOps() -> FunctionalPass:
     return _pass("LegalizeOps", lambda: [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()])
 
 
+def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
+    """Moves operators that are to be one kernel to functions of their own, which `FuseTIR` lowers. Operators that
+    `LegalizeOps` has replaced stay kernels of their own. fuse_opt_level: ignored, as there is one way of fusion."""
+    return _pass("FuseOps", lambda: [RelaxLegalizeOperatorsPass(fuse=True)])
+
+
+def FuseTIR() -> FunctionalPass:
+    """Replaces functions of several operators by one function of `tir` each."""
+    return _pass("FuseTIR", lambda: [ConvertRelayToTePass(), ConvertTeToTirPass()])
+
+
 def FoldConstant() -> FunctionalPass:
     """Evaluates operators on constants."""
     return _pass("FoldConstant", lambda: [RelayFoldConstantsPass()])

@@ -1,0 +1,107 @@
+"""Types of values of programs as in `tvm.relax`: `TensorStructInfo((n, 4), "float32")`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import TupleType
+from xdsl.ir import Attribute
+
+from ....expressions.expr import PrimExpr
+from ....expressions.sizes import size_text
+from ....operators.relax import ObjectType
+from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
+from ....operators.relay import Size
+
+
+def size_of(value: Any) -> Size:
+    """A size as a number or text. value: an integer, a name, or an expression of variables."""
+    return size_text(value) if isinstance(value, PrimExpr) else value if isinstance(value, str) else int(value)
+
+
+class StructInfo:
+    """The type of a value: equal for equal types."""
+
+    def __init__(self, type: Attribute):
+        self.type = type
+
+    @property
+    def shape(self) -> tuple[Size, ...] | None:
+        """The sizes of a tensor or shape, if they are known."""
+        return known_shape(self.type)
+
+    @property
+    def dtype(self) -> str | None:
+        """The data type of a tensor, if it is known."""
+        return known_dtype(self.type) if is_tensor(self.type) else None
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions of a tensor or shape, -1 if it is unknown."""
+        rank = known_rank(self.type)
+        return -1 if rank is None else rank
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StructInfo) and self.type == other.type
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __repr__(self) -> str:
+        return f"StructInfo({self.type})"
+
+
+class TensorStructInfo(StructInfo):
+    """A tensor of which the shape and the data type are known, or a part of them."""
+
+    def __init__(self, shape: Sequence[Any] | None = None, dtype: str | None = "float32", ndim: int = -1):
+        """shape: integers, names, and expressions of variables.  ndim: the rank of an unknown shape, -1 if unknown."""
+        sizes = None if shape is None else [size_of(each) for each in shape]
+        super().__init__(tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim))
+
+
+class ShapeStructInfo(StructInfo):
+    """A shape."""
+
+    def __init__(self, values: Sequence[Any] | None = None, ndim: int = -1):
+        super().__init__(
+            shape(None if values is None else [size_of(each) for each in values], None if ndim < 0 else ndim)
+        )
+
+
+class PrimStructInfo(StructInfo):
+    """A number. value: an integer or the size that it is equal to."""
+
+    def __init__(self, dtype: str | None = None, value: Any = None):
+        super().__init__(prim(None if value is None else size_of(value), dtype))
+
+
+class TupleStructInfo(StructInfo):
+    """A tuple of values of some types."""
+
+    def __init__(self, fields: Sequence[StructInfo]):
+        super().__init__(tuple_type([field.type for field in fields]))
+
+    @property
+    def fields(self) -> list[StructInfo]:
+        """The types of the values."""
+        assert isinstance(self.type, TupleType)
+        return [StructInfo(type) for type in self.type.types.data]
+
+
+class ObjectStructInfo(StructInfo):
+    """Any value."""
+
+    def __init__(self) -> None:
+        super().__init__(ObjectType())
+
+
+def output_type(info: StructInfo | Sequence[StructInfo]) -> Attribute:
+    """The type of the results of a call: that of one value, or of a tuple of several."""
+    return info.type if isinstance(info, StructInfo) else tuple_type([each.type for each in info])
+
+
+__all__ = [
+    "ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo", "TensorStructInfo", "TupleStructInfo",
+]  # fmt: skip

@@ -1,0 +1,223 @@
+"""Models with sizes that only data determines: programs, whose results are those of ONNX's reference evaluator."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+onnx = pytest.importorskip("onnx")
+from onnx import TensorProto, helper  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+from stepwell import ExecutionError, GraphExecutor, OptionError, VirtualMachine, build_graph, build_relax  # noqa: E402
+from stepwell.backends.relax import host_functions  # noqa: E402
+from stepwell.frontends.onnx import OnnxUnsupportedError, from_onnx  # noqa: E402
+from stepwell.operators import relax  # noqa: E402
+
+FLOAT, INT, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+node: Callable[..., Any] = helper.make_node
+
+
+def model(nodes: Sequence[Any], inputs: dict[str, tuple[int, Any]], outputs: Sequence[str], opset: int = 18) -> Any:
+    """A model. inputs: the data types and shapes, by name."""
+    infos = [helper.make_tensor_value_info(name, *each) for name, each in inputs.items()]
+    graph = helper.make_graph(nodes, "g", infos, [helper.make_empty_tensor_value_info(name) for name in outputs])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def check(proto: Any, *arrays: Any) -> None:
+    """Compares the results of a program with those of the reference."""
+    module = from_onnx(proto)
+    assert isinstance(module.functions["main"], relax.FuncOp)
+    main = VirtualMachine(build_relax(module))["main"]
+    reference: Any = ReferenceEvaluator(proto)
+    results = main(*arrays)
+    got = results if isinstance(results, tuple) else (results,)
+    expected = reference.run(None, dict(zip(reference.input_names, arrays, strict=True)))
+    for ours, theirs in zip(got, expected, strict=True):
+        assert ours.numpy().dtype == theirs.dtype
+        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-5, atol=1e-6)
+
+
+def random(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).uniform(-1, 1, shape).astype("float32")
+
+
+def sparse(*shape: int, seed: int = 0) -> Any:
+    return (np.random.default_rng(seed).integers(0, 3, shape) == 0) * random(*shape)
+
+
+def floats(*shape: Any) -> tuple[int, Any]:
+    return FLOAT, shape
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 0), (2, 3, 2)])
+def test_nonzero(shape: tuple[int, ...]) -> None:
+    check(model([node("NonZero", ["x"], ["y"])], {"x": floats(*shape)}, ["y"]), sparse(*shape))
+
+
+def test_one_program_serves_all_counts() -> None:
+    proto = model([node("NonZero", ["x"], ["y"])], {"x": floats("n")}, ["y"])
+    main = VirtualMachine(build_relax(from_onnx(proto)))["main"]
+    for x in (np.zeros(3, "float32"), np.ones(5, "float32"), np.zeros(0, "float32"), sparse(40)):
+        np.testing.assert_array_equal(main(x).numpy(), np.stack(np.nonzero(x)))
+
+
+def test_operators_follow_a_size_of_data() -> None:
+    """The selected rows, their squares, their number and a sum."""
+    nodes = [
+        node("NonZero", ["mask"], ["places"]),
+        node("Squeeze", ["places", "zero"], ["rows"]),
+        node("Gather", ["x", "rows"], ["chosen"], axis=0),
+        node("Mul", ["chosen", "chosen"], ["squares"]),
+        node("Shape", ["chosen"], ["shape"]),
+        node("ReduceSum", ["squares", "zero"], ["sum"], keepdims=0),
+        node("Reshape", ["squares", "shape"], ["same"]),
+    ]
+    nodes.insert(0, node("Constant", [], ["zero"], value_ints=[0]))
+    proto = model(nodes, {"mask": (BOOL, ("n",)), "x": floats("n", 3)}, ["chosen", "same", "shape", "sum"])
+    mask = np.array([True, False, True, True, False])
+    check(proto, mask, random(5, 3))
+    check(proto, np.array([False, True]), random(2, 3))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_compress(axis: int | None) -> None:
+    attributes = {} if axis is None else {"axis": axis}
+    proto = model([node("Compress", ["x", "c"], ["y"], **attributes)], {"x": floats(3, 4), "c": (BOOL, (3,))}, ["y"])
+    check(proto, random(3, 4), np.array([False, True, True]))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("is_sorted", [0, 1])
+def test_unique(axis: int | None, is_sorted: int) -> None:
+    attributes = {} if axis is None else {"axis": axis}
+    proto = model(
+        [node("Unique", ["x"], ["y", "i", "j", "c"], sorted=is_sorted, **attributes)],
+        {"x": floats(4, 3)},
+        ["y", "i", "j", "c"],
+    )
+    x = np.array([[2, 1, 1], [0, 5, 5], [2, 1, 1], [0, 0, 0]], "float32")
+    if is_sorted:
+        check(proto, x)
+    values, first, inverse, counts = (each.numpy() for each in VirtualMachine(build_relax(from_onnx(proto)))["main"](x))
+    x, along = (x.reshape(-1), 0) if axis is None else (x, axis)
+    np.testing.assert_array_equal(np.take(values, inverse, along), x)
+    np.testing.assert_array_equal(np.take(x, first, along), values)
+    np.testing.assert_array_equal(counts, np.bincount(inverse))
+    assert is_sorted or list(first) == sorted(first)
+
+
+def suppression(proto_of: dict[str, Any], most: int, overlap: float, threshold: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    corners = rng.uniform(0, 1, (2, 9, 4)).astype("float32")
+    scores = rng.uniform(0, 1, (2, 3, 9)).astype("float32")
+    limits = np.array([most], "int64"), np.array([overlap], "float32"), np.array([threshold], "float32")
+    check(
+        model(
+            [node("NonMaxSuppression", ["b", "s", "m", "o", "t"], ["y"], **proto_of)],
+            {"b": floats(2, 9, 4), "s": floats(2, 3, 9), "m": (INT, (1,)), "o": floats(1), "t": floats(1)},
+            ["y"],
+            11,
+        ),
+        corners, scores, *limits,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("center", [0, 1])
+def test_non_max_suppression(center: int, seed: int) -> None:
+    suppression({"center_point_box": center}, 3, 0.3, 0.2, seed)
+
+
+def test_non_max_suppression_without_boxes() -> None:
+    suppression({}, 0, 0.5, 0.0, 0)
+    suppression({}, 5, 0.5, 2.0, 0)
+
+
+INTS = np.array
+
+
+@pytest.mark.parametrize(
+    ("op_type", "arrays"),
+    [
+        ("Reshape", [random(2, 6), INTS([3, 4])]),
+        ("Reshape", [random(2, 6), INTS([0, -1, 2])]),
+        ("Reshape", [random(1, 1), np.zeros(0, "int64")]),
+        ("Expand", [random(3, 1), INTS([2, 1, 4])]),
+        ("Tile", [random(2, 3), INTS([2, 0])]),
+        ("Tile", [random(2, 3), INTS([1, 3])]),
+        ("ConstantOfShape", [INTS([2, 3])]),
+        ("Range", [INTS(1), INTS(10), INTS(4)]),
+        ("Range", [INTS(5), INTS(-2), INTS(-2)]),
+        ("Range", [np.float32(0), np.float32(1), np.float32(0.3)]),
+        ("Slice", [random(6, 5), INTS([1, -1]), INTS([5, 0]), INTS([0, 1]), INTS([2, -1])]),
+        ("Slice", [random(6, 5), INTS([-3]), INTS([2**62])]),
+        ("Split", [random(6, 5), INTS([1, 0, 5])]),
+        ("Squeeze", [random(1, 5, 1), INTS([0, -1])]),
+        ("Unsqueeze", [random(3, 5), INTS([0, -1])]),
+        ("Pad", [random(3, 4), INTS([1, 0, 0, 2])]),
+        ("Trilu", [random(3, 4), INTS(1)]),
+        ("CumSum", [random(3, 4), INTS(1)]),
+        ("TopK", [random(3, 4), INTS([2])]),
+        ("ReduceMax", [random(3, 4), INTS([1])]),
+        ("ReduceMean", [random(3, 4), INTS([0])]),
+        ("ReduceSumSquare", [random(3, 4), INTS([0, 1])]),
+        ("ReduceLogSumExp", [random(3, 4), INTS([-2])]),
+    ],
+)
+def test_parameters_may_be_computed(op_type: str, arrays: list[Any]) -> None:
+    inputs: dict[str, Any] = {
+        f"x{n}": (helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype), np.shape(array))
+        for n, array in enumerate(arrays)
+    }
+    outputs = {"Split": ["y0", "y1", "y2"], "TopK": ["y", "z"]}.get(op_type, ["y"])
+    proto = model([node(op_type, list(inputs), outputs)], inputs, outputs)
+    check(proto, *(np.asarray(array) for array in arrays))
+
+
+def test_a_computed_list_of_no_axes_is_known() -> None:
+    proto = model([node("ReduceSum", ["x", "a"], ["y"])], {"x": floats(3, 4), "a": (INT, (0,))}, ["y"])
+    x = random(3, 4)
+    executor = GraphExecutor(build_graph(from_onnx(proto)))
+    executor.set_input("x", x)
+    executor.set_input("a", np.zeros(0, "int64"))
+    executor.run()
+    np.testing.assert_allclose(np.asarray(executor.get_output(0)), x.sum(keepdims=True), rtol=1e-5)
+
+
+def test_the_program_names_the_sizes_of_data() -> None:
+    proto = model([node("NonZero", ["x"], ["y"], name="find")], {"x": floats("n")}, ["y"])
+    module = from_onnx(proto)
+    assert '"data_sizes": ["nonzero_size: nonzero of find"]' in module.script()
+    with pytest.raises(OptionError, match=r"function 'main' is relax.func, which build_relax compiles, expected relay"):
+        build_graph(module)
+    assert not isinstance(
+        from_onnx(model([node("Abs", ["x"], ["y"])], {"x": floats(3)}, ["y"])).functions["main"], relax.FuncOp
+    )
+
+
+def test_invalid_parameters_are_errors_when_the_model_runs() -> None:
+    proto = model([node("Reshape", ["x", "s"], ["y"])], {"x": floats(6), "s": (INT, (2,))}, ["y"])
+    main = VirtualMachine(build_relax(from_onnx(proto)))["main"]
+    with pytest.raises(ExecutionError, match=r"packed function 'stepwell\.reshape' failed: ValueError: cannot reshape"):
+        main(random(6), np.array([4, 2]))
+
+
+def test_a_limit_of_a_size_of_data_is_not_supported() -> None:
+    nodes = [
+        node("Constant", [], ["last"], value_ints=[-1]),
+        node("Constant", [], ["end"], value_ints=[2**31]),
+        node("Constant", [], ["axis"], value_ints=[1]),
+        node("NonZero", ["x"], ["p"]),
+        node("Slice", ["p", "last", "end", "axis"], ["y"]),
+    ]
+    with pytest.raises(OnnxUnsupportedError, match="a limit of the size nonzero_size, which only data determines"):
+        from_onnx(model(nodes, {"x": floats("n")}, ["y"]))
+
+
+def test_negative_pads_remove_elements() -> None:
+    x = random(3, 4)
+    got = host_functions.pad(x, INTS([1, -1, 0, 2]), INTS([0, 1]), np.array(7, "float32"), "constant")
+    np.testing.assert_array_equal(got, np.pad(x[:, 1:], [(1, 0), (0, 2)], constant_values=7))
