@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -196,6 +196,10 @@ class Recorder:
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
         """The handle of a block by name; implemented by the family of queries."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """A schedule in the same state; implemented by `Session`."""
         raise NotImplementedError
 
     # The program

@@ -11,7 +11,9 @@ from .primitives.compute_at import ComputeAtPrimitives
 from .primitives.inline import InlinePrimitives
 from .primitives.kinds import KindPrimitives
 from .primitives.layout import LayoutPrimitives
+from .primitives.loop_partition import LoopPartitionPrimitives
 from .primitives.loops import LoopPrimitives
+from .primitives.merge import MergePrimitives
 from .primitives.pad_einsum import PadEinsumPrimitives
 from .primitives.padding import PaddingPrimitives
 from .primitives.queries import Queries
@@ -28,6 +30,8 @@ class Schedule(
     Queries,
     Sampling,
     LoopPrimitives,
+    MergePrimitives,
+    LoopPartitionPrimitives,
     ReductionPrimitives,
     BlockizePrimitives,
     TensorizePrimitives,

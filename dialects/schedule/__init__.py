@@ -32,6 +32,8 @@ from .loops import (
     AddUnitLoopOp,
     BindOp,
     FuseOp,
+    LoopPartitionOp,
+    MergeOp,
     ParallelOp,
     ReorderBlockIterVarOp,
     ReorderOp,
@@ -48,7 +50,7 @@ from .queries import (
     GetProducersOp,
     GetSizeOp,
 )
-from .sampling import SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
+from .sampling import SampleCategoricalOp, SampleComputeLocationOp, SamplePartitionedTileOp, SamplePerfectTileOp
 from .traces import TraceOp
 
 __all__ = [
@@ -75,7 +77,9 @@ __all__ = [
     "GetOutputBlocksOp",
     "GetProducersOp",
     "GetSizeOp",
+    "LoopPartitionOp",
     "LoopType",
+    "MergeOp",
     "PadEinsumOp",
     "ParallelOp",
     "ReindexOp",
@@ -86,6 +90,7 @@ __all__ = [
     "RfactorOp",
     "SampleCategoricalOp",
     "SampleComputeLocationOp",
+    "SamplePartitionedTileOp",
     "SamplePerfectTileOp",
     "Schedule",
     "ScheduleOp",
@@ -127,6 +132,8 @@ Schedule = Dialect(
         GetOutputBlocksOp,
         GetProducersOp,
         GetSizeOp,
+        LoopPartitionOp,
+        MergeOp,
         PadEinsumOp,
         ParallelOp,
         ReindexOp,
@@ -137,6 +144,7 @@ Schedule = Dialect(
         RfactorOp,
         SampleCategoricalOp,
         SampleComputeLocationOp,
+        SamplePartitionedTileOp,
         SamplePerfectTileOp,
         SetScopeOp,
         SplitOp,

@@ -128,6 +128,8 @@ LOOPS = Family(
         Example("fuse", ADD_2D, 'i, j = sch.get_loops("B")\nij = sch.fuse(i, j)'),
         Example("reorder", ADD_2D, 'i, j = sch.get_loops("B")\nsch.reorder(j, i)'),
         Example("add_unit_loop", ADD, 'u = sch.add_unit_loop("B")'),
+        Example("merge", TWO, 'b, = sch.get_loops("B")\nc, = sch.get_loops("C")\ni_m = sch.merge(b, c)'),
+        Example("loop_partition", ADD, 'i, = sch.get_loops("B")\ni0, i1 = sch.loop_partition(i, factors=[None, 4])'),
     ],
     Refusal(STENCIL, 'i, j = sch.get_loops("A")\nsch.reorder(j, i)'),
 )
@@ -340,6 +342,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((10,), "float32")):
 """,
             'i, = sch.get_loops("B")\nfill = sch.decompose_padding("B", i)',
         ),
+        Example("can_decompose_padding", "", 'i, = sch.get_loops("B")\nprint(sch.can_decompose_padding("B", i))'),
     ],
     Refusal(
         """
@@ -388,6 +391,13 @@ SAMPLING = Family(
             "sample_perfect_tile",
             ADD,
             'i, = sch.get_loops("B")\nsch.split(i, sch.sample_perfect_tile(i, n=2, decision=[2, 8]))',
+        ),
+        Example(
+            "sample_partitioned_tile",
+            ADD,
+            'i, = sch.get_loops("B")\n'
+            "factors = sch.sample_partitioned_tile(i, n=3, partition_pos=1, innerpart_factor=4, decision=[2, 4, 2])\n"
+            "sch.split(i, factors)",
         ),
         Example("sample_compute_location", TWO, 'sch.compute_at("B", sch.sample_compute_location("B", decision=0))'),
     ],

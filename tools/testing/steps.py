@@ -133,6 +133,27 @@ def _fuse(p: ProgramPicker) -> None:
     p.schedule.fuse(*loops[start : start + (2 if p.flag() else p.integer(1, 3))])
 
 
+def _loop_partition(p: ProgramPicker) -> None:
+    loop = p.loop()
+    factors: list[int | None] = [p.integer(1, max(p.extent(loop) - 1, 1))]
+    if p.flag():
+        factors.insert(p.integer(0, 1), None)
+    p.schedule.loop_partition(loop, factors)
+
+
+def _merge(p: ProgramPicker) -> None:
+    """Merges loops at one depth, usually of two blocks in the same scope."""
+    first = p.block()
+    op = p.schedule.get(first)
+    assert isinstance(op, BlockOp)
+    others = [block for block in child_blocks(enclosing_scope(op)) if block is not op]
+    second = p.handle(pick(p.choices, others)) if others and not flag(p.choices, 8) else p.block()
+    pairs = list(zip(p.loops(first), p.loops(second), strict=False))
+    inner, outer = pairs[-1], pairs[0]
+    chosen = list(pick(p.choices, [outer, inner]))
+    p.schedule.merge(*(chosen if not flag(p.choices, 4) else chosen[::-1]))
+
+
 def _reorder(p: ProgramPicker) -> None:
     loops = p.loops()
     chosen: list[LoopRV] = []
@@ -280,6 +301,11 @@ def _sample(p: ProgramPicker) -> None:
     p.schedule.split(loop, p.schedule.sample_perfect_tile(loop, p.integer(1, 3)))
 
 
+def _sample_partitioned(p: ProgramPicker) -> None:
+    loop, n = p.loop(), p.integer(1, 3)
+    p.schedule.split(loop, p.schedule.sample_partitioned_tile(loop, n, p.integer(0, n - 1), p.integer(1, 3)))
+
+
 def _sample_location(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.compute_at(block, p.schedule.sample_compute_location(block))
@@ -334,6 +360,8 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "split": _split,
     "fuse": _fuse,
     "reorder": _reorder,
+    "merge": _merge,
+    "loop_partition": _loop_partition,
     "compute_at": _compute_at,
     "reverse_compute_at": _reverse_compute_at,
     "compute_inline": lambda p: p.schedule.compute_inline(p.block(is_copy)),
@@ -358,6 +386,7 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "pad_einsum": _pad_einsum,
     "decompose_padding": _decompose_padding,
     "sample_perfect_tile": _sample,
+    "sample_partitioned_tile": _sample_partitioned,
     "sample_compute_location": _sample_location,
 }
 """A random attempt of each primitive, by name."""
@@ -367,6 +396,7 @@ MOVES = frozenset(
         "split",
         "fuse",
         "reorder",
+        "merge",
         "compute_at",
         "reverse_compute_at",
         "parallel",
@@ -381,6 +411,16 @@ MOVES = frozenset(
 GROUPS = {
     "any": tuple(STEPS),
     "moves": tuple(sorted(MOVES)),
+    "several loops": (
+        "merge",
+        "merge",
+        "loop_partition",
+        "split",
+        "fuse",
+        "reorder",
+        "compute_at",
+        "reverse_compute_at",
+    ),
     "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
     "inlines": (

@@ -139,3 +139,25 @@ schedule.trace {
 // CHECK-NEXT:    schedule.pad_einsum %C, [16, 16, 16]
 // CHECK-NEXT:    %fill = schedule.decompose_padding %B, %i
 // CHECK-NEXT:  }
+
+// Several loops.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %C = schedule.get_block "C"
+  %i = schedule.get_loops %B : !schedule.loop
+  %j = schedule.get_loops %C : !schedule.loop
+  %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8>} : i64, i64
+  %m = schedule.merge [%i, %j]
+  %x, %y, %z = schedule.loop_partition %m, [2, %a] {preserve_unit_iters = false} : !schedule.loop, !schedule.loop, !schedule.loop
+  %v, %w = schedule.loop_partition %x, [?, 1] : !schedule.loop, !schedule.loop
+}
+// CHECK:  schedule.trace {
+// CHECK-NEXT:    %B = schedule.get_block "B"
+// CHECK-NEXT:    %C = schedule.get_block "C"
+// CHECK-NEXT:    %i = schedule.get_loops %B : !schedule.loop
+// CHECK-NEXT:    %j = schedule.get_loops %C : !schedule.loop
+// CHECK-NEXT:    %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8>} : i64, i64
+// CHECK-NEXT:    %m = schedule.merge [%i, %j]
+// CHECK-NEXT:    %x, %y, %z = schedule.loop_partition %m, [2, %a] {preserve_unit_iters = false} : !schedule.loop, !schedule.loop, !schedule.loop
+// CHECK-NEXT:    %v, %w = schedule.loop_partition %x, [?, 1] : !schedule.loop, !schedule.loop
+// CHECK-NEXT:  }
