@@ -7,6 +7,7 @@ from .primitives.axes import AxisPrimitives
 from .primitives.block_layout import BlockLayoutPrimitives
 from .primitives.blockize import BlockizePrimitives
 from .primitives.cache import CachePrimitives
+from .primitives.cache_at import CacheAtPrimitives
 from .primitives.compute_at import ComputeAtPrimitives
 from .primitives.inline import InlinePrimitives
 from .primitives.kinds import KindPrimitives
@@ -19,7 +20,9 @@ from .primitives.padding import PaddingPrimitives
 from .primitives.queries import Queries
 from .primitives.reductions import ReductionPrimitives
 from .primitives.reindex import ReindexPrimitives
+from .primitives.reindex_cache import ReindexCachePrimitives
 from .primitives.reverse_inline import ReverseInlinePrimitives
+from .primitives.rolling_buffer import RollingBufferPrimitives
 from .primitives.sampling import Sampling
 from .primitives.tensorize import TensorizePrimitives
 from .session import Session
@@ -44,7 +47,10 @@ class Schedule(
     PadEinsumPrimitives,
     ComputeAtPrimitives,
     CachePrimitives,
+    CacheAtPrimitives,
     ReindexPrimitives,
+    ReindexCachePrimitives,
+    RollingBufferPrimitives,
     LayoutPrimitives,
     BlockLayoutPrimitives,
 ):

@@ -21,16 +21,10 @@ UNSUPPORTED_PRIMITIVES = frozenset(
     (
         "annotate_buffer_access",
         "cache_index",
-        "cache_inplace",
         "fuse_reduction_epilogue",
-        "read_at",
-        "reindex_cache_read",
-        "reindex_cache_write",
-        "rolling_buffer",
         "set_axis_separator",
         "unsafe_hide_buffer_access",
         "unsafe_set_dtype",
-        "write_at",
     )
 )
 """Primitives of TVM that are not supported yet."""

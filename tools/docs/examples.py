@@ -227,6 +227,43 @@ def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((16, 8), "float32")):
 """,
             'copy = sch.reindex("B", ("read", 0))',
         ),
+        Example(
+            "reindex_cache_read",
+            ADD_2D,
+            'copy = sch.reindex_cache_read("B", 0, "shared", lambda i, j: (j, i // 2, i % 2))',
+        ),
+        Example("reindex_cache_write", ADD_2D, 'copy = sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))'),
+        Example(
+            "cache_inplace",
+            """
+def main(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("A"):
+            vi = T.axis.spatial(16, i)
+            A[vi] = A[vi] + 1.0
+""",
+            'before, after = sch.cache_inplace("A", 0, "local")',
+        ),
+        Example("read_at", ADD_2D, 'i, j = sch.get_loops("B")\ncopy = sch.read_at(i, "B", 0, "local")'),
+        Example("write_at", ADD_2D, 'i, j = sch.get_loops("B")\ncopy = sch.write_at(i, "B", 0, "local")'),
+        Example(
+            "rolling_buffer",
+            """
+def main(A: T.Buffer((10,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((10,), "float32")
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi] * 2.0
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] + B[vi + 2]
+""",
+            'i, = sch.get_loops("C")\n'
+            "i_0, i_1 = sch.split(i, [2, 4])\n"
+            'sch.compute_at("B", i_0)\nsch.rolling_buffer("B", 0)',
+        ),
     ],
     Refusal(
         """

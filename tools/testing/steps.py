@@ -77,6 +77,14 @@ class ProgramPicker:
         accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
         return max(len(accesses), 1)
 
+    def determining_axes(self, block: BlockRV, index: int, *, write: bool) -> list[int]:
+        """The positions of the axes that determine the elements of a buffer that a block reads or writes."""
+        op = self.schedule.get(block)
+        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
+        if not isinstance(op, BlockOp) or index >= len(accesses):
+            return []
+        return [n for n, variable in enumerate(op.variables) if depends_on(accesses[index].mins, variable)]
+
     def parameter(self, block: BlockRV) -> ParameterRV | int:
         """A parameter of an index map: a size of the function that contains a block, usually, or a sampled number."""
         op = self.schedule.get(block)
@@ -112,6 +120,12 @@ def is_epilogue(block: BlockOp) -> bool:
 
 def is_padding(block: BlockOp) -> bool:
     return any(find_ops(block, IfThenElseOp))
+
+
+def updates(block: BlockOp) -> bool:
+    """Whether a block reads a buffer that it writes."""
+    reads, writes = ({a.buffer for a in block.accesses if a.is_write is side} for side in (False, True))
+    return bool(reads & writes)
 
 
 def writes_temporary(block: BlockOp) -> bool:
@@ -200,6 +214,57 @@ def _cache_write(p: ProgramPicker) -> None:
 def _reindex(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.reindex(block, _some_buffer(p, block))
+
+
+def _reindex_cache(p: ProgramPicker, side: str) -> None:
+    """Copies a buffer of a block with permuted, divided or fused axes."""
+    block = p.block()
+    index = p.integer(0, p.buffers(block, write=side == "write") - 1)
+    used = p.determining_axes(block, index, write=side == "write")
+    chosen = pick(p.choices, REINDEXINGS)
+    arguments = (block, index, pick(p.choices, SCOPES), lambda *axes: chosen([axes[n] for n in used], axes))
+    if side == "write":
+        p.schedule.reindex_cache_write(*arguments)
+    else:
+        p.schedule.reindex_cache_read(*arguments)
+
+
+REINDEXINGS: list[Callable[..., Any]] = [
+    lambda used, _: tuple(used[::-1]),
+    lambda used, _: (*used[1:], *(part for axis in used[:1] for part in (axis // 2, axis % 2))),
+    lambda used, _: (sum((axis * 64**n for n, axis in enumerate(used)), 0),),
+    lambda used, _: tuple(axis + 1 for axis in used),
+    lambda _, axes: tuple(axes),
+    lambda used, _: tuple(axis // 2 for axis in used),
+]
+"""Index maps of the axes that determine an element, and of all axes."""
+
+
+def _cache_inplace(p: ProgramPicker) -> None:
+    block = p.block(updates)
+    p.schedule.cache_inplace(block, p.integer(0, p.buffers(block, write=False)), pick(p.choices, SCOPES))
+
+
+def _read_at(p: ProgramPicker) -> None:
+    block = p.block()
+    index = p.integer(0, p.buffers(block, write=False) - 1)
+    p.schedule.read_at(p.loop(block), block, index, pick(p.choices, SCOPES))
+
+
+def _write_at(p: ProgramPicker) -> None:
+    block = p.block()
+    index = p.integer(0, p.buffers(block, write=True) - 1)
+    p.schedule.write_at(p.loop(block), block, index, pick(p.choices, SCOPES))
+
+
+def _rolling_buffer(p: ProgramPicker) -> None:
+    """Splits a loop around a consumer, moves the producer into it, and rolls its buffer; or rolls any buffer."""
+    block = p.block(is_copy)
+    consumers = p.schedule.get_consumers(block)
+    if consumers and not flag(p.choices, 6):
+        outer, _ = p.schedule.split(p.loops(pick(p.choices, consumers))[0], [None, p.integer(1, 3)])
+        p.schedule.compute_at(block, outer)
+    p.schedule.rolling_buffer(block, p.integer(0, p.buffers(block, write=True) - 1))
 
 
 def _rfactor(p: ProgramPicker) -> None:
@@ -369,6 +434,12 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "cache_read": _cache_read,
     "cache_write": _cache_write,
     "reindex": _reindex,
+    "reindex_cache_read": lambda p: _reindex_cache(p, "read"),
+    "reindex_cache_write": lambda p: _reindex_cache(p, "write"),
+    "cache_inplace": _cache_inplace,
+    "read_at": _read_at,
+    "write_at": _write_at,
+    "rolling_buffer": _rolling_buffer,
     "decompose_reduction": _decompose_reduction,
     "rfactor": _rfactor,
     "parallel": lambda p: p.schedule.parallel(p.loop()),
@@ -423,6 +494,17 @@ GROUPS = {
     ),
     "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
+    "copies in loops": (
+        "reindex_cache_read",
+        "reindex_cache_write",
+        "cache_inplace",
+        "read_at",
+        "write_at",
+        "rolling_buffer",
+        "decompose_reduction",
+        "split",
+        "compute_at",
+    ),
     "inlines": (
         "compute_inline",
         "reverse_compute_inline",

@@ -157,3 +157,21 @@ schedule.trace {
   %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8, 1>} : i64, i64
 }
 // CHECK: (C1) 3 factors in the decision for n = 2
+
+// -----
+
+// (C1) schedule.reindex_cache_read: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %x = schedule.reindex_cache_read %B, 0, "local", affine_map<(d0)[s0] -> (d0 floordiv s0)>
+}
+// CHECK: (C1) index_map has 1 symbols for 0 parameters
+
+// -----
+
+// (C1) schedule.reindex_cache_write: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %x = schedule.reindex_cache_write %B, 0, "local", affine_map<(d0)[s0] -> (d0 floordiv s0)>
+}
+// CHECK: (C1) index_map has 1 symbols for 0 parameters

@@ -161,3 +161,25 @@ schedule.trace {
 // CHECK-NEXT:    %x, %y, %z = schedule.loop_partition %m, [2, %a] {preserve_unit_iters = false} : !schedule.loop, !schedule.loop, !schedule.loop
 // CHECK-NEXT:    %v, %w = schedule.loop_partition %x, [?, 1] : !schedule.loop, !schedule.loop
 // CHECK-NEXT:  }
+
+// Copies of buffers.
+schedule.trace {
+  %C = schedule.get_block "C"
+  %i = schedule.get_loops %C : !schedule.loop
+  %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
+  %r = schedule.reindex_cache_read %C, 0, "shared", affine_map<(d0, d1) -> (d1, d0)>
+  %w = schedule.reindex_cache_write %C, 0, "local", affine_map<(d0, d1)[s0] -> ((d0 floordiv s0), d1)>[%v]
+  %a, %b = schedule.cache_inplace %C, 0, "local"
+  %x = schedule.read_at %i, %C, 1, "shared"
+  %y = schedule.write_at %i, %C, 0, "local"
+}
+// CHECK:  schedule.trace {
+// CHECK-NEXT:    %C = schedule.get_block "C"
+// CHECK-NEXT:    %i = schedule.get_loops %C : !schedule.loop
+// CHECK-NEXT:    %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
+// CHECK-NEXT:    %r = schedule.reindex_cache_read %C, 0, "shared", affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-NEXT:    %w = schedule.reindex_cache_write %C, 0, "local", affine_map<(d0, d1)[s0] -> ((d0 floordiv s0), d1)>[%v]
+// CHECK-NEXT:    %a, %b = schedule.cache_inplace %C, 0, "local"
+// CHECK-NEXT:    %x = schedule.read_at %i, %C, 1, "shared"
+// CHECK-NEXT:    %y = schedule.write_at %i, %C, 0, "local"
+// CHECK-NEXT:  }
