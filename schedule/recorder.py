@@ -140,6 +140,7 @@ class Recorder:
         self._state.random, self._state.working_on = old.random, old.working_on
         for instruction in self._trace.body.block.ops:
             assert isinstance(instruction, ScheduleOp)
+            self._state.changed = False
             targets, _ = apply(self._state, type(instruction), instruction.arguments())
             self._state.values.update(zip(instruction.results, targets, strict=True))
         self._state.checked = self._checked

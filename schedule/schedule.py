@@ -9,6 +9,7 @@ from .primitives.blockize import BlockizePrimitives
 from .primitives.cache import CachePrimitives
 from .primitives.cache_at import CacheAtPrimitives
 from .primitives.compute_at import ComputeAtPrimitives
+from .primitives.epilogue import EpiloguePrimitives
 from .primitives.inline import InlinePrimitives
 from .primitives.kinds import KindPrimitives
 from .primitives.layout import LayoutPrimitives
@@ -43,6 +44,7 @@ class Schedule(
     AnnotationPrimitives,
     InlinePrimitives,
     ReverseInlinePrimitives,
+    EpiloguePrimitives,
     PaddingPrimitives,
     PadEinsumPrimitives,
     ComputeAtPrimitives,

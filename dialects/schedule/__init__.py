@@ -16,6 +16,7 @@ from .blocks import (
     DecomposePaddingOp,
     DecomposeReductionOp,
     EnterPostprocOp,
+    FuseReductionEpilogueOp,
     PadEinsumOp,
     ReindexOp,
     ReverseComputeAtOp,
@@ -72,6 +73,7 @@ __all__ = [
     "DecomposeReductionOp",
     "EnterPostprocOp",
     "FuseOp",
+    "FuseReductionEpilogueOp",
     "GetBlockOp",
     "GetChildBlocksOp",
     "GetConsumersOp",
@@ -168,6 +170,7 @@ Schedule = Dialect(
         ReindexCacheWriteOp,
         WriteAtOp,
         RollingBufferOp,
+        FuseReductionEpilogueOp,
     ],
     [BlockType, LoopType, SizeType],
 )

@@ -153,7 +153,7 @@ def _map_axes(analyzer: Analyzer, element: IndexedElement, index_map: BoundMap) 
     shape = [domain.extent if n in element.axes else Lin(1) for n, domain in enumerate(domains)]
     layout = new_layout(analyzer, index_map, shape, [variable.type for variable in block.variables])
     values = [Lin.of(variable) - domain.low for variable, domain in zip(block.variables, domains, strict=True)]
-    axes = dict(zip(layout.indices, values, strict=True))
+    axes: dict[SSAValue, Lin] = dict(zip(layout.indices, values, strict=True))
     return [analyzer.substitute(total, axes) for total in layout.sums], layout.new
 
 

@@ -207,6 +207,24 @@ REDUCTIONS = Family(
             ROW_SUM,
             'i, k = sch.get_loops("S")\nk_0, k_1 = sch.split(k, [2, None])\nfirst = sch.rfactor(k_0, factor_axis=0)',
         ),
+        Example(
+            "fuse_reduction_epilogue",
+            """
+def main(A: T.Buffer((16, 8), "float32"), B: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")):
+    S = T.alloc_buffer((16,), "float32")
+    for i, k in T.grid(16, 8):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0.0
+            S[vi] = S[vi] + A[vi, vk]
+    for i in range(16):
+        with T.block("D"):
+            vi = T.axis.spatial(16, i)
+            D[vi] = S[vi] + B[vi]
+""",
+            'sch.fuse_reduction_epilogue("S", "D")',
+        ),
     ],
     Refusal(ROW_SUM, 'i, k = sch.get_loops("S")\nsch.reorder(k, i)\nsch.decompose_reduction("S", i)'),
 )

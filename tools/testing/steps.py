@@ -6,130 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from ...analysis.scopes import child_blocks, depends_on, enclosing_scope
-from ...core.errors import ScheduleError
-from ...core.walking import find_ops
-from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfThenElseOp
-from ...dialects.tir.functions import integer_sizes
-from ...schedule import BlockRV, LoopRV, Schedule
-from ...schedule.handles import BlockLike, ParameterRV
-from ...schedule.rewriting.nest import function_of
-from .choices import Choices, flag, pick
+from ...dialects.tir import BlockOp, ForOp
+from ...schedule import BlockRV, LoopRV
+from ...schedule.handles import BlockLike
+from .choices import flag, pick
+from .program_picker import (
+    ProgramPicker,
+    adds_to_sum,
+    is_copy,
+    is_epilogue,
+    is_initialized,
+    is_padding,
+    is_reduction,
+    is_windowed,
+    updates,
+    writes_temporary,
+)
 
 THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
 SCOPES = ("global", "local", "shared")
-
-
-class ProgramPicker:
-    """Picks loops, blocks and buffers of the current program of a schedule.
-
-    initial: the names of the blocks of the initial program. The other blocks are preferred: inits, copies, partial
-    results and outer blocks that earlier primitives have created.
-    """
-
-    def __init__(self, choices: Choices, schedule: Schedule, initial: frozenset[str] = frozenset()):
-        self.choices = choices
-        self.schedule = schedule
-        self.initial = initial
-
-    def integer(self, low: int, high: int) -> int:
-        return self.choices.integer(low, high)
-
-    def flag(self) -> bool:
-        return flag(self.choices)
-
-    def block(self, wanted: Callable[[BlockOp], bool] | None = None) -> BlockRV:
-        """A random block, nested blocks included.
-
-        wanted: a predicate that the block usually satisfies.
-        """
-        blocks = list(find_ops(self.schedule.mod.op, BlockOp))
-        fitting = [op for op in blocks if wanted is not None and wanted(op)]
-        candidates = fitting if fitting and not flag(self.choices, 8) else blocks
-        created = [op for op in candidates if op.block_name.data not in self.initial]
-        return self.handle(pick(self.choices, created if created and flag(self.choices) else candidates))
-
-    def handle(self, block: BlockOp) -> BlockRV:
-        return self.schedule.get_block(block.block_name.data, function_of(block).sym_name.data)
-
-    def loops(self, block: BlockRV | None = None) -> list[LoopRV]:
-        loops = self.schedule.get_loops(block or self.block())
-        if not loops:
-            raise ScheduleError("no loops")
-        return loops
-
-    def loop(self, block: BlockRV | None = None) -> LoopRV:
-        return pick(self.choices, self.loops(block))
-
-    def extent(self, loop: LoopRV) -> int:
-        op = self.schedule.get(loop)
-        extent = op.mixed_bounds[1] if isinstance(op, ForOp) else None
-        return extent if isinstance(extent, int) else 4
-
-    def rank(self, block: BlockRV, index: int, *, write: bool) -> int:
-        """The number of dimensions of a buffer that a block reads or writes."""
-        op = self.schedule.get(block)
-        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        return len(accesses[index].region) if index < len(accesses) else 1
-
-    def buffers(self, block: BlockRV, *, write: bool) -> int:
-        """The number of buffers that a block reads or writes; at least one."""
-        op = self.schedule.get(block)
-        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        return max(len(accesses), 1)
-
-    def determining_axes(self, block: BlockRV, index: int, *, write: bool) -> list[int]:
-        """The positions of the axes that determine the elements of a buffer that a block reads or writes."""
-        op = self.schedule.get(block)
-        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        if not isinstance(op, BlockOp) or index >= len(accesses):
-            return []
-        return [n for n, variable in enumerate(op.variables) if depends_on(accesses[index].mins, variable)]
-
-    def parameter(self, block: BlockRV) -> ParameterRV | int:
-        """A parameter of an index map: a size of the function that contains a block, usually, or a sampled number."""
-        op = self.schedule.get(block)
-        func = function_of(op) if isinstance(op, BlockOp) else op
-        sizes = [name for name, _ in integer_sizes(func)] if isinstance(func, FuncOp) else []
-        if isinstance(func, FuncOp) and sizes and not flag(self.choices, 4):
-            return self.schedule.get_size(pick(self.choices, sizes), func.sym_name.data)
-        a, b = self.schedule.sample_perfect_tile(self.loop(block), 2)
-        return pick(self.choices, [a, b])
-
-    def axes(self, block: BlockRV) -> int:
-        op = self.schedule.get(block)
-        return len(op.axes) if isinstance(op, BlockOp) else 0
-
-
-def is_reduction(block: BlockOp) -> bool:
-    return block.init is not None
-
-
-def is_copy(block: BlockOp) -> bool:
-    """Whether a block is a candidate for inlining into its consumers."""
-    owners = [a.buffer.owner for a in block.accesses if a.is_write]
-    return block.init is None and all(isinstance(owner, AllocBufferOp) for owner in owners)
-
-
-def is_epilogue(block: BlockOp) -> bool:
-    """Whether a block is a candidate for inlining into its producer."""
-    reads, writes = ([a.buffer for a in block.accesses if a.is_write is side] for side in (False, True))
-    return (
-        block.init is None and not set(reads) & set(writes) and any(isinstance(b.owner, AllocBufferOp) for b in reads)
-    )
-
-
-def is_padding(block: BlockOp) -> bool:
-    return any(find_ops(block, IfThenElseOp))
-
-
-def updates(block: BlockOp) -> bool:
-    """Whether a block reads a buffer that it writes."""
-    reads, writes = ({a.buffer for a in block.accesses if a.is_write is side} for side in (False, True))
-    return bool(reads & writes)
-
-
-def writes_temporary(block: BlockOp) -> bool:
-    return any(a.is_write and isinstance(a.buffer.owner, AllocBufferOp) for a in block.accesses)
 
 
 def _split(p: ProgramPicker) -> None:
@@ -259,12 +154,13 @@ def _write_at(p: ProgramPicker) -> None:
 
 def _rolling_buffer(p: ProgramPicker) -> None:
     """Splits a loop around a consumer, moves the producer into it, and rolls its buffer; or rolls any buffer."""
-    block = p.block(is_copy)
+    block = p.block(is_windowed)
     consumers = p.schedule.get_consumers(block)
-    if consumers and not flag(p.choices, 6):
-        outer, _ = p.schedule.split(p.loops(pick(p.choices, consumers))[0], [None, p.integer(1, 3)])
-        p.schedule.compute_at(block, outer)
-    p.schedule.rolling_buffer(block, p.integer(0, p.buffers(block, write=True) - 1))
+    with p.schedule.attempt():
+        if consumers and not flag(p.choices, 6):
+            outer, _ = p.schedule.split(p.loops(pick(p.choices, consumers))[0], [None, p.integer(1, 3)])
+            p.schedule.compute_at(block, outer)
+        p.schedule.rolling_buffer(block, p.integer(0, p.buffers(block, write=True) - 1))
 
 
 def _rfactor(p: ProgramPicker) -> None:
@@ -276,6 +172,13 @@ def _rfactor(p: ProgramPicker) -> None:
     reduced = [rv for rv in loops if isinstance(loop := p.schedule.get(rv), ForOp) and depends_on(sums, loop.variable)]
     loop = pick(p.choices, reduced if reduced and not flag(p.choices, 6) else loops)
     p.schedule.rfactor(loop, p.integer(-1, 1))
+
+
+def _fuse_epilogue(p: ProgramPicker) -> None:
+    """Fuses a block into a reduction, usually one of whose results it reads."""
+    block = p.block(adds_to_sum)
+    producers = [rv for rv in p.schedule.get_producers(block) if is_initialized(p.schedule.get(rv))]
+    p.schedule.fuse_reduction_epilogue(pick(p.choices, producers) if producers else p.block(is_reduction), block)
 
 
 def _decompose_reduction(p: ProgramPicker) -> None:
@@ -442,6 +345,7 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "rolling_buffer": _rolling_buffer,
     "decompose_reduction": _decompose_reduction,
     "rfactor": _rfactor,
+    "fuse_reduction_epilogue": _fuse_epilogue,
     "parallel": lambda p: p.schedule.parallel(p.loop()),
     "vectorize": lambda p: p.schedule.vectorize(p.loop()),
     "unroll": lambda p: p.schedule.unroll(p.loop()),
@@ -514,7 +418,16 @@ GROUPS = {
         "compute_at",
         "transform_layout",
     ),
-    "reductions": ("rfactor", "decompose_reduction", "split", "reorder", "fuse", "compute_at", "reverse_compute_at"),
+    "reductions": (
+        "rfactor",
+        "fuse_reduction_epilogue",
+        "decompose_reduction",
+        "split",
+        "reorder",
+        "fuse",
+        "compute_at",
+        "reverse_compute_at",
+    ),
     "created blocks": (
         "decompose_reduction",
         "blockize",
