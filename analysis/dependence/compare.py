@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from .. import isl, isl_budget
 from .affine import ranges_of
 from .digits import Digit
-from .flow import Flow, memory_rank
+from .flow import Flow
 from .liveness import Liveness, liveness
 from .matching import UnmatchedError, align_flows
 from .sources import LIVE_IN, LIVE_OUT, AmbiguousSources, Key, Memory, NamedSources, Sink, ValueSource
@@ -227,7 +227,7 @@ class _Comparison:
             new = {s: m.intersect_domain(common) for s, m in new.items()}
         elif self._is_irrelevant(reads.memory):
             return
-        rank = memory_rank(reads.memory) if reads.memory in self.relocated else 0
+        rank = self.after.memories[reads.memory].rank if reads.memory in self.relocated else 0
         for source in dict.fromkeys([*old, *new]):
             was, now = old.get(source), new.get(source)
             missing = was if now is None or was is None else _subtract(was, now, rank)

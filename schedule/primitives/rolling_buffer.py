@@ -251,14 +251,14 @@ def _write_predicate(analyzer: Analyzer, block: BlockOp, indices: Sequence[Lin],
     bound = bindings(analyzer, block)
     for overlap in overlaps:
         start = analyzer.exact(overlap.loop.mixed_bounds[0])
-        first = {overlap.loop.variable: start}
+        first: dict[SSAValue, Lin] = {overlap.loop.variable: start}
         index = analyzer.substitute(analyzer.substitute(indices[overlap.dimension], bound), first)
         offset = index - analyzer.substitute(overlap.low, first)
         add_predicate(block, partial(_is_first_or_new, analyzer, overlap, start, offset))
 
 
 def _is_first_or_new(analyzer: Analyzer, overlap: _Overlap, start: Lin, offset: Lin, builder: TirBuilder) -> SSAValue:
-    """The condition that an element, at an offset from the start of the region, is in the first region or behind the
+    """The condition that an element, at an offset from the start of the region, is in the first region or after the
     previous one."""
     type = overlap.loop.variable.type
     is_first = builder.binary("lt", overlap.loop.variable, export(analyzer, start + 1, builder, type))

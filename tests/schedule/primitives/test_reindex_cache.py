@@ -96,10 +96,9 @@ def test_axes_count_from_the_start_of_their_domains() -> None:
 def test_a_map_may_use_numbers_and_sizes() -> None:
     steps = "n = sch.get_size('n')\nsch.reindex_cache_write('B', 0, 'local', lambda i, j: (j, n - 1 - i))"
     assert "B_local = T.alloc_buffer((4, n)" in body_text(apply_steps(SYMBOLIC, steps))
-    steps = "a, b = sch.sample_perfect_tile(sch.get_loops('B')[0], 2, decision=[4, 2])\n"
-    steps += "sch.reindex_cache_read('B', 0, 'local', lambda i, j: (i // b, j, i % b))"
     sch = Schedule(parse_tvmscript(COPY))
-    sch.replay(steps)
+    _, b = sch.sample_perfect_tile(sch.get_loops("B")[0], 2, decision=[4, 2])
+    sch.reindex_cache_read("B", 0, "local", lambda i, j: (i // b, j, i % b))
     again = Schedule(parse_tvmscript(COPY))
     again.replay(str(sch.trace))
     assert str(again.mod) == str(sch.mod)
