@@ -172,6 +172,8 @@ schedule.trace {
   %a, %b = schedule.cache_inplace %C, 0, "local"
   %x = schedule.read_at %i, %C, 1, "shared"
   %y = schedule.write_at %i, %C, 0, "local"
+  schedule.rolling_buffer %C, 0
+  schedule.fuse_reduction_epilogue %C, %x
 }
 // CHECK:  schedule.trace {
 // CHECK-NEXT:    %C = schedule.get_block "C"
@@ -182,4 +184,6 @@ schedule.trace {
 // CHECK-NEXT:    %a, %b = schedule.cache_inplace %C, 0, "local"
 // CHECK-NEXT:    %x = schedule.read_at %i, %C, 1, "shared"
 // CHECK-NEXT:    %y = schedule.write_at %i, %C, 0, "local"
+// CHECK-NEXT:    schedule.rolling_buffer %C, 0
+// CHECK-NEXT:    schedule.fuse_reduction_epilogue %C, %x
 // CHECK-NEXT:  }
