@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ..analysis import isl
 from ..analysis.dependence import (
@@ -34,12 +34,14 @@ class Change:
 
     copies_before, copies_after: blocks before and after the change that only copy values, so that the check looks
     through them: inlined producers, caches.  renamed: the counterpart after the change of a statement or buffer before
-    it; or, for a new block, the reduction block whose init it is.
+    it; or, for a new block, the reduction block whose init it is.  relocated: new buffers whose elements have other
+    indices than in their counterparts before; each instance of a writer writes one element.
     """
 
     copies_before: list[BlockOp] = field(default_factory=list)
     copies_after: list[BlockOp] = field(default_factory=list)
     counterparts: dict[Any, Any] = field(default_factory=dict)
+    relocated: list[SSAValue] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Ch
     after = _flow(before.region, moved, None, memories)
     counterparts = _counterparts(before.flow, change)
     try:
-        violation = compare_flows(before.flow, after, change.copies_before, change.copies_after, counterparts)
+        copies = change.copies_before, change.copies_after
+        violation = compare_flows(before.flow, after, *copies, counterparts, change.relocated)
     except CyclicCopyError as error:
         raise _cyclic_copy_error(error) from None
     if violation is not None:
@@ -153,9 +156,14 @@ def _memories(before: Snapshot, moved: Collection[Operation], change: Change) ->
 
 
 def _counterparts(before: Flow, change: Change) -> dict[Any, Any]:
-    """The counterparts after the change of statements of the flow before it. A new block that corresponds to an old one
-    is the init of the old block."""
+    """The counterparts after the change of statements and buffers of the flow before it. A new block that corresponds
+    to an old one is the init of the old block."""
     return {
-        key if key in before.statements else Init(value): value if key in before.statements else key
+        key if _is_old(before, key) else Init(value): value if _is_old(before, key) else key
         for key, value in change.counterparts.items()
     }
+
+
+def _is_old(before: Flow, key: Any) -> bool:
+    """Whether a key of counterparts is a statement of the flow before the change, or a buffer."""
+    return isinstance(key, SSAValue) or key in before.statements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -140,6 +140,7 @@ class Recorder:
         self._state.random, self._state.working_on = old.random, old.working_on
         for instruction in self._trace.body.block.ops:
             assert isinstance(instruction, ScheduleOp)
+            self._state.changed = False
             targets, _ = apply(self._state, type(instruction), instruction.arguments())
             self._state.values.update(zip(instruction.results, targets, strict=True))
         self._state.checked = self._checked
@@ -196,6 +197,10 @@ class Recorder:
 
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
         """The handle of a block by name; implemented by the family of queries."""
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """A schedule in the same state; implemented by `Session`."""
         raise NotImplementedError
 
     # The program

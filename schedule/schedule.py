@@ -7,17 +7,23 @@ from .primitives.axes import AxisPrimitives
 from .primitives.block_layout import BlockLayoutPrimitives
 from .primitives.blockize import BlockizePrimitives
 from .primitives.cache import CachePrimitives
+from .primitives.cache_at import CacheAtPrimitives
 from .primitives.compute_at import ComputeAtPrimitives
+from .primitives.epilogue import EpiloguePrimitives
 from .primitives.inline import InlinePrimitives
 from .primitives.kinds import KindPrimitives
 from .primitives.layout import LayoutPrimitives
+from .primitives.loop_partition import LoopPartitionPrimitives
 from .primitives.loops import LoopPrimitives
+from .primitives.merge import MergePrimitives
 from .primitives.pad_einsum import PadEinsumPrimitives
 from .primitives.padding import PaddingPrimitives
 from .primitives.queries import Queries
 from .primitives.reductions import ReductionPrimitives
 from .primitives.reindex import ReindexPrimitives
+from .primitives.reindex_cache import ReindexCachePrimitives
 from .primitives.reverse_inline import ReverseInlinePrimitives
+from .primitives.rolling_buffer import RollingBufferPrimitives
 from .primitives.sampling import Sampling
 from .primitives.tensorize import TensorizePrimitives
 from .session import Session
@@ -28,6 +34,8 @@ class Schedule(
     Queries,
     Sampling,
     LoopPrimitives,
+    MergePrimitives,
+    LoopPartitionPrimitives,
     ReductionPrimitives,
     BlockizePrimitives,
     TensorizePrimitives,
@@ -36,11 +44,15 @@ class Schedule(
     AnnotationPrimitives,
     InlinePrimitives,
     ReverseInlinePrimitives,
+    EpiloguePrimitives,
     PaddingPrimitives,
     PadEinsumPrimitives,
     ComputeAtPrimitives,
     CachePrimitives,
+    CacheAtPrimitives,
     ReindexPrimitives,
+    ReindexCachePrimitives,
+    RollingBufferPrimitives,
     LayoutPrimitives,
     BlockLayoutPrimitives,
 ):

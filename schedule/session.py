@@ -17,27 +17,16 @@ from .recorder import Recorder
 from .state import ComputeLocation, State, Target, applies
 from .trace import Trace, replay_script
 
-UNSUPPORTED_PRIMITIVES = frozenset(
-    (
-        "annotate_buffer_access",
-        "cache_index",
-        "cache_inplace",
-        "can_decompose_padding",
-        "fuse_reduction_epilogue",
-        "loop_partition",
-        "merge",
-        "read_at",
-        "reindex_cache_read",
-        "reindex_cache_write",
-        "rolling_buffer",
-        "sample_partitioned_tile",
-        "set_axis_separator",
-        "unsafe_hide_buffer_access",
-        "unsafe_set_dtype",
-        "write_at",
-    )
-)
-"""Primitives of TVM that are not supported yet."""
+EXCLUDED_PRIMITIVES = {
+    "annotate_buffer_access": "the reads and writes of a block are inferred from its body",
+    "set_axis_separator": "the memory of a buffer has one physical axis",
+    "unsafe_hide_buffer_access": "the check of dependences needs all accesses",
+    "unsafe_set_dtype": "it rounds values to another type, and a schedule keeps the results of a program",
+}
+"""Primitives of TVM that contradict a rule of schedules, with the rule."""
+
+UNSUPPORTED_PRIMITIVES = frozenset(("cache_index", *EXCLUDED_PRIMITIVES))
+"""Primitives of TVM that are not supported."""
 
 
 class Session(Recorder):
@@ -146,7 +135,9 @@ class Session(Recorder):
 
     def __getattr__(self, name: str) -> Any:
         if name in UNSUPPORTED_PRIMITIVES:
-            raise UnsupportedError(f"schedule primitive {name} is not supported yet")
+            rule = EXCLUDED_PRIMITIVES.get(name)
+            reason = " yet" if rule is None else f": {rule}"
+            raise UnsupportedError(f"schedule primitive {name} is not supported{reason}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 

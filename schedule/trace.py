@@ -18,6 +18,7 @@ from ..dialects.schedule import (
     FuseOp,
     GetBlockOp,
     LoopType,
+    MergeOp,
     ReorderOp,
     ScheduleOp,
     TraceOp,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .recorder import Recorder
 
 _LETTERS: dict[type[Attribute], str] = {BlockType: "b", LoopType: "l"}
-_POSITIONAL: dict[type[ScheduleOp], str] = {FuseOp: "loops", ReorderOp: "ordered_loops"}
+_POSITIONAL: dict[type[ScheduleOp], str] = {FuseOp: "loops", MergeOp: "loops", ReorderOp: "ordered_loops"}
 """Primitives that take a list of handles as positional arguments."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
@@ -26,12 +26,14 @@ def compare_flows(
     composed_before: Iterable[Key] = (),
     composed_after: Iterable[Key] = (),
     renamed: Mapping[Any, Any] | None = None,
+    relocated: Collection[Memory] = (),
 ) -> Violation | None:
     """The first difference between the value flows of a program before and after a transformation, or None.
 
     composed_before, composed_after: statements that copy (or are inlined): a reader of their writes counts as a reader
     of their reads.  renamed: statements (`Init(block)` for the init of a block) and buffers of the program before,
-    mapped to their counterparts in the program after.
+    mapped to their counterparts in the program after.  relocated: buffers of the program after whose elements have
+    other indices than in the program before: only the instances that write the values are compared, not the elements.
     """
     pairs = dict(renamed or {})
     after = _unify_parameters(before, after, pairs)
@@ -39,7 +41,7 @@ def compare_flows(
     try:
         with isl_budget.isl_operation_limit(isl_budget.DEPENDENCES):
             before, after = align_flows(before, after, pairs)
-            violation = _compare(before, after, *copies, pairs)
+            violation = _compare(before, after, *copies, pairs, relocated)
     except UnmatchedError as unmatched:
         return Violation(str(unmatched), unmatched.statements, unmatched.names)
     except isl.Error:
@@ -49,7 +51,7 @@ def compare_flows(
     # The search for dead executions is expensive, and most programs have none, or none that matter.
     try:
         with isl_budget.isl_operation_limit(isl_budget.DEAD_EXECUTIONS):
-            return _compare_live(before, after, *copies, pairs, violation)
+            return _compare_live(before, after, *copies, pairs, relocated, violation)
     except isl.Error:
         return violation
 
@@ -65,6 +67,7 @@ def _compare_live(
     composed_before: set[Key],
     composed_after: set[Key],
     pairs: dict[Any, Any],
+    relocated: Collection[Memory],
     violation: Violation,
 ) -> Violation | None:
     """The first difference with dead executions left out. violation: the difference with them included."""
@@ -75,7 +78,7 @@ def _compare_live(
         return violation
     if not _are_compared(alive_after, live_before, after, pairs):
         return violation
-    rest = _compare(live_before, live_after, *copies, pairs, all_after=after)
+    rest = _compare(live_before, live_after, *copies, pairs, relocated, all_after=after)
     return rest if rest is None or violation.is_ambiguous else violation
 
 
@@ -96,6 +99,7 @@ def _compare(
     composed_before: set[Key],
     composed_after: set[Key],
     renamed: dict[Any, Any],
+    relocated: Collection[Memory],
     all_after: Flow | None = None,
 ) -> Violation | None:
     """The first difference; if axes do not identify instances well enough, the values of more loops are appended to
@@ -103,7 +107,7 @@ def _compare(
 
     all_after: the program after with its dead executions, if `after` lacks these.
     """
-    comparison = _Comparison(before, after, composed_before, composed_after, renamed)
+    comparison = _Comparison(before, after, composed_before, composed_after, renamed, relocated)
     violation = comparison.run(all_after)
     if not comparison.is_ambiguous_before:
         return violation
@@ -111,9 +115,8 @@ def _compare(
     if not loops:
         return violation
     images = {comparison.image(key): value for key, value in loops.items()}
-    longer = _Comparison(
-        before.with_loop_names(loops), after.with_loop_names(images), composed_before, composed_after, renamed
-    )
+    names = before.with_loop_names(loops), after.with_loop_names(images)
+    longer = _Comparison(*names, composed_before, composed_after, renamed, relocated)
     return longer.run(None if all_after is None else all_after.with_loop_names(images))
 
 
@@ -165,10 +168,17 @@ class _Refused(Exception):
 
 class _Comparison:
     def __init__(
-        self, before: Flow, after: Flow, composed_before: set[Key], composed_after: set[Key], renamed: dict[Any, Any]
+        self,
+        before: Flow,
+        after: Flow,
+        composed_before: set[Key],
+        composed_after: set[Key],
+        renamed: dict[Any, Any],
+        relocated: Collection[Memory],
     ):
         self.before, self.after = before, after
         self.renamed = renamed
+        self.relocated = relocated
         old_memories = {self.image(m) for m in before.memories}
         self.old = _Side(before, composed_before, lambda m: self.image(m) in after.memories)
         self.new = _Side(after, composed_after, lambda m: m in old_memories)
@@ -217,10 +227,11 @@ class _Comparison:
             new = {s: m.intersect_domain(common) for s, m in new.items()}
         elif self._is_irrelevant(reads.memory):
             return
+        rank = self.after.memories[reads.memory].rank if reads.memory in self.relocated else 0
         for source in dict.fromkeys([*old, *new]):
             was, now = old.get(source), new.get(source)
-            missing = was if now is None or was is None else was.subtract(now)
-            extra = now if now is None or was is None else now.subtract(was)
+            missing = was if now is None or was is None else _subtract(was, now, rank)
+            extra = now if now is None or was is None else _subtract(now, was, rank)
             for difference in (missing, extra):
                 if difference is None or difference.is_empty():
                     continue
@@ -317,3 +328,17 @@ class _Side:
                     writers = isl.Map.identity(isl.Space.alloc(isl.DEFAULT_CONTEXT, 0, width, width))
                     return memory, relation.apply_range(writers.flat_product(elements))
         return at, relation
+
+
+def _subtract(a: isl.Map, b: isl.Map, rank: int) -> isl.Map:
+    """The pairs of a relation { reader -> [writer, element] } that another one lacks.
+
+    rank: the number of indices of an element, if elements have different indices in the two relations and count as
+    equal; else 0.
+    """
+    if not rank:
+        return a.subtract(b)
+    position = a.dim(isl.dim_type.out) - rank
+    writers = (relation.project_out(isl.dim_type.out, position, rank) for relation in (a, b))
+    lacking = next(writers).subtract(next(writers))
+    return a.intersect(lacking.insert_dims(isl.dim_type.out, position, rank))

@@ -189,6 +189,23 @@ class ReverseComputeInlineOp(ScheduleOp):
 
 
 @irdl_op_definition
+class FuseReductionEpilogueOp(ScheduleOp):
+    """Start a sum with a term that another block adds to it, and erase that block.
+
+    Example
+        schedule.fuse_reduction_epilogue %S, %D
+
+    Source: `sch.fuse_reduction_epilogue(reduction_block, epilogue_block)`
+    """
+
+    name = "schedule.fuse_reduction_epilogue"
+    SYNTAX: ClassVar = ("reduction_block", "epilogue_block")
+
+    reduction_block = operand_def(BlockType)
+    epilogue_block = operand_def(BlockType)
+
+
+@irdl_op_definition
 class DecomposeReductionOp(ScheduleOp):
     """Move the init of a reduction into a block of its own, before a loop.
 

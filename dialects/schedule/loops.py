@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import BoolAttr, DenseArrayBase, IntegerType, StringAttr, i64
 from xdsl.irdl import (
@@ -50,9 +50,7 @@ class SplitOp(ScheduleOp):
         verify_mixed("(C1) factors", self.factors, self.dynamic_factors)
         count = len(self.factors)
         require(len(self.loops) == count, f"(C1) {len(self.loops)} results for {count} factors")
-        known = [f for f in self.arguments()["factors"] if isinstance(f, int)]
-        require(known.count(INFERRED) <= 1, "(C2) more than one factor is inferred")
-        require(all(f > 0 or f == INFERRED for f in known), f"(C2) factors {known}, expected positive ones")
+        _verify_factors(self.arguments()["factors"])
 
 
 @irdl_op_definition
@@ -72,6 +70,68 @@ class FuseOp(ScheduleOp):
 
     loops = var_operand_def(LoopType)
     preserve_unit_iters = prop_def(BoolAttr)
+    result = result_def(LoopType)
+
+
+@irdl_op_definition
+class LoopPartitionOp(ScheduleOp):
+    """Divide the iterations of a loop among several loops, which follow one another.
+
+    factors: the numbers of iterations of the new loops; the rest is the last loop, if no factor is inferred.
+
+    Constraints
+        (C1) one operand for each dynamic factor, and one result for each factor; one more if no factor is inferred.
+        (C2) at most one factor is inferred, the other constant ones are positive.
+
+    Example
+        %i0, %i1 = schedule.loop_partition %i, [?, 4] : !schedule.loop, !schedule.loop
+
+    Source: `sch.loop_partition(loop, factors, preserve_unit_iters)`
+    """
+
+    name = "schedule.loop_partition"
+    SYNTAX: ClassVar = ("loop", "factors")
+    DEFAULTS: ClassVar = {"preserve_unit_iters": to_attribute(True)}
+    MIXED: ClassVar = {"factors": "dynamic_factors"}
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    loop = operand_def(LoopType)
+    dynamic_factors = var_operand_def(i64)
+    factors = prop_def(DenseArrayBase[IntegerType])
+    preserve_unit_iters = prop_def(BoolAttr)
+    loops = var_result_def(LoopType)
+
+    def verify_(self) -> None:
+        verify_mixed("(C1) factors", self.factors, self.dynamic_factors)
+        known = _verify_factors(self.arguments()["factors"])
+        count = len(self.factors) + (INFERRED not in known)
+        require(len(self.loops) == count, f"(C1) {len(self.loops)} results for {len(self.factors)} factors")
+
+
+def _verify_factors(factors: list[Any]) -> list[int]:
+    """Raises VerifyException unless at most one factor is inferred, and the other constant ones are positive; returns
+    the constant ones."""
+    known = [factor for factor in factors if isinstance(factor, int)]
+    require(known.count(INFERRED) <= 1, "(C2) more than one factor is inferred")
+    require(all(f > 0 or f == INFERRED for f in known), f"(C2) factors {known}, expected positive ones")
+    return known
+
+
+@irdl_op_definition
+class MergeOp(ScheduleOp):
+    """Merge loops of sibling nests into one loop, which contains their bodies in the order of the operands.
+
+    Example
+        %i_m = schedule.merge [%i, %i_1]
+
+    Source: `sch.merge(*loops)`
+    """
+
+    name = "schedule.merge"
+    SYNTAX: ClassVar = ("loops",)
+    RESULT: ClassVar = loop
+
+    loops = var_operand_def(LoopType)
     result = result_def(LoopType)
 
 

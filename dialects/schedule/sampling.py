@@ -72,10 +72,45 @@ class SamplePerfectTileOp(ScheduleOp):
     factors = var_result_def(i64)
 
     def verify_(self) -> None:
-        n = self.n.value.data
-        require(len(self.factors) == n, f"(C1) {len(self.factors)} results for n = {n}")
-        if self.decision is not None:
-            require(len(self.decision) == n, f"(C1) {len(self.decision)} factors in the decision for n = {n}")
+        _verify_tile(self.n, self.decision, len(self.factors))
+
+
+@irdl_op_definition
+class SamplePartitionedTileOp(ScheduleOp):
+    """Choose factors whose product is the extent of a loop, the product of the last ones a multiple of a number.
+
+    partition_pos: the position of the first of these factors.  innerpart_factor: the number.  decision: the factors.
+
+    Constraints
+        (C1) n results, and n factors in the decision.
+
+    Example
+        %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8>} : i64, i64
+
+    Source: `sch.sample_partitioned_tile(loop, n, partition_pos, innerpart_factor, decision)`
+    """
+
+    name = "schedule.sample_partitioned_tile"
+    SYNTAX: ClassVar = ("loop", "n", "partition_pos", "innerpart_factor")
+    traits = traits_def(MemoryReadEffect())
+
+    loop = operand_def(LoopType)
+    n = prop_def(IntegerAttr[IntegerType])
+    partition_pos = prop_def(IntegerAttr[IntegerType])
+    innerpart_factor = prop_def(IntegerAttr[IntegerType])
+    decision = opt_prop_def(DenseArrayBase[IntegerType])
+    factors = var_result_def(i64)
+
+    def verify_(self) -> None:
+        _verify_tile(self.n, self.decision, len(self.factors))
+
+
+def _verify_tile(n: IntegerAttr[IntegerType], decision: DenseArrayBase[IntegerType] | None, results: int) -> None:
+    """Raises VerifyException unless a choice of n factors has n results, and n factors in its decision."""
+    count = n.value.data
+    require(results == count, f"(C1) {results} results for n = {count}")
+    if decision is not None:
+        require(len(decision) == count, f"(C1) {len(decision)} factors in the decision for n = {count}")
 
 
 @irdl_op_definition

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
 
-from xdsl.dialects.builtin import MemRefType, NoneAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
-from ...analysis.index import Analyzer, Lin
-from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name
+from ...analysis.index import Analyzer
+from ...analysis.names import block_name, buffer_name
 from ...analysis.regions import (
     AccessBox,
-    IndexRange,
-    access_box,
     required_region,
     shape_sides,
     why_not_covered,
@@ -24,32 +19,24 @@ from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.scopes import BlockScope, enclosing_scope, precedes_in_text, reads_of, root_buffer, writes_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import CacheReadOp, CacheWriteOp
-from ...dialects.tir import BlockOp, FuncOp, scope_of
-from ...dialects.tir.base import memory_space
+from ...dialects.tir import BlockOp, FuncOp
 from ..handles import BlockLike, BlockRV
-from ..recorder import Recorder
+from ..rewriting.caching import Cache, reads_in, require_one_name, touched_region
 from ..rewriting.copies import (
     BufferLike,
-    CopyAxis,
-    Indices,
-    Redirection,
     access_at,
-    allocate_copy,
-    buffer_index,
-    copy_block,
     find_accesses,
-    index_type,
     reads_results,
     redirect,
     require_block,
     side_accesses,
 )
 from ..rewriting.gaps import Gap, body_start, gap_before_first, innermost_common
-from ..rewriting.nest import function_of
 from ..state import State, applies
+from .arguments import BufferArguments
 
 
-class CachePrimitives(Recorder):
+class CachePrimitives(BufferArguments):
     """Primitives that redirect the accesses of blocks to a copy of a buffer."""
 
     def cache_read(
@@ -123,70 +110,6 @@ class CachePrimitives(Recorder):
             consumer_blocks=[self._block(consumer) for consumer in consumer_blocks or ()],
         )[0]
 
-    def _buffer_index(self, block: BlockRV, side: str, buffer: BufferLike) -> int:
-        """The index of a buffer, which may be specified by name."""
-        if isinstance(buffer, int):
-            return buffer
-        target = self._target(block)
-        if not isinstance(target, BlockOp | FuncOp):
-            raise ScheduleError("expected a block")
-        return buffer_index(target, side, buffer)
-
-
-@dataclass(frozen=True)
-class _Cache:
-    """The plan of a copy: buffer, scope, position, region, and whether the copy has the shape of the whole buffer."""
-
-    buffer: SSAValue
-    scope: FuncOp | BlockOp
-    gap: Gap
-    region: Sequence[IndexRange]
-    is_whole: bool
-
-    def shape(self, analyzer: Analyzer) -> list[Lin]:
-        if self.is_whole:
-            return [analyzer.exact(extent) for extent in buffer_shape(self.buffer)]
-        return [analyzer.maximum(side.extent, Lin()) for side in self.region]  # a box may lie outside of the buffer
-
-    @property
-    def offsets(self) -> list[Lin]:
-        """The indices in the buffer of element 0 of the copy."""
-        return [Lin() if self.is_whole else side.low for side in self.region]
-
-    def has_layout_of_buffer(self, storage_scope: str) -> bool:
-        """Whether the elements of a copy in a scope have the addresses of the buffer, relative to the first element."""
-        type = cast("MemRefType[Attribute]", self.buffer.type)
-        return self.is_whole and isinstance(type.layout, NoneAttr) and scope_of(type) == storage_scope
-
-    def axes(self, analyzer: Analyzer) -> list[CopyAxis]:
-        shape = self.shape(analyzer)
-        starts = [side.low if self.is_whole else Lin() for side in self.region]
-        return [CopyAxis(Lin(), n, s, side.extent) for n, s, side in zip(shape, starts, self.region, strict=True)]
-
-    def in_buffer(self, analyzer: Analyzer) -> Indices:
-        return lambda values: [analyzer.add(o, v) for o, v in zip(self.offsets, values, strict=True)]
-
-    def in_copy(self) -> Indices | None:
-        """The map from indices in the buffer to indices in the copy; None for the identity."""
-        if not any(offset.terms or offset.const for offset in self.offsets):
-            return None
-        analyzer = Analyzer(through_lets=False)
-        return lambda indices: [analyzer.sub(i, o) for i, o in zip(indices, self.offsets, strict=True)]
-
-    def make(self, analyzer: Analyzer, storage_scope: str) -> SSAValue:
-        """Allocate the copy; returns its buffer."""
-        func = function_of(self.gap.outer) if not isinstance(self.scope, FuncOp) else self.scope
-        name = fresh_buffer_name(func, f"{buffer_name(self.buffer)}_{storage_scope}".replace(".", "_"))
-        space = memory_space(storage_scope)
-        return allocate_copy(analyzer, self.scope, name, self.buffer, self.shape(analyzer), space)
-
-    def copy(self, analyzer: Analyzer, copy: SSAValue, storage_scope: str, block: BlockOp, *, into: bool) -> BlockOp:
-        """Build the block that copies the buffer to the copy (`into`), or the copy to the buffer."""
-        name = fresh_block_name(function_of(block), f"{buffer_name(self.buffer)}_{storage_scope}")
-        ends = [(self.buffer, self.in_buffer(analyzer)), (copy, lambda values: values)]
-        source, target = ends if into else ends[::-1]
-        return copy_block(analyzer, self.gap, name, self.axes(analyzer), source, target, index_type(block))
-
 
 # cache_read
 
@@ -198,7 +121,7 @@ def cache_read(
     buffer = access_at(block, "read", read_buffer_index).buffer
     block = require_block(block)
     scope = BlockScope(enclosing_scope(block))
-    _require_one_name(scope, buffer)
+    require_one_name(scope, buffer)
     writers = [w for w in scope.writers.get(root_buffer(buffer), ()) if precedes_in_text(w, block)]
     readers = list(dict.fromkeys(consumer_blocks)) or _readers(scope, block, buffer, writers)
     for reader in readers:
@@ -206,7 +129,7 @@ def cache_read(
     analyzer = Analyzer(through_lets=False)
     cache = _find_read(analyzer, scope, buffer, writers, readers)
     moves, pointers = cache.in_copy() is not None, cache.has_layout_of_buffer(storage_scope)
-    redirections = [_reads_in(reader, buffer, moves=moves, pointers=pointers) for reader in readers]
+    redirections = [reads_in(reader, buffer, moves=moves, pointers=pointers) for reader in readers]
     with state.changing(readers, among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
         for accesses in redirections:
@@ -214,19 +137,6 @@ def cache_read(
         new = cache.copy(analyzer, copy, storage_scope, block, into=True)
         change.copies_after.append(new)
     return new
-
-
-def _require_one_name(scope: BlockScope, buffer: SSAValue) -> None:
-    """Raise ScheduleError if a block of the scope accesses the memory of a buffer by another name."""
-    root = root_buffer(buffer)
-    for block in scope.blocks:
-        for access in block.accesses:
-            if root_buffer(access.buffer) is root and access.buffer is not buffer:
-                raise ScheduleError(
-                    f"block {block_name(block)} reaches the memory of buffer {buffer_name(buffer)} as "
-                    f"{buffer_name(access.buffer)}, which is not supported yet",
-                    [block],
-                )
 
 
 def _readers(scope: BlockScope, block: BlockOp, buffer: SSAValue, writers: Sequence[BlockOp]) -> list[BlockOp]:
@@ -258,16 +168,9 @@ def _require_reader(scope: BlockScope, reader: BlockOp | FuncOp, buffer: SSAValu
         raise ScheduleError(f"consumer block {block_name(reader)} does not read buffer {buffer_name(buffer)}", [reader])
 
 
-def _reads_in(reader: BlockOp, buffer: SSAValue, *, moves: bool, pointers: bool = False) -> Redirection:
-    """The reads of a buffer in a block; in a block that does not write the buffer, a view of it or a pointer to it
-    counts as a read."""
-    is_read = root_buffer(buffer) not in writes_of(reader)
-    return find_accesses(reader, buffer, stores=is_read, moves=moves, pointers=pointers)
-
-
 def _find_read(
     analyzer: Analyzer, scope: BlockScope, buffer: SSAValue, writers: Sequence[BlockOp], readers: Sequence[BlockOp]
-) -> _Cache:
+) -> Cache:
     if not writers:
         return _input(analyzer, scope.op, buffer)
     last = writers[-1]
@@ -276,7 +179,7 @@ def _find_read(
     return _region(analyzer, scope.op, buffer, gap, writers)
 
 
-def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Cache:
+def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> Cache:
     """The cache of a buffer without writers in the scope: the declared reads of the scope's block, or all elements."""
     gap = body_start(scope)
     shape = buffer_shape(buffer)
@@ -286,23 +189,21 @@ def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> _Ca
     region = required_region(analyzer, boxes, gap.is_fixed, whole) if boxes else whole
     if isinstance(region, str):
         region = whole
-    return _Cache(
+    return Cache(
         buffer, scope, gap, [s.intersect(analyzer, w) for s, w in zip(region, whole, strict=True)], is_whole=not boxes
     )
 
 
 def _region(
     analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, gap: Gap, writers: Sequence[BlockOp]
-) -> _Cache:
+) -> Cache:
     """The cache of the elements that the writers write each time the region of the gap runs."""
-    shape = buffer_shape(buffer)
-    whole = shape_sides(analyzer, shape)
     accesses = [a for w in writers for a in side_accesses(w, "write") if a.buffer is buffer]
-    boxes = [access_box(analyzer, access, gap.outer) for access in accesses]
-    region = required_region(analyzer, boxes, gap.is_fixed, whole)
-    assert not isinstance(region, str), "a shape is given, so there is a region"
-    region = [s.intersect(analyzer, w) for s, w in zip(region, whole, strict=True)]
-    reason = why_not_covered(analyzer, boxes, [_box(region)], gap.is_fixed, whole)
+    boxes, region = touched_region(analyzer, buffer, accesses, gap)
+    whole = shape_sides(analyzer, buffer_shape(buffer))
+    reason = why_not_covered(
+        analyzer, boxes, [AccessBox(tuple((side.low, side.extent) for side in region))], gap.is_fixed, whole
+    )
     if reason is not None and all(box.is_exact for box in boxes) and "as far as is known" not in reason:
         names = ", ".join(block_name(writer) for writer in writers)
         raise ScheduleError(
@@ -310,11 +211,7 @@ def _region(
             writers,
         )
     is_whole = gap.outer is not scope
-    return _Cache(buffer, scope, gap, region, is_whole)
-
-
-def _box(region: Sequence[IndexRange]) -> AccessBox:
-    return AccessBox(tuple((side.low, side.extent) for side in region))
+    return Cache(buffer, scope, gap, region, is_whole)
 
 
 # cache_write
@@ -327,7 +224,7 @@ def cache_write(
     buffer = access_at(block, "write", write_buffer_index).buffer
     block = require_block(block)
     scope = BlockScope(enclosing_scope(block))
-    _require_one_name(scope, buffer)
+    require_one_name(scope, buffer)
     readers = list(dict.fromkeys(consumer_blocks))
     for reader in readers:
         _require_reader(scope, reader, buffer)
@@ -335,7 +232,7 @@ def cache_write(
     cache = _find_write(analyzer, scope, buffer, block, readers)
     moves = cache.in_copy() is not None
     redirections = [find_accesses(block, buffer, loads=reads_results(block, buffer), moves=moves)]
-    redirections += [_reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
+    redirections += [reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
     with state.changing([block, *readers], among=[cache.gap.outer]) as change:
         copy = cache.make(analyzer, storage_scope)
         for accesses in redirections:
@@ -347,7 +244,7 @@ def cache_write(
 
 def _find_write(
     analyzer: Analyzer, scope: BlockScope, buffer: SSAValue, block: BlockOp, readers: Sequence[BlockOp]
-) -> _Cache:
+) -> Cache:
     root = root_buffer(buffer)
     users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
     behind = [user for user in users if user not in readers and precedes_in_text(block, user)]

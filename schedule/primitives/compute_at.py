@@ -42,6 +42,7 @@ from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
 from ...dialects.tir import scope_of as memory_scope_of
 from ..handles import BlockLike, LoopRV
 from ..recorder import Recorder
+from ..rewriting.caching import threads_sharing
 from ..rewriting.gaps import Gap
 from ..rewriting.moving import move_block
 from ..state import INLINE, PRIMITIVES, ComputeLocation, State, applies
@@ -255,13 +256,4 @@ def _fixed_during(loop: ForOp, buffer: SSAValue) -> IsFixed:
     """The predicate of values that are constant during one iteration of the loop: not the threads that share the memory
     of `buffer`."""
     scope = memory_scope_of(buffer.type) if isinstance(buffer.type, MemRefType) else "global"
-    threads = _SHARING.get(scope.partition(".")[0], ())
-    around = [*loops_around(loop), loop]
-    return fixed_inside(
-        loop, [o.variable for o in around if o.thread is not None and o.thread.data.startswith(threads)]
-    )
-
-
-_SHARING = {"shared": ("threadIdx", "vthread"), "warp": ("threadIdx.x",)}
-"""The threads that share the memory of a scope. All threads share global memory, but each computes the elements that it
-requires itself, as it cannot wait for the others."""
+    return fixed_inside(loop, threads_sharing(loop, scope))

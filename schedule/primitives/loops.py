@@ -62,7 +62,7 @@ class LoopPrimitives(Recorder):
         (`n * 32`); for a product that may wrap, only powers of two do. Always legal: the instances and their order do
         not change. ScheduleError if the factors are too small for the extent, or the loop cannot be split.
         """
-        factors = _checked_factors(factors)
+        factors = checked_factors(factors)
         return self.record(
             SplitOp,
             loop=loop,
@@ -100,7 +100,7 @@ class LoopPrimitives(Recorder):
         self.record(ReorderOp, ordered_loops=ordered_loops)
 
 
-def _checked_factors(factors: Any) -> list[int | ExprRV]:
+def checked_factors(factors: Any) -> list[int | ExprRV]:
     """The factors, with INFERRED for None. ScheduleError unless they are a list of numbers."""
     items = cast("list[Any]", list(factors) if isinstance(factors, list | tuple) else ["none"])
     if not all(factor is None or isinstance(factor, int | ExprRV) for factor in items):
@@ -136,7 +136,7 @@ def split(
     require_plain(loop, "split it")
     analyzer = Analyzer(through_lets=False)
     low, extent = (analyzer.exact(bound) for bound in loop.mixed_bounds[:2])
-    _check_factors(loop, factors)
+    require_factors(loop, factors)
     known = prod(factor for factor in factors if factor != INFERRED)
     inferred = INFERRED in factors
     divides = _divides(analyzer, loop, extent, known, inferred=inferred)
@@ -146,8 +146,8 @@ def split(
         sizes[factors.index(INFERRED)] = analyzer.floordiv(rounded, known)
     if disable_predication and not divides:
         raise ScheduleError(
-            f"the factors {_text(factors)} may not divide the extent of loop {loop_name(loop)}, so it needs the guard "
-            "that disable_predication forbids",
+            f"the factors {factors_text(factors)} may not divide the extent of loop {loop_name(loop)}, so it needs the "
+            "guard that disable_predication forbids",
             [loop],
         )
     guard_type = _counting_type(analyzer, loop, low, None if divides else rounded, sizes)
@@ -155,15 +155,17 @@ def split(
         return _split(analyzer, loop, low, extent, sizes, None if divides else guard_type)
 
 
-def _text(factors: Sequence[int]) -> str:
+def factors_text(factors: Sequence[int]) -> str:
+    """Factors as a Python list, None for the inferred one."""
     return f"[{', '.join('None' if factor == INFERRED else str(factor) for factor in factors)}]"
 
 
-def _check_factors(loop: ForOp, factors: Sequence[int]) -> None:
+def require_factors(loop: ForOp, factors: Sequence[int]) -> None:
+    """Raise ScheduleError unless factors are positive, at least one, and at most one of them is inferred."""
     if factors.count(INFERRED) > 1:
-        raise ScheduleError(f"factors {_text(factors)}: at most one may be None", [loop])
+        raise ScheduleError(f"factors {factors_text(factors)}: at most one may be None", [loop])
     if not factors or any(factor <= 0 and factor != INFERRED for factor in factors):
-        raise ScheduleError(f"factors {_text(factors)}: expected positive numbers, at least one", [loop])
+        raise ScheduleError(f"factors {factors_text(factors)}: expected positive numbers, at least one", [loop])
 
 
 def _divides(analyzer: Analyzer, loop: ForOp, extent: Lin, known: int, *, inferred: bool) -> bool:

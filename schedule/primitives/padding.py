@@ -40,7 +40,7 @@ from ..state import State, applies
 
 
 class PaddingPrimitives(Recorder):
-    """The primitive that decomposes blocks which copy with padding."""
+    """The primitive that decomposes blocks which copy with padding, and the test for it."""
 
     def decompose_padding(self, block: BlockLike, loop: LoopRV) -> BlockRV:
         """Split a block that copies with padding into one that fills all elements and one that copies the interior.
@@ -63,6 +63,23 @@ class PaddingPrimitives(Recorder):
         instances.
         """
         return self.record(DecomposePaddingOp, block=self._block(block), loop=loop)[0]
+
+    def can_decompose_padding(self, block: BlockLike, loop: LoopRV) -> bool:
+        """Whether `decompose_padding` would be applied to a block and a loop.
+
+        block, loop: as of `decompose_padding`.
+        The answer is not an instruction of the trace. ScheduleError if the program no longer contains the block or the
+        loop.
+        """
+        attempt = self.copy()
+        handle = attempt._block(block)
+        attempt._target(handle)
+        attempt._target(loop)
+        try:
+            attempt.record(DecomposePaddingOp, block=handle, loop=loop)
+        except ScheduleError:
+            return False
+        return True
 
 
 @dataclass(frozen=True)

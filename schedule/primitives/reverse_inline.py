@@ -112,8 +112,8 @@ def reverse_compute_inline(state: State, block: BlockOp) -> None:
     loads = require_loads(producer, store.buffer, block)
     for each in (block, producer):
         require_invariant_values(each, alloc)
-    _require_visible(block, producer)
-    plan = ReverseInlinePlan(block, loads, producer, store, *_instance(block, loads, store))
+    require_visible(block, producer)
+    plan = ReverseInlinePlan(block, loads, producer, store, *reading_instance(block, loads, store))
     with state.changing([block, producer]) as change:
         change.copies_before.append(block)
         if producer.init is None:
@@ -195,7 +195,7 @@ def _require_copy(block: BlockOp, writer: BlockOp) -> None:
         )
 
 
-def _require_visible(block: BlockOp, producer: BlockOp) -> None:
+def require_visible(block: BlockOp, producer: BlockOp) -> None:
     """Raise ScheduleError unless the outer values that `block` uses are defined before the producer."""
     for value in outer_values(block):
         owner = value.owner
@@ -210,7 +210,7 @@ def _require_visible(block: BlockOp, producer: BlockOp) -> None:
 # Instances
 
 
-def _instance(
+def reading_instance(
     block: BlockOp, loads: Sequence[LoadOp], store: StoreOp
 ) -> tuple[Mapping[SSAValue, Lin], Sequence[SumComparison]]:
     """The axes of the instance of `block` that reads the element of `store`, and the conditions under which it runs."""
@@ -285,14 +285,14 @@ def _reverse_inline(plan: ReverseInlinePlan) -> None:
         _write(plan)
         erase_statement(plan.store)
     else:
-        _redirect(plan)
+        redirect_producer(plan)
     erase_block(plan.block)
     erase_buffer(buffer)
     renew_accesses([*touched])
     simplify_blocks([plan.producer])
 
 
-def _redirect(plan: ReverseInlinePlan) -> None:
+def redirect_producer(plan: ReverseInlinePlan) -> None:
     """Redirect the accesses of the producer to the buffer into which the block copies the element."""
     analyzer, producer = Analyzer(), plan.producer
     (copy,) = stores_in(block_statements(plan.block))

@@ -10,7 +10,13 @@ from random import Random
 from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import BlockScope, enclosing_scope, loops_around, lowest_common_ancestor
 from ...core.errors import ScheduleError
-from ...dialects.schedule import INFERRED, SampleCategoricalOp, SampleComputeLocationOp, SamplePerfectTileOp
+from ...dialects.schedule import (
+    INFERRED,
+    SampleCategoricalOp,
+    SampleComputeLocationOp,
+    SamplePartitionedTileOp,
+    SamplePerfectTileOp,
+)
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..handles import BlockLike, ExprRV, LoopRV
 from ..recorder import Recorder
@@ -53,6 +59,31 @@ class Sampling(Recorder):
             decision=None if decision is None else [int(factor) for factor in decision],
         )
 
+    def sample_partitioned_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        partition_pos: int = 0,
+        innerpart_factor: int = 1,
+        decision: Sequence[int] | None = None,
+    ) -> list[ExprRV]:
+        """Choose factors whose product is the extent of a loop, where the product of the last ones is a multiple of a
+        number; uniformly among all such lists.
+
+        n: the number of factors.  partition_pos: the position of the first of the last factors.  innerpart_factor: the
+        number.  decision: the factors to use.
+        A loop with a symbolic extent, or one that is no multiple of the number, has one list: -1, which `split` infers,
+        and then 1. ScheduleError if a decision is not such a list.
+        """
+        return self.record(
+            SamplePartitionedTileOp,
+            loop=loop,
+            n=n,
+            partition_pos=partition_pos,
+            innerpart_factor=innerpart_factor,
+            decision=None if decision is None else [int(factor) for factor in decision],
+        )
+
     def sample_compute_location(self, block: BlockLike, decision: int | None = None) -> LoopRV:
         """Choose a loop around all consumers of a block, for `compute_at`; or the current location, or none.
 
@@ -84,7 +115,7 @@ def sample_perfect_tile(
     if n < 1 or max_innermost_factor < 1:
         raise ScheduleError(f"n = {n}, max_innermost_factor = {max_innermost_factor}: expected positive numbers")
     if not isinstance(extent, int):
-        return _sample_symbolic_tile(loop, n, decision)
+        return _sample_inferred_tile(loop, n, decision, "is not a known number")
     if decision is None:
         decision = draw_tiles(state.random, extent, n, max_innermost_factor)
     fine = len(decision) == n and prod(decision) == extent and decision[-1] <= max_innermost_factor
@@ -97,12 +128,39 @@ def sample_perfect_tile(
     return SampledTargets(decision, decision)
 
 
-def _sample_symbolic_tile(loop: ForOp, n: int, decision: list[int] | None) -> SampledTargets:
-    """The only tile of a loop with a symbolic extent, as in TVM: the first factor is inferred, the others are 1."""
+@applies(SamplePartitionedTileOp)
+def sample_partitioned_tile(
+    state: State, loop: ForOp, n: int, partition_pos: int, innerpart_factor: int, decision: list[int] | None
+) -> SampledTargets:
+    extent = loop.mixed_bounds[1]
+    if n < 1 or innerpart_factor < 1 or not 0 <= partition_pos < n:
+        raise ScheduleError(
+            f"n = {n}, partition_pos = {partition_pos}, innerpart_factor = {innerpart_factor}: expected positive "
+            "numbers, and a position below n"
+        )
+    if not isinstance(extent, int):
+        return _sample_inferred_tile(loop, n, decision, "is not a known number")
+    if extent % innerpart_factor:
+        return _sample_inferred_tile(loop, n, decision, f"is no multiple of {innerpart_factor}")
+    if decision is None:
+        decision = draw_partitioned_tiles(state.random, extent, n, partition_pos, innerpart_factor)
+    fine = len(decision) == n and prod(decision) == extent and prod(decision[partition_pos:]) % innerpart_factor == 0
+    if not fine or min(decision) < 1:
+        raise ScheduleError(
+            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, where the "
+            f"product of those from position {partition_pos} on is a multiple of {innerpart_factor}",
+            [loop],
+        )
+    return SampledTargets(decision, decision)
+
+
+def _sample_inferred_tile(loop: ForOp, n: int, decision: list[int] | None, reason: str) -> SampledTargets:
+    """The only tile of a loop whose extent cannot be factored, as in TVM: the first factor is inferred, the others are
+    1."""
     tile = [INFERRED, *([1] * (n - 1))]
     if decision not in (None, tile):
         raise ScheduleError(
-            f"decision {decision}: expected {tile}, as the extent of loop {loop_name(loop)} is not a known number",
+            f"decision {decision}: expected {tile}, as the extent of loop {loop_name(loop)} {reason}",
             [loop],
         )
     return SampledTargets(tile, tile)
@@ -123,6 +181,18 @@ def draw_tiles(random: Random, extent: int, n: int, most: int) -> list[int]:
     if not factors and rest > most:
         raise ScheduleError(f"one factor of {extent} is {extent}, greater than {most}")
     return [rest, *reversed(factors)]
+
+
+def draw_partitioned_tiles(random: Random, extent: int, n: int, position: int, factor: int) -> list[int]:
+    """Draw n factors of `extent`, the product of those from `position` on a multiple of `factor`, uniformly among all
+    such lists. The extent is at least 1, and a multiple of `factor`; the position is below n."""
+    if position == 0:
+        return draw_tiles(random, extent, n, extent)
+    products = [d for d in _divisors(extent) if d % factor == 0]
+    weights = [_count_tiles(extent // p, position) * _count_tiles(p, n - position) for p in products]
+    inner = random.choices(products, weights)[0]
+    outer = extent // inner
+    return [*draw_tiles(random, outer, position, outer), *draw_tiles(random, inner, n - position, inner)]
 
 
 def _factorize(number: int) -> dict[int, int]:

@@ -166,19 +166,28 @@ def copy_block(
     source: tuple[SSAValue, Indices],
     target: tuple[SSAValue, Indices],
     type: Attribute,
+    *,
+    unit_loops: bool = True,
 ) -> BlockOp:
     """Insert a nest of loops `ax0, ax1, ...` around a block with axes `v0, v1, ...` that copies elements of `source` to
-    elements of `target` into a gap; returns the block. type: the type of the loop variables and axes."""
+    elements of `target` into a gap; returns the block.
+
+    type: the type of the loop variables and axes.  unit_loops: build loops of one iteration, too.
+    """
     scratch = Block()
     builder = TirBuilder(scratch, gap.outer.location)
-    variables: list[SSAValue] = []
+    variables: list[Lin] = []
 
     def emit(lin: Lin) -> Mixed:
         return export_mixed(analyzer, _own_sum(analyzer, lin, gap, builder), builder, type)
 
-    for n, axis in enumerate(axes):
-        loop = builder.insert(make_loop(f"ax{n}", 0, emit(axis.count), type))
-        variables.append(loop.variable)
+    for axis in axes:
+        if analyzer.constant(axis.count) == 1 and not unit_loops:
+            variables.append(Lin())
+            continue
+        number = sum(1 for variable in variables if variable.terms)
+        loop = builder.insert(make_loop(f"ax{number}", 0, emit(axis.count), type))
+        variables.append(Lin.of(loop.variable))
         builder.point = InsertPoint.at_end(loop.body.block)
     bound = [
         Axis(
@@ -186,7 +195,7 @@ def copy_block(
             "spatial",
             emit(axis.low),
             emit(axis.extent),
-            export(analyzer, _own_sum(analyzer, axis.start, gap, builder) + Lin.of(variable), builder, type),
+            export(analyzer, _own_sum(analyzer, axis.start, gap, builder) + variable, builder, type),
         )
         for n, (axis, variable) in enumerate(zip(axes, variables, strict=True))
     ]

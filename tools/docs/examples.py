@@ -128,6 +128,8 @@ LOOPS = Family(
         Example("fuse", ADD_2D, 'i, j = sch.get_loops("B")\nij = sch.fuse(i, j)'),
         Example("reorder", ADD_2D, 'i, j = sch.get_loops("B")\nsch.reorder(j, i)'),
         Example("add_unit_loop", ADD, 'u = sch.add_unit_loop("B")'),
+        Example("merge", TWO, 'b, = sch.get_loops("B")\nc, = sch.get_loops("C")\ni_m = sch.merge(b, c)'),
+        Example("loop_partition", ADD, 'i, = sch.get_loops("B")\ni0, i1 = sch.loop_partition(i, factors=[None, 4])'),
     ],
     Refusal(STENCIL, 'i, j = sch.get_loops("A")\nsch.reorder(j, i)'),
 )
@@ -205,6 +207,24 @@ REDUCTIONS = Family(
             ROW_SUM,
             'i, k = sch.get_loops("S")\nk_0, k_1 = sch.split(k, [2, None])\nfirst = sch.rfactor(k_0, factor_axis=0)',
         ),
+        Example(
+            "fuse_reduction_epilogue",
+            """
+def main(A: T.Buffer((16, 8), "float32"), B: T.Buffer((16,), "float32"), D: T.Buffer((16,), "float32")):
+    S = T.alloc_buffer((16,), "float32")
+    for i, k in T.grid(16, 8):
+        with T.block("S"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = 0.0
+            S[vi] = S[vi] + A[vi, vk]
+    for i in range(16):
+        with T.block("D"):
+            vi = T.axis.spatial(16, i)
+            D[vi] = S[vi] + B[vi]
+""",
+            'sch.fuse_reduction_epilogue("S", "D")',
+        ),
     ],
     Refusal(ROW_SUM, 'i, k = sch.get_loops("S")\nsch.reorder(k, i)\nsch.decompose_reduction("S", i)'),
 )
@@ -224,6 +244,43 @@ def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((16, 8), "float32")):
             B[vi, vj] = A[vj, vi] + 1.0
 """,
             'copy = sch.reindex("B", ("read", 0))',
+        ),
+        Example(
+            "reindex_cache_read",
+            ADD_2D,
+            'copy = sch.reindex_cache_read("B", 0, "shared", lambda i, j: (j, i // 2, i % 2))',
+        ),
+        Example("reindex_cache_write", ADD_2D, 'copy = sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))'),
+        Example(
+            "cache_inplace",
+            """
+def main(A: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("A"):
+            vi = T.axis.spatial(16, i)
+            A[vi] = A[vi] + 1.0
+""",
+            'before, after = sch.cache_inplace("A", 0, "local")',
+        ),
+        Example("read_at", ADD_2D, 'i, j = sch.get_loops("B")\ncopy = sch.read_at(i, "B", 0, "local")'),
+        Example("write_at", ADD_2D, 'i, j = sch.get_loops("B")\ncopy = sch.write_at(i, "B", 0, "local")'),
+        Example(
+            "rolling_buffer",
+            """
+def main(A: T.Buffer((10,), "float32"), C: T.Buffer((8,), "float32")):
+    B = T.alloc_buffer((10,), "float32")
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi] * 2.0
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            C[vi] = B[vi] + B[vi + 2]
+""",
+            'i, = sch.get_loops("C")\n'
+            "i_0, i_1 = sch.split(i, [2, 4])\n"
+            'sch.compute_at("B", i_0)\nsch.rolling_buffer("B", 0)',
         ),
     ],
     Refusal(
@@ -340,6 +397,7 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((10,), "float32")):
 """,
             'i, = sch.get_loops("B")\nfill = sch.decompose_padding("B", i)',
         ),
+        Example("can_decompose_padding", "", 'i, = sch.get_loops("B")\nprint(sch.can_decompose_padding("B", i))'),
     ],
     Refusal(
         """
@@ -388,6 +446,13 @@ SAMPLING = Family(
             "sample_perfect_tile",
             ADD,
             'i, = sch.get_loops("B")\nsch.split(i, sch.sample_perfect_tile(i, n=2, decision=[2, 8]))',
+        ),
+        Example(
+            "sample_partitioned_tile",
+            ADD,
+            'i, = sch.get_loops("B")\n'
+            "factors = sch.sample_partitioned_tile(i, n=3, partition_pos=1, innerpart_factor=4, decision=[2, 4, 2])\n"
+            "sch.split(i, factors)",
         ),
         Example("sample_compute_location", TWO, 'sch.compute_at("B", sch.sample_compute_location("B", decision=0))'),
     ],

@@ -15,7 +15,7 @@ from ...dialects.schedule import ScheduleOp, TraceOp
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule
-from ...schedule.session import UNSUPPORTED_PRIMITIVES
+from ...schedule.session import EXCLUDED_PRIMITIVES, UNSUPPORTED_PRIMITIVES
 from .docstrings import Argument, describe
 from .examples import FAMILIES, Example, Family, Refusal
 from .pages import run_code
@@ -196,8 +196,11 @@ def _dialect() -> Iterator[str]:
 
 def _unsupported_primitives() -> Iterator[str]:
     yield "## Not there yet\n"
-    names = ", ".join(f"`{name}`" for name in sorted(UNSUPPORTED_PRIMITIVES))
-    yield f"These primitives of TVM raise `UnsupportedError`: {names}.\n"
+    yield "These primitives of TVM raise `UnsupportedError`.\n"
+    yield "| primitive | reason |\n|---|---|"
+    for name in sorted(UNSUPPORTED_PRIMITIVES):
+        yield f"| `{name}` | {EXCLUDED_PRIMITIVES.get(name, 'not yet')} |"
+    yield ""
 
 
 def before_and_after(name: str) -> tuple[Module, Module]:

@@ -171,6 +171,37 @@ def _reduction(func: StageWriter, name: str, is_last: bool) -> None:
     func.known.append(target)
 
 
+def _biased_sum(func: StageWriter, name: str, is_last: bool) -> None:
+    """A sum, and a block that adds a term to it."""
+    source = func.source()
+    spatial, reduced = source.shape[:1], source.shape[-1:]
+    total = BufferText(f"{name}_sum", spatial)
+    func.allocated.append(total)
+    names = axes(2)
+    element = f"{total.name}[vi]"
+    body = [f"{element} = {element} + {_load(func, source, names, (*spatial, *reduced))}"]
+    func.add(Nest(total.name, spatial, reduced, body, [f"{element} = {func.literal(func.choices.integer(0, 1))}"]))
+    target = func.define(name, spatial, is_last)
+    terms = [element, _load(func, func.source(), names[:1], spatial)]
+    value = " + ".join(terms if flag(func.choices) else terms[::-1])
+    func.add(Nest(name, spatial, body=[f"{name}[vi] = {value}"], is_parallel=True))
+    func.known.append(target)
+
+
+def _cascade(func: StageWriter, name: str, is_last: bool) -> None:
+    """A block and a consumer of overlapping windows of its results."""
+    source = func.source()
+    size, width = func.choices.integer(2, 4) * 2, func.choices.integer(1, 2)
+    first = BufferText(f"{name}_first", (size + width,))
+    func.allocated.append(first)
+    value = f"{_load(func, source, axes(1), first.shape)} + {func.literal(1)}"
+    func.add(Nest(first.name, first.shape, body=[f"{first.name}[vi] = {value}"], is_parallel=True))
+    target = func.define(name, (size,), is_last)
+    body = [f"{name}[vi] = {first.name}[vi] * {func.literal(2)} + {first.name}[vi + {width}]"]
+    func.add(Nest(name, (size,), body=body, is_parallel=True))
+    func.known.append(target)
+
+
 def _product(func: StageWriter, name: str, is_last: bool) -> None:
     """A matrix product whose operands are indexed by the axes themselves."""
     source = func.source()
@@ -403,4 +434,6 @@ STAGES: list[Stage] = [
     _gather,
     _copy,
     _sum_of_one,
+    _biased_sum,
+    _cascade,
 ]

@@ -42,7 +42,7 @@ class _DifferenceFoundError(Exception):
     """Unwinds the walk at the first difference."""
 
 
-def program_difference(a: Module, b: Module, *, block_names: bool = False) -> str | None:
+def program_difference(a: Module, b: Module, *, block_names: bool = False, regions: bool = True) -> str | None:
     """A description of the first difference between two `tir` modules; None if they are the same program.
 
     Not compared: names of loops, axes, buffers and variables; the form of integer expressions that have the same value
@@ -50,33 +50,35 @@ def program_difference(a: Module, b: Module, *, block_names: bool = False) -> st
     reads and writes, and of the allocations of one block. Compared, for instance: extents and kinds of loops, axes,
     predicates, annotations, regions, types, and the form of float expressions.
 
-    block_names: whether names of blocks are compared; users look up blocks by name.
+    block_names: whether names of blocks are compared; users look up blocks by name.  regions: whether declared reads
+    and writes are compared.
     """
     a, b = a.clone(), b.clone()
     for module in (a, b):
         treeify(module.op)
     try:
-        _modules(a, b, block_names)
+        _modules(a, b, block_names, regions)
     except _DifferenceFoundError as found:
         return str(found)
     return None
 
 
-def _modules(a: Module, b: Module, block_names: bool) -> None:
+def _modules(a: Module, b: Module, block_names: bool, regions: bool) -> None:
     if list(a.functions) != list(b.functions):
         raise _DifferenceFoundError(f"functions differ:\n  {', '.join(a.functions)}\n  {', '.join(b.functions)}")
     for f, g in zip(a.functions.values(), b.functions.values(), strict=True):
         if not isinstance(f, FuncOp) or not isinstance(g, FuncOp):
             raise ValueError(f"function {f.sym_name.data} is not at the tir landing")
-        _Comparison(f, g, block_names).run()
+        _Comparison(f, g, block_names, regions).run()
 
 
 class _Comparison:
     """Walks two functions in lockstep. `partner` maps variables of the second function to values of the first."""
 
-    def __init__(self, a: FuncOp, b: FuncOp, block_names: bool):
+    def __init__(self, a: FuncOp, b: FuncOp, block_names: bool, regions: bool):
         self.a, self.b = a, b
         self.block_names = block_names
+        self.regions = regions
         self.left, self.right = Analyzer(), Analyzer()
         self.partner: dict[SSAValue, SSAValue] = {}
         self.where: list[Lin] = []
@@ -198,7 +200,7 @@ class _Comparison:
     # Declarations, whose order is irrelevant
 
     def _accesses(self, a: Block, b: Block, above: Operation, below: Operation) -> None:
-        for kind in ("reads", "writes"):
+        for kind in ("reads", "writes") if self.regions else ():
             left, right = ([op for op in x.ops if isinstance(op, AccessOp) and op.kind.data == kind] for x in (a, b))
             lines = [f"{_line(op)} {kind} {_boxes(x)}" for op, x in ((above, left), (below, right))]
             self.require(self._pair(left, right, self._same_access), f"{kind} differ", *lines)

@@ -29,12 +29,16 @@ ALLOWED: dict[str, str] = {
 """Attempts refused by TVM and allowed by Stepwell, with the justification."""
 
 TESTS_OF_TVM: dict[str, int] = {
-    "the same program": 339,
-    "another program, the same numbers": 20,
-    "refused": 8,
-    "a primitive that is not supported": 44,
+    "the same program": 350,
+    "another program, the same numbers": 28,
+    "refused": 23,
+    "a primitive that is not supported": 10,
 }
 """The outcomes of the schedules of TVM's own tests, as `tests/peer/test_tvm_own_schedules.py` finds them."""
+
+_PARTIAL = "TVM clips each partial sum, as its documentation warns, so that other numbers result"
+_UNWRITTEN = "TVM's program reads memory that is never written: two blocks read the sum"
+_TOO_LONG = "whether two overlapping dimensions may roll takes more than the check may take"
 
 REFUSED_TESTS: dict[str, str] = {
     "cache_write_opaque_access[block_name]": "a call that writes a part of its tile leaves garbage in TVM's copy "
@@ -46,6 +50,17 @@ REFUSED_TESTS: dict[str, str] = {
     "which TVM's copy does not hold (executed)",
     "cache_write_under_scope[block_obj]": "as above",
     "compute_inline_multi_loads[block_obj]": "the program reads `B[0, 128]`, which is outside of B",
+    "cascade_3_max_pool2d_with_stride": _TOO_LONG,
+    "cascade_max_pool2d_h_w_c_tiled": _TOO_LONG,
+    "cascade_max_pool2d_non_perfect_tiled": _TOO_LONG,
+    "upscale": _TOO_LONG,
+    "fuse_reduction_epilogue_multiple_epilogue": _UNWRITTEN,
+    "matmul_bias_relu": _PARTIAL,
+    "matmul_bias_relu_multiple_epilogue": _PARTIAL,
+    "matmul_clipping": _PARTIAL,
+    **{f"matmul_clipping_commutative_variants[<lambda>{n}]": _PARTIAL for n in range(5)},
+    "matmul_clipping_multiple_epilogue": _PARTIAL,
+    "read_at_local_to_shared_c": "each thread would copy elements that other threads have not written yet",
     "reorder_with_opaque_access": "the pointer may write the same element in two instances, and TVM's order leaves "
     "another value (executed)",
     "transform_layout_with_var": "an index map that divides by a parameter of the program: TVM's program crashes if it "

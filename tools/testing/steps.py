@@ -6,116 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from ...analysis.scopes import child_blocks, depends_on, enclosing_scope
-from ...core.errors import ScheduleError
-from ...core.walking import find_ops
-from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfThenElseOp
-from ...dialects.tir.functions import integer_sizes
-from ...schedule import BlockRV, LoopRV, Schedule
-from ...schedule.handles import BlockLike, ParameterRV
-from ...schedule.rewriting.nest import function_of
-from .choices import Choices, flag, pick
+from ...dialects.tir import BlockOp, ForOp
+from ...schedule import BlockRV, LoopRV
+from ...schedule.handles import BlockLike
+from .choices import flag, pick
+from .program_picker import (
+    ProgramPicker,
+    adds_to_sum,
+    is_copy,
+    is_epilogue,
+    is_initialized,
+    is_padding,
+    is_reduction,
+    is_windowed,
+    updates,
+    writes_temporary,
+)
 
 THREADS = ("threadIdx.x", "blockIdx.x", "vthread.x")
 SCOPES = ("global", "local", "shared")
-
-
-class ProgramPicker:
-    """Picks loops, blocks and buffers of the current program of a schedule.
-
-    initial: the names of the blocks of the initial program. The other blocks are preferred: inits, copies, partial
-    results and outer blocks that earlier primitives have created.
-    """
-
-    def __init__(self, choices: Choices, schedule: Schedule, initial: frozenset[str] = frozenset()):
-        self.choices = choices
-        self.schedule = schedule
-        self.initial = initial
-
-    def integer(self, low: int, high: int) -> int:
-        return self.choices.integer(low, high)
-
-    def flag(self) -> bool:
-        return flag(self.choices)
-
-    def block(self, wanted: Callable[[BlockOp], bool] | None = None) -> BlockRV:
-        """A random block, nested blocks included.
-
-        wanted: a predicate that the block usually satisfies.
-        """
-        blocks = list(find_ops(self.schedule.mod.op, BlockOp))
-        fitting = [op for op in blocks if wanted is not None and wanted(op)]
-        candidates = fitting if fitting and not flag(self.choices, 8) else blocks
-        created = [op for op in candidates if op.block_name.data not in self.initial]
-        return self.handle(pick(self.choices, created if created and flag(self.choices) else candidates))
-
-    def handle(self, block: BlockOp) -> BlockRV:
-        return self.schedule.get_block(block.block_name.data, function_of(block).sym_name.data)
-
-    def loops(self, block: BlockRV | None = None) -> list[LoopRV]:
-        loops = self.schedule.get_loops(block or self.block())
-        if not loops:
-            raise ScheduleError("no loops")
-        return loops
-
-    def loop(self, block: BlockRV | None = None) -> LoopRV:
-        return pick(self.choices, self.loops(block))
-
-    def extent(self, loop: LoopRV) -> int:
-        op = self.schedule.get(loop)
-        extent = op.mixed_bounds[1] if isinstance(op, ForOp) else None
-        return extent if isinstance(extent, int) else 4
-
-    def rank(self, block: BlockRV, index: int, *, write: bool) -> int:
-        """The number of dimensions of a buffer that a block reads or writes."""
-        op = self.schedule.get(block)
-        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        return len(accesses[index].region) if index < len(accesses) else 1
-
-    def buffers(self, block: BlockRV, *, write: bool) -> int:
-        """The number of buffers that a block reads or writes; at least one."""
-        op = self.schedule.get(block)
-        accesses = [a for a in op.accesses if a.is_write is write] if isinstance(op, BlockOp) else []
-        return max(len(accesses), 1)
-
-    def parameter(self, block: BlockRV) -> ParameterRV | int:
-        """A parameter of an index map: a size of the function that contains a block, usually, or a sampled number."""
-        op = self.schedule.get(block)
-        func = function_of(op) if isinstance(op, BlockOp) else op
-        sizes = [name for name, _ in integer_sizes(func)] if isinstance(func, FuncOp) else []
-        if isinstance(func, FuncOp) and sizes and not flag(self.choices, 4):
-            return self.schedule.get_size(pick(self.choices, sizes), func.sym_name.data)
-        a, b = self.schedule.sample_perfect_tile(self.loop(block), 2)
-        return pick(self.choices, [a, b])
-
-    def axes(self, block: BlockRV) -> int:
-        op = self.schedule.get(block)
-        return len(op.axes) if isinstance(op, BlockOp) else 0
-
-
-def is_reduction(block: BlockOp) -> bool:
-    return block.init is not None
-
-
-def is_copy(block: BlockOp) -> bool:
-    """Whether a block is a candidate for inlining into its consumers."""
-    owners = [a.buffer.owner for a in block.accesses if a.is_write]
-    return block.init is None and all(isinstance(owner, AllocBufferOp) for owner in owners)
-
-
-def is_epilogue(block: BlockOp) -> bool:
-    """Whether a block is a candidate for inlining into its producer."""
-    reads, writes = ([a.buffer for a in block.accesses if a.is_write is side] for side in (False, True))
-    return (
-        block.init is None and not set(reads) & set(writes) and any(isinstance(b.owner, AllocBufferOp) for b in reads)
-    )
-
-
-def is_padding(block: BlockOp) -> bool:
-    return any(find_ops(block, IfThenElseOp))
-
-
-def writes_temporary(block: BlockOp) -> bool:
-    return any(a.is_write and isinstance(a.buffer.owner, AllocBufferOp) for a in block.accesses)
 
 
 def _split(p: ProgramPicker) -> None:
@@ -131,6 +40,27 @@ def _fuse(p: ProgramPicker) -> None:
     loops = p.loops()
     start = 0 if p.flag() else p.integer(0, len(loops) - 1)
     p.schedule.fuse(*loops[start : start + (2 if p.flag() else p.integer(1, 3))])
+
+
+def _loop_partition(p: ProgramPicker) -> None:
+    loop = p.loop()
+    factors: list[int | None] = [p.integer(1, max(p.extent(loop) - 1, 1))]
+    if p.flag():
+        factors.insert(p.integer(0, 1), None)
+    p.schedule.loop_partition(loop, factors)
+
+
+def _merge(p: ProgramPicker) -> None:
+    """Merges loops at one depth, usually of two blocks in the same scope."""
+    first = p.block()
+    op = p.schedule.get(first)
+    assert isinstance(op, BlockOp)
+    others = [block for block in child_blocks(enclosing_scope(op)) if block is not op]
+    second = p.handle(pick(p.choices, others)) if others and not flag(p.choices, 8) else p.block()
+    pairs = list(zip(p.loops(first), p.loops(second), strict=False))
+    inner, outer = pairs[-1], pairs[0]
+    chosen = list(pick(p.choices, [outer, inner]))
+    p.schedule.merge(*(chosen if not flag(p.choices, 4) else chosen[::-1]))
 
 
 def _reorder(p: ProgramPicker) -> None:
@@ -181,6 +111,58 @@ def _reindex(p: ProgramPicker) -> None:
     p.schedule.reindex(block, _some_buffer(p, block))
 
 
+def _reindex_cache(p: ProgramPicker, side: str) -> None:
+    """Copies a buffer of a block with permuted, divided or fused axes."""
+    block = p.block()
+    index = p.integer(0, p.buffers(block, write=side == "write") - 1)
+    used = p.determining_axes(block, index, write=side == "write")
+    chosen = pick(p.choices, REINDEXINGS)
+    arguments = (block, index, pick(p.choices, SCOPES), lambda *axes: chosen([axes[n] for n in used], axes))
+    if side == "write":
+        p.schedule.reindex_cache_write(*arguments)
+    else:
+        p.schedule.reindex_cache_read(*arguments)
+
+
+REINDEXINGS: list[Callable[..., Any]] = [
+    lambda used, _: tuple(used[::-1]),
+    lambda used, _: (*used[1:], *(part for axis in used[:1] for part in (axis // 2, axis % 2))),
+    lambda used, _: (sum((axis * 64**n for n, axis in enumerate(used)), 0),),
+    lambda used, _: tuple(axis + 1 for axis in used),
+    lambda _, axes: tuple(axes),
+    lambda used, _: tuple(axis // 2 for axis in used),
+]
+"""Index maps of the axes that determine an element, and of all axes."""
+
+
+def _cache_inplace(p: ProgramPicker) -> None:
+    block = p.block(updates)
+    p.schedule.cache_inplace(block, p.integer(0, p.buffers(block, write=False)), pick(p.choices, SCOPES))
+
+
+def _read_at(p: ProgramPicker) -> None:
+    block = p.block()
+    index = p.integer(0, p.buffers(block, write=False) - 1)
+    p.schedule.read_at(p.loop(block), block, index, pick(p.choices, SCOPES))
+
+
+def _write_at(p: ProgramPicker) -> None:
+    block = p.block()
+    index = p.integer(0, p.buffers(block, write=True) - 1)
+    p.schedule.write_at(p.loop(block), block, index, pick(p.choices, SCOPES))
+
+
+def _rolling_buffer(p: ProgramPicker) -> None:
+    """Splits a loop around a consumer, moves the producer into it, and rolls its buffer; or rolls any buffer."""
+    block = p.block(is_windowed)
+    consumers = p.schedule.get_consumers(block)
+    with p.schedule.attempt():
+        if consumers and not flag(p.choices, 6):
+            outer, _ = p.schedule.split(p.loops(pick(p.choices, consumers))[0], [None, p.integer(1, 3)])
+            p.schedule.compute_at(block, outer)
+        p.schedule.rolling_buffer(block, p.integer(0, p.buffers(block, write=True) - 1))
+
+
 def _rfactor(p: ProgramPicker) -> None:
     """Factors a reduction, usually along a loop to which a reduction axis is bound."""
     block = p.block(is_reduction)
@@ -190,6 +172,13 @@ def _rfactor(p: ProgramPicker) -> None:
     reduced = [rv for rv in loops if isinstance(loop := p.schedule.get(rv), ForOp) and depends_on(sums, loop.variable)]
     loop = pick(p.choices, reduced if reduced and not flag(p.choices, 6) else loops)
     p.schedule.rfactor(loop, p.integer(-1, 1))
+
+
+def _fuse_epilogue(p: ProgramPicker) -> None:
+    """Fuses a block into a reduction, usually one of whose results it reads."""
+    block = p.block(adds_to_sum)
+    producers = [rv for rv in p.schedule.get_producers(block) if is_initialized(p.schedule.get(rv))]
+    p.schedule.fuse_reduction_epilogue(pick(p.choices, producers) if producers else p.block(is_reduction), block)
 
 
 def _decompose_reduction(p: ProgramPicker) -> None:
@@ -280,6 +269,11 @@ def _sample(p: ProgramPicker) -> None:
     p.schedule.split(loop, p.schedule.sample_perfect_tile(loop, p.integer(1, 3)))
 
 
+def _sample_partitioned(p: ProgramPicker) -> None:
+    loop, n = p.loop(), p.integer(1, 3)
+    p.schedule.split(loop, p.schedule.sample_partitioned_tile(loop, n, p.integer(0, n - 1), p.integer(1, 3)))
+
+
 def _sample_location(p: ProgramPicker) -> None:
     block = p.block()
     p.schedule.compute_at(block, p.schedule.sample_compute_location(block))
@@ -334,6 +328,8 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "split": _split,
     "fuse": _fuse,
     "reorder": _reorder,
+    "merge": _merge,
+    "loop_partition": _loop_partition,
     "compute_at": _compute_at,
     "reverse_compute_at": _reverse_compute_at,
     "compute_inline": lambda p: p.schedule.compute_inline(p.block(is_copy)),
@@ -341,8 +337,15 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "cache_read": _cache_read,
     "cache_write": _cache_write,
     "reindex": _reindex,
+    "reindex_cache_read": lambda p: _reindex_cache(p, "read"),
+    "reindex_cache_write": lambda p: _reindex_cache(p, "write"),
+    "cache_inplace": _cache_inplace,
+    "read_at": _read_at,
+    "write_at": _write_at,
+    "rolling_buffer": _rolling_buffer,
     "decompose_reduction": _decompose_reduction,
     "rfactor": _rfactor,
+    "fuse_reduction_epilogue": _fuse_epilogue,
     "parallel": lambda p: p.schedule.parallel(p.loop()),
     "vectorize": lambda p: p.schedule.vectorize(p.loop()),
     "unroll": lambda p: p.schedule.unroll(p.loop()),
@@ -358,6 +361,7 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "pad_einsum": _pad_einsum,
     "decompose_padding": _decompose_padding,
     "sample_perfect_tile": _sample,
+    "sample_partitioned_tile": _sample_partitioned,
     "sample_compute_location": _sample_location,
 }
 """A random attempt of each primitive, by name."""
@@ -367,6 +371,7 @@ MOVES = frozenset(
         "split",
         "fuse",
         "reorder",
+        "merge",
         "compute_at",
         "reverse_compute_at",
         "parallel",
@@ -381,8 +386,29 @@ MOVES = frozenset(
 GROUPS = {
     "any": tuple(STEPS),
     "moves": tuple(sorted(MOVES)),
+    "several loops": (
+        "merge",
+        "merge",
+        "loop_partition",
+        "split",
+        "fuse",
+        "reorder",
+        "compute_at",
+        "reverse_compute_at",
+    ),
     "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
+    "copies in loops": (
+        "reindex_cache_read",
+        "reindex_cache_write",
+        "cache_inplace",
+        "read_at",
+        "write_at",
+        "rolling_buffer",
+        "decompose_reduction",
+        "split",
+        "compute_at",
+    ),
     "inlines": (
         "compute_inline",
         "reverse_compute_inline",
@@ -392,7 +418,16 @@ GROUPS = {
         "compute_at",
         "transform_layout",
     ),
-    "reductions": ("rfactor", "decompose_reduction", "split", "reorder", "fuse", "compute_at", "reverse_compute_at"),
+    "reductions": (
+        "rfactor",
+        "fuse_reduction_epilogue",
+        "decompose_reduction",
+        "split",
+        "reorder",
+        "fuse",
+        "compute_at",
+        "reverse_compute_at",
+    ),
     "created blocks": (
         "decompose_reduction",
         "blockize",

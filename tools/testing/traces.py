@@ -20,8 +20,9 @@ from ...frontends.mlir import parse_mlir
 from ...module import Module
 from ...schedule import Schedule, Trace
 from .choices import Choices, pick
+from .program_picker import ProgramPicker
 from .scheduling import check_computes_the_same, check_same_outputs
-from .steps import MOVES, STEPS, ProgramPicker
+from .steps import MOVES, STEPS
 
 
 class RecordingSchedule(Schedule):

@@ -85,6 +85,8 @@ def replay(record: ScheduleRecord) -> Replay:
     difference = program_difference(schedule.mod, after, block_names=True)
     if difference is None:
         return Replay(record, EQUAL)
+    if program_difference(schedule.mod, after, block_names=True, regions=False) is None:
+        return Replay(record, SAME, difference)
     return Replay(record, *_compare_numbers(schedule.mod, after, difference))
 
 

@@ -236,3 +236,15 @@ def main(a: T.handle, b: T.handle):
     with pytest.raises(stepwell.ScheduleError, match="whether block B reads what it has written itself is not known"):
         sch.decompose_padding("B", outer)
     assert str(sch.mod) == before
+
+
+def test_whether_padding_can_be_decomposed_is_no_instruction() -> None:
+    sch = stepwell.Schedule(stepwell.parse_tvmscript(padded("B[v] = T.if_then_else(v < 8, A[v], T.float32(0))")))
+    (i,) = sch.get_loops("B")
+    before, trace = str(sch.mod), str(sch.trace)
+    assert sch.can_decompose_padding("B", i)
+    assert (str(sch.mod), str(sch.trace)) == (before, trace)
+    sch.decompose_padding("B", i)
+    assert not sch.can_decompose_padding("B_pad_const", sch.get_loops("B_pad_const")[0])
+    with pytest.raises(stepwell.ScheduleError, match="no block 'X'"):
+        sch.can_decompose_padding("X", i)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import stepwell
 from stepwell.schedule import Schedule
-from stepwell.schedule.primitives.sampling import draw_tiles
+from stepwell.schedule.primitives.sampling import draw_partitioned_tiles, draw_tiles
 from stepwell.schedule.state import INLINE, ROOT
 
 CHAIN = """
@@ -54,6 +54,26 @@ def test_all_tiles_are_equally_probable() -> None:
     assert max(drawn.values()) < 1.2 * min(drawn.values())
 
 
+@given(st.integers(1, 200), st.integers(1, 6), st.integers(1, 4), st.data())
+def test_the_last_drawn_factors_are_multiples(count: int, factor: int, n: int, data: st.DataObject) -> None:
+    position, random = data.draw(st.integers(0, n - 1)), data.draw(st.randoms(use_true_random=False))
+    factors = draw_partitioned_tiles(random, count * factor, n, position, factor)
+    assert len(factors) == n
+    assert prod(factors) == count * factor
+    assert prod(factors[position:]) % factor == 0
+
+
+def test_all_partitioned_tiles_are_equally_probable() -> None:
+    random = Random(0)
+    drawn = Counter(tuple(draw_partitioned_tiles(random, 12, 3, 1, 4)) for _ in range(9000))
+    assert sorted(drawn) == [(1, *pair) for pair in ((1, 12), (2, 6), (3, 4), (4, 3), (6, 2), (12, 1))] + [
+        (3, 1, 4),
+        (3, 2, 2),
+        (3, 4, 1),
+    ]
+    assert max(drawn.values()) < 1.2 * min(drawn.values())
+
+
 def test_the_same_seed_draws_the_same() -> None:
     a, b = schedule(3), schedule(3)
     for sch in (a, b):
@@ -68,6 +88,9 @@ def test_a_decision_is_taken_and_remembered() -> None:
     assert sch.get(sch.sample_categorical([16, 64], [0.5, 0.5], decision=1)) == 64
     assert [sch.get(v) for v in sch.sample_perfect_tile(sch.get_loops("B")[0], 2, decision=[6, 2])] == [6, 2]
     assert "decision=[6, 2]" in str(sch.trace)
+    factors = sch.sample_partitioned_tile(sch.get_loops("B")[0], 3, 1, 2, decision=[3, 2, 2])
+    assert [sch.get(v) for v in factors] == [3, 2, 2]
+    assert "n=3, partition_pos=1, innerpart_factor=2, decision=[3, 2, 2]" in str(sch.trace)
 
 
 def test_numbers_are_factors_and_annotations() -> None:
@@ -100,6 +123,9 @@ def test_a_block_that_nobody_reads_stays_where_it_is() -> None:
         (lambda s: s.sample_categorical([1, 2], [0.5, 0.5], decision=2), "decision 2: expected a position from 0 to 1"),
         (lambda s: s.sample_perfect_tile(s.get_loops("B")[0], 2, decision=[5, 2]), "expected 2 factors of 12"),
         (lambda s: s.sample_perfect_tile(s.get_loops("B")[0], 0), "n = 0"),
+        (lambda s: s.sample_partitioned_tile(s.get_loops("B")[0], 2, 1, 4, decision=[6, 2]), "is a multiple of 4"),
+        (lambda s: s.sample_partitioned_tile(s.get_loops("B")[0], 2, 1, 5, decision=[6, 2]), "is no multiple of 5"),
+        (lambda s: s.sample_partitioned_tile(s.get_loops("B")[0], 2, 2), "n = 2, partition_pos = 2"),
         (lambda s: s.sample_compute_location("C", decision=0), "decision 0: expected -2, -1 or"),
         (lambda s: s.sample_compute_location("B", decision=7), "decision 7"),
     ],
@@ -127,6 +153,7 @@ def main(a: T.handle, b: T.handle):
     (loop,) = schedule.get_loops("B")
     factors = schedule.sample_perfect_tile(loop, 3)
     assert [schedule.get(factor) for factor in factors] == [-1, 1, 1]
+    assert [schedule.get(factor) for factor in schedule.sample_partitioned_tile(loop, 2, 1, 4)] == [-1, 1]
     assert len(schedule.split(loop, factors)) == 3
     with pytest.raises(stepwell.ScheduleError, match=r"expected \[-1, 1\], as the extent of loop i_0 is not"):
         schedule.sample_perfect_tile(schedule.get_loops("B")[0], 2, decision=[2, 2])

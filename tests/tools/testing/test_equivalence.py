@@ -51,6 +51,13 @@ def test_a_program_is_the_same_as_itself() -> None:
     assert _difference(block_names=True) is None
 
 
+def test_declared_reads_and_writes_are_compared_unless_they_do_not_count() -> None:
+    text = PROGRAM.replace("T.reads(A[vi, vj], A[vi, 0:20])", "T.reads(A[vi, 0:20])")
+    programs = parse_tvmscript(PROGRAM), parse_tvmscript(text)
+    assert "main: reads differ" in (program_difference(*programs) or "")
+    assert program_difference(*programs, regions=False) is None
+
+
 def test_names_of_variables_and_buffers_do_not_matter() -> None:
     text = PROGRAM
     for old, new in (("vi", "x_1"), ("vj", "y"), ("j0", "outer"), ("j1", "inner"), ("C[", "E["), ("C =", "E =")):

@@ -127,3 +127,51 @@ schedule.trace {
   %c = arith.constant 1 : i32
 }
 // CHECK: (C1) arith.constant in a trace
+
+// -----
+
+// (C1) schedule.loop_partition: a result for each factor, and one for the rest.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %o, %p = schedule.loop_partition %i, [2, 4] : !schedule.loop, !schedule.loop
+}
+// CHECK: (C1) 2 results for 2 factors
+
+// -----
+
+// (C2) schedule.loop_partition: factors are positive.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %o, %p = schedule.loop_partition %i, [0] : !schedule.loop, !schedule.loop
+}
+// CHECK: (C2) factors [0], expected positive ones
+
+// -----
+
+// (C1) schedule.sample_partitioned_tile: n factors.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %i = schedule.get_loops %B : !schedule.loop
+  %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8, 1>} : i64, i64
+}
+// CHECK: (C1) 3 factors in the decision for n = 2
+
+// -----
+
+// (C1) schedule.reindex_cache_read: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %x = schedule.reindex_cache_read %B, 0, "local", affine_map<(d0)[s0] -> (d0 floordiv s0)>
+}
+// CHECK: (C1) index_map has 1 symbols for 0 parameters
+
+// -----
+
+// (C1) schedule.reindex_cache_write: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %x = schedule.reindex_cache_write %B, 0, "local", affine_map<(d0)[s0] -> (d0 floordiv s0)>
+}
+// CHECK: (C1) index_map has 1 symbols for 0 parameters

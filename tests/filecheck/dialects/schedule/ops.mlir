@@ -139,3 +139,51 @@ schedule.trace {
 // CHECK-NEXT:    schedule.pad_einsum %C, [16, 16, 16]
 // CHECK-NEXT:    %fill = schedule.decompose_padding %B, %i
 // CHECK-NEXT:  }
+
+// Several loops.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %C = schedule.get_block "C"
+  %i = schedule.get_loops %B : !schedule.loop
+  %j = schedule.get_loops %C : !schedule.loop
+  %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8>} : i64, i64
+  %m = schedule.merge [%i, %j]
+  %x, %y, %z = schedule.loop_partition %m, [2, %a] {preserve_unit_iters = false} : !schedule.loop, !schedule.loop, !schedule.loop
+  %v, %w = schedule.loop_partition %x, [?, 1] : !schedule.loop, !schedule.loop
+}
+// CHECK:  schedule.trace {
+// CHECK-NEXT:    %B = schedule.get_block "B"
+// CHECK-NEXT:    %C = schedule.get_block "C"
+// CHECK-NEXT:    %i = schedule.get_loops %B : !schedule.loop
+// CHECK-NEXT:    %j = schedule.get_loops %C : !schedule.loop
+// CHECK-NEXT:    %a, %b = schedule.sample_partitioned_tile %i, 2, 1, 4 {decision = array<i64: 2, 8>} : i64, i64
+// CHECK-NEXT:    %m = schedule.merge [%i, %j]
+// CHECK-NEXT:    %x, %y, %z = schedule.loop_partition %m, [2, %a] {preserve_unit_iters = false} : !schedule.loop, !schedule.loop, !schedule.loop
+// CHECK-NEXT:    %v, %w = schedule.loop_partition %x, [?, 1] : !schedule.loop, !schedule.loop
+// CHECK-NEXT:  }
+
+// Copies of buffers.
+schedule.trace {
+  %C = schedule.get_block "C"
+  %i = schedule.get_loops %C : !schedule.loop
+  %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
+  %r = schedule.reindex_cache_read %C, 0, "shared", affine_map<(d0, d1) -> (d1, d0)>
+  %w = schedule.reindex_cache_write %C, 0, "local", affine_map<(d0, d1)[s0] -> ((d0 floordiv s0), d1)>[%v]
+  %a, %b = schedule.cache_inplace %C, 0, "local"
+  %x = schedule.read_at %i, %C, 1, "shared"
+  %y = schedule.write_at %i, %C, 0, "local"
+  schedule.rolling_buffer %C, 0
+  schedule.fuse_reduction_epilogue %C, %x
+}
+// CHECK:  schedule.trace {
+// CHECK-NEXT:    %C = schedule.get_block "C"
+// CHECK-NEXT:    %i = schedule.get_loops %C : !schedule.loop
+// CHECK-NEXT:    %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
+// CHECK-NEXT:    %r = schedule.reindex_cache_read %C, 0, "shared", affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-NEXT:    %w = schedule.reindex_cache_write %C, 0, "local", affine_map<(d0, d1)[s0] -> ((d0 floordiv s0), d1)>[%v]
+// CHECK-NEXT:    %a, %b = schedule.cache_inplace %C, 0, "local"
+// CHECK-NEXT:    %x = schedule.read_at %i, %C, 1, "shared"
+// CHECK-NEXT:    %y = schedule.write_at %i, %C, 0, "local"
+// CHECK-NEXT:    schedule.rolling_buffer %C, 0
+// CHECK-NEXT:    schedule.fuse_reduction_epilogue %C, %x
+// CHECK-NEXT:  }
