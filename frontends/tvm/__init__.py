@@ -34,6 +34,7 @@ from . import nd as ndarray
 from .absent import report_absent
 from .aliases import install
 from .driver import build, compile, lower
+from .intrinsics import register_intrin_rule
 from .ir.module import IRModule
 from .legacy import build_config, expr, module, schedule, stmt, tensor
 from .nd import Device, context, cpu, cuda, device, gpu
@@ -82,6 +83,7 @@ __all__ = [
     "ndarray",
     "register_func",
     "register_global_func",
+    "register_intrin_rule",
     "relax",
     "relay",
     "rpc",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .submodules import submodule
+
 ABSENT = {
     "tvm": {
         "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
@@ -47,10 +49,29 @@ ABSENT = {
         "ThreadSync": "tir-insert-barriers, which tvm.build runs",
     },
     "tvm.relay": {
-        "vm": "use relay.build or relay.create_executor",
         "quantize": "quantized operators are those of relay.qnn",
         "adt": "use tuples",
         "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
+    },
+    "tvm.relay.frontend": dict.fromkeys(
+        (
+            "from_caffe",
+            "from_caffe2",
+            "from_coreml",
+            "from_darknet",
+            "from_keras",
+            "from_mxnet",
+            "from_oneflow",
+            "from_paddle",
+            "from_tensorflow",
+            "from_tflite",
+        ),
+        "convert the model to ONNX, and read it with relay.frontend.from_onnx",
+    ),
+    "tvm.relay.testing": {
+        "darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
+        "yolo_detection": "boxes are those of the model",
+        "tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     },
     "tvm.contrib": {
         "cublas": "relay.build with the target `cuda -libs=cublas`",
@@ -65,10 +86,15 @@ ABSENT = {
 
 
 def report_absent(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: raises AttributeError, with the replacement if there is one."""
+    """The `__getattr__` of a module: a submodule of TVM whose names another module has; else it raises AttributeError,
+    with the replacement if there is one.
+    """
     hints = ABSENT.get(module, {})
 
     def __getattr__(name: str) -> Any:
+        found = submodule(module, name)
+        if found is not None:
+            return found
         hint = f": {hints[name]}" if name in hints else " (docs/tvm.md lists the names that it has)"
         raise AttributeError(f"module {module!r} of Stepwell has no attribute {name!r}{hint}")
 

@@ -18,7 +18,10 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError, PassError
 from ...module import Module
 from ...transforms.pipelines import parse_passes, run_pipeline
+from .absent import report_absent
 from .ir.module import IRModule
+
+__getattr__ = report_absent("tvm.transform")
 
 LOWERING = ("tir.add_lower_pass", "tir.disable_vectorize")
 """The configuration options that change the lowering."""

@@ -30,6 +30,7 @@ from .. import relax
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
+from .intrinsics import lower_intrinsics
 
 
 class DeviceModule:
@@ -273,7 +274,8 @@ def build(
     `cuda` for a GPU; by default the current target.  target_host: the target of the host's code, `llvm`.  runtime: the
     default of TVM only.
 
-    The program is compiled as `lower` shows it; where the context adds no passes to the lowering, functions without a
+    Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
+    as `lower` shows it; where the context adds no passes to the lowering, functions without a
     schedule get default schedules besides. Errors as raised by `stepwell.build` and the passes.
     """
     if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
@@ -282,10 +284,12 @@ def build(
         raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
     chosen = target_of(target, target_host)
     if isinstance(inputs, IRModule) and inputs.source is not None and args is None and name is None:
-        return OperatorModule(_build(inputs.source, chosen.compiled))
-    if PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
-        return OperatorModule(_build(lower(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
-    return OperatorModule(_build(_program(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
+        mod = inputs.source
+    elif PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
+        mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
+    else:
+        mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
+    return OperatorModule(_build(lower_intrinsics(mod, chosen.kind.name), chosen.compiled))
 
 
 def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:

@@ -11,10 +11,13 @@ from ....backends.relax import VirtualMachine as _Machine
 from ....backends.relax import VMExecutable, build_relax
 from ....core.errors import ArgumentError
 from ....module import Module
+from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext
 from . import frontend, transform
+
+__getattr__ = report_absent("tvm.relax")
 
 
 class Executable:

@@ -9,7 +9,7 @@ from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
-from . import analysis, build_module, dataflow_pattern, frontend, ir_pass, testing, transform
+from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, testing, transform, vm
 from .build_module import build, optimize
 from .execute import create_executor
 
@@ -17,6 +17,7 @@ __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
     "analysis",
+    "backend",
     "build",
     "build_module",
     "create_executor",
@@ -31,6 +32,7 @@ __all__ = [
     "scalar_type",
     "testing",
     "transform",
+    "vm",
 ]
 __all__ += names.__all__
 __all__ += functor.__all__

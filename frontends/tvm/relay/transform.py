@@ -23,9 +23,12 @@ from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
+from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from .layouts import convert_layouts
+
+__getattr__ = report_absent("tvm.relay.transform")
 
 
 def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[ModulePass]]) -> FunctionalPass:

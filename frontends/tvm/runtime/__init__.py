@@ -20,8 +20,9 @@ from ..driver.build_module import OperatorModule as Module
 from ..nd import Device, NDArray, cpu, cuda, device
 from ..nd import NDArray as Tensor
 from ..nd import array as tensor
-from ..relay.build_module import GraphExecutorFactoryModule
+from ..relay.building import GraphExecutorFactoryModule
 from ..target.target import target_of
+from . import vm
 from .conversion import convert
 from .data_type import DataType
 
@@ -74,4 +75,5 @@ __all__ = [
     "load_module",
     "ndarray",
     "tensor",
+    "vm",
 ]

@@ -15,6 +15,9 @@ from ....operators.image import depth_to_space, space_to_depth
 from ....operators.nn import log_softmax, matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.windows import Window
+from ..absent import report_absent
+
+__getattr__ = report_absent("tvm.topi.nn")
 
 __all__ = [
     "adaptive_pool",

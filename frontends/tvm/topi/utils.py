@@ -9,6 +9,9 @@ from ....expressions import functions
 from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, Var, as_expr
 from ....expressions.functions import floordiv, floormod
+from ..absent import report_absent
+
+__getattr__ = report_absent("tvm.topi.utils")
 
 
 def get_const_int(expr: Any) -> int:

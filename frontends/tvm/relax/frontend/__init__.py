@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ...absent import report_absent
 from . import torch
 from .graphs import detach_params
+
+__getattr__ = report_absent("tvm.relax.frontend")
 
 __all__ = ["detach_params", "torch"]
