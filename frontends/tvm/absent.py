@@ -78,7 +78,6 @@ ABSENT = {
         "cudnn": "relay.build with the target `cuda -libs=cudnn`",
         "xcode": "programs run on this machine",
         "ndk": "programs run on this machine",
-        "tedd": "Module.show() prints the program; stepwell-gui shows the lowering",
         "spirv": "expected the target llvm or cuda",
     },
 }
