@@ -13,7 +13,6 @@ ABSENT = {
         "auto_scheduler": "compile without a schedule for a default schedule",
         "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
         "micro": "programs run on this machine",
-        "hybrid": "write the function with tvm.script.tir",
         "opencl": "expected tvm.cpu or tvm.cuda",
         "metal": "expected tvm.cpu or tvm.cuda",
         "vulkan": "expected tvm.cpu or tvm.cuda",
@@ -23,7 +22,6 @@ ABSENT = {
         "make": "use the nodes of tvm.tir",
     },
     "tvm.te": {
-        "hybrid": "write the function with tvm.script.tir, or te.compute",
         "gradient": "write the gradient as a te.compute",
         "AutodiffConfig": "write the gradient as a te.compute",
     },

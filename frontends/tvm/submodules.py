@@ -14,7 +14,11 @@ SUBMODULES = {
     "tvm.runtime": dict.fromkeys(("container", "module", "object", "packed_func"), "tvm.runtime"),
     "tvm.script": {"parser": "tvm.script"},
     "tvm.target": {"tag": "tvm.target"},
-    "tvm.te": dict.fromkeys(("operation", "schedule", "tag", "tensor"), "tvm.te"),
+    "tvm.te": {
+        **dict.fromkeys(("operation", "schedule", "tensor"), "tvm.te"),
+        "hybrid": "tvm.hybrid",
+        "tag": "tvm.tags",
+    },
     "tvm.testing": {"utils": "tvm.testing"},
     "tvm.tir": dict.fromkeys(
         ("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"

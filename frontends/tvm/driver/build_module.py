@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ....backends.saving.objects import write_object
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....core.walking import find_ops
 from ....dialects.tir import ForOp
-from ....expressions.extern import Buffer as DeclaredBuffer
+from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....module import Module
 from ....operators.relax import FuncOp as RelaxFuncOp
 from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
@@ -32,6 +33,8 @@ from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
 from .intrinsics import lower_intrinsics
 
+_KERNEL_FORMATS = ("cu", "ptx")
+
 
 class DeviceModule:
     """The kernels of compiled functions."""
@@ -42,12 +45,22 @@ class DeviceModule:
         self._program = program
 
     def get_source(self, fmt: str = "") -> str:
-        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it."""
-        return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
+        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it; the emulated GPU runs
+        the source itself.
+        """
+        machine = "ptx" if "ptx" in self._program.source_kinds else "cuda"
+        return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": machine})
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
-        _save(self, file_name, fmt, ("cu", "ptx"))
+        _save(self, file_name, fmt, _KERNEL_FORMATS)
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """The source of kernels in a file that `DeviceModule.save` has written."""
+
+    text: str
 
 
 class OperatorModule:
@@ -91,6 +104,16 @@ class OperatorModule:
     def imported_modules(self) -> list[DeviceModule]:
         """The device modules of the functions: one if they launch GPU kernels, else none."""
         return [DeviceModule(self._program)] if isinstance(self._program, DeviceProgram) else []
+
+    def import_module(self, module: DeviceModule | KernelText) -> None:
+        """Nothing: the functions hold their kernels. OptionError for kernels of other functions."""
+        if isinstance(module, KernelText):
+            texts = [each.get_source(fmt) for each in self.imported_modules for fmt in _KERNEL_FORMATS]
+            is_own = module.text in texts or not self._program.source_kinds
+        else:
+            is_own = module._program is self._program
+        if not is_own:
+            raise OptionError("import_module: kernels of other functions; the functions hold their kernels")
 
     def time_evaluator(
         self,
