@@ -7,7 +7,7 @@ from typing import Any
 
 from .submodules import submodule
 
-ABSENT = {
+ABSENT: dict[str, dict[str, str]] = {
     "tvm": {
         "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
         "auto_scheduler": "compile without a schedule for a default schedule",

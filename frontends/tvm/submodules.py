@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-SUBMODULES = {
+SUBMODULES: dict[str, dict[str, str]] = {
     "tvm": {"api": "tvm.te", "container": "tvm.ir", "error": "tvm.error", "intrin": "tvm.te", "node": "tvm.ir"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},

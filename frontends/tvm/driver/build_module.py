@@ -107,12 +107,9 @@ class OperatorModule:
 
     def import_module(self, module: DeviceModule | KernelText) -> None:
         """Nothing: the functions hold their kernels. OptionError for kernels of other functions."""
-        if isinstance(module, KernelText):
-            texts = [each.get_source(fmt) for each in self.imported_modules for fmt in _KERNEL_FORMATS]
-            is_own = module.text in texts or not self._program.source_kinds
-        else:
-            is_own = module._program is self._program
-        if not is_own:
+        own = [each.get_source(fmt) for each in self.imported_modules for fmt in _KERNEL_FORMATS]
+        text = module.text if isinstance(module, KernelText) else module.get_source()
+        if self._program.source_kinds and text not in own:  # a loaded program has no text
             raise OptionError("import_module: kernels of other functions; the functions hold their kernels")
 
     def time_evaluator(

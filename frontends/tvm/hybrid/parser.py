@@ -55,7 +55,7 @@ class _Local:
 
 
 class _Parser:
-    def __init__(self, definition: ast.FunctionDef, names: Mapping[str, Any], place: Callable[[ast.AST], str]):
+    def __init__(self, definition: ast.FunctionDef, names: Mapping[str, Any], place: Callable[[Any], str]):
         self.definition = definition
         self.names = names
         self.place = place

@@ -17,8 +17,14 @@ from ....expressions.statements import STATEMENTS, Allocation, Branch, BufferEle
 from ....expressions.tensor import shape_as_extents
 from .functions import likely
 
-_KINDS = {"serial": "serial", "parallel": "parallel", "vectorize": "vectorized", "unroll": "unrolled"}
-_KINDS |= {kind: kind for kind in ("vectorized", "unrolled")}
+_KINDS = {
+    "serial": "serial",
+    "parallel": "parallel",
+    "vectorize": "vectorized",
+    "vectorized": "vectorized",
+    "unroll": "unrolled",
+    "unrolled": "unrolled",
+}
 _THREADS = ("thread_extent", "virtual_thread")
 
 

@@ -11,6 +11,7 @@ from stepwell import OptionError, UnsupportedError
 from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import intrinsics, te
 from stepwell.frontends.tvm.ir import register_intrin_lowering, register_op_attr
+from stepwell.frontends.tvm.nodes.expr import IntrinsicName
 from stepwell.frontends.tvm.target import register_intrin_rule
 
 NUMBERS = np.linspace(0.5, 4, 8, dtype=np.float32)
@@ -44,6 +45,7 @@ def test_a_rule_replaces_an_intrinsic_on_its_target() -> None:
 
     def rule(op: Any) -> Any:
         assert isinstance(op, tvm.tir.Call)
+        assert isinstance(op.op, IntrinsicName)
         seen.append(op.op.name)
         return op.args[0] * 2.0
 

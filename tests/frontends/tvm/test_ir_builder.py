@@ -69,7 +69,7 @@ def collatz(ib: Any, a: Any, b: Any) -> None:
 
 
 def test_a_loop_while_a_condition_holds() -> None:
-    x = np.float32([1, 2, 3, 6, 7])
+    x = np.array([1, 2, 3, 6, 7], np.float32)
     np.testing.assert_array_equal(run(written(collatz, (n,)), x), [0, 1, 7, 8, 16])
 
 

@@ -9,14 +9,14 @@ import pytest
 import stepwell.frontends.tvm as tvm
 from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import te, topi
-from stepwell.frontends.tvm.topi.utils import get_pad_tuple
+from stepwell.frontends.tvm.topi.utils import get_const_tuple, get_pad_tuple
 
 RNG = np.random.default_rng(0)
 
 
 def run(inputs: list[Any], result: te.Tensor, *arrays: Any) -> Any:
     """The elements of a tensor."""
-    out = np.zeros([int(extent) for extent in result.shape], result.dtype)
+    out = np.zeros(get_const_tuple(result.shape), result.dtype)
     tvm.build(te.create_schedule(result.op), [*inputs, result])(*arrays, out)
     return out
 
@@ -37,7 +37,7 @@ def windows(data: Any, taps: tuple[int, int], stride: int, dilation: int, pads: 
 def test_conv2d_hwcn(padding: Any, pads: tuple[int, ...]) -> None:
     a, w = te.placeholder((6, 7, 3, 2), name="A"), te.placeholder((3, 4, 3, 5), name="W")
     result = topi.nn.conv2d_hwcn(a, w, 1, padding, 1)
-    x, k = (RNG.standard_normal([int(n) for n in t.shape]).astype("float32") for t in (a, w))
+    x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
     expected = np.einsum("ncyxij,ijco->yxon", windows(x.transpose(3, 2, 0, 1), (3, 4), 1, 1, pads), k)
     np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
 
@@ -45,7 +45,7 @@ def test_conv2d_hwcn(padding: Any, pads: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(("stride", "dilation", "padding"), [(1, 1, "SAME"), (2, 1, 1), (1, 2, (2, 1))])
 def test_depthwise_convolutions(stride: int, dilation: int, padding: Any) -> None:
     a, w = te.placeholder((2, 3, 8, 9), name="A"), te.placeholder((3, 2, 3, 3), name="W")
-    x, k = (RNG.standard_normal([int(n) for n in t.shape]).astype("float32") for t in (a, w))
+    x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
     pads = get_pad_tuple(padding, [2 * dilation + 1] * 2)
     every = windows(x, (3, 3), stride, dilation, pads)
     expected = np.einsum("ncyxij,cmij->ncmyx", every, k)
@@ -67,7 +67,7 @@ def test_dilate_and_scale_shift() -> None:
     np.testing.assert_array_equal(run([a], topi.nn.dilate(a, (1, 1, 2, 3), 7.0), x), expected)
     for shape, scale_shift in (((2,), topi.nn.scale_shift_nchw), ((2,), topi.nn.scale_shift_nhwc)):
         s, b = te.placeholder(shape, name="S"), te.placeholder(shape, name="B")
-        scale, shift = np.float32([2, 3]), np.float32([1, -1])
+        scale, shift = np.array([2, 3], np.float32), np.array([1, -1], np.float32)
         axes = (slice(None), None, None) if scale_shift is topi.nn.scale_shift_nchw else (slice(None),)
         result = run([a, s, b], scale_shift(a, s, b), x, scale, shift)
         np.testing.assert_allclose(result, x * scale[axes] + shift[axes], rtol=1e-6)

@@ -88,8 +88,8 @@ class DefaultVizParser(VizParser):
         match node:
             case relay.Var():
                 kind = "Var(Param)" if node.name_hint in relay_param else "Var(Input)"
-                type = "" if node.type_annotation is None else f"\ntype: {node.type_annotation}"
-                return kind, f"name_hint: {node.name_hint}{type}"
+                known = "" if node.type_annotation is None else f"\ntype: {node.type_annotation}"
+                return kind, f"name_hint: {node.name_hint}{known}"
             case relay.GlobalVar():
                 return "GlobalVar", f"name_hint: {node.name_hint}"
             case relay.Constant():

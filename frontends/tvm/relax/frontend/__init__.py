@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...absent import report_absent
-from . import torch
+from . import nn, torch
 from .graphs import detach_params
 
 __getattr__ = report_absent("tvm.relax.frontend")
 
-__all__ = ["detach_params", "torch"]
+__all__ = ["detach_params", "nn", "torch"]
