@@ -25,6 +25,9 @@ ABSENT: dict[str, dict[str, str]] = {
         "gradient": "write the gradient as a te.compute",
         "AutodiffConfig": "write the gradient as a te.compute",
     },
+    "tvm.target": {
+        "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
+    },
     "tvm.tir": {
         "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "BlockRealize": "blocks are read with tvm.tir.Schedule, and written with T.block",

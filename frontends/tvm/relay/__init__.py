@@ -9,9 +9,11 @@ from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
+from ..params import load_param_dict, save_param_dict
 from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, testing, transform, vm
 from .build_module import build, optimize
 from .execute import create_executor
+from .transform import build_config
 
 __getattr__ = report_absent("tvm.relay")
 
@@ -19,6 +21,7 @@ __all__ = [
     "analysis",
     "backend",
     "build",
+    "build_config",
     "build_module",
     "create_executor",
     "dataflow_pattern",
@@ -26,9 +29,11 @@ __all__ = [
     "expr_functor",
     "frontend",
     "ir_pass",
+    "load_param_dict",
     "op",
     "optimize",
     "qnn",
+    "save_param_dict",
     "scalar_type",
     "testing",
     "transform",

@@ -116,6 +116,16 @@ def function_pass(
     return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
 
 
+def build_config(
+    opt_level: int = 2,
+    required_pass: Sequence[str] | None = None,
+    disabled_pass: Sequence[str] | None = None,
+    trace: Callable[[IRModule, PassInfo, bool], object] | None = None,
+) -> PassContext:
+    """The context of passes on graphs, as `PassContext` was called until v0.7."""
+    return PassContext(opt_level, required_pass, disabled_pass, trace=trace)
+
+
 def _on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
     """A module whose graphs are changed."""
     result = IRModule(mod.op.clone(), mod.constants)

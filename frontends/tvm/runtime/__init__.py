@@ -20,6 +20,7 @@ from ..driver.build_module import OperatorModule as Module
 from ..nd import Device, NDArray, cpu, cuda, device
 from ..nd import NDArray as Tensor
 from ..nd import array as tensor
+from ..params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
 from ..relay.building import GraphExecutorFactoryModule
 from ..target.target import target_of
 from . import vm
@@ -78,7 +79,11 @@ __all__ = [
     "device",
     "enabled",
     "load_module",
+    "load_param_dict",
+    "load_param_dict_from_file",
     "ndarray",
+    "save_param_dict",
+    "save_param_dict_to_file",
     "tensor",
     "vm",
 ]
