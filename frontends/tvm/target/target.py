@@ -194,8 +194,9 @@ class Target:
     @staticmethod
     def from_device(device: Any) -> Target:
         """The target of a device, or of a device by name."""
-        name = str(getattr(device, "kind", device)).partition(":")[0].partition("(")[0]
-        return Target({"cpu": "llvm", "gpu": "cuda"}.get(name, name))
+        name = str(getattr(device, "kind", device)).partition(":")[0].partition("(")[0].replace("_", "-")
+        emulated = "cuda" if is_gpu_emulated() else "cuda-emulated"
+        return Target({"cpu": "llvm", "gpu": "cuda", "cuda-emulated": emulated}.get(name, name))
 
     @staticmethod
     def list_kinds() -> list[str]:

@@ -588,3 +588,17 @@ def test_a_scope_tags_the_tensors_that_it_computes() -> None:
         te.compute((8,), lambda i: a[i], name="C", tag="own")
     with te.tag_scope("conv"), pytest.raises(te.TeError, match="tag_scope 'pool' within tag_scope 'conv'"):
         te.tag_scope("pool").__enter__()
+
+
+def test_a_device_has_a_target() -> None:
+    kinds = [Target.from_device(each).kind.name for each in (tvm.cpu(), "cuda", tvm.device("cuda-emulated"))]
+    assert kinds == ["llvm", "cuda", "cuda-emulated"]
+
+
+def test_a_context_of_v0_7_traces_passes() -> None:
+    seen: list[tuple[str, bool]] = []
+    x = tvm.relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x)))
+    with tvm.relay.build_config(opt_level=3, trace=lambda mod, info, is_before: seen.append((info.name, is_before))):
+        tvm.relay.transform.FoldConstant()(mod)
+    assert seen == [("FoldConstant", True), ("FoldConstant", False)]
