@@ -31,9 +31,9 @@ MACHINES = {
     r"/tune_(network|relay)_(arm|mali|mobile_gpu)": "a phone or a board",
 }
 """The programs for another machine, by a pattern of their paths; they do not run."""
-PACKAGES = {r"/from_darknet": "darknet"}
-"""The programs that load a library of another package without an import, by a pattern of their paths."""
-_TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule)\b")
+PACKAGES = {r"/from_darknet": "darknet", r"/using_pipeline_executor": "cutlass"}
+"""The programs that need a library of another package without an import, by a pattern of their paths."""
+_TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule|MetaSchedule\w*)\b")
 _NETWORK = re.compile(r"https?://|urlopen error|Name or service not known|ConnectionError|ProxyError")
 _NO_NETWORK = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
 
