@@ -15,15 +15,23 @@ WARP_SIZE = 32
 """The number of threads of a warp."""
 SHUFFLE_WIDTHS = tuple(2**n for n in range(WARP_SIZE.bit_length()))
 """The legal widths of a warp shuffle: numbers of lanes that exchange values among themselves."""
-C_FUNCTIONS = frozenset(
+DEVICE_FUNCTIONS = frozenset(
     f"{name}{suffix}"
     for name in (
-        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs floor "
-        "fmod hypot ldexp log log10 log1p log2 nextafter pow rint round sin sinh sqrt tan tanh trunc"
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim "
+        "floor fma fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 logb nearbyint nextafter pow rcbrt remainder "
+        "rint round rsqrt sin sinh sqrt tan tanh tgamma trunc"
     ).split()
     for suffix in ("", "f")
+) | frozenset(
+    (
+        "__expf __exp10f __logf __log2f __log10f __powf __sinf __cosf __tanf __fdividef __saturatef "
+        "__fadd_rn __fsub_rn __fmul_rn __fdiv_rn __frcp_rn __fsqrt_rn __frsqrt_rn __fmaf_rn "
+        "__dadd_rn __dsub_rn __dmul_rn __ddiv_rn __drcp_rn __dsqrt_rn __fma_rn"
+    ).split()
 )
-"""The functions of C's `math.h` that device code can call (CUDA Math API)."""
+"""The functions on numbers that device code can call: those of C's `math.h`, and the fast and the rounded ones of CUDA
+(CUDA Math API)."""
 STATIC_SHARED_BYTES = 48 * 1024
 """The maximum size of the statically allocated shared memory of a thread block."""
 

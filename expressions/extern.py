@@ -1,123 +1,32 @@
-"""Tensors computed by calls of external functions."""
+"""Tensors computed by statements on their buffers, such as calls of external functions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..core.dtypes import DType, parse_dtype
+from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
-from .expr import IntImm, PrimExpr, StringImm, Var, as_expr
+from .expr import PrimExpr, StringImm, Var, as_expr
+from .statements import STATEMENTS, Allocation, Statement, buffers_of, walk
 from .tensor import Operation, Tensor, is_same_extent, location_of_user, shape_as_extents, tensor_loads
 
 
 @dataclass(frozen=True, eq=False)
-class Buffer:
-    """The memory of a tensor, as `te.extern` and `te.decl_tensor_intrin` pass it to their functions.
-
-    strides: in elements; empty for row-major and compact memory.  elem_offset: the position of the first element after
-    `data`, a variable where the memory determines it.  memory: its scope.
-    """
-
-    name: str
-    shape: tuple[PrimExpr, ...]
-    data_type: DType
-    strides: tuple[PrimExpr, ...] = ()
-    elem_offset: PrimExpr = field(default_factory=lambda: as_expr(0))
-    memory: str = "global"
-
-    @property
-    def dtype(self) -> str:
-        return self.data_type.name
-
-    @property
-    def data(self) -> BufferPointer:
-        """The address of the memory, for `te.call_extern`: that of the first element, less `elem_offset`."""
-        return BufferPointer(self, is_base=True)
-
-    @property
-    def is_compact(self) -> bool:
-        """Whether the memory is row-major, compact and global, and starts with the first element."""
-        return not self.strides and isinstance(self.elem_offset, IntImm) and self.memory == "global"
-
-    def scope(self) -> str:
-        """The scope of the memory."""
-        return self.memory
-
-    def access_ptr(self, access_mask: str | int, offset: int = 0) -> BufferPointer:
-        """The address of the first element, for `te.call_extern`.
-
-        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; ignored, since inputs are read and results are
-        written.  offset: 0. TeError for other values.
-        """
-        if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
-            raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")
-        if offset != 0:
-            raise TeError(f"access_ptr of {self.name}: offset {offset!r}, expected 0")
-        return BufferPointer(self)
-
-    def address_of(self, *indices: Any) -> BufferPointer:
-        """The address of an element, for `te.call_extern`. TeError unless there is one index for each dimension."""
-        if len(indices) != len(self.shape):
-            raise TeError(f"address_of {self.name}: {len(indices)} indices for {len(self.shape)} dimensions")
-        return BufferPointer(self, tuple(as_expr(index) for index in indices))
-
-
-@dataclass(frozen=True, eq=False)
-class BufferPointer:
-    """The address of an element of a buffer, by default of the first element; or of its memory, if `is_base`."""
-
-    buffer: Buffer
-    indices: tuple[PrimExpr, ...] = ()
-    is_base: bool = False
-
-
-Argument: TypeAlias = "Buffer | BufferPointer | PrimExpr"
-
-
-@dataclass(frozen=True, eq=False)
-class ExternCall:
-    """A call of an external function.
-
-    args: buffers, addresses and numbers.  dtype: the result type of a C function, "" for no result; None for a
-    registered Python function.  is_intrinsic: whether the function is a builtin of the target.
-    """
-
-    name: str
-    args: tuple[Argument, ...]
-    dtype: str | None = None
-    is_intrinsic: bool = False
-
-    @property
-    def buffers(self) -> list[Buffer]:
-        """The buffers among the arguments, and the buffers that address arguments point into."""
-        args = [arg.buffer if isinstance(arg, BufferPointer) else arg for arg in self.args]
-        return [arg for arg in args if isinstance(arg, Buffer)]
-
-
-@dataclass(frozen=True, eq=False)
-class ExternLoop:
-    """A loop over `[0, extent)` around a call."""
-
-    variable: Var
-    extent: PrimExpr
-    call: ExternCall
-
-
-@dataclass(frozen=True, eq=False)
 class ExternOp(Operation):
-    """Tensors written by calls of external functions.
+    """Tensors written by statements on buffers, such as calls of external functions.
 
     shapes: of each tensor.  inputs: the tensors that the calls read.  buffers: the buffers of the inputs, then of the
-    results, as used in the calls.  body: the calls, in order.  tag, attrs: the kind of operator and annotations for
-    later passes.
+    results, as used in the body.  body: the statements that write the results.  tag, attrs: the kind of operator and
+    annotations for later passes.
     """
 
     shapes: tuple[tuple[PrimExpr, ...], ...]
     inputs: tuple[Tensor, ...]
     buffers: tuple[Buffer, ...]
-    body: tuple[ExternCall | ExternLoop, ...]
+    body: tuple[Statement, ...]
     tag: str = ""
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
@@ -140,13 +49,6 @@ def call_packed(name: str, *args: Any) -> ExternCall:
         if isinstance(arg, BufferPointer):
             raise TeError(f"{where}: an address in {arg.buffer.name}, expected the buffer")
     return ExternCall(name, tuple(_argument(arg, where) for arg in args))
-
-
-def for_each(extent: Any, call: Callable[[Var], ExternCall], name: str = "i") -> ExternLoop:
-    """A loop over `[0, extent)` around a call. call: builds the call from the loop variable.  name: of the variable."""
-    last = as_expr(extent)
-    variable = Var(name, last.dtype)
-    return ExternLoop(variable, last, call(variable))
 
 
 _OTHER_RESULTS = {"": "", "void": "", "handle": "handle"}
@@ -241,16 +143,17 @@ def extern(
     tag: str = "",
     attrs: Mapping[str, Any] | None = None,
 ) -> Any:
-    """A tensor written by a call of an external function; a list of tensors if there are several shapes.
+    """A tensor written by statements, such as a call of an external function; a list of tensors if there are several
+    shapes.
 
-    shape: of the tensor, or a list of shapes.  inputs: the tensors that the call reads.  fcompute: takes the buffers of
-    the inputs and of the results, returns a call (`te.call_packed`, `te.call_extern`) or a list of calls in order. The
-    calls write all elements of the results.  name: of the block.  dtype: of the tensor, or of each tensor; by default
-    the data type of the out_buffers, or the common data type of all inputs.  in_buffers, out_buffers: the buffers of
-    the inputs and results to pass to `fcompute`, declared by `te.decl_buffer`.  tag: the kind of operator.  attrs:
-    annotations of the block.
+    shape: of the tensor, or a list of shapes.  inputs: the tensors that the statements read.  fcompute: takes the
+    buffers of the inputs and of the results, returns a call (`te.call_packed`, `te.call_extern`), or a list of calls
+    and other statements in order. They write all elements of the results.  name: of the block.  dtype: of the tensor,
+    or of each tensor; by default the data type of the out_buffers, or the common data type of all inputs.  in_buffers,
+    out_buffers: the buffers of the inputs and results to pass to `fcompute`, declared by `te.decl_buffer`.  tag: the
+    kind of operator.  attrs: annotations of the block.
 
-    TeError for invalid shapes and data types, and unless `fcompute` returns calls.
+    TeError for invalid shapes and data types, and unless `fcompute` returns statements.
     """
     for value in inputs:
         if not isinstance(value, Tensor):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -267,7 +170,7 @@ def extern(
     outs = [Buffer(*each) for each in zip(names, shapes, kinds, strict=True)]
     ins = _choose_buffers(f"extern {name}: in_buffers", ins, None if in_buffers is None else _as_list(in_buffers))
     outs = _choose_buffers(f"extern {name}: out_buffers", outs, declared)
-    body = _calls(fcompute(list(ins), list(outs)), {*ins, *outs}, name)
+    body = _statements(fcompute(list(ins), list(outs)), {*ins, *outs}, name)
     op = ExternOp(
         name, shapes[0], kinds, location_of_user(), shapes, tuple(inputs), (*ins, *outs), body, tag, dict(attrs or {})
     )
@@ -321,17 +224,19 @@ def _data_types(
         raise TeError(f"extern {name}: {error}") from None
 
 
-def _calls(result: Any, buffers: set[Buffer], name: str) -> tuple[ExternCall | ExternLoop, ...]:
-    calls: list[Any] = list(result) if isinstance(result, list | tuple) else [result]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if not calls:
+def _statements(result: Any, buffers: set[Buffer], name: str) -> tuple[Statement, ...]:
+    body: list[Any] = list(result) if isinstance(result, list | tuple) else [result]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if not body:
         raise TeError(f"extern {name}: no call")
-    for each in calls:
-        call = each.call if isinstance(each, ExternLoop) else each
-        if not isinstance(call, ExternCall):
+    for each in body:
+        if not isinstance(each, STATEMENTS):
             raise TeError(
-                f"extern {name}: fcompute gives {call!r}, expected te.call_packed(...) or te.call_extern(...)"
+                f"extern {name}: fcompute gives {each!r}, expected te.call_packed(...), te.call_extern(...) or "
+                "the statements of an ir_builder"
             )
-        for buffer in call.buffers:
-            if buffer not in buffers:
-                raise TeError(f"extern {name}: buffer {buffer.name} is of another operation")
-    return tuple(calls)
+    every = list(walk(body))
+    known = buffers | {each.buffer for each in every if isinstance(each, Allocation)}
+    for buffer in (buffer for each in every for buffer in buffers_of(each)):
+        if buffer not in known:
+            raise TeError(f"extern {name}: buffer {buffer.name} is of another operation")
+    return tuple(body)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
 
 from .axes import IterVar, Range
+from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
 from .expr import BITWISE, Call, IntImm, PrimExpr, SizeVar, Var, binary_expr, cast
-from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
+from .extern import ExternOp
 from .rewrite import ExpressionRewriter
 from .scan import ScanOp
+from .statements import Allocation, Branch, BufferElement, Let, Loop, Statement, Store, While
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, topological_order
 
 INDEX_DTYPES = ("int32", "int64")
@@ -52,6 +54,7 @@ class _IndexDtypeRewriting(ExpressionRewriter):
         self.dtype = dtype
         self.tensors: dict[Tensor, Tensor] = {}
         self.operations: dict[Operation, Any] = {}
+        self.buffers: dict[Buffer, Buffer] = {}
 
     def add(self, op: Operation) -> None:
         if op in self.operations:
@@ -70,13 +73,9 @@ class _IndexDtypeRewriting(ExpressionRewriter):
             new = replace(op, shape=shape, time=time, init=init, state=state, steps=steps, rows=rows)
         elif isinstance(op, ExternOp):
             shapes = tuple(tuple(self.index(extent) for extent in each) for each in op.shapes)
-            buffers = {
-                buffer: Buffer(buffer.name, tuple(map(self.index, buffer.shape)), buffer.data_type)
-                for buffer in op.buffers
-            }
-            body = tuple(self.statement(each, buffers) for each in op.body)
+            buffers, body = tuple(map(self.buffer, op.buffers)), self.statements(op.body)
             inputs = tuple(self.tensors[tensor] for tensor in op.inputs)
-            new = replace(op, shape=shape, shapes=shapes, inputs=inputs, buffers=tuple(buffers.values()), body=body)
+            new = replace(op, shape=shape, shapes=shapes, inputs=inputs, buffers=buffers, body=body)
         else:
             assert isinstance(op, PlaceholderOp)
             new = replace(op, shape=shape)
@@ -84,21 +83,52 @@ class _IndexDtypeRewriting(ExpressionRewriter):
         for n in range(op.num_outputs):
             self.tensors[op.output(n)] = new.output(n)
 
-    def statement(self, each: ExternCall | ExternLoop, buffers: Mapping[Buffer, Buffer]) -> ExternCall | ExternLoop:
-        """Rewrites a call, or a loop around a call, to use other buffers."""
-        if isinstance(each, ExternLoop):
-            variable, call = self.variable(each.variable), self.statement(each.call, buffers)
-            assert isinstance(call, ExternCall)
-            return ExternLoop(variable, cast(variable.dtype, self.expr(each.extent)), call)
-        return replace(each, args=tuple(self.argument(arg, buffers) for arg in each.args))
+    def statements(self, body: Iterable[Statement]) -> tuple[Statement, ...]:
+        """Rewrites statements to use the new buffers."""
+        return tuple(map(self.statement, body))
 
-    def argument(self, arg: Argument, buffers: Mapping[Buffer, Buffer]) -> Argument:
+    def statement(self, each: Statement) -> Statement:
+        match each:
+            case ExternCall():
+                return replace(each, args=tuple(map(self.argument, each.args)))
+            case Store(target, value):
+                new = self.expr(target)
+                assert isinstance(new, BufferElement)
+                return Store(new, cast(value.dtype, self.expr(value)))
+            case Loop(variable, low, extent, body):
+                counter = self.variable(variable)
+                first, count = (cast(counter.dtype, self.expr(bound)) for bound in (low, extent))
+                return replace(each, variable=counter, low=first, extent=count, body=self.statements(body))
+            case While(condition, body):
+                return While(self.expr(condition), self.statements(body))
+            case Branch(condition, then, orelse):
+                return Branch(self.expr(condition), self.statements(then), self.statements(orelse))
+            case Let(variable, value):
+                new = self.expr(value)
+                return Let(self._renamed(variable, new.dtype), new)
+            case Allocation(buffer):
+                return Allocation(self.buffer(buffer))
+
+    def _renamed(self, variable: Var, dtype: str) -> Var:
+        """The variable of a value that has the data type `dtype` now."""
+        new = variable if variable.dtype == dtype else Var(variable.name, dtype)
+        self.known[variable] = new
+        return new
+
+    def buffer(self, buffer: Buffer) -> Buffer:
+        """The new buffer of a buffer."""
+        if buffer not in self.buffers:
+            shape = tuple(map(self.index, buffer.shape))
+            self.buffers[buffer] = Buffer(buffer.name, shape, buffer.data_type, memory=buffer.memory)
+        return self.buffers[buffer]
+
+    def argument(self, arg: Argument) -> Argument:
         """Rewrites an argument of a call, which keeps its data type."""
         match arg:
             case Buffer():
-                return buffers[arg]
+                return self.buffer(arg)
             case BufferPointer():
-                return replace(arg, buffer=buffers[arg.buffer], indices=tuple(map(self.index, arg.indices)))
+                return replace(arg, buffer=self.buffer(arg.buffer), indices=tuple(map(self.index, arg.indices)))
             case _:
                 return cast(arg.dtype, self.expr(arg))
 
@@ -131,6 +161,8 @@ class _IndexDtypeRewriting(ExpressionRewriter):
                 return binary_expr(expr.op, *children)
             case Call():
                 return Call(expr.dtype, expr.op, [cast(a.dtype, b) for a, b in zip(expr.args, children, strict=True)])
+            case BufferElement():
+                return BufferElement(self.buffer(expr.buffer), children)
             case ProducerLoad():
                 return ProducerLoad(self.tensors[expr.producer], children)
             case _:

@@ -1,4 +1,4 @@
-"""Translation of expressions and tensors to IR: ops of `te`, `arith`, `math` and `tir`."""
+"""Translation of tensors to the dialect `te`."""
 
 from __future__ import annotations
 
@@ -7,157 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ..core.dtypes import mlir_type, parse_dtype
+from ..core.dtypes import mlir_type
 from ..core.xdsl_compat import set_name_hint
 from ..dialects import te
 from ..dialects.te import Axis
-from ..dialects.tir import (
-    FLOAT_BINARY,
-    INT_BINARY,
-    INTRINSICS,
-    AddressOfOp,
-    BufferDataOp,
-    CallExternOp,
-    CallIntrinOp,
-    CallPackedOp,
-    HandleType,
-    Mixed,
-    SymbolOp,
-    TirBuilder,
-    buffer_type,
-)
+from ..dialects.tir import SymbolOp, TirBuilder, buffer_type
 from ..dialects.tir.annotations import annotation_key, annotation_value
 from .axes import IterVar
 from .errors import TeError
-from .expr import (
-    And,
-    BinaryOp,
-    Call,
-    Cast,
-    FloatImm,
-    IfThenElse,
-    IntImm,
-    Not,
-    Or,
-    PrimExpr,
-    PureExternCall,
-    Select,
-    StringImm,
-    Var,
-    as_expr,
-)
-from .extern import Argument, Buffer, BufferPointer, ExternCall, ExternLoop, ExternOp
+from .expr import IntImm, PrimExpr, Var
+from .extern import ExternOp
 from .scan import ScanOp
-from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Reduce, Tensor, topological_order
-
-
-class ExpressionEmitter:
-    """Emits expressions at the insertion point of a builder.
-
-    known: the value of each expression that was emitted or is available from the start: axes, sizes.  tensors: the
-    values of the tensors that may be read.
-    """
-
-    def __init__(self, builder: TirBuilder, known: Mapping[PrimExpr, SSAValue], tensors: Mapping[Tensor, SSAValue]):
-        self.builder = builder
-        self.known = dict(known)
-        self.tensors = tensors
-
-    def write(self, expr: PrimExpr) -> SSAValue:
-        """The value of an expression. TeError for a variable or tensor that is not available here."""
-        todo = [expr]
-        while todo:
-            top = todo[-1]
-            if top in self.known:
-                todo.pop()
-                continue
-            missing = [child for child in _eager_operands(top) if child not in self.known]
-            if missing:  # operands first: no recursion, whose depth would grow with the expression
-                todo += reversed(missing)
-                continue
-            self.known[top] = self._emit(top)
-        return self.known[expr]
-
-    def number(self, expr: PrimExpr) -> Mixed:
-        """A size or bound: a number if it is constant, else its value."""
-        return expr.value if isinstance(expr, IntImm) else self.write(expr)
-
-    def _write_lazily(self, expr: PrimExpr) -> SSAValue:
-        """The value of an expression, emitted at the insertion point and not reused by later expressions."""
-        saved, self.known = self.known, dict(self.known)
-        try:
-            return self.write(expr)
-        finally:
-            self.known = saved
-
-    def _emit(self, expr: PrimExpr) -> SSAValue:
-        build, known = self.builder, self.known
-        match expr:
-            case IntImm() | FloatImm():
-                return build.const(expr.value, expr.data_type)
-            case StringImm():
-                return build.string(expr.value)
-            case Cast():
-                return build.cast(known[expr.value], expr.data_type)
-            case BinaryOp():
-                return build.binary(expr.operator, known[expr.a], known[expr.b])
-            case And():
-                name = "or" if isinstance(expr, Or) else "and"
-                return build.logical(name, known[expr.a], lambda: self._write_lazily(expr.b))
-            case Not():
-                return build.logical_not(known[expr.a])
-            case Select():
-                return build.select(*(known[child] for child in expr.children))
-            case IfThenElse():
-                return build.if_then_else(
-                    known[expr.condition],
-                    mlir_type(expr.data_type),
-                    lambda: self._write_lazily(expr.true_value),
-                    lambda: self._write_lazily(expr.false_value),
-                )
-            case Call():
-                return self._call(expr, [known[arg] for arg in expr.args])
-            case PureExternCall():
-                call = CallExternOp(expr.name, [known[arg] for arg in expr.args], mlir_type(expr.data_type), pure=True)
-                result = build.insert(call).result
-                assert result is not None
-                return result
-            case ProducerLoad():
-                indices = [known[index] for index in expr.indices]
-                return build.insert(te.ReadOp(self._tensor(expr.producer), indices)).result
-            case Var():
-                raise TeError(f"variable {expr.name} is neither an axis here nor a size of a tensor or argument")
-            case _:
-                raise TeError(f"{expr!r} cannot stand here")
-
-    def _tensor(self, tensor: Tensor) -> SSAValue:
-        if tensor not in self.tensors:
-            raise TeError(f"tensor {tensor.name} is read before it is computed")
-        return self.tensors[tensor]
-
-    def _call(self, expr: Call, args: Sequence[SSAValue]) -> SSAValue:
-        if expr.op == "reinterpret":
-            return self.builder.reinterpret(args[0], mlir_type(expr.data_type))
-        if expr.op in INTRINSICS:
-            return self.builder.intrinsic(expr.op, *args)
-        if len(args) == 1:
-            return self.builder.unary(expr.op, args[0])
-        assert expr.op in FLOAT_BINARY or expr.op in INT_BINARY
-        return self.builder.binary(expr.op, *args)
-
-
-def _eager_operands(expr: PrimExpr) -> Iterable[PrimExpr]:
-    """The operands of an expression that are computed unconditionally."""
-    match expr:
-        case IfThenElse():
-            return (expr.condition,)
-        case And():
-            return (expr.a,)
-        case _:
-            return expr.children
-
-
-# Tensors
+from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
+from .write_expressions import ExpressionEmitter
+from .write_statements import StatementEmitter
 
 
 class TeFuncEmitter:
@@ -291,12 +154,7 @@ class TeFuncEmitter:
         memory = dict(zip(op.buffers, body.args, strict=True))
         for buffer, argument in memory.items():
             set_name_hint(argument, buffer.name)
-        writer = ExpressionEmitter(TirBuilder(body, op.location), self.writer.known, {})
-        for each in op.body:
-            if isinstance(each, ExternLoop):
-                _loop(writer, memory, each)
-            else:
-                write_call(writer, memory, each)
+        StatementEmitter(TirBuilder(body, op.location), self.writer.known, memory).write(op.body)
         dims = [extent for shape in shapes[len(op.inputs) :] for extent in shape if not isinstance(extent, int)]
         inputs = [self.tensors[tensor] for tensor in op.inputs]
         extern = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
@@ -341,42 +199,3 @@ def _variables(expr: PrimExpr) -> Iterable[Var]:
         if isinstance(top, Var):
             yield top
         todo += reversed(top.children)
-
-
-def _result_type(dtype: str) -> Attribute | None:
-    """The MLIR result type of a C function, or None."""
-    if dtype == "handle":
-        return HandleType()
-    return mlir_type(parse_dtype(dtype)) if dtype else None
-
-
-def _loop(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], loop: ExternLoop) -> None:
-    """Emit a loop around a call."""
-    extent = writer.number(loop.extent)
-    with writer.builder.loops([loop.variable.name], [extent]) as (value,):
-        write_call(ExpressionEmitter(writer.builder, {**writer.known, loop.variable: value}, {}), memory, loop.call)
-
-
-def write_call(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], call: ExternCall) -> None:
-    """Emits a call of an external function. memory: the values of the buffers."""
-    args = [_argument(writer, memory, arg) for arg in call.args]
-    if call.dtype is None:
-        writer.builder.insert(CallPackedOp(call.name, args))
-    elif call.is_intrinsic:
-        writer.builder.insert(CallIntrinOp(call.name, args))
-    else:
-        writer.builder.insert(CallExternOp(call.name, args, _result_type(call.dtype)))
-
-
-def _argument(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], arg: Argument) -> SSAValue:
-    """The value of an argument of an external call."""
-    match arg:
-        case Buffer():
-            return memory[arg]
-        case BufferPointer() if arg.indices or not (arg.is_base or arg.buffer.is_compact):
-            indices = [writer.write(index) for index in arg.indices or (as_expr(0),) * len(arg.buffer.shape)]
-            return writer.builder.insert(AddressOfOp(memory[arg.buffer], indices)).pointer
-        case BufferPointer():
-            return writer.builder.insert(BufferDataOp(memory[arg.buffer])).pointer
-        case _:
-            return writer.write(arg)

@@ -13,8 +13,10 @@ from typing import Any
 from ...core.errors import PluginError
 from ...core.target import Target
 from ...expressions import functions as scalar
+from ...expressions.buffers import Buffer, BufferPointer, ExternCall
 from ...expressions.expr import IntImm, PrimExpr, cast, const
-from ...expressions.extern import Buffer, BufferPointer, ExternCall, call_extern, extern, for_each
+from ...expressions.extern import call_extern, extern
+from ...expressions.statements import for_each
 from ...expressions.tensor import Tensor
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from ...core.errors import DeviceError
 from ...core.once import once
 from ...core.target import Target
+from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.expr import PrimExpr, cast, const
-from ...expressions.extern import Buffer, ExternCall, call_extern, extern
+from ...expressions.extern import call_extern, extern
 from ...expressions.tensor import Tensor
 from ...operators.relay import OperatorOp, dtype_of_tensor
 from ...transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard

@@ -15,8 +15,9 @@ from ...core.errors import DeviceError, PluginError
 from ...core.once import once
 from ...core.target import Target
 from ...dialects.te import FuncOp as TeFuncOp
+from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.expr import cast, const
-from ...expressions.extern import Buffer, ExternCall, call_extern, extern
+from ...expressions.extern import call_extern, extern
 from ...expressions.tensor import Tensor
 from ...operators import operator_of
 from ...operators.relay import FuncOp, OperatorOp, dtype_of_tensor, shape_of

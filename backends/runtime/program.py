@@ -210,6 +210,11 @@ class Program:
         # By name, as back ends stand above the runtime.
         return import_module("...llvm.annotation", __name__).annotate(text) if annotate else text
 
+    @property
+    def source_kinds(self) -> tuple[str, ...]:
+        """The kinds of `source`; none for a loaded program."""
+        return tuple(self._sources)
+
     def add_sources(self, sources: Mapping[str, Callable[[], str]]) -> None:
         """Adds texts for `source`: the function that produces each."""
         self._sources.update(sources)

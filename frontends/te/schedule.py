@@ -13,7 +13,7 @@ from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, topologi
 from .stage import Fuse, Split, Stage
 from .staging import computes_of_scan, copy_operation, outputs, split_cache_write, split_reduction, substitute_inputs
 
-UNSUPPORTED_SCHEDULE_METHODS = frozenset(("create_group", "normalize"))
+UNSUPPORTED_SCHEDULE_METHODS = frozenset(("create_group",))
 """Methods of TVM's schedules that are not supported yet."""
 
 
@@ -76,6 +76,10 @@ class Schedule:
         if name in UNSUPPORTED_SCHEDULE_METHODS:
             raise UnsupportedError(f"{name} of a schedule is not supported yet")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def normalize(self) -> Schedule:
+        """This schedule: the loops of its stages start at 0 already."""
+        return self
 
     def is_thread(self, variable: Var) -> bool:
         """Whether a variable is that of a thread axis that a loop of a stage is bound to."""

@@ -22,11 +22,13 @@ from ...dialects.tir import (
     memory_space,
 )
 from ...dialects.tir.base import Mixed
+from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var
-from ...expressions.extern import Buffer, ExternCall, decl_buffer
+from ...expressions.extern import decl_buffer
 from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor
-from ...expressions.write import ExpressionEmitter, write_call
+from ...expressions.write_expressions import ExpressionEmitter
+from ...expressions.write_statements import write_call
 from ...module import Module
 from ...schedule import Schedule as TirSchedule
 from ...schedule.intrinsics import add_tensor_intrin, describe_tensor_intrin

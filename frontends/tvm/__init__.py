@@ -12,6 +12,7 @@ from . import (
     arith,
     contrib,
     driver,
+    hybrid,
     instrument,
     ir,
     nd,
@@ -34,6 +35,7 @@ from . import nd as ndarray
 from .absent import report_absent
 from .aliases import install
 from .driver import build, compile, lower
+from .intrinsics import register_intrin_rule
 from .ir.module import IRModule
 from .legacy import build_config, expr, module, schedule, stmt, tensor
 from .nd import Device, context, cpu, cuda, device, gpu
@@ -72,6 +74,7 @@ __all__ = [
     "expr",
     "get_global_func",
     "gpu",
+    "hybrid",
     "install",
     "instrument",
     "ir",
@@ -82,6 +85,7 @@ __all__ = [
     "ndarray",
     "register_func",
     "register_global_func",
+    "register_intrin_rule",
     "relax",
     "relay",
     "rpc",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-ABSENT = {
+from .submodules import submodule
+
+ABSENT: dict[str, dict[str, str]] = {
     "tvm": {
         "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
         "auto_scheduler": "compile without a schedule for a default schedule",
         "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
         "micro": "programs run on this machine",
-        "hybrid": "write the function with tvm.script.tir",
         "opencl": "expected tvm.cpu or tvm.cuda",
         "metal": "expected tvm.cpu or tvm.cuda",
         "vulkan": "expected tvm.cpu or tvm.cuda",
@@ -21,9 +22,11 @@ ABSENT = {
         "make": "use the nodes of tvm.tir",
     },
     "tvm.te": {
-        "hybrid": "write the function with tvm.script.tir, or te.compute",
         "gradient": "write the gradient as a te.compute",
         "AutodiffConfig": "write the gradient as a te.compute",
+    },
+    "tvm.target": {
+        "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
     },
     "tvm.tir": {
         "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
@@ -47,17 +50,35 @@ ABSENT = {
         "ThreadSync": "tir-insert-barriers, which tvm.build runs",
     },
     "tvm.relay": {
-        "vm": "use relay.build or relay.create_executor",
         "quantize": "quantized operators are those of relay.qnn",
         "adt": "use tuples",
         "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
+    },
+    "tvm.relay.frontend": dict.fromkeys(
+        (
+            "from_caffe",
+            "from_caffe2",
+            "from_coreml",
+            "from_darknet",
+            "from_keras",
+            "from_mxnet",
+            "from_oneflow",
+            "from_paddle",
+            "from_tensorflow",
+            "from_tflite",
+        ),
+        "convert the model to ONNX, and read it with relay.frontend.from_onnx",
+    ),
+    "tvm.relay.testing": {
+        "darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
+        "yolo_detection": "boxes are those of the model",
+        "tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     },
     "tvm.contrib": {
         "cublas": "relay.build with the target `cuda -libs=cublas`",
         "cudnn": "relay.build with the target `cuda -libs=cudnn`",
         "xcode": "programs run on this machine",
         "ndk": "programs run on this machine",
-        "tedd": "Module.show() prints the program; stepwell-gui shows the lowering",
         "spirv": "expected the target llvm or cuda",
     },
 }
@@ -65,10 +86,15 @@ ABSENT = {
 
 
 def report_absent(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module: raises AttributeError, with the replacement if there is one."""
+    """The `__getattr__` of a module: a submodule of TVM whose names another module has; else it raises AttributeError,
+    with the replacement if there is one.
+    """
     hints = ABSENT.get(module, {})
 
     def __getattr__(name: str) -> Any:
+        found = submodule(module, name)
+        if found is not None:
+            return found
         hint = f": {hints[name]}" if name in hints else " (docs/tvm.md lists the names that it has)"
         raise AttributeError(f"module {module!r} of Stepwell has no attribute {name!r}{hint}")
 

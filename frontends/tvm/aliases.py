@@ -11,8 +11,10 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from ...core.errors import OptionError
+from .absent import ABSENT
 
 _ROOT = __name__.rpartition(".")[0]
+_PACKAGE = _ROOT.partition(".")[0]
 NAMES = {"tvm": _ROOT, "topi": f"{_ROOT}.topi", "tvm_ffi": f"{_ROOT}.tvm_ffi"}
 """The packages that programs import, each with its package here. `topi` was a package of its own until v0.6, `tvm_ffi`
 is one since v0.22."""
@@ -36,28 +38,55 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        name = _own_name(fullname)
-        if name is None or find_spec(name) is None:
+        if fullname.startswith(f"{_ROOT}."):
+            _report_absent(fullname.replace(_ROOT, "tvm", 1))
+            return None
+        if _own_module(fullname) is None:
+            _report_absent(fullname)
             return None
         return ModuleSpec(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        name = _own_name(spec.name)
-        assert name is not None
-        module = importlib.import_module(name)
+        module = _own_module(spec.name)
+        assert module is not None
         self._specs[spec.name] = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restores the spec of a module, which the import has replaced."""
+        """Restores the spec of a module, which the import has replaced. A module that is no package gets a path, as
+        modules of TVM have that are packages there."""
         name = module.__spec__.name if module.__spec__ is not None else ""
         if name in self._specs:
             module.__spec__ = self._specs.pop(name)
+        if not hasattr(module, "__path__"):
+            module.__path__ = []
 
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
 
 
-def _own_name(name: str) -> str | None:
+def _report_absent(name: str) -> None:
+    """ImportError with a replacement, if a module of TVM is absent and has one."""
+    parent, _, last = name.rpartition(".")
+    hint = ABSENT.get(parent, {}).get(last)
+    if hint is not None:
+        raise ImportError(f"module {name!r} is absent in Stepwell: {hint}", name=name)
+
+
+def _own_module(name: str) -> ModuleType | None:
+    """The module of this package for a name of TVM: a file of it, or an attribute that is a module of another package
+    (`tvm.relay.op`)."""
     head, _, rest = name.partition(".")
-    return None if head not in NAMES else ".".join(filter(None, (NAMES[head], rest)))
+    if head not in NAMES:
+        return None
+    module = importlib.import_module(NAMES[head])
+    for part in filter(None, rest.split(".")):
+        inner = f"{module.__name__}.{part}"
+        if inner.startswith(_ROOT) and find_spec(inner) is not None:
+            module = importlib.import_module(inner)
+            continue
+        attribute = getattr(module, part, None)
+        if not isinstance(attribute, ModuleType) or not attribute.__name__.startswith(_PACKAGE):
+            return None
+        module = attribute
+    return module

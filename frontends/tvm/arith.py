@@ -19,7 +19,7 @@ from ...expressions import axes
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, as_condition, as_expr, cast
 from ...expressions.rewrite import Substitution
-from ...expressions.write import ExpressionEmitter
+from ...expressions.write_expressions import ExpressionEmitter
 from ...module import Module
 from ...transforms.pipelines import run_pipeline
 from ...transforms.tir.simplify import TirSimplifyPass

@@ -7,7 +7,10 @@ from typing import Any
 from ...backends.devices import nd as arrays
 from ...backends.devices.nd import HostArray, NDArray, from_dlpack
 from ...core.errors import UnsupportedError
+from .absent import report_absent
 from .devices import Device, cpu, cuda, device
+
+__getattr__ = report_absent("tvm.nd")
 
 gpu = cuda
 context = device

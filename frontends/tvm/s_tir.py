@@ -1,5 +1,8 @@
 """Schedules of functions, as TVM calls `tvm.tir.Schedule` from v0.24 on."""
 
+from .absent import report_absent
 from .tir import Schedule, ScheduleError, analysis, transform
+
+__getattr__ = report_absent("tvm.s_tir")
 
 __all__ = ["Schedule", "ScheduleError", "analysis", "transform"]

@@ -12,11 +12,21 @@ from ..te import names
 from ..te.names import *  # noqa: F403
 from .absent import report_absent
 from .ir.module import PrimFunc
+from .tags import compute, tag_scope
 
 __getattr__ = report_absent("tvm.te")
 
-__all__ = ["ComputeOp", "ExternOp", "PlaceholderOp", "ScanOp", "TensorSlice", "create_prim_func"]
-__all__ += names.__all__
+__all__ = [
+    "ComputeOp",
+    "ExternOp",
+    "PlaceholderOp",
+    "ScanOp",
+    "TensorSlice",
+    "compute",
+    "create_prim_func",
+    "tag_scope",
+]
+__all__ += [name for name in names.__all__ if name != "compute"]
 
 
 def create_prim_func(args: Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None) -> PrimFunc:

@@ -18,7 +18,10 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError, PassError
 from ...module import Module
 from ...transforms.pipelines import parse_passes, run_pipeline
+from .absent import report_absent
 from .ir.module import IRModule
+
+__getattr__ = report_absent("tvm.transform")
 
 LOWERING = ("tir.add_lower_pass", "tir.disable_vectorize")
 """The configuration options that change the lowering."""
@@ -77,6 +80,19 @@ class PassInstrument:
         """Called after a pass has run."""
 
 
+class _Trace(PassInstrument):
+    """Calls a function before and after each pass."""
+
+    def __init__(self, function: Callable[[IRModule, PassInfo, bool], object]):
+        self._function = function
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self._function(mod, info, True)
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        self._function(mod, info, False)
+
+
 class PassContext:
     """The context in which passes run: `with PassContext(opt_level=3, config={...}): ...`.
 
@@ -86,7 +102,8 @@ class PassContext:
     2 after loops are transformed, 3 after the final simplification; `tir.disable_vectorize`: loops are not vectorized.
     validate: whether each pass is validated: the program before and after it runs on small inputs
     (docs/workbench.md#validation); None for the value of the environment variable STEPWELL_VALIDATE.
-    OptionError for an unknown option, and for an invalid pass.
+    trace: a function that is called before and after each pass with the module, the pass's `PassInfo`, and whether the
+    pass has yet to run, as in v0.7. OptionError for an unknown option, and for an invalid pass.
     """
 
     _entered: list[PassContext] = []
@@ -99,11 +116,12 @@ class PassContext:
         instruments: Sequence[PassInstrument] | None = None,
         config: Mapping[str, Any] | None = None,
         validate: bool | None = None,
+        trace: Callable[[IRModule, PassInfo, bool], object] | None = None,
     ):
         self.opt_level = opt_level
         self.required_pass = list(required_pass or ())
         self.disabled_pass = list(disabled_pass or ())
-        self.instruments = list(instruments or ())
+        self.instruments = [*(instruments or ()), *([] if trace is None else [_Trace(trace)])]
         self.config = dict(config or {})
         self.validate = validate
         for key in self.config:

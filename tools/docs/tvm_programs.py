@@ -31,7 +31,9 @@ MACHINES = {
     r"/tune_(network|relay)_(arm|mali|mobile_gpu)": "a phone or a board",
 }
 """The programs for another machine, by a pattern of their paths; they do not run."""
-_TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule)\b")
+PACKAGES = {r"/from_darknet": "darknet", r"/using_pipeline_executor": "cutlass"}
+"""The programs that need a library of another package without an import, by a pattern of their paths."""
+_TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule|MetaSchedule\w*)\b")
 _NETWORK = re.compile(r"https?://|urlopen error|Name or service not known|ConnectionError|ProxyError")
 _NO_NETWORK = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
 
@@ -62,9 +64,10 @@ def _is_imported(path: Path) -> bool:
 
 def run(path: Path, seconds: float) -> Outcome:
     """Runs a program in a folder of its own, for `cuda` with the emulated GPU."""
-    machine = next((need for pattern, need in MACHINES.items() if re.search(pattern, str(path))), None)
-    if machine is not None:
-        return Outcome("machine", machine)
+    for kind, needs in (("machine", MACHINES), ("package", PACKAGES)):
+        need = next((need for pattern, need in needs.items() if re.search(pattern, str(path))), None)
+        if need is not None:
+            return Outcome(kind, need)
     if all(isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) for each in _tree(path).body):
         return Outcome("text")
     command = [sys.executable, "-m", "stepwell.frontends.tvm", "--emulate-gpu", str(path.resolve())]

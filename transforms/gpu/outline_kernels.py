@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
-from ...core.gpu import C_FUNCTIONS
+from ...core.gpu import DEVICE_FUNCTIONS
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import CUDA_EXPRESSION, NOALIAS, ON_DEVICE
@@ -99,7 +99,7 @@ class GpuOutlineKernelsPass(ModulePass):
 
 
 def _move_declarations(module: ModuleOp) -> None:
-    """Declares the C functions that kernels call, and the device has, in the device module; erases host declarations
+    """Declares the functions that kernels call, and the device has, in the device module; erases host declarations
     without calls.
     """
     block = module.body.block
@@ -122,8 +122,8 @@ def _move_declarations(module: ModuleOp) -> None:
 
 
 def _is_on_device(declaration: func.FuncOp) -> bool:
-    """Whether the device has a function: one of C, or an expression of CUDA C++."""
-    return declaration.sym_name.data in C_FUNCTIONS or CUDA_EXPRESSION in declaration.attributes
+    """Whether the device has a function: one of CUDA, or an expression of CUDA C++."""
+    return declaration.sym_name.data in DEVICE_FUNCTIONS or CUDA_EXPRESSION in declaration.attributes
 
 
 def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:

@@ -29,7 +29,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.annotations import annotation_value
 from ...expressions.expr import Var
-from ...expressions.write import ExpressionEmitter
+from ...expressions.write_expressions import ExpressionEmitter
 from ...operators.relay import (
     CallOp,
     ConstantOp,

@@ -1,7 +1,7 @@
 """The supported part of `tvm.contrib`."""
 
 from ..absent import report_absent
-from . import cblas, cc, clang, debugger, download, graph_executor, graph_runtime, nvcc, util, utils
+from . import cblas, cc, clang, debugger, download, graph_executor, graph_runtime, nvcc, relay_viz, tedd, util, utils
 
 __getattr__ = report_absent("tvm.contrib")
 
@@ -14,6 +14,8 @@ __all__ = [
     "graph_executor",
     "graph_runtime",
     "nvcc",
+    "relay_viz",
+    "tedd",
     "util",
     "utils",
 ]

@@ -9,6 +9,7 @@ from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
 from ....backends.graph import GraphExecutor
 from ....core.errors import OptionError
 from ..nd import Device, NDArray, array
+from ..params import load_param_dict
 
 
 class GraphModule:
@@ -28,6 +29,10 @@ class GraphModule:
         type.
         """
         self._executor.set_input(key, value, **params)
+
+    def load_params(self, params_bytes: bytes | bytearray) -> None:
+        """Sets the inputs and constants of the bytes of `save_param_dict`. ArgumentError for an unknown name."""
+        self._executor.set_input(**load_param_dict(params_bytes))
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ....backends.saving.objects import write_object
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....core.walking import find_ops
 from ....dialects.tir import ForOp
-from ....expressions.extern import Buffer as DeclaredBuffer
+from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....module import Module
 from ....operators.relax import FuncOp as RelaxFuncOp
 from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
@@ -30,6 +31,9 @@ from .. import relax
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
+from .intrinsics import lower_intrinsics
+
+_KERNEL_FORMATS = ("cu", "ptx")
 
 
 class DeviceModule:
@@ -41,12 +45,22 @@ class DeviceModule:
         self._program = program
 
     def get_source(self, fmt: str = "") -> str:
-        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it."""
-        return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"})
+        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it; the emulated GPU runs
+        the source itself.
+        """
+        machine = "ptx" if "ptx" in self._program.source_kinds else "cuda"
+        return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": machine})
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
-        _save(self, file_name, fmt, ("cu", "ptx"))
+        _save(self, file_name, fmt, _KERNEL_FORMATS)
+
+
+@dataclass(frozen=True)
+class KernelText:
+    """The source of kernels in a file that `DeviceModule.save` has written."""
+
+    text: str
 
 
 class OperatorModule:
@@ -90,6 +104,13 @@ class OperatorModule:
     def imported_modules(self) -> list[DeviceModule]:
         """The device modules of the functions: one if they launch GPU kernels, else none."""
         return [DeviceModule(self._program)] if isinstance(self._program, DeviceProgram) else []
+
+    def import_module(self, module: DeviceModule | KernelText) -> None:
+        """Nothing: the functions hold their kernels. OptionError for kernels of other functions."""
+        own = [each.get_source(fmt) for each in self.imported_modules for fmt in _KERNEL_FORMATS]
+        text = module.text if isinstance(module, KernelText) else module.get_source()
+        if self._program.source_kinds and text not in own:  # a loaded program has no text
+            raise OptionError("import_module: kernels of other functions; the functions hold their kernels")
 
     def time_evaluator(
         self,
@@ -273,7 +294,8 @@ def build(
     `cuda` for a GPU; by default the current target.  target_host: the target of the host's code, `llvm`.  runtime: the
     default of TVM only.
 
-    The program is compiled as `lower` shows it; where the context adds no passes to the lowering, functions without a
+    Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
+    as `lower` shows it; where the context adds no passes to the lowering, functions without a
     schedule get default schedules besides. Errors as raised by `stepwell.build` and the passes.
     """
     if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
@@ -282,10 +304,12 @@ def build(
         raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
     chosen = target_of(target, target_host)
     if isinstance(inputs, IRModule) and inputs.source is not None and args is None and name is None:
-        return OperatorModule(_build(inputs.source, chosen.compiled))
-    if PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
-        return OperatorModule(_build(lower(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
-    return OperatorModule(_build(_program(inputs, args, name, binds), chosen.compiled))  # pyright: ignore[reportArgumentType]
+        mod = inputs.source
+    elif PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
+        mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
+    else:
+        mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
+    return OperatorModule(_build(lower_intrinsics(mod, chosen.kind.name), chosen.compiled))
 
 
 def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:

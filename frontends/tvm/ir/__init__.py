@@ -4,6 +4,7 @@ from ....expressions.expr import PrimExpr
 from ...relay.expr import GlobalVar
 from ...relay.types import TensorType, TupleType
 from ..absent import report_absent
+from ..intrinsics import register_intrin_lowering, register_op_attr
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
 from .range import Range
@@ -19,6 +20,8 @@ __all__ = [
     "TensorType",
     "TupleType",
     "assert_structural_equal",
+    "register_intrin_lowering",
+    "register_op_attr",
     "structural_equal",
     "structural_hash",
 ]

@@ -1,5 +1,6 @@
 """The module `tvm.expr` until v0.6: expressions."""
 
+from ..absent import report_absent
 from ..tir import (
     EQ,
     GE,
@@ -29,6 +30,8 @@ from ..tir import (
     Sub,
     Var,
 )  # fmt: skip
+
+__getattr__ = report_absent("tvm.expr")
 
 Expr = PrimExpr
 

@@ -13,6 +13,24 @@ from ....expressions.errors import TeError
 from ....expressions.expr import ExprLike, IntImm, PrimExpr, as_expr, cast
 
 _HANDLE = DType("int", 64)
+PREFIX = "tir."
+"""The prefix of TVM's names of intrinsics."""
+_TVM_NAMES = {"abs": "fabs", "power": "pow"}
+
+
+class IntrinsicName(str):
+    """The name of a function on numbers, the `op` of a `Call`. name: TVM's, `tir.exp`."""
+
+    __slots__ = ()
+
+    @property
+    def intrinsic(self) -> str:
+        """TVM's name without its prefix."""
+        return _TVM_NAMES.get(self, self)
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.intrinsic}"
 
 
 class Buffer:

@@ -15,6 +15,7 @@ from ....dialects.tir import (
     BINARY_NAMES,
     UNARY_NAMES,
     BufferOp,
+    CallExternOp,
     CastOp,
     EvaluateOp,
     ForOp,
@@ -35,9 +36,21 @@ from ....dialects.tir import (
     constant_value,
 )
 from ....dialects.tir.tree import is_expression_op
-from ....expressions.expr import OPERATORS, Call, Cast, FloatImm, IfThenElse, IntImm, Not, PrimExpr, Select, Var
+from ....expressions.expr import (
+    OPERATORS,
+    Call,
+    Cast,
+    FloatImm,
+    IfThenElse,
+    IntImm,
+    Not,
+    PrimExpr,
+    PureExternCall,
+    Select,
+    Var,
+)
 from . import stmt as nodes
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, IntrinsicName, OtherExpr, Ramp
 
 PROLOGUE = (SymbolOp, MatchBufferOp)
 """Operations before the body of a function: its sizes and its buffer parameters."""
@@ -176,7 +189,9 @@ class NodeReader:
             case arith.XOrIOp() if dtype.is_bool and constant_value(op.rhs) == 1:
                 return Not(self.expr(op.lhs))
             case IntrinsicOp():
-                return Call(dtype.name, op.intrinsic.data, [self.expr(arg) for arg in op.args])
+                return Call(dtype.name, IntrinsicName(op.intrinsic.data), [self.expr(arg) for arg in op.args])
+            case CallExternOp() if op.pure is not None:
+                return PureExternCall(dtype.name, op.callee.data, [self.expr(arg) for arg in op.args])
             case _:
                 return self._operator(op, dtype.name)
 
@@ -184,9 +199,9 @@ class NodeReader:
         args = [self.expr(operand) for operand in op.operands]
         name = BINARY_NAMES.get(type(op))
         if name is not None:
-            return OPERATORS[name](*args) if name in OPERATORS else Call(dtype, name, args)
+            return OPERATORS[name](*args) if name in OPERATORS else Call(dtype, IntrinsicName(name), args)
         if type(op) in UNARY_NAMES and len(args) == 1:
-            return Call(dtype, UNARY_NAMES[type(op)], args)
+            return Call(dtype, IntrinsicName(UNARY_NAMES[type(op)]), args)
         return None
 
     def _yield_value(self, block: Block) -> PrimExpr:

@@ -57,10 +57,14 @@ class Stmt:
 
 
 class For(Stmt):
-    """A loop: `loop_var` starts at `min` and takes `extent` consecutive values."""
+    """A loop: `loop_var` starts at `min` and takes `extent` consecutive values. Until v0.7 the number of a device,
+    which is ignored, preceded the body.
+    """
 
     __slots__ = ("annotations", "body", "extent", "kind", "loop_var", "min", "thread_tag")
     FIELDS = ("min", "extent", "body")
+
+    Serial, Parallel, Vectorized, Unrolled = (ForKind(n) for n in range(4))
 
     def __init__(
         self,
@@ -68,16 +72,20 @@ class For(Stmt):
         min: ExprLike,
         extent: ExprLike,
         kind: ForKind | int,
-        body: Stmt,
-        thread_tag: str | None = None,
+        body: Stmt | int,
+        thread_tag: str | Stmt | None = None,
         annotations: object = None,
     ):
         super().__init__()
+        if isinstance(body, int) and isinstance(thread_tag, Stmt):
+            body, thread_tag = thread_tag, None
+        if isinstance(thread_tag, Stmt):
+            raise TeError(f"loop {loop_var.name}: two bodies")
         self.loop_var = loop_var
         self.min = cast(loop_var.dtype, min)
         self.extent = cast(loop_var.dtype, extent)
         self.kind = ForKind(kind)
-        if not isinstance(body, Stmt):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(body, Stmt):
             raise TeError(f"body of loop {loop_var.name}: {body!r}, expected a statement")
         if (self.kind is ForKind.THREAD_BINDING) != (thread_tag is not None):
             raise TeError(f"loop {loop_var.name} of kind {self.kind.name} with thread {thread_tag}")

@@ -12,7 +12,7 @@ from ....dialects.tir import EvaluateOp, ForOp, FuncOp, IfOp, TirBuilder
 from ....dialects.tir.tree import treeify
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, Var
-from ....expressions.write import ExpressionEmitter
+from ....expressions.write_expressions import ExpressionEmitter
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
 from .reading import NodeReader

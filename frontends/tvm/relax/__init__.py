@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult
 from ....backends.relax import VirtualMachine as _Machine
 from ....backends.relax import VMExecutable, build_relax
-from ....core.errors import ArgumentError
+from ....core.errors import ArgumentError, OptionError
 from ....module import Module
+from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
-from ..transform import PassContext
+from ..transform import FunctionalPass, PassContext
 from . import expr, frontend, struct_info, transform
 from .block_builder import BlockBuilder
 from .expr import *  # noqa: F403
 from .struct_info import *  # noqa: F403
+
+__getattr__ = report_absent("tvm.relax")
 
 
 class Executable:
@@ -51,6 +55,15 @@ def build(mod: Module, target: TargetLike | None = None, params: None = None, pi
     return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
 
 
+def get_pipeline(name: str = "zero", **options: Any) -> FunctionalPass:
+    """The passes of a pipeline as one pass: "zero", "default" and "default_build" replace operators by functions of
+    `tir`. OptionError for another pipeline, and for options.
+    """
+    if name not in ("zero", "default", "default_build") or options:
+        raise OptionError(f"pipeline {name!r} with options {list(options)}, expected 'zero' or 'default' without any")
+    return transform.LegalizeOps()
+
+
 class VirtualMachine(_Machine):
     """Executes the functions of a program: `vm["main"](x)`."""
 
@@ -77,6 +90,6 @@ class VirtualMachine(_Machine):
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
 """The names that were in `tvm.relax.vm` until v0.12."""
 
-__all__ = ["BlockBuilder", "Executable", "VirtualMachine", "build", "frontend", "transform", "vm"]
+__all__ = ["BlockBuilder", "Executable", "VirtualMachine", "build", "frontend", "get_pipeline", "transform", "vm"]
 __all__ += expr.__all__
 __all__ += struct_info.__all__

@@ -18,8 +18,11 @@ from ....transforms.relay.fold_constants import RelayFoldConstantsPass
 from ....transforms.relay.to_te import ConvertRelayToTePass
 from ....transforms.te.to_tir import ConvertTeToTirPass
 from ...relay.parameters import bind_parameters
+from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo
+
+__getattr__ = report_absent("tvm.relax.transform")
 
 
 def _pass(name: str, passes: Callable[[], Sequence[ModulePass]]) -> FunctionalPass:

@@ -9,15 +9,19 @@ from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
-from . import analysis, build_module, dataflow_pattern, frontend, ir_pass, testing, transform
+from ..params import load_param_dict, save_param_dict
+from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, testing, transform, vm
 from .build_module import build, optimize
 from .execute import create_executor
+from .transform import build_config
 
 __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
     "analysis",
+    "backend",
     "build",
+    "build_config",
     "build_module",
     "create_executor",
     "dataflow_pattern",
@@ -25,12 +29,15 @@ __all__ = [
     "expr_functor",
     "frontend",
     "ir_pass",
+    "load_param_dict",
     "op",
     "optimize",
     "qnn",
+    "save_param_dict",
     "scalar_type",
     "testing",
     "transform",
+    "vm",
 ]
 __all__ += names.__all__
 __all__ += functor.__all__

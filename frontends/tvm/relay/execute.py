@@ -11,7 +11,7 @@ from ....module import Module
 from ...relay import Expr, Function
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array
-from .build_module import build
+from .building import build
 
 KINDS = ("graph", "vm", "debug", "aot")
 

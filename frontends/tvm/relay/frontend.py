@@ -8,8 +8,11 @@ from typing import Any
 
 from ....core.errors import ArgumentError, UnsupportedError
 from ...relay import TensorType
+from ..absent import report_absent
 from ..ir.module import IRModule
 from ..nd import HostArray, NDArray
+
+__getattr__ = report_absent("tvm.relay.frontend")
 
 
 def from_onnx(

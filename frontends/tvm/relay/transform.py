@@ -23,9 +23,12 @@ from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
+from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from .layouts import convert_layouts
+
+__getattr__ = report_absent("tvm.relay.transform")
 
 
 def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[ModulePass]]) -> FunctionalPass:
@@ -111,6 +114,16 @@ def function_pass(
         return lambda mod, ctx: _on_graphs(lambda func: transform(func, mod, ctx), mod)
 
     return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
+
+
+def build_config(
+    opt_level: int = 2,
+    required_pass: Sequence[str] | None = None,
+    disabled_pass: Sequence[str] | None = None,
+    trace: Callable[[IRModule, PassInfo, bool], object] | None = None,
+) -> PassContext:
+    """The context of passes on graphs, as `PassContext` was called until v0.7."""
+    return PassContext(opt_level, required_pass, disabled_pass, trace=trace)
 
 
 def _on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:

@@ -15,25 +15,32 @@ from ....expressions.expr import const
 from .. import nd as ndarray
 from .. import relax
 from ..absent import report_absent
-from ..driver.build_module import OperatorModule
+from ..driver.build_module import KernelText, OperatorModule
 from ..driver.build_module import OperatorModule as Module
 from ..nd import Device, NDArray, cpu, cuda, device
 from ..nd import NDArray as Tensor
 from ..nd import array as tensor
-from ..relay.build_module import GraphExecutorFactoryModule
+from ..params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
+from ..relay.building import GraphExecutorFactoryModule
 from ..target.target import target_of
+from . import vm
 from .conversion import convert
 from .data_type import DataType
 
 __getattr__ = report_absent("tvm.runtime")
 
 
-def load_module(path: str | os.PathLike[str]) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable:
+def load_module(
+    path: str | os.PathLike[str],
+) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable | KernelText:
     """The functions, the graph or the program saved by `export_library`, or by `save` in an object file, perhaps linked
-    to a library since. A saved module is native code: load only trusted files.
+    to a library since; of a file `.cu` or `.ptx` the text of the kernels. A saved module is native code:
+    load only trusted files.
 
     LoadError if the file is broken, or built for another machine.
     """
+    if Path(path).suffix in (".cu", ".ptx"):
+        return KernelText(Path(path).read_text())
     held = read_object(Path(path))
     if held is not None:
         with TemporaryDirectory() as folder:
@@ -72,6 +79,11 @@ __all__ = [
     "device",
     "enabled",
     "load_module",
+    "load_param_dict",
+    "load_param_dict_from_file",
     "ndarray",
+    "save_param_dict",
+    "save_param_dict_to_file",
     "tensor",
+    "vm",
 ]

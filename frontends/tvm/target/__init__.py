@@ -1,6 +1,7 @@
 """The module `tvm.target`: targets of compilations, as text, dictionaries and tags."""
 
 from ..absent import report_absent
+from ..intrinsics import register_intrin_rule
 from .creation import arm_cpu, create, cuda, llvm, mali, rasp
 from .generic_func import generic_func, override_native_generic_func
 from .tags import list_tags
@@ -23,4 +24,5 @@ __all__ = [
     "mali",
     "override_native_generic_func",
     "rasp",
+    "register_intrin_rule",
 ]

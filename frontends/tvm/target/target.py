@@ -192,6 +192,13 @@ class Target:
         return Target._entered[-1] if Target._entered else None
 
     @staticmethod
+    def from_device(device: Any) -> Target:
+        """The target of a device, or of a device by name."""
+        name = str(getattr(device, "kind", device)).partition(":")[0].partition("(")[0].replace("_", "-")
+        emulated = "cuda" if is_gpu_emulated() else "cuda-emulated"
+        return Target({"cpu": "llvm", "gpu": "cuda", "cuda-emulated": emulated}.get(name, name))
+
+    @staticmethod
     def list_kinds() -> list[str]:
         """The names of the kinds."""
         return list(_KEYS)

@@ -46,6 +46,8 @@ from ....expressions.functions import (
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
 from ..absent import report_absent
+from ..driver import build
+from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
 from ..nodes.expr import Broadcast, Buffer, BufferLoad, Ramp
@@ -90,6 +92,7 @@ __all__ = [
     "BufferLoad",
     "BufferStore",
     "Call",
+    "CallEffectKind",
     "Cast",
     "CommReducer",
     "Div",
@@ -129,6 +132,7 @@ __all__ = [
     "all",
     "analysis",
     "any",
+    "build",
     "call_extern",
     "call_packed",
     "const",

@@ -64,6 +64,7 @@ from ....expressions.functions import (
     truncmod,
 )
 from ....expressions.tensor import comm_reducer
+from ..intrinsics import call_user_intrinsic
 
 
 def _binary(name: str, meaning: str) -> Callable[..., Any]:
@@ -145,9 +146,13 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> An
     name = _OTHER_NAMES.get(name, name)
     if dtype == "handle":
         return call_builtin(name, *args)
+    if (call := call_user_intrinsic(dtype, name, args)) is not None and name not in __all__:
+        return call
     function = globals().get(name) or getattr(functions, name, None)
     if not callable(function) or name.startswith("_"):
-        raise TeError(f"call_intrin: no intrinsic {func_name!r}; expected the name of a function of tvm.tir")
+        raise TeError(
+            f"call_intrin: no intrinsic {func_name!r}; expected a function of tvm.tir or a registered intrinsic"
+        )
     result = function(*args)
     if as_expr(result).dtype != dtype:
         raise TeError(f"call_intrin {func_name}: the result is of type {as_expr(result).dtype}, expected {dtype}")

@@ -95,7 +95,7 @@ from ....operators.transform import (
     where,
 )
 from ..absent import report_absent
-from . import cuda, generic, image, nn, testing, util, utils, x86
+from . import cuda, generic, image, nn, tag, testing, util, utils, x86
 
 __getattr__ = report_absent("tvm.topi")
 
@@ -197,6 +197,7 @@ __all__ = [
     "strided_slice",
     "subtract",
     "sum",
+    "tag",
     "take",
     "tan",
     "tanh",

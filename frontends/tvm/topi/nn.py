@@ -6,7 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.errors import OptionError, UnsupportedError
-from ....expressions.tensor import Tensor
+from ....expressions.errors import TeError
+from ....expressions.expr import PrimExpr, const
+from ....expressions.functions import all, floordiv, floormod, if_then_else
+from ....expressions.tensor import Tensor, compute
 from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools
 from ....operators.activations import leaky_relu, prelu, relu
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
@@ -14,7 +17,12 @@ from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.nn import log_softmax, matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
-from ....operators.windows import Window
+from ....operators.windows import Window, each_dimension
+from ..absent import report_absent
+from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
+from .utils import get_const_tuple, get_pad_tuple
+
+__getattr__ = report_absent("tvm.topi.nn")
 
 __all__ = [
     "adaptive_pool",
@@ -23,15 +31,23 @@ __all__ = [
     "batch_matmul",
     "batch_norm",
     "conv1d",
+    "conv1d_ncw",
+    "conv1d_nwc",
     "conv1d_transpose_ncw",
     "conv2d",
+    "conv2d_hwcn",
     "conv2d_nchw",
     "conv2d_nhwc",
     "conv2d_transpose_nchw",
     "conv3d",
+    "conv3d_ncdhw",
+    "conv3d_ndhwc",
     "conv3d_transpose_ncdhw",
     "dense",
     "depth_to_space",
+    "depthwise_conv2d_nchw",
+    "depthwise_conv2d_nhwc",
+    "dilate",
     "flatten",
     "global_pool",
     "group_conv1d_transpose_ncw",
@@ -53,6 +69,8 @@ __all__ = [
     "prelu",
     "relu",
     "rms_norm",
+    "scale_shift_nchw",
+    "scale_shift_nhwc",
     "softmax",
     "space_to_depth",
     "upsampling",
@@ -103,29 +121,56 @@ def conv2d(
     data: Tensor,
     kernel: Tensor,
     strides: Window,
-    padding: Window,
+    padding: Window | str,
     dilation: Window,
     data_layout: str = "NCHW",
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """The convolution of images. kernel_layout: by default OIHW, or HWIO for NHWC and HWCN."""
+    """The convolution of images. padding: as of `get_pad_tuple`.  kernel_layout: by default OIHW, or HWIO for NHWC and
+    HWCN.
+    """
     layout = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(data_layout, "OIHW")
+    around = _around(kernel, layout, padding, dilation) if isinstance(padding, str) else padding
     return convolutions.conv2d(
-        data, kernel, strides, padding, dilation,
+        data, kernel, strides, around, dilation,
         data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
     )  # fmt: skip
 
 
+def _around(kernel: Tensor, layout: str, padding: str, dilation: Window) -> Window:
+    """The padding of an image that a word describes."""
+    gaps = each_dimension(dilation, 2, "dilation")
+    taps = get_const_tuple([kernel.shape[layout.index(letter)] for letter in "HW"])
+    return get_pad_tuple(padding, [(tap - 1) * gap + 1 for tap, gap in zip(taps, gaps, strict=True)])
+
+
+def conv2d_hwcn(
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Window,
+    padding: Window | str,
+    dilation: Window,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """The convolution of images in the layout HWCN, with weights in the layout HWIO."""
+    return conv2d(Input, Filter, stride, padding, dilation, "HWCN", "HWIO", out_dtype)
+
+
 def conv2d_nchw(
-    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, out_dtype: str | None = None
+    Input: Tensor,
+    Filter: Tensor,
+    stride: Window,
+    padding: Window | str,
+    dilation: Window,
+    out_dtype: str | None = None,
 ) -> Tensor:
     """The convolution of images in the layout NCHW, with weights in the layout OIHW."""
     return conv2d(Input, Filter, stride, padding, dilation, "NCHW", "OIHW", out_dtype)
 
 
 def conv2d_nhwc(
-    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, out_dtype: str = "float32"
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window | str, dilation: Window, out_dtype: str = "float32"
 ) -> Tensor:
     """The convolution of images in the layout NHWC, with weights in the layout HWIO."""
     return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
@@ -189,6 +234,57 @@ def conv3d(
     return convolutions.conv3d(
         data, kernel, strides, padding, dilation, groups, data_layout=data_layout, kernel_layout=layout
     )
+
+
+def conv1d_ncw(
+    data: Tensor, kernel: Tensor, strides: Window = 1, padding: Window = 0, dilation: Window = 1,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of signals in the layout NCW, with weights in the layout OIW."""
+    return conv1d(data, kernel, strides, padding, dilation, out_dtype=out_dtype)
+
+
+def conv1d_nwc(
+    data: Tensor, kernel: Tensor, strides: Window = 1, padding: Window = 0, dilation: Window = 1,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of signals in the layout NWC, with weights in the layout WIO."""
+    return conv1d(data, kernel, strides, padding, dilation, data_layout="NWC", out_dtype=out_dtype)
+
+
+def conv3d_ncdhw(Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window) -> Tensor:
+    """The convolution of volumes in the layout NCDHW, with weights in the layout OIDHW."""
+    return conv3d(Input, Filter, stride, padding, dilation)
+
+
+def conv3d_ndhwc(Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window) -> Tensor:
+    """The convolution of volumes in the layout NDHWC, with weights in the layout DHWIO."""
+    return conv3d(Input, Filter, stride, padding, dilation, data_layout="NDHWC")
+
+
+def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput") -> Tensor:
+    """The tensor with `strides[d] - 1` elements of a value between the elements along each dimension."""
+    if len(strides) != data.ndim:
+        raise TeError(f"{name}: {len(strides)} strides for {data.ndim} dimensions")
+    shape = [(extent - 1) * step + 1 for extent, step in zip(data.shape, strides, strict=True)]
+
+    def fcompute(*axes: PrimExpr) -> PrimExpr:
+        between = [floormod(axis, step).equal(0) for axis, step in zip(axes, strides, strict=True) if step > 1]
+        indices = [floordiv(axis, step) for axis, step in zip(axes, strides, strict=True)]
+        value = data(*indices)
+        return if_then_else(all(*between), value, const(dilation_value, data.dtype)) if between else value
+
+    return compute(shape, fcompute, name, "injective,dilate")
+
+
+def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """The images NCHW times the scale, plus the shift of each channel."""
+    return compute(Input.shape, lambda b, c, i, j: Input[b, c, i, j] * Scale[c] + Shift[c], "ScaleShift", "broadcast")
+
+
+def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """The images NHWC times the scale, plus the shift of each channel."""
+    return compute(Input.shape, lambda b, i, j, c: Input[b, i, j, c] * Scale[c] + Shift[c], "ScaleShift", "broadcast")
 
 
 def _choose(pool_type: str, greatest: Callable[..., Tensor], mean: Callable[..., Tensor]) -> Callable[..., Tensor]:

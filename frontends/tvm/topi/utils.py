@@ -9,6 +9,9 @@ from ....expressions import functions
 from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, Var, as_expr
 from ....expressions.functions import floordiv, floormod
+from ..absent import report_absent
+
+__getattr__ = report_absent("tvm.topi.utils")
 
 
 def get_const_int(expr: Any) -> int:
@@ -30,6 +33,25 @@ def get_const_float(expr: Any) -> float:
 def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     """The extents of a shape: integers, and the expressions of dynamic extents."""
     return tuple(value.value if isinstance(value := as_expr(each), IntImm) else value for each in in_tuple)
+
+
+def get_pad_tuple(padding: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
+    """The padding of an image: top, left, bottom and right.
+
+    padding: one number, those of height and width, all four, "VALID" for none, or "SAME" for results of the size of the
+    image at stride 1.  kernel: height and width of a window. TeError for others.
+    """
+    if padding == "VALID":
+        return 0, 0, 0, 0
+    if padding == "SAME":
+        height, width = (size - 1 for size in get_const_tuple(kernel))
+        top, left = (height + 1) // 2, (width + 1) // 2
+        return top, left, height - top, width - left
+    numbers = list(padding) if isinstance(padding, tuple | list) else [padding]
+    if isinstance(padding, str) or len(numbers) not in (1, 2, 4):
+        raise TeError(f"padding {padding!r}, expected 1, 2 or 4 numbers, 'VALID' or 'SAME'")
+    top, left, down, right = (numbers * 4)[:4]
+    return top, left, down, right
 
 
 def equal_const_int(expr: Any, value: int) -> bool:

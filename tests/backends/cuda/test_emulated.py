@@ -217,6 +217,20 @@ def test_kernels_call_functions_of_c_that_a_device_has() -> None:
     both(parse_tvmscript(C_FUNCTIONS), numbers.astype(np.float32), numbers, np.zeros((7, 8)))
 
 
+def test_kernels_call_fast_functions_of_cuda() -> None:
+    program = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((3, 8), "float32")):
+    for t in T.thread_binding(8, thread="threadIdx.x"):
+        B[0, t] = T.call_pure_extern("float32", "__expf", A[t])
+        B[1, t] = T.call_pure_extern("float32", "__fdividef", A[t], T.float32(3))
+        B[2, t] = T.call_pure_extern("float32", "rsqrtf", A[t])
+"""
+    numbers, result = np.linspace(0.5, 4, 8, dtype=np.float32), np.zeros((3, 8), np.float32)
+    build(parse_tvmscript(program), target="cuda-emulated")["main"](numbers, result)
+    np.testing.assert_allclose(result, [np.exp(numbers), numbers / 3, 1 / np.sqrt(numbers)], rtol=1e-6)
+
+
 def test_kernels_do_not_call_other_functions_of_c() -> None:
     program = C_FUNCTIONS.replace('"erff"', '"own_function"')
     with pytest.raises(UnsupportedError, match="no function called 'own_function' on the device"):

@@ -9,7 +9,7 @@ import pytest
 
 from stepwell import ExecutionError, LinkError, build, parse_mlir, parse_tvmscript
 from stepwell.backends.runtime import register_func
-from stepwell.expressions.extern import for_each
+from stepwell.expressions.statements import for_each
 from stepwell.frontends import te, tvm
 from stepwell.frontends.te import TeError
 

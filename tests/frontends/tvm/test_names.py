@@ -541,3 +541,64 @@ def test_a_function_on_buffers_is_a_module_of_its_global_symbol() -> None:
 def test_other_packages_of_tvm_are_modules() -> None:
     assert tvm.support.utils is tvm.contrib.utils
     assert tvm_ffi.structural_equal(tvm.tir.Var("x", "int32") + 1, tvm.tir.Var("y", "int32") + 1, map_free_vars=True)
+
+
+def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from tvm.tir.expr import IntImm\n"
+        "from tvm.relay.op.nn import conv2d\n"
+        "from tvm.te.schedule import Schedule\n"
+        "from tvm.error import TVMError\n"
+        "import tvm, tvm.te.tensor\n"
+        "assert IntImm is tvm.tir.IntImm is tvm.tir.expr.IntImm\n"
+        "assert Schedule is tvm.te.Schedule and conv2d is tvm.relay.nn.conv2d and tvm.te.tensor is tvm.te\n"
+        "assert TVMError is tvm.TVMError\n"
+        "for absent in ('tvm.autotvm', 'tvm.relay.quantize', 'tvm.te.nothing'):\n"
+        "    try:\n"
+        "        __import__(absent)\n"
+        "    except ImportError as error:\n"
+        "        print(error)\n"
+        "try:\n"
+        "    from tvm import autotvm\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "stepwell.frontends.tvm", str(program)], capture_output=True, text=True, check=True
+    )
+    tuner = "module 'tvm.autotvm' is absent in Stepwell: templates are not searched; write the schedule, or compile"
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(tuner)
+    assert lines[1].startswith("module 'tvm.relay.quantize' is absent in Stepwell: quantized operators")
+    assert lines[2] == "No module named 'tvm.te.nothing'"
+    assert lines[3].startswith(tuner)
+
+
+def test_a_scope_tags_the_tensors_that_it_computes() -> None:
+    a = te.placeholder((8,), name="A")
+
+    @te.tag_scope(tag=topi.tag.ELEMWISE)
+    def double(x: te.Tensor) -> te.Tensor:
+        return te.compute((8,), lambda i: x[i] * 2.0, name="B")
+
+    assert topi.tag.is_broadcast(double(a).op.tag)
+    assert te.compute((8,), lambda i: a[i], name="C").op.tag == ""
+    with te.tag_scope("conv"), pytest.raises(te.TeError, match="tag 'own' within tag_scope 'conv'"):
+        te.compute((8,), lambda i: a[i], name="C", tag="own")
+    with te.tag_scope("conv"), pytest.raises(te.TeError, match="tag_scope 'pool' within tag_scope 'conv'"):
+        te.tag_scope("pool").__enter__()
+
+
+def test_a_device_has_a_target() -> None:
+    kinds = [Target.from_device(each).kind.name for each in (tvm.cpu(), "cuda", tvm.device("cuda-emulated"))]
+    assert kinds == ["llvm", "cuda", "cuda-emulated"]
+
+
+def test_a_context_of_v0_7_traces_passes() -> None:
+    seen: list[tuple[str, bool]] = []
+    x = tvm.relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x)))
+    with tvm.relay.build_config(opt_level=3, trace=lambda mod, info, is_before: seen.append((info.name, is_before))):
+        tvm.relay.transform.FoldConstant()(mod)
+    assert seen == [("FoldConstant", True), ("FoldConstant", False)]

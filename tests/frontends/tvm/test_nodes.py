@@ -172,3 +172,14 @@ def c_at(buffer: Any, index: Any) -> Any:
 def test_a_mistake_is_an_error(make: Any, message: str) -> None:
     with pytest.raises(TeError, match=message):
         make(added())
+
+
+def test_a_loop_has_the_arguments_of_v0_7() -> None:
+    func = added()
+    loop = func.body
+    assert isinstance(loop, tir.For)
+    new = tir.For(loop.loop_var, 0, 16, tir.For.Vectorized, 0, loop.body)
+    assert new.kind is tir.ForKind.VECTORIZED
+    assert new.body is loop.body
+    with pytest.raises(TeError, match="two bodies"):
+        tir.For(loop.loop_var, 0, 16, tir.For.Serial, loop.body, loop.body)

@@ -18,6 +18,7 @@ from stepwell.frontends.tvm.contrib import graph_executor
 from stepwell.frontends.tvm.contrib import graph_runtime as runtime
 from stepwell.frontends.tvm.contrib.debugger import debug_executor
 from stepwell.frontends.tvm.relay import testing
+from stepwell.frontends.tvm.runtime import vm
 
 
 def simple_net(batch_size: int = 1, out_channels: int = 16, size: int = 224) -> relay.Function:
@@ -405,3 +406,23 @@ def test_a_graph_with_branches_runs_and_has_no_json() -> None:
     assert module.get_output(0).numpy().tolist() == [6, 6]
     with pytest.raises(UnsupportedError, match="a graph with branches has no form as JSON"):
         lib.get_graph_json()
+
+
+def test_a_virtual_machine_executes_a_graph() -> None:
+    x, y = relay.var("x", shape=(2, 3)), relay.var("y", shape=(2, 3))
+    mod = tvm.IRModule.from_expr(relay.Function([x, y], relay.Tuple([relay.add(x, y), relay.subtract(x, y)])))
+    executable = relay.vm.compile(mod, target="llvm")
+    code, lib = executable.save()
+    machine = vm.VirtualMachine(vm.Executable.load_exec(code, lib), tvm.cpu())
+    a, b = np.arange(6, dtype="float32").reshape(2, 3), np.ones((2, 3), "float32")
+    for results in (machine.run(a, b), machine.invoke("main", a, y=b)):
+        np.testing.assert_array_equal([each.numpy() for each in results], [a + b, a - b])
+    machine.set_input("main", y=a, x=b)
+    np.testing.assert_array_equal(machine.run()[1].numpy(), b - a)
+    assert machine.get_input_index("y") == 1
+    with pytest.raises(ArgumentError, match="3 arguments, expected 2: x, y"):
+        machine.run(a, b, b)
+    with pytest.raises(ArgumentError, match="function 'f', expected 'main'"):
+        machine.invoke("f", a, b)
+    with pytest.raises(OptionError, match="belongs to another graph"):
+        vm.Executable.load_exec(b"{}", lib)

@@ -10,6 +10,7 @@ import stepwell.frontends.tvm as tvm
 from stepwell import ArgumentError, LinkError, LoadError, OptionError, UnsupportedError
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
+from stepwell.frontends.tvm.relay.building import GraphExecutorFactoryModule
 
 
 def doubled() -> PrimFunc:
@@ -153,7 +154,7 @@ def test_graphs_are_exported_and_loaded(tmp_path: Path) -> None:
     built = tvm.relay.build(tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x))), target="llvm")
     built.export_library(tmp_path / "graph.tar")
     loaded = tvm.runtime.load_module(str(tmp_path / "graph.tar"))
-    assert not isinstance(loaded, tvm.relax.Executable)
+    assert isinstance(loaded, GraphExecutorFactoryModule)
     module = tvm.contrib.graph_executor.GraphModule(loaded["default"](tvm.cpu()))
     module.run(x=np.zeros(2, "float32"))
     assert module.get_output(0).numpy().tolist() == [1, 1]

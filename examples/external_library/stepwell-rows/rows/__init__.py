@@ -7,7 +7,7 @@ import numpy as np
 
 from stepwell import te
 from stepwell.core.target import Target
-from stepwell.expressions.extern import Buffer, ExternCall
+from stepwell.expressions.buffers import Buffer, ExternCall
 from stepwell.expressions.tensor import Tensor
 from stepwell.transforms.relay.libraries import Library, LibraryPattern, is_op, kernel_of, wildcard
 

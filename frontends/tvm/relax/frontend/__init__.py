@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from . import torch
+from ...absent import report_absent
+from . import nn, torch
 from .graphs import detach_params
 
-__all__ = ["detach_params", "torch"]
+__getattr__ = report_absent("tvm.relax.frontend")
+
+__all__ = ["detach_params", "nn", "torch"]

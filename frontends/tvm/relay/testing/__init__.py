@@ -1,7 +1,10 @@
 """Test networks: `tvm.relay.testing`."""
 
+from ...absent import report_absent
 from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
 from .init import create_workload
+
+__getattr__ = report_absent("tvm.relay.testing")
 
 __all__ = [
     "create_workload",

@@ -1,0 +1,94 @@
+"""Buffers, the memory of tensors, and calls of external functions on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ..core.dtypes import DType
+from .errors import TeError
+from .expr import IntImm, PrimExpr, as_expr
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """The memory of a tensor, as `te.extern` and `te.decl_tensor_intrin` pass it to their functions.
+
+    strides: in elements; empty for row-major and compact memory.  elem_offset: the position of the first element after
+    `data`, a variable where the memory determines it.  memory: its scope.
+    """
+
+    name: str
+    shape: tuple[PrimExpr, ...]
+    data_type: DType
+    strides: tuple[PrimExpr, ...] = ()
+    elem_offset: PrimExpr = field(default_factory=lambda: as_expr(0))
+    memory: str = "global"
+
+    @property
+    def dtype(self) -> str:
+        return self.data_type.name
+
+    @property
+    def data(self) -> BufferPointer:
+        """The address of the memory, for `te.call_extern`: that of the first element, less `elem_offset`."""
+        return BufferPointer(self, is_base=True)
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the memory is row-major, compact and global, and starts with the first element."""
+        return not self.strides and isinstance(self.elem_offset, IntImm) and self.memory == "global"
+
+    def scope(self) -> str:
+        """The scope of the memory."""
+        return self.memory
+
+    def access_ptr(self, access_mask: str | int, offset: int = 0) -> BufferPointer:
+        """The address of the first element, for `te.call_extern`.
+
+        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; ignored, since inputs are read and results are
+        written.  offset: 0. TeError for other values.
+        """
+        if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
+            raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")
+        if offset != 0:
+            raise TeError(f"access_ptr of {self.name}: offset {offset!r}, expected 0")
+        return BufferPointer(self)
+
+    def address_of(self, *indices: Any) -> BufferPointer:
+        """The address of an element, for `te.call_extern`. TeError unless there is one index for each dimension."""
+        if len(indices) != len(self.shape):
+            raise TeError(f"address_of {self.name}: {len(indices)} indices for {len(self.shape)} dimensions")
+        return BufferPointer(self, tuple(as_expr(index) for index in indices))
+
+
+@dataclass(frozen=True, eq=False)
+class BufferPointer:
+    """The address of an element of a buffer, by default of the first element; or of its memory, if `is_base`."""
+
+    buffer: Buffer
+    indices: tuple[PrimExpr, ...] = ()
+    is_base: bool = False
+
+
+Argument: TypeAlias = "Buffer | BufferPointer | PrimExpr"
+
+
+@dataclass(frozen=True, eq=False)
+class ExternCall:
+    """A call of an external function.
+
+    args: buffers, addresses and numbers.  dtype: the result type of a C function, "" for no result; None for a
+    registered Python function.  is_intrinsic: whether the function is a builtin of the target.
+    """
+
+    name: str
+    args: tuple[Argument, ...]
+    dtype: str | None = None
+    is_intrinsic: bool = False
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """The buffers among the arguments, and the buffers that address arguments point into."""
+        args = [arg.buffer if isinstance(arg, BufferPointer) else arg for arg in self.args]
+        return [arg for arg in args if isinstance(arg, Buffer)]

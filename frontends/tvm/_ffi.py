@@ -1,0 +1,9 @@
+"""The module `tvm._ffi`: functions by name, and the error of programs."""
+
+from ...core.errors import StepwellError as TVMError
+from .absent import report_absent
+from .registry import get_global_func, register_func
+
+__getattr__ = report_absent("tvm._ffi")
+
+__all__ = ["TVMError", "get_global_func", "register_func"]

@@ -1,0 +1,129 @@
+"""Compilation of graphs: `tvm.relay.build`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ....backends.cuda.program import DeviceProgram
+from ....backends.graph import Executable, GraphExecutor, build_graph
+from ....backends.graph.json import graph_json
+from ....core.arrays import plain_array
+from ....core.errors import ArgumentError
+from ....module import Module
+from ....transforms.pipelines import Options, run_pipeline
+from ....transforms.pipelines.landings import OPTIMIZED
+from ...relay import Function, module
+from ...relay.parameters import bind_parameters
+from ..contrib.graph_executor import GraphModule
+from ..driver.build_module import DeviceModule
+from ..ir.module import IRModule
+from ..nd import Device, NDArray, array, cpu
+from ..target.target import target_of
+from ..transform import PassContext
+from .executors import Executor, Runtime
+
+
+class GraphExecutorFactoryModule:
+    """A compiled graph. `factory["default"](device)` creates an executor; iteration yields JSON, library, params."""
+
+    def __init__(self, executable: Executable):
+        self.executable = executable
+
+    def __getitem__(self, name: str) -> Any:
+        """The factory of executors under the name "default"; otherwise the kernel called `name`."""
+        if name == "default":
+            return self._executor
+        return self.executable.program[name]
+
+    def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
+        """An executor of the graph on a device. ArgumentError for several devices, or a device of another kind."""
+        flat: list[Device] = []
+        for each in devices:
+            flat += [each] if isinstance(each, Device) else each or []
+        if len(flat) > 1:
+            raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
+        return GraphModule(GraphExecutor(self.executable, flat[0] if flat else None))
+
+    def get_graph_json(self) -> str:
+        """The graph in TVM's JSON: nodes, the kernel that each calls, and the storage of their tensors."""
+        return graph_json(self.executable)
+
+    graph_json = property(get_graph_json)
+
+    def get_lib(self) -> GraphExecutorFactoryModule:
+        """The native code, with the graph: this module."""
+        return self
+
+    lib = property(get_lib)
+
+    def get_params(self) -> dict[str, NDArray]:
+        """The constants by name."""
+        return {name: array(values, cpu()) for name, values in self.executable.constants.items()}
+
+    params = property(get_params)
+
+    @property
+    def imported_modules(self) -> list[DeviceModule]:
+        """The device modules of the graph: one if it launches GPU kernels, else none."""
+        program = self.executable.program
+        return [DeviceModule(program)] if isinstance(program, DeviceProgram) else []
+
+    def get_source(self, fmt: str = "") -> str:
+        """The native code as LLVM IR, or as assembly for "asm"."""
+        return self.executable.program.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
+
+    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+        """Saves the graph, library and params for `tvm.runtime.load_module`: as one file if the name ends in `.tar`,
+        else as a folder.
+
+        OptionError if another kind of file exists at the path, OSError.
+        """
+        self.executable.save(file_name)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.get_graph_json(), self, self.get_params()))
+
+
+def build(
+    ir_mod: Module | Function,
+    target: Any = None,
+    target_host: Any = None,
+    params: Mapping[str, Any] | None = None,
+    mod_name: str = "default",
+    executor: Executor | None = None,
+    runtime: Runtime | None = None,
+) -> GraphExecutorFactoryModule:
+    """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name.
+
+    target: `llvm` by default, `cuda` for a GPU; with `llvm -libs=cblas` libraries compute the operators that they
+    support. target_host, mod_name, executor, runtime: ignored. The `opt_level` of the context controls rewriting and
+    fusion. Errors as for `stepwell.backends.graph`.
+    """
+    mod = _bind(ir_mod, params)
+    level = PassContext.current().opt_level
+    return GraphExecutorFactoryModule(build_graph(mod, target=target_of(target).compiled, opt_level=level))
+
+
+def optimize(
+    mod: Module | Function, target: Any = None, params: Mapping[str, Any] | None = None
+) -> tuple[IRModule, dict[str, NDArray]]:
+    """A graph as `build` rewrites it before fusion, and its constants by name."""
+    optimized = run_pipeline(_bind(mod, params), OPTIMIZED.passes(Options()))
+    constants = {name: array(values, cpu()) for name, values in optimized.constants.items()}
+    return IRModule(optimized.op, optimized.constants), constants
+
+
+def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> Any:
+    """A function with parameters replaced by arrays, by name; for a module, a module with those of `main` replaced.
+    ArgumentError as for `build`.
+    """
+    mod = _bind(func, params)
+    result = IRModule(mod.op, mod.constants)
+    return result["main"] if isinstance(func, Function) else result
+
+
+def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
+    graph = module(mod) if isinstance(mod, Function) else mod
+    return bind_parameters(graph, {name: plain_array(value) for name, value in params.items()}) if params else graph

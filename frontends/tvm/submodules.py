@@ -1,0 +1,40 @@
+"""The modules of TVM whose names another module of this package has."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+SUBMODULES: dict[str, dict[str, str]] = {
+    "tvm": {"api": "tvm.te", "container": "tvm.ir", "error": "tvm.error", "intrin": "tvm.te", "node": "tvm.ir"},
+    "tvm.arith": {"analyzer": "tvm.arith"},
+    "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
+    "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
+    "tvm.relay": dict.fromkeys(("base", "function", "ty"), "tvm.relay"),
+    "tvm.runtime": dict.fromkeys(("container", "module", "object", "packed_func"), "tvm.runtime"),
+    "tvm.script": {"parser": "tvm.script"},
+    "tvm.target": {"tag": "tvm.target"},
+    "tvm.te": {
+        **dict.fromkeys(("operation", "schedule", "tensor"), "tvm.te"),
+        "hybrid": "tvm.hybrid",
+        "tag": "tvm.tags",
+    },
+    "tvm.testing": {"utils": "tvm.testing"},
+    "tvm.tir": dict.fromkeys(
+        ("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"
+    ),
+    "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction"), "tvm.topi"),
+    "tvm.topi.nn": {"util": "tvm.topi.utils", "utils": "tvm.topi.utils"},
+}
+"""The module that has the names, by module and submodule of TVM. Submodules with the names of functions,
+`topi.nn.conv2d`, are absent."""
+
+
+def submodule(module: str, name: str) -> ModuleType | None:
+    """The module that has the names of a submodule of TVM, or None."""
+    known = SUBMODULES.get(module, {}).get(name)
+    return None if known is None else importlib.import_module(_own(known))
+
+
+def _own(name: str) -> str:
+    return f"{__package__}{name.removeprefix('tvm')}"

@@ -1,0 +1,169 @@
+"""Hybrid functions: `te.hybrid.script`, on tensors and on arrays."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.frontends.te import TeError
+from stepwell.frontends.tvm import te
+from stepwell.frontends.tvm.te import hybrid
+
+RNG = np.random.default_rng(0)
+
+# The names that hybrid functions use have a meaning in them only.
+# pyright: reportUndefinedVariable=false
+# ruff: noqa: F821
+
+
+@hybrid.script
+def outer_product(a: Any, b: Any) -> Any:
+    c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            c[i, j] = a[i] * b[j]
+    return c
+
+
+@hybrid.script
+def prefix_sums(a: Any) -> Any:
+    total = output_tensor((len(a),), "float32")
+    odd = output_tensor((len(a),), "float32")
+    sum_so_far = 0.0
+    for i in range(len(a)):
+        sum_so_far = sum_so_far + a[i]
+        total[i] = sum_so_far
+        if i % 2 == 1 and a[i] > 0.0:
+            odd[i] = a[i]
+        else:
+            odd[i] = max(-a[i], 0.25)
+    return total, odd
+
+
+@hybrid.script
+def blur(a: Any, width: int) -> Any:
+    b = output_tensor((a.shape[0], a.shape[1]), "float32")
+    row = allocate((a.shape[1],), "float32", "local")
+    for i in parallel(a.shape[0]):
+        for j in vectorize(a.shape[1]):
+            row[j] = a[i][j] * 2.0
+        for j in range(a.shape[1]):
+            b[i, j] = row[j]
+            for k in const_range(1, width):
+                b[i, j] += row[j - k] if j >= k else 0.0
+    return b
+
+
+@hybrid.script
+def doubled_by_threads(a: Any) -> Any:
+    b = output_tensor((a.shape[0],), a.dtype)
+    for i in bind("threadIdx.x", a.shape[0]):
+        b[i] = a[i] + a[i]
+    return b
+
+
+def run(inputs: list[Any], outputs: Any, *arrays: Any, target: str = "llvm") -> list[Any]:
+    """The elements of the outputs."""
+    tensors = outputs if isinstance(outputs, list) else [outputs]
+    results = [np.zeros([int(extent) for extent in t.shape], t.dtype) for t in tensors]
+    tvm.build(te.create_schedule(tensors[0].op), [*inputs, *tensors], target)(*arrays, *results)
+    return results
+
+
+def test_loops_over_elements() -> None:
+    a, b = te.placeholder((5,), name="a"), te.placeholder((7,), name="b")
+    x, y = RNG.standard_normal(5).astype("float32"), RNG.standard_normal(7).astype("float32")
+    expected = np.outer(x, y)
+    np.testing.assert_allclose(run([a, b], outer_product(a, b), x, y)[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(outer_product(x, y), expected, rtol=1e-6)
+
+
+def test_a_tensor_of_a_hybrid_function_is_read_by_others() -> None:
+    n = te.var("n")
+    a, b = te.placeholder((n,), name="a"), te.placeholder((n,), name="b")
+    c = outer_product(a, b)
+    d = te.compute(c.shape, lambda i, j: c[i, j] + 1.0, name="d")
+    x, result = RNG.standard_normal(6).astype("float32"), np.zeros((6, 6), "float32")
+    tvm.build(te.create_schedule(d.op), [a, b, d])(x, x, result)
+    np.testing.assert_allclose(result, np.outer(x, x) + 1, rtol=1e-6)
+
+
+def test_variables_and_branches() -> None:
+    a = te.placeholder((9,), name="a")
+    x = RNG.standard_normal(9).astype("float32")
+    odd = np.where((np.arange(9) % 2 == 1) & (x > 0), x, np.maximum(-x, 0.25))
+    for results in (run([a], prefix_sums(a), x), prefix_sums(x)):
+        np.testing.assert_allclose(results[0], np.cumsum(x), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(results[1], odd, rtol=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_memory_and_unrolled_loops(width: int) -> None:
+    a = te.placeholder((4, 8), name="a")
+    x = RNG.standard_normal((4, 8)).astype("float32")
+    expected = 2 * sum(np.pad(x, ((0, 0), (k, 0)))[:, :8] for k in range(width))
+    np.testing.assert_allclose(run([a], blur(a, width), x)[0], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(blur(x, width), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_threads() -> None:
+    a = te.placeholder((16,), name="a")
+    x = RNG.standard_normal(16).astype("float32")
+    np.testing.assert_array_equal(run([a], doubled_by_threads(a), x, target="cuda-emulated")[0], x + x)
+    np.testing.assert_array_equal(doubled_by_threads(x), x + x)
+
+
+@hybrid.script
+def without_return(a: Any) -> Any:
+    b = output_tensor((a.shape[0],), a.dtype)
+    for i in range(a.shape[0]):
+        b[i] = a[i]
+
+
+@hybrid.script
+def with_unknown_name(a: Any) -> Any:
+    b = output_tensor((a.shape[0],), a.dtype)
+    for i in range(a.shape[0]):
+        b[i] = unknown
+    return b
+
+
+@hybrid.script
+def with_rounding(a: Any) -> Any:
+    b = output_tensor((a.shape[0],), a.dtype)
+    total = 0
+    for i in range(a.shape[0]):
+        total += a[i]
+        b[i] = total
+    return b
+
+
+@hybrid.script
+def with_while(a: Any) -> Any:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (without_return, "without_return: no return of its output tensors"),
+        (
+            with_unknown_name,
+            r"test_hybrid.py:\d+: hybrid function with_unknown_name: name .unknown. is not defined",
+        ),
+        (with_rounding, "a value of float32 for total of int32"),
+        (with_while, "While, expected loops, branches and assignments"),
+    ],
+)
+def test_errors_have_the_line(function: Any, message: str) -> None:
+    with pytest.raises(TeError, match=message):
+        function(te.placeholder((4,), name="a"))
+
+
+def test_other_arguments_are_refused() -> None:
+    with pytest.raises(TeError, match="expected tensors or arrays, got str"):
+        outer_product("a")
+    with pytest.raises(TeError, match="1 arguments, expected 2"):
+        outer_product(te.placeholder((4,), name="a"))
