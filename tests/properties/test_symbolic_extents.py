@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stepwell.backends.build import build
@@ -144,6 +144,18 @@ def test_vectorized_loops_of_symbolic_extent(
     columns=st.sampled_from(SIZES),
     passes=st.sampled_from(PARTITIONS),
     seed=st.integers(0, 99),
+)
+@example(  # a part without iterations is divided again
+    "for k in range(m):\n    C[i, {j}] = C[i, {j}] + B[{j}, i] * A[i, k]",
+    "{j} >= 2 and m - {j} > 1",
+    7,
+    "serial",
+    "float32",
+    "int64",
+    1,
+    7,
+    "tir-resolve-blocks,tir-partition-loops",
+    0,
 )
 def test_partitions_of_loops_of_symbolic_extent(
     statement: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from xdsl.context import Context
@@ -136,7 +136,7 @@ class _Partition(KnownBranches):
             return None
         if not isinstance(low, int) or not isinstance(extent, int):
             whole = _Part.of(self.analyzer.exact(low), self.analyzer.exact(low) + self.analyzer.exact(extent))
-            parts = self._symbolic_parts(loop, whole, _MOST)
+            parts = self._symbolic_parts(loop, whole, _MOST, [])
             return parts if len(parts) > 1 else None
         if extent < 2:
             return None
@@ -151,12 +151,16 @@ class _Partition(KnownBranches):
         self.room -= added
         return [_Part.of(Lin(start), Lin(end)) for start, end in pairwise(bounds)]
 
-    def _symbolic_parts(self, loop: ForOp, whole: _Part, most: int) -> list[_Part]:
-        """The parts into which a part of a loop of symbolic bounds is divided, in order. most: their maximum number."""
-        for condition in self._comparisons(loop):
-            if self.analyzer.decide(condition) is not None:
-                continue
-            division = self._division(loop, whole, condition)
+    def _symbolic_parts(self, loop: ForOp, whole: _Part, most: int, facts: Sequence[Lin]) -> list[_Part]:
+        """The parts into which a part of a loop of symbolic bounds is divided, in order.
+
+        most: their maximum number.  facts: sums that are not negative in the iterations of the part. The part may have
+        none, so that its bounds do not follow from the facts.
+        """
+        with self._facts(facts):
+            undecided = [each for each in self._comparisons(loop) if self.analyzer.decide(each) is None]
+        for condition in undecided:
+            division = self._division(loop, whole, condition, facts)
             if isinstance(division, str):
                 _remarks.missed(loop, lambda: f"{_whole(loop, [condition])}: {division}")
                 continue
@@ -173,16 +177,37 @@ class _Partition(KnownBranches):
             for part in division:
                 inner = [part]
                 if part.is_known:
-                    with self._facts(part.facts(loop)):
-                        inner = self._symbolic_parts(loop, part, most)
+                    inner = self._symbolic_parts(loop, part, most, [*facts, *part.facts(loop)])
                 most -= len(inner) - 1
                 result += inner
             return result
         return [whole]
 
-    def _division(self, loop: ForOp, whole: _Part, condition: SSAValue) -> list[_Part] | str:
+    def _division(self, loop: ForOp, whole: _Part, condition: SSAValue, facts: Sequence[Lin]) -> list[_Part] | str:
         """The parts of a part of a loop in which a comparison is known, and those between; the reason against a
-        division."""
+        division. facts: as of `_symbolic_parts`."""
+        with self._facts(facts):
+            division = self._cuts(loop, whole, condition)
+            if isinstance(division, str):
+                return division
+            ranges, scale, is_known_between = division
+            parts = [_Part(start, end, start, end, n != 1) for n, start, end in ranges]
+            known = [part for part in parts if part.is_known or is_known_between]
+            if len(parts) < 2 or not known:
+                return "no other iterations remain"
+            if not all(self._is_decided(condition, loop, part) for part in known):
+                return "the ranges of the numbers do not prove it"
+        low, high = whole.low, whole.high
+        return [
+            replace(part, low=self._clamp(part.start, low, high, scale), high=self._end(part.end, high, scale))
+            for part in parts
+        ]
+
+    def _cuts(
+        self, loop: ForOp, whole: _Part, condition: SSAValue
+    ) -> tuple[list[tuple[int, Lin, Lin]], int, bool] | str:
+        """The ranges of iterations that a comparison divides, each with its number; the divisor of their bounds, and
+        whether the comparison is known in the range between; or the reason against a division."""
         assert isinstance(condition.owner, arith.CmpiOp)
         analyzer, type = self.analyzer, loop.variable.type
         low, high = whole.low, whole.high
@@ -191,22 +216,15 @@ class _Partition(KnownBranches):
             return "it is not linear in the loop variable, or its numbers may exceed their type"
         if cuts.between > _BETWEEN:
             return f"it is unknown in more than {_BETWEEN} iterations"
-        parts: list[_Part] = []
+        ranges: list[tuple[int, Lin, Lin]] = []
         starts, ends = (low, cuts.first, cuts.second), (cuts.first, cuts.second, high)
         for n, (start, end) in enumerate(zip(starts, ends, strict=True)):
             # the parts are cut at the ends of the loop, and a part whose end precedes its start has no iterations
             if self._is_at_most(end, start, cuts.scale) or self._is_at_most(end, low, cuts.scale):
                 continue
-            if self._is_at_most(high, start, cuts.scale):
-                continue
-            bounds = self._clamp(start, low, high, cuts.scale), self._end(end, high, cuts.scale)
-            parts.append(_Part(start, end, *bounds, n != 1))
-        known = [part for part in parts if part.is_known or cuts.is_known_between]
-        if len(parts) < 2 or not known:
-            return "no other iterations remain"
-        if not all(self._is_decided(condition, loop, part) for part in known):
-            return "the ranges of the numbers do not prove it"
-        return parts
+            if not self._is_at_most(high, start, cuts.scale):
+                ranges.append((n, start, end))
+        return ranges, cuts.scale, cuts.is_known_between
 
     def _is_decided(self, condition: SSAValue, loop: ForOp, part: _Part) -> bool:
         with self._facts(part.facts(loop)):
