@@ -195,6 +195,13 @@ class Recorder:
         """The handle of a block, which may be specified by name."""
         return self.get_block(block) if isinstance(block, str) else block
 
+    def _block_op(self, block: BlockRV) -> BlockOp | FuncOp:
+        """The block of a handle, or the function whose body it is. ScheduleError for a handle of something else."""
+        target = self._target(block)
+        if not isinstance(target, BlockOp | FuncOp):
+            raise ScheduleError("expected a block")
+        return target
+
     def get_block(self, name: str, func_name: str | None = None) -> BlockRV:
         """The handle of a block by name; implemented by the family of queries."""
         raise NotImplementedError

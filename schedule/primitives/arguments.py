@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ...core.errors import ScheduleError
-from ...dialects.tir import BlockOp, FuncOp
 from ..handles import BlockRV
 from ..recorder import Recorder
 from ..rewriting.copies import BufferLike, buffer_index
@@ -14,9 +12,4 @@ class BufferArguments(Recorder):
 
     def _buffer_index(self, block: BlockRV, side: str, buffer: BufferLike) -> int:
         """The index of a buffer, which may be specified by name."""
-        if isinstance(buffer, int):
-            return buffer
-        target = self._target(block)
-        if not isinstance(target, BlockOp | FuncOp):
-            raise ScheduleError("expected a block")
-        return buffer_index(target, side, buffer)
+        return buffer if isinstance(buffer, int) else buffer_index(self._block_op(block), side, buffer)

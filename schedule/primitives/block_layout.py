@@ -60,10 +60,7 @@ class BlockLayoutPrimitives(Recorder):
         ScheduleError if not.
         """
         handle = self._block(block)
-        target = self._target(handle)
-        if not isinstance(target, BlockOp | FuncOp):
-            raise ScheduleError("expected a block")
-        rank = len(require_block(target).axes)
+        rank = len(require_block(self._block_op(handle)).axes)
         self.record(TransformBlockLayoutOp, block=handle, index_map=bound_index_map(index_map, rank))
 
 

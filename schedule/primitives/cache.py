@@ -25,13 +25,13 @@ from ..rewriting.caching import Cache, reads_in, require_one_name, touched_regio
 from ..rewriting.copies import (
     BufferLike,
     access_at,
+    accesses_of,
     find_accesses,
     reads_results,
     redirect,
     require_block,
-    side_accesses,
 )
-from ..rewriting.gaps import Gap, body_start, gap_before_first, innermost_common
+from ..rewriting.gaps import Gap, body_start, gap_after_writers, gap_before_next_user
 from ..state import State, applies
 from .arguments import BufferArguments
 
@@ -173,10 +173,7 @@ def _find_read(
 ) -> Cache:
     if not writers:
         return _input(analyzer, scope.op, buffer)
-    last = writers[-1]
-    outer = innermost_common(last, readers, around=writers)
-    gap = gap_before_first(outer, last, readers)
-    return _region(analyzer, scope.op, buffer, gap, writers)
+    return _region(analyzer, scope.op, buffer, gap_after_writers(writers, readers), writers)
 
 
 def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> Cache:
@@ -184,8 +181,8 @@ def _input(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue) -> Cac
     gap = body_start(scope)
     shape = buffer_shape(buffer)
     whole = shape_sides(analyzer, shape)
-    accesses = side_accesses(scope, "read") if isinstance(scope, BlockOp) else []
-    boxes = [written_box(analyzer, access) for access in accesses if access.buffer is buffer]
+    accesses = accesses_of(scope, "read", buffer) if isinstance(scope, BlockOp) else []
+    boxes = [written_box(analyzer, access) for access in accesses]
     region = required_region(analyzer, boxes, gap.is_fixed, whole) if boxes else whole
     if isinstance(region, str):
         region = whole
@@ -198,7 +195,7 @@ def _region(
     analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, gap: Gap, writers: Sequence[BlockOp]
 ) -> Cache:
     """The cache of the elements that the writers write each time the region of the gap runs."""
-    accesses = [a for w in writers for a in side_accesses(w, "write") if a.buffer is buffer]
+    accesses = [access for writer in writers for access in accesses_of(writer, "write", buffer)]
     boxes, region = touched_region(analyzer, buffer, accesses, gap)
     whole = shape_sides(analyzer, buffer_shape(buffer))
     reason = why_not_covered(
@@ -229,7 +226,8 @@ def cache_write(
     for reader in readers:
         _require_reader(scope, reader, buffer)
     analyzer = Analyzer(through_lets=False)
-    cache = _find_write(analyzer, scope, buffer, block, readers)
+    gap = gap_before_next_user(scope, block, buffer, ignored=readers)
+    cache = _region(analyzer, scope.op, buffer, gap, [block])
     moves = cache.in_copy() is not None
     redirections = [find_accesses(block, buffer, loads=reads_results(block, buffer), moves=moves)]
     redirections += [reads_in(reader, buffer, moves=moves) for reader in readers if reader is not block]
@@ -240,16 +238,3 @@ def cache_write(
         new = cache.copy(analyzer, copy, storage_scope, block, into=False)
         change.copies_after.append(new)
     return new
-
-
-def _find_write(
-    analyzer: Analyzer, scope: BlockScope, buffer: SSAValue, block: BlockOp, readers: Sequence[BlockOp]
-) -> Cache:
-    root = root_buffer(buffer)
-    users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
-    behind = [user for user in users if user not in readers and precedes_in_text(block, user)]
-    if behind:
-        gap = gap_before_first(innermost_common(block, behind), block, behind)
-    else:
-        gap = Gap(scope.op, scope.op.body.block, None)
-    return _region(analyzer, scope.op, buffer, gap, [block])

@@ -34,11 +34,11 @@ from ..rewriting.copies import (
     BufferLike,
     Redirection,
     access_at,
+    accesses_of,
     find_accesses,
     reads_results,
     redirect,
     require_block,
-    side_accesses,
 )
 from ..rewriting.gaps import Gap, gap_beside
 from ..rewriting.nest import (
@@ -156,7 +156,7 @@ def cache_inplace(state: State, block: BlockOp | FuncOp, read_buffer_index: int,
     assert outer is not None
     before, after = (
         _cache(
-            analyzer, scope, buffer, _of_buffer(block, side, buffer), gap_beside(outer, block, after=side == "write")
+            analyzer, scope, buffer, accesses_of(block, side, buffer), gap_beside(outer, block, after=side == "write")
         )
         for side in ("read", "write")
     )
@@ -180,11 +180,6 @@ def _follow_scope(found: Redirection, storage_scope: str) -> None:
     for op, _ in found.ops:
         if isinstance(op, BufferDataOp):
             move_to_memory(op.pointer, storage_scope)
-
-
-def _of_buffer(block: BlockOp, side: str, buffer: SSAValue) -> list[AccessOp]:
-    """The declared accesses of a block to a buffer."""
-    return [access for access in side_accesses(block, side) if access.buffer is buffer]
 
 
 def _cache(
@@ -211,7 +206,7 @@ def read_at(state: State, loop: ForOp, block: BlockOp | FuncOp, read_buffer_inde
     readers = [b for b in child_blocks(loop) if root_buffer(buffer) in reads_of(b)]
     analyzer = Analyzer(through_lets=False)
     gap = gap_beside(loop, readers[0], after=False)
-    accesses = [a for b in readers for a in _of_buffer(b, "read", buffer)]
+    accesses = [a for b in readers for a in accesses_of(b, "read", buffer)]
     cache = _cache(analyzer, scope, buffer, accesses, gap, threads_sharing(loop, storage_scope))
     pointers = cache.has_layout_of_buffer(storage_scope)
     redirections = [reads_in(reader, buffer, moves=False, pointers=pointers) for reader in readers]
@@ -235,7 +230,7 @@ def write_at(
     writers = [b for b in inside if root_buffer(buffer) in writes_of(b)]
     analyzer = Analyzer(through_lets=False)
     gap = gap_beside(loop, writers[-1], after=True)
-    accesses = [a for b in writers for a in _of_buffer(b, "write", buffer)]
+    accesses = [a for b in writers for a in accesses_of(b, "write", buffer)]
     cache = _cache(analyzer, scope, buffer, accesses, gap, threads_sharing(loop, storage_scope))
     for writer in writers:
         _require_writes(writer, buffer)

@@ -82,9 +82,7 @@ class LayoutPrimitives(Recorder):
         if axis_separators:
             raise ScheduleError("axis_separators are not supported yet")
         handle = self._block(block)
-        target = self._target(handle)
-        if not isinstance(target, BlockOp | FuncOp):
-            raise ScheduleError("expected a block")
+        target = self._block_op(handle)
         side, index = buffer_side(target, buffer)
         rank = len(buffer_shape(access_at(target, side, index).buffer))
         mapping = bound_index_map(index_map, rank)

@@ -126,6 +126,21 @@ def require_distinct(loops: Sequence[ForOp]) -> None:
             raise ScheduleError(f"loop {loop_name(loop)} is given twice", [loop])
 
 
+def require_nested(loops: Sequence[ForOp]) -> None:
+    """Raise ScheduleError unless each loop is the only statement in the previous one."""
+    for outer, inner in pairwise(loops):
+        if only_child(outer) is not inner:
+            raise ScheduleError(
+                f"loop {loop_name(inner)} is not the only statement in loop {loop_name(outer)}",
+                {outer: "expected directly around the other", inner: ""},
+            )
+
+
+def widest_type(loops: Sequence[ForOp]) -> Attribute:
+    """The widest type of the variables of loops."""
+    return max((loop.variable.type for loop in loops), key=lambda type: dtype_of(type).bits)
+
+
 # split
 
 
@@ -262,16 +277,11 @@ def fuse(state: State, loops: list[ForOp], preserve_unit_iters: bool) -> ForOp:
     require_distinct(loops)
     for loop in loops:
         require_plain(loop, "fuse it")
-    for outer, inner in pairwise(loops):
-        if only_child(outer) is not inner:
-            raise ScheduleError(
-                f"loop {loop_name(inner)} is not the only statement in loop {loop_name(outer)}",
-                {outer: "expected directly around the other", inner: ""},
-            )
+    require_nested(loops)
     for n, inner in enumerate(loops):
         _check_hoistable(inner, loops[:n])
     analyzer = Analyzer(through_lets=False)
-    type = max((loop.variable.type for loop in loops), key=lambda t: dtype_of(t).bits)
+    type = widest_type(loops)
     extents = [analyzer.maximum(analyzer.exact(loop.mixed_bounds[1]), Lin()) for loop in loops]
     total = Lin(1)
     for extent in extents:

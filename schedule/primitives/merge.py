@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from xdsl.ir import Operation, SSAValue
 
@@ -12,12 +11,10 @@ from ...analysis.names import loop_name
 from ...analysis.scopes import (
     child_towards,
     lowest_common_ancestor,
-    only_child,
     ops_between,
     precedes_in_text,
     statements,
 )
-from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import MergeOp
 from ...dialects.tir import ForOp, TirBuilder
@@ -34,7 +31,7 @@ from ..rewriting.nest import (
     simplify_blocks,
 )
 from ..state import State, applies
-from .loops import require_distinct, require_plain
+from .loops import require_distinct, require_nested, require_plain, widest_type
 
 
 class MergePrimitives(Recorder):
@@ -96,12 +93,7 @@ def _nest(loop: ForOp, common: Operation) -> Nest:
     nest = [op for op in path if isinstance(op, ForOp)]
     for each in nest:
         require_plain(each, "merge it")
-    for outer, inner in pairwise(nest):
-        if only_child(outer) is not inner:
-            raise ScheduleError(
-                f"loop {loop_name(inner)} is not the only statement in loop {loop_name(outer)}",
-                {outer: "expected directly around the other", inner: ""},
-            )
+    require_nested(nest)
     return nest
 
 
@@ -179,7 +171,7 @@ def _new_nest(analyzer: Analyzer, nests: Sequence[Nest], extents: Sequence[Lin],
     builder = builder_before(place)
     for depth, extent in enumerate(extents):
         loops = [nest[depth] for nest in nests]
-        type = max((loop.variable.type for loop in loops), key=lambda t: dtype_of(t).bits)
+        type = widest_type(loops)
         count = export_mixed(analyzer, analyzer.substitute(extent, values), builder, type)
         new = builder.insert(make_loop(f"{loop_name(loops[0])}_m", 0, count, type))
         first = loops[0]

@@ -49,10 +49,7 @@ class ReindexPrimitives(Recorder):
 
     def _side(self, block: BlockRV, buffer: SidedBuffer) -> tuple[str, int]:
         """The side and index of a buffer, which may be specified in any form of `SidedBuffer`."""
-        target = self._target(block)
-        if not isinstance(target, BlockOp | FuncOp):
-            raise ScheduleError("expected a block")
-        return buffer_side(target, buffer)
+        return buffer_side(self._block_op(block), buffer)
 
 
 def buffer_side(block: BlockOp | FuncOp, buffer: SidedBuffer | Sequence[str | int]) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from ...dialects.tir import BlockOp, FuncOp
 from ...dialects.tir.base import memory_space
 from ..handles import BlockLike, BlockRV
 from ..rewriting.copies import BufferLike, access_at, require_block
-from ..rewriting.gaps import Gap, body_start, gap_before_first, innermost_common
+from ..rewriting.gaps import Gap, body_start, gap_after_writers, gap_before_next_user
 from ..rewriting.index_maps import IndexMap, bound_index_map, require_sizes_of
 from ..rewriting.nest import function_of
 from ..rewriting.reindexing import IndexedElement, axis_range, find_element, insert_reindexed_copy, plan_reindexing
@@ -94,10 +94,7 @@ class ReindexCachePrimitives(BufferArguments):
 
     def _axis_map(self, block: BlockRV, index_map: IndexMap) -> BoundMap:
         """An index map of the axes of a block."""
-        target = self._target(block)
-        if not isinstance(target, BlockOp | FuncOp):
-            raise ScheduleError("expected a block")
-        return bound_index_map(index_map, len(require_block(target).axes))
+        return bound_index_map(index_map, len(require_block(self._block_op(block)).axes))
 
 
 @applies(ReindexCacheReadOp)
@@ -125,8 +122,7 @@ def _reindex(
     element = find_element(analyzer, block, buffer, reads=reads)
     _require_axes(element, index_map)
     copied, shape = _map_axes(analyzer, element, index_map)
-    gap = _read_gap(block, buffer) if reads else _write_gap(block, buffer)
-    plan = plan_reindexing(analyzer, element, copied, shape, gap)
+    plan = plan_reindexing(analyzer, element, copied, shape, _gap(block, buffer, reads=reads))
     hint = f"{buffer_name(buffer)}_{storage_scope}"
     space = memory_space(storage_scope)
     return insert_reindexed_copy(state, analyzer, plan, hint.replace(".", "_"), hint, space, unit_loops=False)
@@ -157,22 +153,11 @@ def _map_axes(analyzer: Analyzer, element: IndexedElement, index_map: BoundMap) 
     return [analyzer.substitute(total, axes) for total in layout.sums], layout.new
 
 
-def _read_gap(block: BlockOp, buffer: SSAValue) -> Gap:
-    """The gap before a block, after the last block before it that writes a buffer; at the start of the scope if none
-    does."""
+def _gap(block: BlockOp, buffer: SSAValue, *, reads: bool) -> Gap:
+    """The gap of the copying block: after the last block before `block` that writes a buffer it reads, at the start of
+    the scope if none does; or before the next block that uses a buffer it writes."""
     scope = BlockScope(enclosing_scope(block))
+    if not reads:
+        return gap_before_next_user(scope, block, buffer)
     writers = [w for w in scope.writers.get(root_buffer(buffer), ()) if precedes_in_text(w, block)]
-    if not writers:
-        return body_start(scope.op)
-    return gap_before_first(innermost_common(writers[-1], [block], around=writers), writers[-1], [block])
-
-
-def _write_gap(block: BlockOp, buffer: SSAValue) -> Gap:
-    """The gap after a block, before the next block that uses a buffer; at the end of the scope if none does."""
-    scope = BlockScope(enclosing_scope(block))
-    root = root_buffer(buffer)
-    users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
-    following = [user for user in users if precedes_in_text(block, user)]
-    if not following:
-        return Gap(scope.op, scope.op.body.block, None)
-    return gap_before_first(innermost_common(block, following), block, following)
+    return gap_after_writers(writers, [block]) if writers else body_start(scope.op)

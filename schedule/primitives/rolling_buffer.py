@@ -43,11 +43,11 @@ from ..rewriting.copies import (
     BufferLike,
     Redirection,
     access_at,
+    accesses_of,
     allocate_copy,
     find_accesses,
     redirect,
     require_block,
-    side_accesses,
 )
 from ..rewriting.elementwise import blocks_using, erase_buffer, require_allocation
 from ..rewriting.nest import add_predicate, erase_accesses, renew_accesses, set_axes, simplify_blocks
@@ -191,7 +191,7 @@ def _require_outside(allocation: AllocBufferOp, loop: ForOp) -> None:
 
 def _overlaps(analyzer: Analyzer, block: BlockOp, buffer: SSAValue, common: ForOp) -> list[_Overlap]:
     """The dimensions in which iterations overlap. ScheduleError if there is none."""
-    accesses = [a for a in side_accesses(block, "write") if a.buffer is buffer]
+    accesses = accesses_of(block, "write", buffer)
     boxes = [AccessBox(access_box(analyzer, access, common).sides) for access in accesses]  # without the predicate
     region = required_region(analyzer, boxes, fixed_inside(common), shape_sides(analyzer, buffer_shape(buffer)))
     assert not isinstance(region, str), "a shape is given, so there is a region"

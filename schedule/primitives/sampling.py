@@ -118,14 +118,8 @@ def sample_perfect_tile(
         return _sample_inferred_tile(loop, n, decision, "is not a known number")
     if decision is None:
         decision = draw_tiles(state.random, extent, n, max_innermost_factor)
-    fine = len(decision) == n and prod(decision) == extent and decision[-1] <= max_innermost_factor
-    if not fine or min(decision) < 1:
-        raise ScheduleError(
-            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, the last "
-            f"one not greater than {max_innermost_factor}",
-            [loop],
-        )
-    return SampledTargets(decision, decision)
+    is_allowed = bool(decision) and decision[-1] <= max_innermost_factor
+    return _tile(loop, n, decision, is_allowed, f"the last one not greater than {max_innermost_factor}")
 
 
 @applies(SamplePartitionedTileOp)
@@ -144,11 +138,18 @@ def sample_partitioned_tile(
         return _sample_inferred_tile(loop, n, decision, f"is no multiple of {innerpart_factor}")
     if decision is None:
         decision = draw_partitioned_tiles(state.random, extent, n, partition_pos, innerpart_factor)
-    fine = len(decision) == n and prod(decision) == extent and prod(decision[partition_pos:]) % innerpart_factor == 0
-    if not fine or min(decision) < 1:
+    is_allowed = prod(decision[partition_pos:]) % innerpart_factor == 0
+    condition = f"where the product of those from position {partition_pos} on is a multiple of {innerpart_factor}"
+    return _tile(loop, n, decision, is_allowed, condition)
+
+
+def _tile(loop: ForOp, n: int, decision: list[int], is_allowed: bool, condition: str) -> SampledTargets:
+    """The factors of the extent of a loop. ScheduleError unless they are `n` positive factors, and allowed. condition:
+    of allowed factors, in words."""
+    extent = loop.mixed_bounds[1]
+    if len(decision) != n or prod(decision) != extent or min(decision) < 1 or not is_allowed:
         raise ScheduleError(
-            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, where the "
-            f"product of those from position {partition_pos} on is a multiple of {innerpart_factor}",
+            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, {condition}",
             [loop],
         )
     return SampledTargets(decision, decision)

@@ -49,6 +49,11 @@ def side_accesses(block: BlockOp, side: str) -> list[AccessOp]:
     return [access for access in block.accesses if access.is_write == (side == "write")]
 
 
+def accesses_of(block: BlockOp, side: str, buffer: SSAValue) -> list[AccessOp]:
+    """The declared reads or writes of a buffer by a block, as of `side_accesses`."""
+    return [access for access in side_accesses(block, side) if access.buffer is buffer]
+
+
 def buffer_index(block: BlockOp | FuncOp, side: str, buffer: BufferLike) -> int:
     """The index of a buffer among the buffers that a block reads (side "read") or writes ("write").
 

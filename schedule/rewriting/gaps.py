@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.scopes import child_towards, lowest_common_ancestor, statements
+from ...analysis.scopes import (
+    BlockScope,
+    child_towards,
+    lowest_common_ancestor,
+    precedes_in_text,
+    root_buffer,
+    statements,
+)
 from ...dialects.tir import BlockOp, FuncOp, InitOp, TirBuilder
 from .nest import builder_before_expressions, with_expressions
 
@@ -103,3 +110,21 @@ def gap_before_first(outer: Operation, writer: Operation, users: Iterable[Operat
             return gap_beside(outer, following, after=False)
         following = following.next_op
     return gap_beside(outer, writer, after=True)
+
+
+def gap_after_writers(writers: Sequence[BlockOp], readers: Sequence[Operation]) -> Gap:
+    """The gap after the last of some writers, before the first statement with a reader in the innermost loop around all
+    writers and a reader."""
+    last = writers[-1]
+    return gap_before_first(innermost_common(last, readers, around=writers), last, readers)
+
+
+def gap_before_next_user(scope: BlockScope, block: BlockOp, buffer: SSAValue, ignored: Sequence[Operation] = ()) -> Gap:
+    """The gap after a block, before the next block of its scope that uses a buffer; at the end of the scope if none
+    does. ignored: users that do not count."""
+    root = root_buffer(buffer)
+    users = [*scope.readers.get(root, ()), *scope.writers.get(root, ())]
+    following = [user for user in users if user not in ignored and precedes_in_text(block, user)]
+    if not following:
+        return Gap(scope.op, scope.op.body.block, None)
+    return gap_before_first(innermost_common(block, following), block, following)

@@ -14,6 +14,7 @@ from ...analysis.scopes import only_child
 from ...analysis.threads.memories import is_local
 from ...analysis.transposes import can_transpose, transpose
 from ...core.dtypes import dtype_of, element_byte_size
+from ...core.walking import find_ops
 from ...dialects.tir import ForOp, LoadOp, RampOp, StoreOp, TirBuilder, constant_value
 from ...dialects.tir.tree import is_pure_expression, treeify
 
@@ -34,19 +35,22 @@ class _Nest:
     loads: Sequence[LoadOp]
 
 
-def vectorize_columns(inner: ForOp) -> bool:
-    """Replaces an unrolled loop around a vectorized loop that reads a column of a buffer in registers in each iteration
-    by vectors: the rows are loaded and transposed. Returns whether it has done so.
+def vectorize_columns(inner: ForOp) -> ForOp | None:
+    """Emits the iterations of an unrolled loop around a vectorized loop that reads a column of a buffer in registers in
+    each of them: the rows are loaded and transposed. Returns the unrolled loop, which the emitted operations precede;
+    None where the loops stay as they are.
 
     The columns and rows must form a matrix that `transpose` supports, and the elements of a row must be contiguous.
     """
     outer = inner.parent_op()
     if not isinstance(outer, ForOp) or outer.kind.data != "unrolled" or only_child(outer) is not inner:
-        return False
+        return None
+    if not any(is_local(op.buffer) for op in find_ops(inner, LoadOp)):
+        return None
     treeify(outer)
     nest = _nest(outer, inner)
     if nest is None:
-        return False
+        return None
     piece = Block()
     builder = TirBuilder(InsertPoint.at_end(piece), inner.location)
     try:
@@ -55,13 +59,13 @@ def vectorize_columns(inner: ForOp) -> bool:
         for op in reversed(list(piece.ops)):
             op.detach()
             op.erase(safe_erase=False)
-        return False
+        return None
     block = outer.parent
     assert block is not None
     for op in list(piece.ops):
         op.detach()
         block.insert_op_before(op, outer)
-    return True
+    return outer
 
 
 def _nest(outer: ForOp, inner: ForOp) -> _Nest | None:

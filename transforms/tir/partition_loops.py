@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export, render_sum
-from ...analysis.thresholds import thresholds_of
+from ...analysis.thresholds import Thresholds, thresholds_of
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.text import expression_text
@@ -158,8 +158,10 @@ class _Partition(KnownBranches):
         none, so that its bounds do not follow from the facts.
         """
         with self._facts(facts):
-            undecided = [each for each in self._comparisons(loop) if self.analyzer.decide(each) is None]
-        for condition in undecided:
+            conditions = self._comparisons(loop)
+        for condition in conditions:
+            if self._is_decided(condition, facts):
+                continue
             division = self._division(loop, whole, condition, facts)
             if isinstance(division, str):
                 _remarks.missed(loop, lambda: f"{_whole(loop, [condition])}: {division}")
@@ -186,48 +188,44 @@ class _Partition(KnownBranches):
     def _division(self, loop: ForOp, whole: _Part, condition: SSAValue, facts: Sequence[Lin]) -> list[_Part] | str:
         """The parts of a part of a loop in which a comparison is known, and those between; the reason against a
         division. facts: as of `_symbolic_parts`."""
-        with self._facts(facts):
-            division = self._cuts(loop, whole, condition)
-            if isinstance(division, str):
-                return division
-            ranges, scale, is_known_between = division
-            parts = [_Part(start, end, start, end, n != 1) for n, start, end in ranges]
-            known = [part for part in parts if part.is_known or is_known_between]
-            if len(parts) < 2 or not known:
-                return "no other iterations remain"
-            if not all(self._is_decided(condition, loop, part) for part in known):
-                return "the ranges of the numbers do not prove it"
+        assert isinstance(condition.owner, arith.CmpiOp)
         low, high = whole.low, whole.high
+        with self._facts(facts):
+            cuts = thresholds_of(self.analyzer, loop, condition.owner)
+            numbers = () if cuts is None else (high, cuts.first, cuts.second)
+            if cuts is None or not all(self.analyzer.fits(lin, loop.variable.type) for lin in numbers):
+                return "it is not linear in the loop variable, or its numbers may exceed their type"
+            if cuts.between > _BETWEEN:
+                return f"it is unknown in more than {_BETWEEN} iterations"
+            parts = self._parts_between(whole, cuts)
+        known = [part for part in parts if part.is_known or cuts.is_known_between]
+        if len(parts) < 2 or not known:
+            return "no other iterations remain"
+        if not all(self._is_decided(condition, [*facts, *part.facts(loop)]) for part in known):
+            return "the ranges of the numbers do not prove it"
         return [
-            replace(part, low=self._clamp(part.start, low, high, scale), high=self._end(part.end, high, scale))
+            replace(
+                part, low=self._clamp(part.start, low, high, cuts.scale), high=self._end(part.end, high, cuts.scale)
+            )
             for part in parts
         ]
 
-    def _cuts(
-        self, loop: ForOp, whole: _Part, condition: SSAValue
-    ) -> tuple[list[tuple[int, Lin, Lin]], int, bool] | str:
-        """The ranges of iterations that a comparison divides, each with its number; the divisor of their bounds, and
-        whether the comparison is known in the range between; or the reason against a division."""
-        assert isinstance(condition.owner, arith.CmpiOp)
-        analyzer, type = self.analyzer, loop.variable.type
-        low, high = whole.low, whole.high
-        cuts = thresholds_of(analyzer, loop, condition.owner)
-        if cuts is None or not all(analyzer.fits(lin, type) for lin in (high, cuts.first, cuts.second)):
-            return "it is not linear in the loop variable, or its numbers may exceed their type"
-        if cuts.between > _BETWEEN:
-            return f"it is unknown in more than {_BETWEEN} iterations"
-        ranges: list[tuple[int, Lin, Lin]] = []
-        starts, ends = (low, cuts.first, cuts.second), (cuts.first, cuts.second, high)
+    def _parts_between(self, whole: _Part, cuts: Thresholds) -> list[_Part]:
+        """The parts before, between and after two thresholds, without those that have no iterations; their bounds may
+        exceed the bounds of the loop."""
+        parts: list[_Part] = []
+        starts, ends = (whole.low, cuts.first, cuts.second), (cuts.first, cuts.second, whole.high)
         for n, (start, end) in enumerate(zip(starts, ends, strict=True)):
             # the parts are cut at the ends of the loop, and a part whose end precedes its start has no iterations
-            if self._is_at_most(end, start, cuts.scale) or self._is_at_most(end, low, cuts.scale):
+            if self._is_at_most(end, start, cuts.scale) or self._is_at_most(end, whole.low, cuts.scale):
                 continue
-            if not self._is_at_most(high, start, cuts.scale):
-                ranges.append((n, start, end))
-        return ranges, cuts.scale, cuts.is_known_between
+            if not self._is_at_most(whole.high, start, cuts.scale):
+                parts.append(_Part(start, end, start, end, n != 1))
+        return parts
 
-    def _is_decided(self, condition: SSAValue, loop: ForOp, part: _Part) -> bool:
-        with self._facts(part.facts(loop)):
+    def _is_decided(self, condition: SSAValue, facts: Sequence[Lin]) -> bool:
+        """Whether a comparison is known where sums are not negative."""
+        with self._facts(facts):
             return self.analyzer.decide(condition) is not None
 
     def _is_at_most(self, a: Lin, b: Lin, scale: int) -> bool:

@@ -126,9 +126,7 @@ class TirVectorizeLoopsPass(ModulePass):
         if count is None or count > self.max_lanes:
             if not self._divide(loop, count):
                 return
-        elif count > 1 and vectorize_columns(loop):
-            outer = loop.parent_op()
-            assert isinstance(outer, ForOp)
+        elif count > 1 and (outer := vectorize_columns(loop)) is not None:
             _remarks.applied(
                 loop, lambda: f"loop {loop.loop_var.data} becomes vectors of {count} lanes, transposed rows"
             )

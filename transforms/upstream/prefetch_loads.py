@@ -16,12 +16,10 @@ from xdsl.passes import ModulePass
 from ...analysis.index import Analyzer, Lin
 from ...analysis.sums import TILE_BYTES, updated_bytes
 from ...core.cpu import CpuModel
-from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
-from ...core.sizes import byte_count
 from ...core.walking import find_ops
 from ...dialects.attributes import PREFETCH
-from .vector_accesses import byte_offset, described
+from .vector_accesses import byte_offset, described, known_bytes
 
 _remarks = PassRemarks("prefetch-loads")
 
@@ -123,8 +121,6 @@ def _streams(cpu: CpuModel, block: Block) -> dict[SSAValue, list[vector.LoadOp]]
 
 
 def _is_large_parameter(buffer: SSAValue, most: int) -> bool:
-    type = cast("MemRefType[Attribute]", buffer.type)
+    type, size = cast("MemRefType[Attribute]", buffer.type), known_bytes(buffer)
     is_parameter = isinstance(buffer.owner, Block) and isinstance(buffer.owner.parent_op(), func.FuncOp)
-    if not is_parameter or not type.has_static_shape() or not isinstance(type.layout, NoneAttr):
-        return False
-    return byte_count(type.get_shape(), element_byte_size(type.element_type)) > most
+    return is_parameter and isinstance(type.layout, NoneAttr) and size is not None and size > most

@@ -15,11 +15,9 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.index import Analyzer, Atom, Lin
-from ...core.dtypes import element_byte_size
 from ...core.remarks import PassRemarks
-from ...core.sizes import byte_count
 from ...dialects.tir import constant_value
-from .vector_accesses import byte_offset, described, vector_bytes
+from .vector_accesses import byte_offset, described, known_bytes, vector_bytes
 
 _remarks = PassRemarks("stream-stores")
 
@@ -99,7 +97,8 @@ def _stream_function(function: func.FuncOp, from_bytes: int) -> None:
     streams: dict[_InnerLoop, dict[SSAValue, list[vector.StoreOp]]] = {}
     analyzer = Analyzer()
     for buffer in function.body.blocks[0].args:
-        if not _is_large(buffer.type, from_bytes):
+        size = known_bytes(buffer)
+        if size is None or size < from_bytes:
             continue
         for block, stores in _stores_by_block(buffer).items():
             reason = _obstacle(buffer, block, stores, min(_SHORTEST_RUN, from_bytes), analyzer)
@@ -113,12 +112,6 @@ def _stream_function(function: func.FuncOp, from_bytes: int) -> None:
     }
     for loop, buffers in streams.items():
         _version(loop, [checks[buffer] for buffer in buffers], [each for group in buffers.values() for each in group])
-
-
-def _is_large(type: Attribute, from_bytes: int) -> bool:
-    if not isinstance(type, MemRefType) or not type.has_static_shape():
-        return False
-    return byte_count(type.get_shape(), element_byte_size(type.element_type)) >= from_bytes
 
 
 def _stores_by_block(buffer: SSAValue) -> dict[Block, list[vector.StoreOp]]:

@@ -10,11 +10,20 @@ from xdsl.ir import Attribute, SSAValue
 
 from ...analysis.index import Analyzer, Lin
 from ...core.dtypes import element_byte_size
+from ...core.sizes import byte_count
 
 
 def described(buffer: SSAValue) -> str:
     """A buffer in words, for remarks."""
     return " ".join(filter(None, ["buffer", buffer.name_hint, str(buffer.type)]))
+
+
+def known_bytes(buffer: SSAValue) -> int | None:
+    """The size of a buffer in bytes; None for another value, and for a dynamic size."""
+    type = buffer.type
+    if not isinstance(type, MemRefType) or not type.has_static_shape():
+        return None
+    return byte_count(type.get_shape(), element_byte_size(type.element_type))
 
 
 def vector_bytes(access: vector.LoadOp | vector.StoreOp) -> int:
