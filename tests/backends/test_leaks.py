@@ -80,10 +80,17 @@ def state():
 stepwell.set_num_threads(2)
 for n in range(count // 2):
     run(n)
-before = state()
-for n in range(count // 2, count // 2 + count):
-    run(n)
-print(*(state() - before))
+# Bounded caches fill, the heap extends in steps, and LLVM keeps some 4 KB of each compilation: a leak grows in every round.
+limits = [2**20 + 20_000 * count, 10, 1, 1, 1]
+for start in range(count // 2, count // 2 + 4 * count, count):
+    before = state()
+    for n in range(start, start + count):
+        run(n)
+    growth = state() - before
+    if (growth < limits).all():
+        break
+else:
+    sys.exit(f"memory, mappings, files, threads and modules grow by {growth} in {count} programs, limits {limits}")
 '''
 
 
@@ -95,8 +102,3 @@ def test_programs_leave_nothing(count: int, tmp_path: Path) -> None:
     environment = os.environ | {"MALLOC_ARENA_MAX": "1"}
     done = subprocess.run(code, capture_output=True, text=True, timeout=600, env=environment)
     assert done.returncode == 0, done.stderr
-    memory, mappings, files, threads, modules = map(int, done.stdout.split())
-    # Bounded caches fill, and LLVM keeps some 4 KB of each compilation.
-    assert memory < 2**20 + 20_000 * count
-    assert mappings < 10
-    assert (files, threads, modules) == (0, 0, 0)
