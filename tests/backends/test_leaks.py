@@ -80,7 +80,7 @@ def state():
 stepwell.set_num_threads(2)
 for n in range(count // 2):
     run(n)
-# Bounded caches fill, the heap extends in steps, and LLVM keeps some 4 KB of each compilation: a leak grows in every round.
+# Caches fill, the heap extends in steps, and LLVM keeps some 4 KB of each compilation: a leak grows in every round.
 limits = [2**20 + 20_000 * count, 10, 1, 1, 1]
 for start in range(count // 2, count // 2 + 4 * count, count):
     before = state()
