@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
 from enum import auto
 from typing import Any, ClassVar
 
@@ -11,8 +10,9 @@ from xdsl import builder
 from xdsl.dialects import arith, gpu, math
 from xdsl.dialects.builtin import AnyFloatConstr, IndexType, IntegerType, VectorType, container_of, i1, i32
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
+from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
     AttrConstraint,
     BaseAttr,
@@ -33,6 +33,8 @@ from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
 from xdsl.utils.str_enum import StrEnum
 from xdsl.utils.type import get_element_type_or_self
 
+from . import xdsl_speed as xdsl_speed
+
 _SUFFIXES = re.compile(r"(_\d+)+$")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_$.-]")
 
@@ -45,52 +47,6 @@ def set_name_hint(value: SSAValue, name: str) -> None:
     """
     name = _SUFFIXES.sub("", _ILLEGAL.sub("_", name))
     value.name_hint = name if name and not name[0].isdigit() else None
-
-
-# Walks: each operation that xDSL 0.74 yields passes through a generator for each region, block and operation around it,
-# which took a tenth of the time of a compilation. Here one generator yields all operations, in the same order; the next
-# operation and the next block are determined at the same steps. No issue is open.
-
-
-def _walk(op: Operation | None, pending: list[Any]) -> Iterator[Operation]:
-    """Yields an operation and all inside, then those of a stack of regions, blocks and operations; an operation on the
-    stack stands for the rest of its block."""
-    if op is not None:
-        yield op
-        pending.extend(reversed(op.regions))
-    while pending:
-        entry = pending.pop()
-        if type(entry) is Region:
-            if entry.first_block is not None:
-                pending.append(entry.first_block)
-            continue
-        if type(entry) is Block:
-            if entry.next_block is not None:
-                pending.append(entry.next_block)
-            entry = entry.first_op
-        while entry is not None:
-            following = entry.next_op
-            yield entry
-            if entry.regions:
-                if following is not None:
-                    pending.append(following)
-                pending.extend(reversed(entry.regions))
-                break
-            entry = following
-
-
-def _walk_with_one_generator(cls: type[Operation | Block | Region], walk: Callable[[Any], Iterator[Operation]]) -> None:
-    original = cls.walk
-
-    def walk_in_order(self: Any, *, reverse: bool = False, region_first: bool = False) -> Iterable[Operation]:
-        return original(self, reverse=reverse, region_first=region_first) if reverse or region_first else walk(self)
-
-    cls.walk = walk_in_order  # pyright: ignore[reportAttributeAccessIssue]
-
-
-_walk_with_one_generator(Operation, lambda op: _walk(op, []))
-_walk_with_one_generator(Block, lambda block: _walk(None, [block.first_op]))
-_walk_with_one_generator(Region, lambda region: _walk(None, [region]))
 
 
 # Semi-affine maps: xDSL 0.74 refuses products with symbols, and quotients and remainders by them, which the affine maps
@@ -134,7 +90,7 @@ def _compare_lane_by_lane(cls: type[arith.CmpiOp | arith.CmpfOp]) -> None:
     def init(self: Any, operand1: SSAValue | Operation, *args: Any, **kwargs: Any) -> None:
         scalar(self, operand1, *args, **kwargs)
         if isinstance(type := SSAValue.get(operand1).type, VectorType):
-            self.results = [OpResult(_comparison_type(type), self, 0)]
+            self.results = SSAValues([OpResult(_comparison_type(type), self, 0)])
 
     def verify(self: Any) -> None:
         expected = _comparison_type(self.lhs.type)

@@ -77,23 +77,22 @@ _CONSTANTS = frozenset((arith.ConstantOp, ConstOp, vector.BroadcastOp))
 
 def constant_value(value: SSAValue) -> int | float | None:
     """The number of a constant (bools as 0 and 1), or None. The value of a broadcast constant is the scalar."""
-    if type(value.owner) not in _CONSTANTS:
+    owner = value.owner
+    if type(owner) not in _CONSTANTS:
         return None
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr() as attr):
-            number = attr.value.data
-            return number % 2 if dtype_of(value.type).is_bool else number
-        case arith.ConstantOp(value=FloatAttr() as attr):
-            return attr.value.data
-        case arith.ConstantOp(value=DenseIntOrFPElementsAttr() as attr) if attr.is_splat():
-            number = attr.get_values()[0]
-            return number % 2 if dtype_of(value.type).is_bool else number  # pyright: ignore[reportOperatorIssue, reportReturnType]
-        case ConstOp(value=IntegerAttr() as attr):
-            return attr.value.data
-        case vector.BroadcastOp() as broadcast:
-            return constant_value(broadcast.source)
-        case _:
-            return None
+    assert isinstance(owner, Operation)
+    attr = owner.properties.get("value")
+    if type(attr) is IntegerAttr:
+        number = attr.value.data
+        return number % 2 if dtype_of(value.type).is_bool else number
+    if type(attr) is FloatAttr:
+        return attr.value.data
+    if isinstance(owner, vector.BroadcastOp):
+        return constant_value(owner.source)
+    if isinstance(attr, DenseIntOrFPElementsAttr) and attr.is_splat():
+        number = attr.get_values()[0]
+        return number % 2 if dtype_of(value.type).is_bool else number  # pyright: ignore[reportOperatorIssue, reportReturnType]
+    return None
 
 
 def fold_integers(name: str, a: int, b: int, dtype: DType) -> int | None:

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from functools import cache
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType, VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
@@ -77,7 +77,7 @@ def is_pure_expression(op: Operation) -> bool:
         return op.properties.get("pure") is not None and bool(op.results)
     if kind is IfThenElseOp:
         return all(is_pure_expression(inner) for inner in _inner_ops(op))  # pyright: ignore[reportArgumentType]
-    return len(op.results) == 1 and (op.dialect_name() in _DIALECTS or _is_pure_computation(op))
+    return len(op.results) == 1 and (_is_upstream_kind(kind) or _is_pure_computation(op))
 
 
 def _is_pure_computation(op: Operation) -> bool:
@@ -85,6 +85,11 @@ def _is_pure_computation(op: Operation) -> bool:
     if not _is_pure_kind(type(op)) or op.regions:
         return False
     return isinstance(op.results[0].type, _NUMBERS)
+
+
+@cache
+def _is_upstream_kind(kind: type[Operation]) -> bool:
+    return Dialect.split_name(kind.name)[0] in _DIALECTS
 
 
 @cache

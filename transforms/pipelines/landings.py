@@ -215,9 +215,10 @@ def _resolve(options: Options, launches: bool) -> list[ModulePass]:
         TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirHoistConditionsPass()]),
         vectorize,
+        *([] if launches else [TirCompactBuffersPass()]),
         TirUnrollLoopsPass(),
         TirSimplifyPass(unit_loops=True),
-        *([] if launches else [TirPromoteElementsPass(), TirCompactBuffersPass()]),
+        *([] if launches else [TirPromoteElementsPass()]),
         TirPlanAllocationsPass(launches=launches),
     ]
 

@@ -224,9 +224,19 @@ class _Promotion:
             known.append(access)
             if executed:
                 certain.add(place)
-        if is_allocation(memory) and not any(lin.terms for place in certain for lin in place.indices):
-            return None  # a tile in registers
+        if is_allocation(memory) and self._is_in_registers(buffer):
+            return None
         return elements if len(certain) == len(elements.accesses) and elements.are_separate() else None
+
+    def _is_in_registers(self, buffer: SSAValue) -> bool:
+        """Whether all accesses of a buffer are loads and stores at constant indices."""
+        users = [use.operation for use in buffer.uses]
+        return all(isinstance(user, LoadOp | StoreOp) and all(map(self._is_constant, user.indices)) for user in users)
+
+    def _is_constant(self, index: SSAValue) -> bool:
+        """Whether the index of the first element of an access is constant."""
+        first = index.owner.base if isinstance(index.owner, RampOp) else index
+        return not isinstance(first.type, VectorType) and not self._analyzer.lin(first).terms
 
     def _place(self, loop: ForOp, access: Access) -> _Place | None:
         """The place of an access; None if a loop changes the indices, or if they are no range."""

@@ -1,0 +1,134 @@
+"""Faster functions of xDSL return what the originals return."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects import arith, scf, test
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i1, i32
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.core import SSAValues
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+import stepwell.core.xdsl_speed  # noqa: F401  what is tested
+
+ONE = IntegerAttr(1, i32)
+
+
+@irdl_op_definition
+class _WithDefaults(IRDLOperation):
+    name = "test.with_defaults"
+    first = operand_def()
+    second = operand_def()
+    kind = prop_def(Attribute, default_value=ONE)
+    note = opt_prop_def(Attribute)
+    result = result_def()
+
+
+@irdl_op_definition
+class _WithOption(IRDLOperation):
+    name = "test.with_option"
+    first = operand_def()
+    rest = opt_operand_def()
+
+
+def values(count: int) -> list[SSAValue]:
+    return list(test.TestOp(result_types=[i32] * count).results)
+
+
+def test_values_and_operations_are_compared_by_identity() -> None:
+    a, b = (arith.ConstantOp(ONE) for _ in range(2))
+    assert len({a, b, a.result, b.result, a}) == 4
+    assert a != b
+    assert a.result == a.result
+
+
+@pytest.mark.parametrize(
+    "cls", [Operation, IRDLOperation, arith.AddiOp, Attribute, IntegerType, SSAValue, Block, Region]
+)
+def test_instances_are_those_of_subclasses(cls: type) -> None:
+    a, b = values(2)
+    op = arith.AddiOp(a, b)
+    nodes = [op, op.result, i32, i1, ONE, Block(), Region(), 1, None, cls]
+    assert [isinstance(each, cls) for each in nodes] == [cls in type(each).__mro__ for each in nodes]
+    assert issubclass(arith.AddiOp, cls) == (cls in arith.AddiOp.__mro__)
+
+
+def test_an_abstract_class_has_no_instances() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        SSAValue(i32)  # pyright: ignore[reportAbstractUsage]
+
+
+def test_operands_are_a_view() -> None:
+    a, b, c = values(3)
+    op = _WithDefaults(operands=[a, b], result_types=[i32])
+    assert (op.first, op.second, op.operands[-1], list(op.operands)) == (a, b, b, [a, b])
+    op.operands[1] = c
+    assert op.second is c
+    assert (b.first_use, [use.operation for use in c.uses]) == (None, [op])
+    assert op.operands[:1] == (a,)
+    assert SSAValues([a, b, c])[1:].types == (i32, i32)
+    with pytest.raises(IndexError):
+        op.operands[2]
+
+
+def test_defaults_belong_to_an_operation() -> None:
+    one, two = (_WithDefaults(operands=values(2), result_types=[i32], properties={"note": None}) for _ in range(2))
+    one.properties["kind"] = i1
+    assert (one.properties, two.properties) == ({"kind": i1}, {"kind": ONE})
+    given_kind = _WithDefaults(operands=values(2), result_types=[i32], properties={"kind": i1})
+    assert given_kind.properties == {"kind": i1}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: _WithDefaults(operands=values(1), result_types=[i32]), "Expected 2 operand, but got 1"),
+        (lambda: _WithDefaults(operands=values(2), result_types=[]), "Expected 1 result, but got 0"),
+        (lambda: _WithDefaults(operands=[None, *values(1)], result_types=[i32]), "Sequence to non-variadic .* 'first'"),
+        (lambda: _WithDefaults(operands=values(2), result_types=[None]), "passed None to a non-optional .* 'result'"),
+        (lambda: _WithDefaults(operands=values(2), result_types=[i32], regions=[Region()]), "Expected 0 region"),
+    ],
+)
+def test_wrong_arguments_are_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_arguments_may_be_operations_and_options() -> None:
+    a, b = arith.ConstantOp(ONE), arith.ConstantOp(ONE)
+    assert list(_WithDefaults(operands=[a, b.result], result_types=[[i32]]).operands) == [a.result, b.result]
+    assert _WithOption(operands=[a, None]).rest is None
+    assert _WithOption(operands=[a, b]).rest is b.result
+    with pytest.raises(VerifyException):
+        arith.AddiOp(a, b, i1).verify()
+
+
+@st.composite
+def _blocks(draw: st.DrawFn, depth: int = 2) -> Block:
+    block = Block()
+    for _ in range(draw(st.integers(0, 3))):
+        condition = arith.ConstantOp(IntegerAttr(1, i1))
+        block.add_op(condition)
+        if depth and draw(st.booleans()):
+            block.add_op(scf.IfOp(condition, [], [draw(_blocks(depth - 1))], [draw(_blocks(depth - 1))]))
+    return block
+
+
+@given(_blocks())
+def test_walks_yield_operations_in_order(block: Block) -> None:
+    module = ModuleOp(Region(block))
+    found = [each for each in module.walk(region_first=True)]
+    assert set(module.walk()) == set(found)
+    assert list(module.walk()) == list(reversed(list(module.walk(reverse=True, region_first=True))))
+    assert list(block.walk()) == list(module.walk())[1:]
