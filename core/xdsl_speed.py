@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import OpOperands, SSAValues, _unknown_loc
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
-from xdsl.irdl.operations import BeforeVariadicSingleAccessor, VarIRConstruct
+from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
 
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
 
@@ -117,7 +118,43 @@ def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = 
     return _of_operands(self, obj, objtype)
 
 
+def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
+    attribute = self.option.container(obj)[self.option.attribute_name]
+    return self.index(_sizes(attribute), get_op_constructs(obj, self.construct))
+
+
+def _sizes(attribute: Any) -> tuple[int, ...]:
+    """The values of an array, which are unpacked once for the array that operations share."""
+    known = _SIZES.get(id(attribute))
+    if known is None or known[0] is not attribute:
+        if len(_SIZES) >= _MOST_SIZES:
+            _SIZES.clear()
+        known = _SIZES[id(attribute)] = attribute, attribute.get_values()
+    return known[1]
+
+
+_SIZES: dict[int, tuple[Any, tuple[int, ...]]] = {}
+"""Arrays, which stay alive, and their values, by the identity of the array."""
+
+_MOST_SIZES = 1024
+
+_list_sizes = DenseArrayBase.from_list
+
+
+@cache
+def _shared_sizes(sizes: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return _list_sizes(i32, sizes)
+
+
+def _array_of(data_type: Any, data: Sequence[Any]) -> DenseArrayBase[Any]:
+    if data_type is i32 and len(data) <= 4 and all([type(size) is int and 0 <= size <= 8 for size in data]):
+        return _shared_sizes(tuple(data))
+    return _list_sizes(data_type, data)
+
+
+DenseArrayBase.from_list = staticmethod(_array_of)
 SSAValues.__getitem__ = _get_value
+BaseAttrAccessor.__get__ = _get_sized
 OpOperands.__getitem__ = _get_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
 

@@ -58,7 +58,7 @@ class Rules(SumRanges):
         return lin
 
     def _combine_once(self, lin: Lin) -> Lin | None:
-        if not lin.depth or len(lin.terms) < 2:
+        if len(lin.terms) < 2 or not lin.depth:
             return None
         for atom, k in lin.terms.items():
             if isinstance(atom, DivAtom) and (c := atom.divisor.constant) is not None and c > 0 and k % c == 0:

@@ -152,13 +152,17 @@ class Lin:
     terms: the coefficient of each atom, never 0, in the order of their first addition, which is the order of export.
     """
 
-    __slots__ = ("_hash", "const", "depth", "terms")
+    __slots__ = ("_hash", "const", "terms")
 
     def __init__(self, const: int = 0, terms: Mapping[Atom, int] | None = None):
         self.const = const
         self.terms: dict[Atom, int] = {a: k for a, k in terms.items() if k} if terms else {}
-        self.depth: int = max([a.depth for a in self.terms if isinstance(a, Compound)], default=0)
         self._hash: int | None = None
+
+    @property
+    def depth(self) -> int:
+        """The nesting depth of compound atoms; 0 for a sum of SSA values."""
+        return max([a.depth for a in self.terms if isinstance(a, Compound)], default=0)
 
     @staticmethod
     def of(atom: Atom, coefficient: int = 1) -> Lin:
