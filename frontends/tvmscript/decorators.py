@@ -48,9 +48,11 @@ class _Word:
     uses them.
     """
 
-    def __init__(self, word: Word, deferred: Deferred | None = None):
+    def __init__(self, word: Word, deferred: Deferred | None = None, is_size: bool = False):
+        """is_size: whether the word has been called as a variable of integers, `T.int64()`."""
         self._word = word
         self._deferred = deferred
+        self.is_size = is_size
 
     @property
     def __tvmscript__(self) -> Word | Deferred:
@@ -66,7 +68,10 @@ class _Word:
             return apply(context, self._word, span, values, named)
 
         reading = current_host_call()
-        return _Word(self._word, Deferred(run)) if reading is None else Proxy.wrap(run(*reading), *reading)
+        if reading is not None:
+            return Proxy.wrap(run(*reading), *reading)
+        is_size = self._word.path in ("int32", "int64") and not args and not keywords
+        return _Word(self._word, Deferred(run), is_size)
 
     def __getitem__(self, items: object) -> _Word:
         return self
@@ -83,7 +88,7 @@ class _Word:
         return str(self._word)
 
 
-class _Vocabulary:
+class Vocabulary:
     """The namespace of a vocabulary, with its decorators as attributes; every other word evaluates to a `_Word`."""
 
     def __init__(self, namespace: str, **decorators: Callable[..., Any]):
@@ -249,11 +254,11 @@ def _frame_names() -> dict[str, Any]:
     return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}
 
 
-T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
+T = Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
 """The vocabulary of TIR: `T.prim_func` and all words that a function uses."""
 
-R = _Vocabulary("R", function=function)
+R = Vocabulary("R", function=function)
 """The vocabulary of relax: `R.function` and all words that a function uses."""
 
-I = _Vocabulary("I", ir_module=ir_module)  # noqa: E741
+I = Vocabulary("I", ir_module=ir_module)  # noqa: E741
 """The vocabulary of modules: `I.ir_module`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block
 
 from ....core.errors import OptionError, UnsupportedError
 from ....dialects.text.functions import print_function
@@ -16,6 +16,8 @@ from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
+from ....operators.relax import FuncOp as ProgramFuncOp
+from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
 from ...relay.expr import Expr, Function, GlobalVar
@@ -25,6 +27,7 @@ from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
+from .attributes import Attributes
 
 
 class PrimFunc(Module):
@@ -63,9 +66,9 @@ class PrimFunc(Module):
         ]
 
     @property
-    def attrs(self) -> Mapping[str, Attribute]:
+    def attrs(self) -> Attributes:
         """The attributes of the function."""
-        return {} if self._func.func_attrs is None else self._func.func_attrs.data
+        return Attributes({} if self._func.func_attrs is None else self._func.func_attrs.data)
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """A copy of the function with another body. TeError for an undeclared variable."""
@@ -75,11 +78,11 @@ class PrimFunc(Module):
         """A copy of the function with an attribute set, or with all attributes of a dictionary."""
         named = {key: value} if isinstance(key, str) else key
         new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
-        return self._with_attrs({**self.attrs, **new})
+        return self._with_attrs({**self.attrs.data, **new})
 
     def without_attr(self, key: str) -> PrimFunc:
         """A copy of the function without an attribute."""
-        return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
+        return self._with_attrs({name: value for name, value in self.attrs.data.items() if name != key})
 
     def with_attrs(self, attrs: Mapping[str, object]) -> PrimFunc:
         """A copy of the function with all attributes of a dictionary set."""
@@ -120,7 +123,7 @@ class IRModule(Module):
         self._add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
         for name, func in named.items():
             if not isinstance(func, Function):
-                self.op.body.block.add_op(_copy_as(name, func))
+                self.op.body.block.add_op(self._copy_as(name, func))
 
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:
@@ -135,15 +138,20 @@ class IRModule(Module):
         """
         if isinstance(expr, PrimFunc):
             symbol = expr.attrs.get("global_symbol")
-            return IRModule({symbol.data if isinstance(symbol, StringAttr) else "main": expr}, expr.constants)
+            return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a module of its own."""
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax."""
         name = _name(name)
         func = self.functions.get(name)
         if isinstance(func, GraphFuncOp):
             return read_function(func, self.constants)
+        if isinstance(func, ProgramFuncOp):
+            # lazy: functions of programs are modules
+            from ..relax.function import Function as ProgramFunction
+
+            return ProgramFunction.from_op(func, self.constants)
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
 
@@ -199,7 +207,7 @@ class IRModule(Module):
         if isinstance(func, Function):
             self._add_graphs({name: func})
             return
-        new = _copy_as(name, func)
+        new = self._copy_as(name, func)
         old = self.functions.get(name)
         if old is None:
             self.op.body.block.add_op(new)
@@ -226,6 +234,20 @@ class IRModule(Module):
             op.detach()
             self.op.body.block.add_op(op)
 
+    def _copy_as(self, name: str, mod: Module) -> FuncOp | ProgramFuncOp:
+        """A copy of the only function of a module, under another name, with its constants among those of this module."""
+        functions = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp | ProgramFuncOp)]
+        if len(functions) != 1:
+            raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")
+        copy = functions[0].clone()
+        copy.sym_name = StringAttr(name)
+        builder = RelayBuilder(Block(), self.constants)
+        for op in copy.walk():
+            if isinstance(op, ConstantOp) and op.array_name is not None:
+                array = mod.constants[op.array_name.data]
+                op.array_name = StringAttr(builder.name_array(array, op.array_name.data))
+        return copy
+
     def update(self, other: IRModule) -> None:
         """Adds the functions of another module; functions of the same names are replaced."""
         for name, func in other.items():
@@ -234,6 +256,10 @@ class IRModule(Module):
     def items(self) -> list[tuple[str, Any]]:
         """The functions with their names."""
         return [(name, self[name]) for name in self]
+
+    def functions_items(self) -> list[tuple[GlobalVar, Any]]:
+        """The functions with their names as variables, as of TVM's `functions_items`."""
+        return [(GlobalVar(name), self[name]) for name in self]
 
 
 def _name(key: str | GlobalVar) -> str:
@@ -245,13 +271,3 @@ def _statements(script: str) -> str:
     lines = script.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("@T."))
     return "\n".join(line for line in lines[first:] if not line.lstrip().startswith("T.func_attr("))
-
-
-def _copy_as(name: str, mod: Module) -> FuncOp:
-    """A copy of the only function of a module, under another name."""
-    functions = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp)]
-    if len(functions) != 1:
-        raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")
-    copy = functions[0].clone()
-    copy.sym_name = StringAttr(name)
-    return copy

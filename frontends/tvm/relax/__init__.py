@@ -16,9 +16,12 @@ from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import FunctionalPass, PassContext
-from . import expr, frontend, struct_info, transform
+from . import bindings, calls, expr, frontend, struct_info, transform
+from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
+from .calls import *  # noqa: F403
 from .expr import *  # noqa: F403
+from .function import Function
 from .struct_info import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relax")
@@ -90,6 +93,8 @@ class VirtualMachine(_Machine):
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
 """The names that were in `tvm.relax.vm` until v0.12."""
 
-__all__ = ["BlockBuilder", "Executable", "VirtualMachine", "build", "frontend", "get_pipeline", "transform", "vm"]
+__all__ = ["BlockBuilder", "Executable", "Function", "VirtualMachine", "build", "frontend", "get_pipeline", "transform", "vm"]
+__all__ += bindings.__all__
+__all__ += calls.__all__
 __all__ += expr.__all__
 __all__ += struct_info.__all__
