@@ -36,6 +36,7 @@ class VarBinding(Binding):
     def __init__(self, var: Var, value: Expr):
         self.var = var
         self.value = value
+        var.bound_value = value
 
     def emit(self, writer: Writer) -> SSAValue:
         return self.value.emit(writer)

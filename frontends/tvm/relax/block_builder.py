@@ -68,7 +68,6 @@ class BlockBuilder:
         self._kernels: dict[str, str] = {}
         self._scope: _Scope | None = None
         self._open: list[_OpenBlock] = []
-        self._bound: dict[Var, Expr] = {}
         self._names: set[str] = set()
 
     @staticmethod
@@ -214,8 +213,8 @@ class BlockBuilder:
         return expr.struct_info
 
     def lookup_binding(self, var: Var) -> Expr | None:
-        """The expression that a variable of the builder denotes, None for another variable."""
-        return self._bound.get(var)
+        """The expression that a binding gives a variable, None for a parameter."""
+        return var.bound_value
 
     def get_unique_name(self, name_prefix: str) -> str:
         """A name that no variable of the builder has."""
@@ -237,8 +236,6 @@ class BlockBuilder:
 
     def _add(self, binding: Binding) -> Var:
         self._open[-1].bindings.append(binding)
-        if isinstance(binding, VarBinding):
-            self._bound[binding.var] = binding.value
         if self._scope is not None:
             self._scope.visible.add(binding.var)
         return binding.var

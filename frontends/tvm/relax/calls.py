@@ -17,7 +17,8 @@ from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
 from ....operators.relax.types import substitute
 from ...relay.expr import GlobalVar
-from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, emit_value
+from ...tvmscript.values import Word
+from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
 from .struct_info import StructInfo, output_type, size_of
 from .writing import Writer
 
@@ -81,6 +82,11 @@ class Words(ModuleType):
     def __init__(self, name: str, path: str = ""):
         super().__init__(name)
         self._path = path
+
+    @property
+    def __tvmscript__(self) -> Word:
+        """The meaning of the operator in a TVMScript program."""
+        return Word("R", self._path)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -225,6 +231,9 @@ _EMITTERS: Mapping[str, Callable[[Writer, Call], SSAValue]] = {
     "relax.call_tir": _emit_call_tir,
     "relax.shape_of": _emit_shape_of,
 }
+
+for _function in (call_dps_packed, call_packed, call_pure_packed, call_tir, const, shape_of):
+    vars(_function)["__tvmscript__"] = Word("R", _function.__name__)
 
 _CALLS: Mapping[str, Any] = {
     "call_dps_packed": call_dps_packed,

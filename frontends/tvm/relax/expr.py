@@ -121,10 +121,12 @@ def as_expr(value: Any) -> Expr:
 
 
 class Var(Expr):
-    """A variable: a parameter, or the name of the value of a binding."""
+    """A variable: a parameter, or the name of the value of a binding. bound_value: the expression that a binding gives
+    it, None for a parameter."""
 
     def __init__(self, name_hint: str, struct_info: StructInfo):
         self.name_hint = name_hint
+        self.bound_value: Expr | None = None
         self._struct_info = struct_info
 
     @property

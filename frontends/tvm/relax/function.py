@@ -33,11 +33,15 @@ class Function(Module):
         attrs: Mapping[str, Any] | None = None,
     ):
         """ret_struct_info: the type of the result, by default that of the body.  attrs: attributes; `global_symbol` is
-        the name of the function. Raises the errors of operators that do not fit their operands."""
+        the name of the function, without which it is private. Raises the errors of operators that do not fit their
+        operands."""
         constants: dict[str, Any] = {}
         named = dict(attrs or {})
-        name = str(named.pop("global_symbol", "main"))
-        func = write_function(name, params, body, constants, pure=is_pure, attrs=named)
+        symbol = named.pop("global_symbol", None)
+        func = write_function(
+            "main" if symbol is None else str(getattr(symbol, "data", symbol)), params, body, constants,
+            pure=is_pure, private=symbol is None, attrs=named,
+        )  # fmt: skip
         func.result_type = func.result_type if ret_struct_info is None else ret_struct_info.type
         super().__init__(ModuleOp([func]), constants)
 
