@@ -132,13 +132,17 @@ class IRModule(Module):
         return IRModule(mod.op, mod.constants)
 
     @staticmethod
-    def from_expr(expr: Expr | PrimFunc) -> IRModule:
+    def from_expr(expr: Any) -> IRModule:
         """A module whose `main` is a graph function, or a function of an expression with its free variables as
-        parameters. A function on buffers has its `global_symbol` as its name, if it has one.
+        parameters. A function on buffers has its `global_symbol` as its name, if it has one; a function of relax its
+        own, and the module the functions that it calls.
         """
         if isinstance(expr, PrimFunc):
             symbol = expr.attrs.get("global_symbol")
             return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
+        if isinstance(expr, Module):
+            (func,) = expr.functions.values()
+            return IRModule({func.sym_name.data: expr, **expr.callees}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
     def __getitem__(self, name: str | GlobalVar) -> Any:
@@ -151,7 +155,7 @@ class IRModule(Module):
             # lazy: functions of programs are modules
             from ..relax.function import Function as ProgramFunction
 
-            return ProgramFunction.from_op(func, self.constants)
+            return ProgramFunction.from_op(func, self.constants, self)
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
 

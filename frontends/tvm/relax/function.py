@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
 
 from ....core.errors import ArgumentError
 from ....dialects.tir.annotations import annotation_key, annotation_value
@@ -45,10 +45,13 @@ class Function(Module):
         func.result_type = func.result_type if ret_struct_info is None else ret_struct_info.type
         super().__init__(ModuleOp([func]), constants)
 
+    _module: Module | None = None
+
     @staticmethod
-    def from_op(op: relax.FuncOp, constants: Mapping[str, Any]) -> Function:
-        """The function of an operation of a module. constants: the arrays of the module."""
+    def from_op(op: relax.FuncOp, constants: Mapping[str, Any], module: Module | None = None) -> Function:
+        """The function of an operation of a module. constants: the arrays of the module.  module: for `callees`."""
         function = Function.__new__(Function)
+        function._module = module
         copy = op.clone()
         used = {name: array for name, array in constants.items() if name in _constant_names(copy)}
         Module.__init__(function, ModuleOp([copy]), used)
@@ -65,6 +68,19 @@ class Function(Module):
     def _nodes(self) -> tuple[list[Var], SeqExpr]:
         reader = Reader(self.constants)
         return reader.params(self.func), reader.sequence(self.func.body.block)
+
+    @property
+    def callees(self) -> dict[str, Module]:
+        """The functions of its module that the function calls, by name, and those that they call; without a module,
+        none."""
+        found: dict[str, Module] = {}
+        left = list(_called_names(self.func))
+        while left and self._module is not None:
+            name = left.pop()
+            if name not in found and name in self._module:
+                found[name] = self._module[name]
+                left += [each for op in found[name].op.walk() for each in _called_names(op)]
+        return found
 
     @property
     def params(self) -> list[Var]:
@@ -96,10 +112,10 @@ class Function(Module):
     def with_attr(self, key: str | Mapping[str, object], value: object = None) -> Function:
         """A copy of the function with an attribute set, or with all attributes of a dictionary."""
         named = {key: value} if isinstance(key, str) else dict(key)
-        copy = Function.from_op(self.func, self.constants)
+        copy = Function.from_op(self.func, self.constants, self._module)
         symbol = named.pop("global_symbol", None)
         if symbol is not None:
-            copy.func.sym_name = StringAttr(str(symbol))
+            copy.func.sym_name, copy.func.private = StringAttr(str(symbol)), None
         new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
         copy._set_attrs({**(copy.func.func_attrs.data if copy.func.func_attrs is not None else {}), **new})
         return copy
@@ -110,13 +126,20 @@ class Function(Module):
 
     def without_attr(self, key: str) -> Function:
         """A copy of the function without an attribute."""
-        copy = Function.from_op(self.func, self.constants)
+        copy = Function.from_op(self.func, self.constants, self._module)
         own = {} if copy.func.func_attrs is None else copy.func.func_attrs.data
         copy._set_attrs({name: value for name, value in own.items() if name != key})
         return copy
 
     def _set_attrs(self, attrs: Mapping[str, Attribute]) -> None:
         self.func.func_attrs = DictionaryAttr(dict(attrs)) if attrs else None
+
+
+def _called_names(op: Operation) -> Iterator[str]:
+    for each in op.walk():
+        callee = each.properties.get("callee")
+        if isinstance(callee, SymbolRefAttr):
+            yield callee.string_value()
 
 
 def _constant_names(func: relax.FuncOp) -> set[str]:
