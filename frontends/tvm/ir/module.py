@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,8 @@ class PrimFunc(Module):
 class IRModule(Module):
     """Functions by name. `IRModule({"main": func})` is a module of copies of functions, on buffers or graphs.
 
+    Graphs with parameters without types may be read and drawn; other uses are an error.
+
     is_lowered: whether the module is a result of `tvm.lower`.  simple_mode: whether the text of the module consists of
     the statements of its functions, without the header and attributes.
     """
@@ -114,6 +116,7 @@ class IRModule(Module):
     ):
         self.is_lowered = False
         self.simple_mode = False
+        self._untyped: dict[str, Function] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
@@ -145,9 +148,30 @@ class IRModule(Module):
             return IRModule({func.sym_name.data: expr, **expr.callees}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
+    @property
+    def op(self) -> ModuleOp:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The operation of the module. OptionError while parameters of graphs have no types."""
+        if self._untyped:
+            name, func = next((name, func) for name, func in self._untyped.items() if not _has_types(func))
+            param = next(each for each in func.params if each.type_annotation is None)
+            raise OptionError(f"function @{name}: variable {param.name_hint}: its type is not known here")
+        return self._op
+
+    @op.setter
+    def op(self, op: ModuleOp) -> None:
+        self._op = op
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._untyped] if self._untyped else self.functions)
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
     def __getitem__(self, name: str | GlobalVar) -> Any:
         """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax."""
         name = _name(name)
+        if name in self._untyped:
+            return self._untyped[name]
         func = self.functions.get(name)
         if isinstance(func, GraphFuncOp):
             return read_function(func, self.constants)
@@ -226,6 +250,11 @@ class IRModule(Module):
         """
         if not functions:
             return
+        if self._untyped or not all(map(_has_types, functions.values())):
+            self._untyped |= functions
+            if not all(map(_has_types, self._untyped.values())):
+                return
+            functions, self._untyped = self._untyped, {}
         old = [op for op in self.op.body.block.ops if isinstance(op, GraphFuncOp)]
         graphs = {op.sym_name.data: read_function(op, self.constants) for op in old}
         written = module_of({**graphs, **functions})
@@ -264,6 +293,10 @@ class IRModule(Module):
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
         """The functions with their names as variables, as of TVM's `functions_items`."""
         return [(GlobalVar(name), self[name]) for name in self]
+
+
+def _has_types(func: Function) -> bool:
+    return all(each.type_annotation is not None for each in func.params)
 
 
 def _name(key: str | GlobalVar) -> str:
