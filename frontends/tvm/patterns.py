@@ -37,7 +37,7 @@ def _values_of(expr: Any) -> list[Any]:
 
 
 class DFPattern:
-    """A pattern of expressions. Operators of Python and calls build larger ones: `OpPattern("add")(wildcard(), a * b)`."""
+    """A pattern of expressions. Operators of Python and calls build larger ones: `is_op("add")(wildcard(), a * b)`."""
 
     def __call__(self, *args: DFPattern | Sequence[DFPattern] | None) -> CallPattern:
         """Calls whose operator the pattern matches. args: the patterns of the operands; None alone for any operands."""

@@ -20,7 +20,7 @@ from ....operators.relax import FuncOp as ProgramFuncOp
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function, GlobalVar
+from ...relay.expr import Function, GlobalVar
 from ...relay.graph import module_of
 from ...relay.reading import read_function
 from ..nodes.expr import Buffer
@@ -145,7 +145,8 @@ class IRModule(Module):
             return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
         if isinstance(expr, Module):
             (func,) = expr.functions.values()
-            return IRModule({func.sym_name.data: expr, **expr.callees}, expr.constants)
+            callees: dict[str, Module] = getattr(expr, "callees", {})
+            return IRModule({func.sym_name.data: expr, **callees}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
     @property
@@ -268,7 +269,7 @@ class IRModule(Module):
             self.op.body.block.add_op(op)
 
     def _copy_as(self, name: str, mod: Module) -> FuncOp | ProgramFuncOp:
-        """A copy of the only function of a module, under another name, with its constants among those of this module."""
+        """A copy of the only function of a module, under another name; this module gets its constants."""
         functions = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp | ProgramFuncOp)]
         if len(functions) != 1:
             raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")

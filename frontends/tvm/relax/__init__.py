@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult
 from ....backends.relax import VirtualMachine as _Machine
@@ -98,7 +97,23 @@ class VirtualMachine(_Machine):
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
 """The names that were in `tvm.relax.vm` until v0.12."""
 
-__all__ = ["BlockBuilder", "Executable", "Function", "VirtualMachine", "analysis", "backend", "build", "dpl", "expr_functor", "frontend", "get_default_pipeline", "get_pipeline", "register_pipeline", "transform", "vm"]
+__all__ = [
+    "BlockBuilder",
+    "Executable",
+    "Function",
+    "VirtualMachine",
+    "analysis",
+    "backend",
+    "build",
+    "dpl",
+    "expr_functor",
+    "frontend",
+    "get_default_pipeline",
+    "get_pipeline",
+    "register_pipeline",
+    "transform",
+    "vm",
+]
 __all__ += bindings.__all__
 __all__ += calls.__all__
 __all__ += expr.__all__

@@ -8,7 +8,7 @@ from typing import Any
 from ....core.errors import StepwellError
 from ....module import Module
 from ..absent import report_absent
-from .bindings import If, SeqExpr, bound_values
+from .bindings import SeqExpr, bound_values
 from .expr import Expr, GlobalVar, Var
 from .expr_functor import PyExprVisitor
 from .function import Function
@@ -53,7 +53,7 @@ def all_vars(expr: Any) -> list[Var]:
 
 def free_vars(expr: Any) -> list[Var]:
     """The variables that are used and not bound."""
-    bound = set(bound_vars(expr)) if isinstance(expr, Function | SeqExpr | If) else set[Var]()
+    bound = set(bound_vars(expr)) if isinstance(expr, Function | SeqExpr) else set[Var]()
     return [each for each in _all_of(expr, Var) if each not in bound]
 
 

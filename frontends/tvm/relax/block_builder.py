@@ -182,9 +182,10 @@ class BlockBuilder:
         if not block.is_dataflow:
             raise ArgumentError("emit_output: no dataflow region, expected `with dataflow()` around it")
         is_own = any(each.var is output for each in block.bindings) and not name_hint
-        var = output if is_own and isinstance(output, Var) else self._bind("emit_output", as_expr(output), Var, name_hint)
-        block.outputs.append(var)
-        return var
+        if not (is_own and isinstance(output, Var)):
+            output = self._bind("emit_output", as_expr(output), Var, name_hint)
+        block.outputs.append(output)
+        return output
 
     def match_cast(self, value: Expr, struct_info: StructInfo, name_hint: str = "") -> Var:
         """Checks at run time that a value has a type, whose new sizes become known. Returns the value of this type."""
@@ -334,9 +335,7 @@ class _TensorOperands:
         type = value.struct_info.type
         sizes, dtype = known_shape(type), known_dtype(type)
         if sizes is None or dtype is None:
-            raise ArgumentError(
-                f"call_te: a value of type {type}, expected a tensor of known shape and data type"
-            )
+            raise ArgumentError(f"call_te: a value of type {type}, expected a tensor of known shape and data type")
         shape = [parse_size(size, self.variable) if isinstance(size, str) else size for size in sizes]
         self.values.append(value)
         self.tensors.append(placeholder(shape, dtype, f"p{len(self.tensors)}"))

@@ -36,9 +36,7 @@ def _infos(infos: StructInfo | Sequence[StructInfo]) -> list[StructInfo]:
     return [infos] if isinstance(infos, StructInfo) else list(infos)
 
 
-def call_tir(
-    gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None
-) -> Call:
+def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:
     """The results of a kernel of the module. tir_vars: the numbers that follow its tensors."""
     numbers = tir_vars.values if isinstance(tir_vars, ShapeExpr) else tir_vars
     shape = [] if not numbers else [ShapeExpr(numbers)]
@@ -50,16 +48,12 @@ def call_dps_packed(func: str | ExternFunc, args: Any, out_sinfo: StructInfo | S
     return Call(Op.get("relax.call_dps_packed"), [_extern(func), _args(args)], sinfo_args=_infos(out_sinfo))
 
 
-def call_packed(
-    func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]
-) -> Call:
+def call_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
     """The result of a packed function, which may have side effects."""
     return Call(_extern(func), args, sinfo_args=_infos(sinfo_args))
 
 
-def call_pure_packed(
-    func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]
-) -> Call:
+def call_pure_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
     """The result of a packed function without side effects."""
     return Call(Op.get("relax.call_pure_packed"), [_extern(func), *args], sinfo_args=_infos(sinfo_args))
 

@@ -13,7 +13,7 @@ from ....core.dtypes import numpy_dtype
 from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
-from ....operators.relax.types import known_shape, number_of, prim, shape
+from ....operators.relax.types import PrimType, known_shape, number_of, prim, shape
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from .struct_info import StructInfo, size_of, struct_info_of
@@ -179,7 +179,8 @@ class PrimValue(Expr):
     @property
     def value(self) -> Size | float:
         """The number, or the size as text."""
-        number = number_of(self.struct_info.type)
+        type = self.struct_info.type
+        number = number_of(type) if isinstance(type, PrimType) else None
         assert number is not None
         return number
 

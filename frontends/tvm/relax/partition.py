@@ -84,7 +84,9 @@ def _call_of_group(
     inputs: list[Expr] = list(inputs_of(group.bindings))
     if not bind_constants:
         inputs += dict.fromkeys(each for binding in group.bindings for each in _constants(binding.value))
-    params = [Var(f"p{n}" if isinstance(each, Constant) else str(each), each.struct_info) for n, each in enumerate(inputs)]
+    params = [
+        Var(f"p{n}" if isinstance(each, Constant) else str(each), each.struct_info) for n, each in enumerate(inputs)
+    ]
     params = _distinct(params)
     result: Expr = outputs[0] if len(outputs) == 1 else Tuple(outputs)
     body = SeqExpr([DataflowBlock(group.bindings, outputs)], result)
@@ -294,7 +296,9 @@ def _merged(block: BindingBlock, generators: Mapping[str, str]) -> list[Group]:
         fitting = [
             members
             for other, members in groups
-            if other == generator and used & {each.var for each in members} and _may_join(block, groups, members, binding)
+            if other == generator
+            and used & {each.var for each in members}
+            and _may_join(block, groups, members, binding)
         ]
         if fitting:
             fitting[0].append(binding)
@@ -398,7 +402,9 @@ def _call_compiled(mod: IRModule, names: set[str]) -> IRModule:
     rewrite = _Calls(mod, names)
     kept = {name: func for name, func in mod.items() if name not in names}
     new = {name: rewrite.visit_expr(func) if isinstance(func, Function) else func for name, func in kept.items()}
-    called = {each.op.name_hint for func in new.values() if isinstance(func, Function) for each in _function_calls(func)}
+    called = {
+        each.op.name_hint for func in new.values() if isinstance(func, Function) for each in _function_calls(func)
+    }
     return IRModule(
         {
             name: func

@@ -15,7 +15,6 @@ BUILDING = ("default", "default_build")
 """The pipelines that `relax.build` runs itself."""
 
 
-
 def _zero() -> Runnable:
     return Sequential([FuseOps(), FuseTIR()], name="zero")
 
@@ -36,8 +35,10 @@ def register_pipeline(name: str) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def get_pipeline(name: str = "zero", **options: Any) -> Runnable:
-    """The passes of a pipeline as one pass: "zero" fuses operators and replaces them by functions of `tir`, "default" and
-    "default_build" replace each operator by one. options: of the function of the pipeline. OptionError for an unknown pipeline or option.
+    """The passes of a pipeline as one pass: "zero" fuses operators and replaces them by functions of `tir`, "default"
+    and "default_build" replace each operator by one.
+
+    options: of the function of the pipeline. OptionError for an unknown pipeline or option.
     """
     if name not in _PIPELINES:
         raise OptionError(f"pipeline {name!r}, expected one of {', '.join(_PIPELINES)}")

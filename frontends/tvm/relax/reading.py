@@ -65,9 +65,7 @@ class Reader:
         assert isinstance(last, relax.OutputOp)
         returned = set(last.values)
         bindings = [
-            each
-            for op in ops
-            for each in self._bindings(op, Var if returned & set(op.results) else DataflowVar)
+            each for op in ops for each in self._bindings(op, Var if returned & set(op.results) else DataflowVar)
         ]
         bound = {each.var for each in bindings}
         outputs: list[Var] = []

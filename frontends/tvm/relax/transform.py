@@ -122,6 +122,6 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 
 
 __all__ = [
-    *IN_BUILD, "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
+    "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
     "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "MergeCompositeFunctions", "RunCodegen", "ToNonDataflow",
 ]  # fmt: skip

@@ -51,7 +51,7 @@ class _Alteration(ExprMutator):
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
         name = getattr(call.op, "name", None)
-        if name not in self.rules or not isinstance(new, Call):
+        if name is None or name not in self.rules or not isinstance(new, Call):
             return new
         types = [arg.known_type for arg in call.args]
         altered = self.rules[name][0](dict(new.attrs), list(new.args), types, call.known_type)

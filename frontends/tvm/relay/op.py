@@ -17,7 +17,8 @@ the call."""
 ALTER_LAYOUT: dict[str, list[tuple[int, AlterLayout]]] = {}
 """The registered functions by operator, with their levels."""
 
-__all__ = [*operators.__all__, "get", "register_alter_op_layout"]
+__all__ = ["get", "register_alter_op_layout"]
+__all__ += operators.__all__
 
 
 def __getattr__(name: str) -> Any:

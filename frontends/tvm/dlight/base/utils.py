@@ -18,7 +18,9 @@ def get_max_shared_memory_per_block(target: Target) -> int:
     return int(target.attrs.get("max_shared_memory_per_block", 48 * 1024))
 
 
-def suggest_threads_per_block(target: Target, loops: Sequence[Any], max_threads_for_dynamic_loop: int = 32) -> list[int]:
+def suggest_threads_per_block(
+    target: Target, loops: Sequence[Any], max_threads_for_dynamic_loop: int = 32
+) -> list[int]:
     """The number of threads of each loop of a nest: powers of two, more for outer loops.
 
     loops: of the program, `sch.get(loop)`.  max_threads_for_dynamic_loop: the number for loops of unknown extent.

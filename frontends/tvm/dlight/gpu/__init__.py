@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....dialects.tir import BlockOp, FuncOp
 from .....core.walking import find_ops
+from .....dialects.tir import BlockOp, FuncOp
 from .....schedule.gpu.schedules import schedule_gpu
 from .....schedule.rules.results import FunctionSchedule
 from ...absent import report_absent

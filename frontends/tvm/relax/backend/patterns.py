@@ -11,9 +11,7 @@ Named = tuple[DFPattern, dict[str, DFPattern]]
 """A pattern, and its named parts."""
 
 
-def make_matmul_pattern(
-    with_bias: bool = False, activation: str | None = None, transposed_rhs: bool = False
-) -> Named:
+def make_matmul_pattern(with_bias: bool = False, activation: str | None = None, transposed_rhs: bool = False) -> Named:
     """A product of matrices, with a bias and an activation. transposed_rhs: whether the right factor is transposed."""
     lhs, rhs = wildcard(), wildcard()
     factor = is_op("relax.permute_dims")(rhs) if transposed_rhs else rhs
@@ -26,9 +24,7 @@ def make_conv2d_pattern(with_bias: bool = False, activation: str | None = None) 
     return _finished(is_op("relax.nn.conv2d")(data, weight), {"input": data, "weight": weight}, with_bias, activation)
 
 
-def make_fused_bias_activation_pattern(
-    op_name: str, with_bias: bool = False, activation: str | None = None
-) -> Named:
+def make_fused_bias_activation_pattern(op_name: str, with_bias: bool = False, activation: str | None = None) -> Named:
     """An operator of two operands, with a bias and an activation."""
     lhs, rhs = wildcard(), wildcard()
     return _finished(is_op(op_name)(lhs, rhs), {"lhs": lhs, "rhs": rhs}, with_bias, activation)

@@ -89,7 +89,7 @@ class Conv2D(Module):
         dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: str | None = None,
     ):  # fmt: skip
         taps = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
-        self.options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        self.options: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         self.weight = Parameter((out_channels, in_channels // groups, *taps), dtype)
         self.bias = Parameter((out_channels,), dtype) if bias else None
 

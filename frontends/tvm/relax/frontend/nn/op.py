@@ -13,6 +13,7 @@ from ...expr import Expr, Tuple, TupleGetItem
 from ...struct_info import StructInfo, TupleStructInfo
 from .core import Tensor, as_expr, call_word, wrap
 
+
 def _unary(word: str) -> Callable[..., Tensor]:
     def operate(x: Tensor, name: str = "") -> Tensor:
         return call_word(word, x, name=name)
@@ -192,7 +193,9 @@ def layer_norm(
 
 def rms_norm(x: Tensor, weight: Tensor, axes: Any = -1, epsilon: float = 1e-5, name: str = "") -> Tensor:
     """Division by the root of the mean of squares along the last dimension."""
-    return call_word("nn.rms_norm", x, weight, axes=axes if isinstance(axes, list) else [axes], epsilon=epsilon, name=name)
+    return call_word(
+        "nn.rms_norm", x, weight, axes=axes if isinstance(axes, list) else [axes], epsilon=epsilon, name=name
+    )
 
 
 def conv2d(
