@@ -245,7 +245,7 @@ def _compute(analyzer: Analyzer, block: BlockOp, plan: _Plan, buffer: SSAValue, 
     inner = TirBuilder(new.body.block, block.location)
     elements = [Lin.of(axis) - low for axis, low in zip(new.variables, plan.lows, strict=True)]
     inner.insert(AccessOp("writes", buffer, [(export_mixed(analyzer, each, inner, type), 1) for each in elements]))
-    known = dict(zip((block.variables[n] for n in plan.axes), new.variables, strict=True))
+    known: dict[SSAValue, SSAValue] = dict(zip((block.variables[n] for n in plan.axes), new.variables, strict=True))
     value = copy_expression(plan.uses[0].value, inner, known)
     inner.store(value, buffer, [export(analyzer, each, inner, type) for each in elements])
     gap.insert_all(scratch)

@@ -46,13 +46,13 @@ def bound_vars(expr: Function | SeqExpr) -> list[Var]:
 
 
 def all_vars(expr: Any) -> list[Var]:
-    """All variables, those that are used and those that are bound."""
+    """All used and bound variables."""
     bound = bound_vars(expr) if isinstance(expr, Function | SeqExpr) else []
     return list(dict.fromkeys([*bound, *_all_of(expr, Var)]))
 
 
 def free_vars(expr: Any) -> list[Var]:
-    """The variables that are used and not bound."""
+    """The used variables without a binding."""
     bound = set(bound_vars(expr)) if isinstance(expr, Function | SeqExpr) else set[Var]()
     return [each for each in _all_of(expr, Var) if each not in bound]
 

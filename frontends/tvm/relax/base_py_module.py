@@ -184,8 +184,9 @@ class BasePyModule:
             return [self._convert_pytorch_to_tvm(each) for each in tensors]  # pyright: ignore[reportUnknownVariableType]
         if isinstance(tensors, np.ndarray):
             return make_array(tensors, self.device)
-        is_tensor = hasattr(tensors, "__dlpack__") and not isinstance(tensors, NDArray)
-        return from_dlpack(tensors.detach().contiguous()) if is_tensor else tensors
+        if isinstance(tensors, NDArray) or not hasattr(tensors, "__dlpack__"):
+            return tensors
+        return from_dlpack(tensors.detach().contiguous() if hasattr(tensors, "detach") else tensors)
 
     def _convert_tvm_to_pytorch(self, arrays: Any) -> Any:
         """Arrays as tensors of PyTorch without copies, also those in lists; other values stay."""

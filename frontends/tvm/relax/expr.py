@@ -131,7 +131,7 @@ class Var(Expr):
 
     @property
     def vid(self) -> Var:
-        """The variable itself, which is its own identity."""
+        """The identity of the variable: the variable object."""
         return self
 
     def emit(self, writer: Writer) -> SSAValue:

@@ -82,7 +82,7 @@ def test_rules_of_users() -> None:
     @dl.ScheduleRule.from_callable("tile")
     def tile(func: Any, target: Any, tunable: bool) -> Any:
         sch = s_tir.Schedule(func)
-        (info,) = dl.normalize_prim_func(sch) or ()
+        (info,) = dl.normalize_prim_func(sch) or []
         seen.append(f"{info.name} {info.dom_kind()} {info.dom()} {info.is_reduction()} {info.is_elementwise(sch)}")
         if not info.is_injective():
             return None
@@ -109,7 +109,7 @@ def test_loops_of_spatial_axes_are_outside_after_normalization() -> None:
     sch = s_tir.Schedule(func)
     j, reduction = sch.get_loops("column")
     sch.reorder(reduction, j)
-    (info,) = dl.normalize_prim_func(sch) or ()
+    (info,) = dl.normalize_prim_func(sch) or []
     assert [sch.get(loop).loop_var.data for loop in sch.get_loops(info.block_rv)] == ["j", "k"]  # pyright: ignore[reportAttributeAccessIssue]
 
 

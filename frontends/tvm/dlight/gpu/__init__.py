@@ -67,7 +67,7 @@ class LowBatchGEMV(GPUScheduleRule):
 
 
 class Reduction(GPUScheduleRule):
-    """Functions with one reduction that is no product."""
+    """Functions with exactly one reduction, products excluded."""
 
     kinds = frozenset({"reduction", "reduction by blocks"})
 
