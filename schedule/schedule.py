@@ -8,6 +8,7 @@ from .primitives.block_layout import BlockLayoutPrimitives
 from .primitives.blockize import BlockizePrimitives
 from .primitives.cache import CachePrimitives
 from .primitives.cache_at import CacheAtPrimitives
+from .primitives.cache_index import CacheIndexPrimitives
 from .primitives.compute_at import ComputeAtPrimitives
 from .primitives.epilogue import EpiloguePrimitives
 from .primitives.inline import InlinePrimitives
@@ -50,6 +51,7 @@ class Schedule(
     ComputeAtPrimitives,
     CachePrimitives,
     CacheAtPrimitives,
+    CacheIndexPrimitives,
     ReindexPrimitives,
     ReindexCachePrimitives,
     RollingBufferPrimitives,

@@ -25,7 +25,7 @@ EXCLUDED_PRIMITIVES = {
 }
 """Primitives of TVM that contradict a rule of schedules, with the rule."""
 
-UNSUPPORTED_PRIMITIVES = frozenset(("cache_index", *EXCLUDED_PRIMITIVES))
+UNSUPPORTED_PRIMITIVES = frozenset(EXCLUDED_PRIMITIVES)
 """Primitives of TVM that are not supported."""
 
 

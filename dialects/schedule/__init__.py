@@ -29,7 +29,15 @@ from .blocks import (
     TransformLayoutOp,
     UnannotateOp,
 )
-from .copies import CacheInplaceOp, ReadAtOp, ReindexCacheReadOp, ReindexCacheWriteOp, RollingBufferOp, WriteAtOp
+from .copies import (
+    CacheIndexOp,
+    CacheInplaceOp,
+    ReadAtOp,
+    ReindexCacheReadOp,
+    ReindexCacheWriteOp,
+    RollingBufferOp,
+    WriteAtOp,
+)
 from .loops import (
     AddUnitLoopOp,
     BindOp,
@@ -64,6 +72,7 @@ __all__ = [
     "BlockType",
     "BlockizeOp",
     "BoundMap",
+    "CacheIndexOp",
     "CacheInplaceOp",
     "CacheReadOp",
     "CacheWriteOp",
@@ -165,6 +174,7 @@ Schedule = Dialect(
         UnrollOp,
         ReadAtOp,
         VectorizeOp,
+        CacheIndexOp,
         CacheInplaceOp,
         ReindexCacheReadOp,
         ReindexCacheWriteOp,

@@ -192,7 +192,7 @@ class ScheduleOp(IRDLOperation, ABC):
         }
         rest = {key: value for key, value in rest.items() if value != self.DEFAULTS.get(key)}
         printer.print_op_attributes({**self.attributes, **rest})
-        if _is_variadic(type(self)):
+        if _is_variadic(type(self)) and self.results:
             printer.print_string(" : ")
             printer.print_list(self.result_types, printer.print_attribute)
 
@@ -248,8 +248,8 @@ class ScheduleOp(IRDLOperation, ABC):
         properties |= {key: value for key, value in attributes.items() if key in known}
         types: list[Any] = [cls.RESULT for _ in cls.get_irdl_definition().results]
         if _is_variadic(cls):
-            parser.parse_punctuation(":")
-            types = [parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)]
+            has_results = parser.parse_optional_punctuation(":") is not None
+            types = [parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type) if has_results else []]
         return cls.build(
             operands=[operands[name] for name in definition],
             properties=properties,

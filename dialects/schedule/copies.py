@@ -13,6 +13,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     var_operand_def,
+    var_result_def,
 )
 
 from .base import BlockType, LoopType, ScheduleOp, SizeType
@@ -78,6 +79,27 @@ class ReindexCacheWriteOp(ScheduleOp):
 
     def verify_(self) -> None:
         self.verify_maps("(C1)")
+
+
+@irdl_op_definition
+class CacheIndexOp(ScheduleOp):
+    """Compute the indices of a block beforehand, each in a buffer of its own, and load them.
+
+    cse_thresh: 0 for the indices of loads; else the least number of times that an expression occurs in the block.
+
+    Example
+        %index_0, %index_1 = schedule.cache_index %B, "global", 0 : !schedule.block, !schedule.block
+
+    Source: `sch.cache_index(block, storage_scope, cse_thresh)`
+    """
+
+    name = "schedule.cache_index"
+    SYNTAX: ClassVar = ("block", "storage_scope", "cse_thresh")
+
+    block = operand_def(BlockType)
+    storage_scope = prop_def(StringAttr)
+    cse_thresh = prop_def(IntegerAttr[IntegerType])
+    blocks = var_result_def(BlockType)
 
 
 @irdl_op_definition

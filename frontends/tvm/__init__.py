@@ -11,6 +11,7 @@ from ..tvmscript.values import Word
 from . import (
     arith,
     contrib,
+    dlight,
     driver,
     hybrid,
     instrument,
@@ -70,6 +71,7 @@ __all__ = [
     "cpu",
     "cuda",
     "device",
+    "dlight",
     "driver",
     "expr",
     "get_global_func",

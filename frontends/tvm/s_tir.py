@@ -1,8 +1,9 @@
 """Schedules of functions, as TVM calls `tvm.tir.Schedule` from v0.24 on."""
 
+from . import dlight
 from .absent import report_absent
 from .tir import Schedule, ScheduleError, analysis, transform
 
 __getattr__ = report_absent("tvm.s_tir")
 
-__all__ = ["Schedule", "ScheduleError", "analysis", "transform"]
+__all__ = ["Schedule", "ScheduleError", "analysis", "dlight", "transform"]

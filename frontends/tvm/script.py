@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ...core.errors import UnsupportedError
+from ...core.errors import StepwellError, UnsupportedError
 from ...module import Module
 from ..tvmscript import decorators, parse_tvmscript
-from ..tvmscript.decorators import I as ir
-from ..tvmscript.decorators import R as relax
 from ..tvmscript.decorators import T as tir
+from ..tvmscript.decorators import Vocabulary, function
 from .absent import report_absent
 from .ir.module import IRModule
+from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
 
 
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
@@ -21,9 +22,22 @@ def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> 
     """
     if not check_well_formed:
         raise UnsupportedError("ir_module: check_well_formed=False is not supported yet")
-    if cls is None:
-        return lambda definition: _as_ir_module(decorators.ir_module(definition))
-    return _as_ir_module(decorators.ir_module(cls))
+    return _define if cls is None else _define(cls)
+
+
+def _define(cls: type) -> Any:
+    define = getattr(cls, "define_module", None)
+    return _as_ir_module(decorators.ir_module(cls)) if define is None else define()
+
+
+def pyfunc(function: Any) -> Any:
+    """The decorator of methods of a subclass of `BasePyModule` that run in Python."""
+    vars(function)[IS_PYTHON] = True
+    return function
+
+
+IS_PYTHON = "is_python_function"
+"""The attribute of functions that `pyfunc` has decorated."""
 
 
 def from_source(text: str) -> IRModule:
@@ -34,6 +48,38 @@ def from_source(text: str) -> IRModule:
 def _as_ir_module(mod: Module) -> IRModule:
     return IRModule(mod.op, mod.constants)
 
+
+def _struct_info(name: str, kind: Callable[..., StructInfo]) -> Callable[..., Any]:
+    """The word of a type: its calls outside of functions denote the type where all arguments are known, else they are
+    evaluated where a program uses them."""
+    recorded = getattr(decorators.R, name)
+
+    def build(*args: Any, **keywords: Any) -> Any:
+        try:
+            return kind(*args, **keywords)
+        except (TypeError, ValueError, StepwellError):
+            return recorded(*args, **keywords)
+
+    vars(build)["__tvmscript__"] = recorded.__tvmscript__
+    return build
+
+
+def _tuple(*fields: StructInfo) -> TupleStructInfo:
+    return TupleStructInfo(fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields)
+
+
+ir = Vocabulary("I", ir_module=ir_module, pyfunc=pyfunc)
+"""The vocabulary of modules."""
+
+relax = Vocabulary(
+    "R",
+    function=function,
+    Tensor=_struct_info("Tensor", TensorStructInfo),
+    Shape=_struct_info("Shape", ShapeStructInfo),
+    Prim=_struct_info("Prim", PrimStructInfo),
+    Tuple=_struct_info("Tuple", _tuple),
+)
+"""The vocabulary of relax: `R.function`, types, which are also those of `tvm.relax`, and all words of functions."""
 
 tirx = tir
 parse = from_source

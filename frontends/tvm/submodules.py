@@ -11,6 +11,8 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
     "tvm.relay": dict.fromkeys(("base", "function", "ty"), "tvm.relay"),
+    "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
+    "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
     "tvm.runtime": dict.fromkeys(("container", "module", "object", "packed_func"), "tvm.runtime"),
     "tvm.script": {"parser": "tvm.script"},
     "tvm.target": {"tag": "tvm.target"},

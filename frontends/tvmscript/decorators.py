@@ -12,11 +12,14 @@ The program may use the values of names visible at its definition.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
+import re
 import sys
+import textwrap
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn, overload
 
@@ -48,9 +51,11 @@ class _Word:
     uses them.
     """
 
-    def __init__(self, word: Word, deferred: Deferred | None = None):
+    def __init__(self, word: Word, deferred: Deferred | None = None, is_size: bool = False):
+        """is_size: whether the word has been called as a variable of integers, `T.int64()`."""
         self._word = word
         self._deferred = deferred
+        self.is_size = is_size
 
     @property
     def __tvmscript__(self) -> Word | Deferred:
@@ -66,7 +71,10 @@ class _Word:
             return apply(context, self._word, span, values, named)
 
         reading = current_host_call()
-        return _Word(self._word, Deferred(run)) if reading is None else Proxy.wrap(run(*reading), *reading)
+        if reading is not None:
+            return Proxy.wrap(run(*reading), *reading)
+        is_size = self._word.path in ("int32", "int64") and not args and not keywords
+        return _Word(self._word, Deferred(run), is_size)
 
     def __getitem__(self, items: object) -> _Word:
         return self
@@ -83,7 +91,7 @@ class _Word:
         return str(self._word)
 
 
-class _Vocabulary:
+class Vocabulary:
     """The namespace of a vocabulary, with its decorators as attributes; every other word evaluates to a `_Word`."""
 
     def __init__(self, namespace: str, **decorators: Callable[..., Any]):
@@ -176,11 +184,40 @@ def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> 
 
 
 def _read_class(cls: type) -> Module:
+    return read_class(cls, None)
+
+
+def read_class(cls: type, hidden: Collection[str] | None) -> Module:
+    """The module of the functions of a class, parsed from its source. hidden: the methods that are no functions of the
+    module, of a class that may have bases; None for a class without bases. Raises `ParseError` at the user's line."""
     captured: dict[str, Any] = {}
     for member in vars(cls).values():
         if isinstance(member, types.FunctionType):
             captured.update(_captured_names(member))
-    return _read(cls, captured)
+    source = _source_of(cls)
+    tree = read_module(source if hidden is None else _without_methods(source, hidden))
+    return elaborate(tree, {**_frame_names(), **captured})
+
+
+def _without_methods(source: SourceFile, hidden: Collection[str]) -> SourceFile:
+    """The source of a class without bases, with the lines of some methods left empty."""
+    lines = source.text.splitlines(keepends=True)
+    (cls,) = ast.parse(textwrap.dedent(source.text)).body
+    assert isinstance(cls, ast.ClassDef)
+    for method in cls.body:
+        if isinstance(method, ast.FunctionDef) and method.name in hidden:
+            first = min(node.lineno for node in (method, *method.decorator_list))
+            indent = " " * (len(lines[first - 1]) - len(lines[first - 1].lstrip()))
+            for n in range(first - 1, method.end_lineno or first):
+                lines[n] = "\n"
+            lines[first - 1] = f"{indent}pass\n"
+    text = re.sub(rf"(class\s+{cls.name}\s*)(\([^)]*\))", _without_bases, "".join(lines), count=1)
+    return SourceFile(source.name, text, source.first_line)
+
+
+def _without_bases(header: re.Match[str]) -> str:
+    """The header of a class without its bases; the lines of the file keep their numbers."""
+    return header[1] + "".join(letter if letter == "\n" else " " for letter in header[2])
 
 
 def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = True) -> Any:
@@ -249,11 +286,11 @@ def _frame_names() -> dict[str, Any]:
     return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}
 
 
-T = _Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
+T = Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
 """The vocabulary of TIR: `T.prim_func` and all words that a function uses."""
 
-R = _Vocabulary("R", function=function)
+R = Vocabulary("R", function=function)
 """The vocabulary of relax: `R.function` and all words that a function uses."""
 
-I = _Vocabulary("I", ir_module=ir_module)  # noqa: E741
+I = Vocabulary("I", ir_module=ir_module)  # noqa: E741
 """The vocabulary of modules: `I.ir_module`."""

@@ -21,6 +21,7 @@ from .values import (
     Method,
     PendingCall,
     Quoted,
+    RelaxType,
     TypeVariable,
     Value,
     Variable,
@@ -158,7 +159,7 @@ def getattr_of(budget: Budget, value: Any, name: str, span: Span) -> Value:
         raise span.error(f"{describe_value(value)} has no attribute {name!r} here{hint}")
     if name.startswith("_") or not hasattr(value, name):
         raise span.error(f"{describe_value(value)} has no attribute {name!r}")
-    return to_python_number(getattr(value, name))
+    return to_script_value(getattr(value, name))
 
 
 METHODS: dict[type, tuple[str, ...]] = {
@@ -285,6 +286,6 @@ def to_script_value(value: Any) -> Value:
     if isinstance(value, TypeVar):
         return TypeVariable()
     meaning = getattr(value, "__tvmscript__", None)
-    if isinstance(meaning, Word | Deferred):
+    if isinstance(meaning, Word | Deferred | RelaxType):
         return meaning
     return to_python_number(value)

@@ -252,6 +252,17 @@ def main(A: T.Buffer((8, 16), "float32"), B: T.Buffer((16, 8), "float32")):
         ),
         Example("reindex_cache_write", ADD_2D, 'copy = sch.reindex_cache_write("B", 0, "local", lambda i, j: (j, i))'),
         Example(
+            "cache_index",
+            """
+def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 8), "float32")):
+    for i, j in T.grid(8, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi // 2, vj] + 1.0
+""",
+            'indices = sch.cache_index("B", "global")',
+        ),
+        Example(
             "cache_inplace",
             """
 def main(A: T.Buffer((16,), "float32")):

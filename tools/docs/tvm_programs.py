@@ -34,6 +34,7 @@ MACHINES = {
 PACKAGES = {r"/from_darknet": "darknet", r"/using_pipeline_executor": "cutlass"}
 """The programs that need a library of another package without an import, by a pattern of their paths."""
 _TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule|MetaSchedule\w*)\b")
+_LIBRARY = re.compile(r"\b(CUBLAS|CUDNN|CUTLASS) is not enabled")
 _NETWORK = re.compile(r"https?://|urlopen error|Name or service not known|ConnectionError|ProxyError")
 _NO_NETWORK = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
 
@@ -100,6 +101,9 @@ def outcome_of(error: str) -> Outcome:
     package = re.search(r"No module named '(\w+)", error)
     if package and package[1] not in ("tvm", "topi", "stepwell", "tvm_ffi"):
         return Outcome("package", package[1])
+    library = _LIBRARY.search(error)
+    if library:
+        return Outcome("package", library[1].lower())
     if _NETWORK.search(error):
         return Outcome("network")
     return Outcome("tuner" if _TUNERS.search(error) else "stops", re.sub(r" \(/[^)]*\)|/\S*/(?=\w+\.py)", "", error))

@@ -339,6 +339,7 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "reindex": _reindex,
     "reindex_cache_read": lambda p: _reindex_cache(p, "read"),
     "reindex_cache_write": lambda p: _reindex_cache(p, "write"),
+    "cache_index": lambda p: p.schedule.cache_index(p.block(), pick(p.choices, SCOPES), p.integer(0, 3)),
     "cache_inplace": _cache_inplace,
     "read_at": _read_at,
     "write_at": _write_at,
@@ -399,6 +400,7 @@ GROUPS = {
     "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
     "copies in loops": (
+        "cache_index",
         "reindex_cache_read",
         "reindex_cache_write",
         "cache_inplace",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -59,11 +60,18 @@ class Replay:
     detail: str = ""
 
 
+_ONE_STRIDE = re.compile(r", strides=[(\[]1,?[)\]]")
+
+
 def load_records(path: Path) -> list[ScheduleRecord]:
-    """The distinct records with a trace in a file of JSON lines."""
+    """The distinct records with a trace in a file of JSON lines. TVM's `cache_index` declares buffers of any rank with
+    one stride, which is left out."""
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     records = {(row["before"], *row["trace"]): row for row in reversed(rows) if row["trace"]}
-    return [ScheduleRecord(r["test"], r["before"], tuple(r["trace"]), r["after"]) for r in reversed(records.values())]
+    return [
+        ScheduleRecord(r["test"], r["before"], tuple(r["trace"]), _ONE_STRIDE.sub("", r["after"]))
+        for r in reversed(records.values())
+    ]
 
 
 def replay(record: ScheduleRecord) -> Replay:

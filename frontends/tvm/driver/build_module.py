@@ -314,11 +314,12 @@ def build(
 
 def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:
     """The `OperatorModule` that `build` makes of a module or a function, or the `relax.Executable` of a module with
-    functions of relax, as TVM calls both from v0.20 on. OptionError for options of its pipelines."""
+    functions of relax, as TVM calls both from v0.20 on. options: those of `relax.build` for functions of relax; none
+    else (OptionError)."""
+    if any(isinstance(func, RelaxFuncOp) for func in mod.functions.values()):
+        return relax.build(mod, target, **options)
     if options:
         raise OptionError(
             f"compile: options {', '.join(options)} are not supported; the pipelines are those of docs/design.md"
         )
-    if any(isinstance(func, RelaxFuncOp) for func in mod.functions.values()):
-        return relax.build(mod, target)
     return build(mod, target=target)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block
 
 from ....core.errors import OptionError, UnsupportedError
 from ....dialects.text.functions import print_function
@@ -16,15 +16,18 @@ from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
+from ....operators.relax import FuncOp as ProgramFuncOp
+from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function, GlobalVar
+from ...relay.expr import Function, GlobalVar
 from ...relay.graph import module_of
 from ...relay.reading import read_function
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
+from .attributes import Attributes
 
 
 class PrimFunc(Module):
@@ -63,9 +66,9 @@ class PrimFunc(Module):
         ]
 
     @property
-    def attrs(self) -> Mapping[str, Attribute]:
+    def attrs(self) -> Attributes:
         """The attributes of the function."""
-        return {} if self._func.func_attrs is None else self._func.func_attrs.data
+        return Attributes({} if self._func.func_attrs is None else self._func.func_attrs.data)
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """A copy of the function with another body. TeError for an undeclared variable."""
@@ -75,11 +78,11 @@ class PrimFunc(Module):
         """A copy of the function with an attribute set, or with all attributes of a dictionary."""
         named = {key: value} if isinstance(key, str) else key
         new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
-        return self._with_attrs({**self.attrs, **new})
+        return self._with_attrs({**self.attrs.data, **new})
 
     def without_attr(self, key: str) -> PrimFunc:
         """A copy of the function without an attribute."""
-        return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
+        return self._with_attrs({name: value for name, value in self.attrs.data.items() if name != key})
 
     def with_attrs(self, attrs: Mapping[str, object]) -> PrimFunc:
         """A copy of the function with all attributes of a dictionary set."""
@@ -100,6 +103,8 @@ class PrimFunc(Module):
 class IRModule(Module):
     """Functions by name. `IRModule({"main": func})` is a module of copies of functions, on buffers or graphs.
 
+    Graphs with parameters without types may be read and drawn; other uses are an error.
+
     is_lowered: whether the module is a result of `tvm.lower`.  simple_mode: whether the text of the module consists of
     the statements of its functions, without the header and attributes.
     """
@@ -111,6 +116,7 @@ class IRModule(Module):
     ):
         self.is_lowered = False
         self.simple_mode = False
+        self._untyped: dict[str, Function] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
@@ -120,7 +126,7 @@ class IRModule(Module):
         self._add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
         for name, func in named.items():
             if not isinstance(func, Function):
-                self.op.body.block.add_op(_copy_as(name, func))
+                self.op.body.block.add_op(self._copy_as(name, func))
 
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:
@@ -129,21 +135,52 @@ class IRModule(Module):
         return IRModule(mod.op, mod.constants)
 
     @staticmethod
-    def from_expr(expr: Expr | PrimFunc) -> IRModule:
+    def from_expr(expr: Any) -> IRModule:
         """A module whose `main` is a graph function, or a function of an expression with its free variables as
-        parameters. A function on buffers has its `global_symbol` as its name, if it has one.
+        parameters. A function on buffers has its `global_symbol` as its name, if it has one; a function of relax its
+        own, and the module the functions that it calls.
         """
         if isinstance(expr, PrimFunc):
             symbol = expr.attrs.get("global_symbol")
-            return IRModule({symbol.data if isinstance(symbol, StringAttr) else "main": expr}, expr.constants)
+            return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
+        if isinstance(expr, Module):
+            (func,) = expr.functions.values()
+            callees: dict[str, Module] = getattr(expr, "callees", {})
+            return IRModule({func.sym_name.data: expr, **callees}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
 
+    @property
+    def op(self) -> ModuleOp:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The operation of the module. OptionError while parameters of graphs have no types."""
+        if self._untyped:
+            name, func = next((name, func) for name, func in self._untyped.items() if not _has_types(func))
+            param = next(each for each in func.params if each.type_annotation is None)
+            raise OptionError(f"function @{name}: variable {param.name_hint}: its type is not known here")
+        return self._op
+
+    @op.setter
+    def op(self, op: ModuleOp) -> None:
+        self._op = op
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._untyped] if self._untyped else self.functions)
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
     def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a module of its own."""
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax."""
         name = _name(name)
+        if name in self._untyped:
+            return self._untyped[name]
         func = self.functions.get(name)
         if isinstance(func, GraphFuncOp):
             return read_function(func, self.constants)
+        if isinstance(func, ProgramFuncOp):
+            # lazy: functions of programs are modules
+            from ..relax.function import Function as ProgramFunction
+
+            return ProgramFunction.from_op(func, self.constants, self)
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
 
@@ -199,7 +236,7 @@ class IRModule(Module):
         if isinstance(func, Function):
             self._add_graphs({name: func})
             return
-        new = _copy_as(name, func)
+        new = self._copy_as(name, func)
         old = self.functions.get(name)
         if old is None:
             self.op.body.block.add_op(new)
@@ -214,6 +251,11 @@ class IRModule(Module):
         """
         if not functions:
             return
+        if self._untyped or not all(map(_has_types, functions.values())):
+            self._untyped |= functions
+            if not all(map(_has_types, self._untyped.values())):
+                return
+            functions, self._untyped = self._untyped, {}
         old = [op for op in self.op.body.block.ops if isinstance(op, GraphFuncOp)]
         graphs = {op.sym_name.data: read_function(op, self.constants) for op in old}
         written = module_of({**graphs, **functions})
@@ -226,6 +268,20 @@ class IRModule(Module):
             op.detach()
             self.op.body.block.add_op(op)
 
+    def _copy_as(self, name: str, mod: Module) -> FuncOp | ProgramFuncOp:
+        """A copy of the only function of a module, under another name; this module gets its constants."""
+        functions = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp | ProgramFuncOp)]
+        if len(functions) != 1:
+            raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")
+        copy = functions[0].clone()
+        copy.sym_name = StringAttr(name)
+        builder = RelayBuilder(Block(), self.constants)
+        for op in copy.walk():
+            if isinstance(op, ConstantOp) and op.array_name is not None:
+                array = mod.constants[op.array_name.data]
+                op.array_name = StringAttr(builder.name_array(array, op.array_name.data))
+        return copy
+
     def update(self, other: IRModule) -> None:
         """Adds the functions of another module; functions of the same names are replaced."""
         for name, func in other.items():
@@ -234,6 +290,14 @@ class IRModule(Module):
     def items(self) -> list[tuple[str, Any]]:
         """The functions with their names."""
         return [(name, self[name]) for name in self]
+
+    def functions_items(self) -> list[tuple[GlobalVar, Any]]:
+        """The functions with their names as variables, as of TVM's `functions_items`."""
+        return [(GlobalVar(name), self[name]) for name in self]
+
+
+def _has_types(func: Function) -> bool:
+    return all(each.type_annotation is not None for each in func.params)
 
 
 def _name(key: str | GlobalVar) -> str:
@@ -245,13 +309,3 @@ def _statements(script: str) -> str:
     lines = script.splitlines()
     first = next(n for n, line in enumerate(lines) if line.startswith("@T."))
     return "\n".join(line for line in lines[first:] if not line.lstrip().startswith("T.func_attr("))
-
-
-def _copy_as(name: str, mod: Module) -> FuncOp:
-    """A copy of the only function of a module, under another name."""
-    functions = [op for op in mod.op.body.block.ops if isinstance(op, FuncOp)]
-    if len(functions) != 1:
-        raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")
-    copy = functions[0].clone()
-    copy.sym_name = StringAttr(name)
-    return copy

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult
 from ....backends.relax import VirtualMachine as _Machine
 from ....backends.relax import VMExecutable, build_relax
-from ....core.errors import ArgumentError, OptionError
+from ....core.errors import ArgumentError
 from ....module import Module
 from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
-from ..transform import FunctionalPass, PassContext
-from . import expr, frontend, struct_info, transform
+from ..transform import PassContext, as_module
+from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, transform
+from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
+from .calls import *  # noqa: F403
 from .expr import *  # noqa: F403
+from .function import Function
+from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipeline, register_pipeline
 from .struct_info import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relax")
@@ -42,26 +45,30 @@ class Executable:
         return str(self.executable.module)
 
 
-def build(mod: Module, target: TargetLike | None = None, params: None = None, pipeline: str = "default") -> Executable:
-    """Compiles the functions of relax of a module, and all functions that they call. target: by default the
-    current target, or `llvm`.
+def build(
+    mod: Module,
+    target: TargetLike | None = None,
+    params: None = None,
+    pipeline: PipelineLike | None = "default",
+    relax_pipeline: PipelineLike | None = None,
+    tir_pipeline: PipelineLike | None = None,
+    exec_mode: str = "bytecode",
+) -> Executable:
+    """Compiles the functions of relax of a module, and all functions that they call.
 
-    The `opt_level` of the context controls rewriting and fusion. Raises ArgumentError for `params`, which `BindParams`
-    binds, and another pipeline than the default one; and the errors of `stepwell.build_relax`.
+    target: by default the current target, or `llvm`.  pipeline, relax_pipeline: the passes that run first, by the name
+    of a registered pipeline or as a pass; the default ones are part of the compilation.  tir_pipeline: passes on
+    kernels, which run after these.  exec_mode: ignored, there is one way of execution. The `opt_level` of the context
+    controls rewriting and fusion. Raises ArgumentError for `params`, which `BindParams` binds; and the errors of
+    `stepwell.build_relax`.
     """
-    if params is not None or pipeline not in ("default", "default_build"):
+    if params is not None:
         raise ArgumentError("relax.build: expected a module and a target; relax.transform.BindParams binds parameters")
+    for given in (pipeline if relax_pipeline is None else relax_pipeline, tir_pipeline):
+        if given not in (None, *BUILDING):
+            mod = (get_pipeline(given) if isinstance(given, str) else given)(as_module(mod))
     level = PassContext.current().opt_level
     return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
-
-
-def get_pipeline(name: str = "zero", **options: Any) -> FunctionalPass:
-    """The passes of a pipeline as one pass: "zero", "default" and "default_build" replace operators by functions of
-    `tir`. OptionError for another pipeline, and for options.
-    """
-    if name not in ("zero", "default", "default_build") or options:
-        raise OptionError(f"pipeline {name!r} with options {list(options)}, expected 'zero' or 'default' without any")
-    return transform.LegalizeOps()
 
 
 class VirtualMachine(_Machine):
@@ -90,6 +97,24 @@ class VirtualMachine(_Machine):
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)
 """The names that were in `tvm.relax.vm` until v0.12."""
 
-__all__ = ["BlockBuilder", "Executable", "VirtualMachine", "build", "frontend", "get_pipeline", "transform", "vm"]
+__all__ = [
+    "BlockBuilder",
+    "Executable",
+    "Function",
+    "VirtualMachine",
+    "analysis",
+    "backend",
+    "build",
+    "dpl",
+    "expr_functor",
+    "frontend",
+    "get_default_pipeline",
+    "get_pipeline",
+    "register_pipeline",
+    "transform",
+    "vm",
+]
+__all__ += bindings.__all__
+__all__ += calls.__all__
 __all__ += expr.__all__
 __all__ += struct_info.__all__

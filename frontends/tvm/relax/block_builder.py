@@ -7,41 +7,58 @@ from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....analysis.names import fresh_name, symbols_of
 from ....core.errors import ArgumentError
-from ....core.xdsl_compat import set_name_hint
-from ....dialects.tir.annotations import annotation_value
 from ....expressions.expr import PrimExpr, SizeVar
 from ....expressions.expr import Var as SizeVariable
 from ....expressions.sizes import parse_size, size_text
 from ....expressions.tensor import Tensor, placeholder
 from ....module import Module
-from ....operators import relax
-from ....operators.relax.types import known_dtype, known_shape, names_in, tensor, tuple_type
-from ....operators.relay import RelayBuilder, Size
+from ....operators.relax.types import known_dtype, known_shape, names_in, tensor
+from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...te.prim_func import create_prim_func
 from ..ir.module import IRModule
-from .expr import Expr, Var, emit_operand
-from .struct_info import StructInfo
+from .bindings import Binding, BindingBlock, DataflowBlock, MatchCast, SeqExpr, VarBinding, require_known
+from .calls import call_tir
+from .expr import DataflowVar, Expr, Tuple, Var, as_expr
+from .function import write_function
+from .struct_info import StructInfo, struct_info_of
+from .writing import type_of_expr
 
 
 class _Scope:
-    """An unfinished function, and its unfinished dataflow region or None."""
+    """An unfinished function: its finished blocks, and the variables that are known at its end."""
 
-    def __init__(self, func: relax.FuncOp, builder: RelayBuilder):
-        self.func, self.builder = func, builder
-        self.names: set[str] = {name for name, _ in func.params}
-        self.inner: list[Var] | None = None
+    def __init__(self, name: str, params: Sequence[Var]):
+        self.name, self.params = name, list(params)
+        self.names = {each.name_hint for each in params}
+        self.visible = set(self.params)
+        self.blocks: list[BindingBlock] = []
+        self.result: Expr | None = None
+
+
+class _OpenBlock:
+    """An unfinished block. outputs: the variables that are known after it."""
+
+    def __init__(self, is_dataflow: bool):
+        self.is_dataflow = is_dataflow
+        self.bindings: list[Binding] = []
         self.outputs: list[Var] = []
-        self.is_finished = False
+
+    def finish(self) -> BindingBlock:
+        """The block."""
+        return DataflowBlock(self.bindings, self.outputs) if self.is_dataflow else BindingBlock(self.bindings)
 
 
 class BlockBuilder:
-    """Builds the functions of a module: within `function`, each `emit` inserts the operations of an expression and
-    returns its value as a variable."""
+    """Builds the functions of a module: within `function`, each `emit` binds the value of an expression to a variable.
+
+    Rewrites of functions use blocks without a function: `begin_dataflow_block`, `emit`, `end_block`.
+    """
+
+    _entered: list[BlockBuilder] = []
 
     def __init__(self, mod: Module | None = None):
         """mod: functions to begin with; is not modified."""
@@ -50,11 +67,18 @@ class BlockBuilder:
         self._symbols = symbols_of(self._mod.op)
         self._kernels: dict[str, str] = {}
         self._scope: _Scope | None = None
+        self._open: list[_OpenBlock] = []
+        self._names: set[str] = set()
+
+    @staticmethod
+    def current() -> BlockBuilder | None:
+        """The builder whose function is built, None without one."""
+        return BlockBuilder._entered[-1] if BlockBuilder._entered else None
 
     def get(self) -> IRModule:
         """A copy of the module. ArgumentError while a function is built, VerifyError for an invalid program."""
         if self._scope is not None:
-            raise ArgumentError(f"get: function {self._scope.func.sym_name.data} is not finished")
+            raise ArgumentError(f"get: function {self._scope.name} is not finished")
         mod = IRModule(self._mod.op.clone(), dict(self._mod.constants))
         mod.verify()
         return mod
@@ -75,21 +99,23 @@ class BlockBuilder:
         """Builds a function, which `emit_func_output` ends. ArgumentError inside of another function, for a name that
         is taken, and for a function without a result."""
         if self._scope is not None or name in self._symbols:
-            what = "is taken" if self._scope is None else f"inside of {self._scope.func.sym_name.data}"
+            what = "is taken" if self._scope is None else f"inside of {self._scope.name}"
             raise ArgumentError(f"function {name}: {what}")
-        variables = [params] if isinstance(params, Var) else list(params)
-        types = [(each.name_hint, each.struct_info.type) for each in variables]
-        attributes = {key: annotation_value(value) for key, value in (attrs or {}).items()}
-        func = relax.FuncOp(name, types, relax.ObjectType(), impure=not pure, private=private, attrs=attributes or None)
-        for variable, (_, value) in zip(variables, func.params, strict=True):
-            variable.value = value
-        scope = self._scope = _Scope(func, RelayBuilder(func.body.block, self._mod.constants))
+        scope = self._scope = _Scope(name, [params] if isinstance(params, Var) else params)
+        BlockBuilder._entered.append(self)
+        self._open = [_OpenBlock(is_dataflow=False)]
         try:
             yield
         finally:
-            self._scope = None
-        if not scope.is_finished:
+            self._scope, self._open = None, []
+            BlockBuilder._entered.pop()
+        if scope.result is None:
             raise ArgumentError(f"function {name}: no result, expected emit_func_output")
+        body = SeqExpr([each for each in scope.blocks if each.bindings], scope.result)
+        func = write_function(
+            name, scope.params, body, self._mod.constants, pure=pure, private=private, attrs=attrs,
+            functions=self._mod.functions,
+        )  # fmt: skip
         self._symbols.add(name)
         self._mod.op.body.block.add_op(func)
 
@@ -97,73 +123,143 @@ class BlockBuilder:
     def dataflow(self) -> Generator[None]:
         """Builds a dataflow region of the function. Its values are known after it if `emit_output` returned them."""
         scope = self._require("dataflow")
-        if scope.inner is not None:
+        if self._open[-1].is_dataflow:
             raise ArgumentError("dataflow: inside of another dataflow region")
-        around, block = scope.builder, Block()
-        scope.builder, scope.inner, scope.outputs = RelayBuilder(block, self._mod.constants), [], []
+        scope.blocks.append(self.end_block())
+        visible = set(scope.visible)
+        self.begin_dataflow_block()
         try:
             yield
         finally:
-            inner, outputs = scope.inner, scope.outputs
-            scope.builder, scope.inner = around, None
-        values = [value for each in outputs if (value := each.value) is not None]
-        block.add_op(relax.OutputOp(values))
-        region = around.insert(relax.DataflowOp([value.type for value in values], Region(block)))
-        for variable in inner:
-            variable.value = None
-        for variable, output in zip(outputs, region.outputs, strict=True):
-            variable.value = output
-            set_name_hint(output, variable.name_hint)
+            block = self.end_block()
+            self.begin_binding_block()
+        assert isinstance(block, DataflowBlock)
+        scope.visible = visible | set(block.outputs)
+        scope.blocks.append(block)
 
     def _require(self, what: str) -> _Scope:
         if self._scope is None:
             raise ArgumentError(f"{what}: no function is built, expected `with function(...)` around it")
-        if self._scope.is_finished:
-            raise ArgumentError(f"{what}: function {self._scope.func.sym_name.data} has its result")
+        if self._scope.result is not None:
+            raise ArgumentError(f"{what}: function {self._scope.name} has its result")
         return self._scope
+
+    # Blocks
+
+    def begin_binding_block(self) -> None:
+        """Begins a block of bindings, which `end_block` ends."""
+        self._open.append(_OpenBlock(is_dataflow=False))
+
+    def begin_dataflow_block(self) -> None:
+        """Begins a dataflow block, which `end_block` ends."""
+        self._open.append(_OpenBlock(is_dataflow=True))
+
+    def end_block(self) -> BindingBlock:
+        """Ends the innermost block; returns it."""
+        return self._open.pop().finish()
+
+    def current_block_is_dataflow(self) -> bool:
+        """Whether the innermost block is a dataflow block."""
+        return self._innermost("current_block_is_dataflow").is_dataflow
+
+    def _innermost(self, what: str) -> _OpenBlock:
+        if not self._open:
+            raise ArgumentError(f"{what}: no function is built, expected `with function(...)` around it")
+        return self._open[-1]
 
     # Values
 
     def emit(self, expr: Expr | Sequence[Any], name_hint: str = "") -> Var:
-        """Inserts the operations of an expression. Returns its value. Raises the errors of its operators."""
-        scope = self._require("emit")
-        return self._bind(scope, emit_operand(scope.builder, expr), name_hint)
+        """Binds an expression to a new variable. Returns the variable. Raises the errors of its operators."""
+        block = self._innermost("emit")
+        kind = DataflowVar if block.is_dataflow else Var
+        return self._bind("emit", as_expr(expr), kind, name_hint)
 
     def emit_output(self, output: Expr | Sequence[Any], name_hint: str = "") -> Var:
-        """Emits a value of a dataflow region that is known after the region. ArgumentError outside of a region."""
-        scope = self._require("emit_output")
-        if scope.inner is None:
+        """Emits a value of a dataflow region that is known after the region: a variable of the region itself, or a new
+        one. ArgumentError outside of a region."""
+        block = self._innermost("emit_output")
+        if not block.is_dataflow:
             raise ArgumentError("emit_output: no dataflow region, expected `with dataflow()` around it")
-        variable = self._bind(scope, emit_operand(scope.builder, output), name_hint)
-        scope.outputs.append(variable)
-        return variable
+        is_own = any(each.var is output for each in block.bindings) and not name_hint
+        if not (is_own and isinstance(output, Var)):
+            output = self._bind("emit_output", as_expr(output), Var, name_hint)
+        block.outputs.append(output)
+        return output
 
     def match_cast(self, value: Expr, struct_info: StructInfo, name_hint: str = "") -> Var:
         """Checks at run time that a value has a type, whose new sizes become known. Returns the value of this type."""
-        scope = self._require("match_cast")
-        cast = scope.builder.insert(relax.MatchCastOp(emit_operand(scope.builder, value), struct_info.type))
-        return self._bind(scope, cast.output, name_hint)
+        block = self._innermost("match_cast")
+        self._check("match_cast", value)
+        var = (DataflowVar if block.is_dataflow else Var)(self._name(name_hint), struct_info)
+        return self._add(MatchCast(var, value, struct_info))
 
-    def _bind(self, scope: _Scope, value: SSAValue, name_hint: str) -> Var:
-        name = fresh_name(name_hint or ("lv" if scope.inner is not None else "gv"), scope.names)
-        if isinstance(value.owner, Operation) and value.name_hint is None:
-            set_name_hint(value, name)
-        variable = Var(name, StructInfo(value.type))
-        variable.value = value
-        if scope.inner is not None:
-            scope.inner.append(variable)
-        return variable
+    def emit_normalized(self, binding: Binding) -> Var:
+        """Adds a binding to the innermost block; a variable that is no `DataflowVar` is known after it. Returns the
+        variable."""
+        block = self._innermost("emit_normalized")
+        if block.is_dataflow and not isinstance(binding.var, DataflowVar):
+            block.outputs.append(binding.var)
+        return self._add(binding)
 
-    def emit_func_output(self, output: Expr | Sequence[Any]) -> GlobalVar:
-        """Ends the function, which returns a value. ArgumentError in a dataflow region."""
+    def normalize(self, expr: Expr) -> Expr:
+        """The expression, of a known type. Raises the errors of its operators."""
+        self.type_of(expr)
+        return expr
+
+    def type_of(self, expr: Expr) -> StructInfo:
+        """The type of an expression, whose calls may be those of functions of the module."""
+        if expr._struct_info is None:  # pyright: ignore[reportPrivateUsage]
+            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.functions))  # pyright: ignore[reportPrivateUsage]
+        return expr.struct_info
+
+    def lookup_binding(self, var: Var) -> Expr | None:
+        """The expression that a binding gives a variable, None for a parameter."""
+        return var.bound_value
+
+    def get_unique_name(self, name_prefix: str) -> str:
+        """A name that no variable of the builder has."""
+        return self._name(name_prefix)
+
+    def _name(self, hint: str) -> str:
+        is_dataflow = bool(self._open) and self._open[-1].is_dataflow
+        names = self._names if self._scope is None else self._scope.names
+        return fresh_name(hint or ("lv" if is_dataflow else "gv"), names)
+
+    def _check(self, what: str, expr: Expr) -> None:
+        if self._scope is not None:
+            require_known(expr, self._require(what).visible)
+
+    def _bind(self, what: str, expr: Expr, kind: type[Var], name_hint: str) -> Var:
+        self._check(what, expr)
+        info = self.type_of(expr)
+        return self._add(VarBinding(kind(self._name(name_hint), info), expr))
+
+    def _add(self, binding: Binding) -> Var:
+        self._open[-1].bindings.append(binding)
+        if self._scope is not None:
+            self._scope.visible.add(binding.var)
+        return binding.var
+
+    def emit_func_output(self, output: Expr | Sequence[Any], params: Sequence[Var] | Var | None = None) -> GlobalVar:
+        """Ends the function, which returns a value. params: the parameters of the function, if `function` has none.
+        ArgumentError in a dataflow region."""
         scope = self._require("emit_func_output")
-        if scope.inner is not None:
+        if self._open[-1].is_dataflow:
             raise ArgumentError("emit_func_output: in a dataflow region, expected it after the region")
-        value = emit_operand(scope.builder, output)
-        scope.builder.insert(relax.ReturnOp(value))
-        scope.func.result_type = value.type
-        scope.is_finished = True
-        return GlobalVar(scope.func.sym_name.data)
+        if params is not None:
+            scope.params = [params] if isinstance(params, Var) else list(params)
+            scope.visible |= set(scope.params)
+        scope.blocks.append(self._open[-1].finish())
+        result = as_expr(output)
+        self._check("emit_func_output", result)
+        scope.result = result
+        return GlobalVar(scope.name)
+
+    def update_func(self, gv: GlobalVar | str, updated_func: Module) -> None:
+        """Replaces a function of the module, or adds one."""
+        self._mod[gv] = updated_func
+        self._symbols = symbols_of(self._mod.op)
 
     # Kernels
 
@@ -185,21 +281,20 @@ class BlockBuilder:
         func: a function of tensors and other arguments.  args, kwargs: values, whose tensors are passed as tensors, and
         other arguments; `primfunc_name_hint` is the name of the kernel.  ArgumentError for tensors of unknown shape.
         """
-        scope = self._require("call_te")
+        self._innermost("call_te")
         hint = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "kernel")
-        operands = _TensorOperands(scope.builder)
+        operands = _TensorOperands()
         results = func(
             *(operands.convert(each) for each in args), **{key: operands.convert(each) for key, each in kwargs.items()}
         )
         outputs: list[Tensor] = [results] if isinstance(results, Tensor) else list(results)
         types = [tensor([_size(extent) for extent in each.shape], str(each.dtype)) for each in outputs]
-        bound = {name for value in operands.values for name in names_in(value.type)}
+        bound = {name for value in operands.values for name in names_in(value.struct_info.type)}
         free = [name for name in dict.fromkeys(n for type in types for n in names_in(type)) if name not in bound]
         numbers = [operands.variable(name) for name in free]
         kernel = create_prim_func([*operands.tensors, *outputs, *numbers])
-        name = self._kernel(kernel, hint)
-        type = types[0] if isinstance(results, Tensor) else tuple_type(types)
-        return Expr(lambda builder: builder.insert(relax.CallTirOp(name, operands.values, type, free)).output)
+        infos = [struct_info_of(type) for type in types]
+        return call_tir(GlobalVar(self._kernel(kernel, hint)), Tuple(operands.values), infos, free)
 
     def _kernel(self, kernel: Module, hint: str) -> str:
         text = f"{hint}: {kernel}"
@@ -221,9 +316,8 @@ class _TensorOperands:
     """The tensors among the arguments of a function of tensor expressions. values: their values in the program.
     tensors: placeholders of the same shapes."""
 
-    def __init__(self, builder: RelayBuilder):
-        self.builder = builder
-        self.values: list[SSAValue] = []
+    def __init__(self) -> None:
+        self.values: list[Expr] = []
         self.tensors: list[Tensor] = []
         self._sizes: dict[str, SizeVar] = {}
 
@@ -235,14 +329,13 @@ class _TensorOperands:
         """The argument of the function for an argument of the call."""
         if isinstance(argument, list | tuple):
             return [self.convert(each) for each in argument]  # pyright: ignore[reportUnknownVariableType]
-        return self._placeholder(argument.emit(self.builder)) if isinstance(argument, Expr) else argument
+        return self._placeholder(argument) if isinstance(argument, Expr) else argument
 
-    def _placeholder(self, value: SSAValue) -> Tensor:
-        sizes, dtype = known_shape(value.type), known_dtype(value.type)
+    def _placeholder(self, value: Expr) -> Tensor:
+        type = value.struct_info.type
+        sizes, dtype = known_shape(type), known_dtype(type)
         if sizes is None or dtype is None:
-            raise ArgumentError(
-                f"call_te: a value of type {value.type}, expected a tensor of known shape and data type"
-            )
+            raise ArgumentError(f"call_te: a value of type {type}, expected a tensor of known shape and data type")
         shape = [parse_size(size, self.variable) if isinstance(size, str) else size for size in sizes]
         self.values.append(value)
         self.tensors.append(placeholder(shape, dtype, f"p{len(self.tensors)}"))

@@ -1,9 +1,9 @@
-"""Expressions of programs as in `tvm.relax`. A `BlockBuilder` inserts the operations that they denote."""
+"""Expressions of programs as in `tvm.relax`: nodes, compared by identity, which a `Writer` turns into operations."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -13,210 +13,325 @@ from ....core.dtypes import numpy_dtype
 from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
-from ....operators.relax.spelling import all_words, build_word
-from ....operators.relax.types import prim, shape
-from ....operators.relay import RelayBuilder
+from ....operators.relax.types import PrimType, known_shape, number_of, prim, shape
+from ....operators.relay import Size
 from ...relay.expr import GlobalVar
-from .struct_info import StructInfo, output_type, size_of
-
-Emission: TypeAlias = Callable[[RelayBuilder], SSAValue]
-"""Inserts the operations of an expression; returns its value."""
+from .struct_info import StructInfo, size_of, struct_info_of
+from .writing import Writer, type_of_expr
 
 
 class Expr:
-    """An expression. emission: of its operations."""
+    """An expression."""
 
-    def __init__(self, emission: Emission):
-        self.emission = emission
+    _struct_info: StructInfo | None = None
 
-    def emit(self, builder: RelayBuilder) -> SSAValue:
+    @property
+    def struct_info(self) -> StructInfo:
+        """The type of the value. Raises the errors of operators that do not fit their operands."""
+        if self._struct_info is None:
+            self._struct_info = struct_info_of(type_of_expr(self))
+        return self._struct_info
+
+    def emit(self, writer: Writer) -> SSAValue:
         """Inserts the operations of the expression; returns its value."""
-        return self.emission(builder)
+        raise NotImplementedError
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        """The expressions of which this one consists, in the order of computation."""
+        return ()
 
     def __getitem__(self, index: int) -> Expr:
         return TupleGetItem(self, index)
 
     def __add__(self, other: Any) -> Expr:
-        return op.add(self, other)
+        return self._operate("add", other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return self._operate("add", other, reverse=True)
 
     def __sub__(self, other: Any) -> Expr:
-        return op.subtract(self, other)
+        return self._operate("subtract", other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return self._operate("subtract", other, reverse=True)
 
     def __mul__(self, other: Any) -> Expr:
-        return op.multiply(self, other)
+        return self._operate("multiply", other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return self._operate("multiply", other, reverse=True)
 
     def __truediv__(self, other: Any) -> Expr:
-        return op.divide(self, other)
+        return self._operate("divide", other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return self._operate("divide", other, reverse=True)
+
+    def __pow__(self, other: Any) -> Expr:
+        return self._operate("power", other)
+
+    def __neg__(self) -> Expr:
+        return Call(Op.get("relax.negative"), [self])
+
+    def __lt__(self, other: Any) -> Expr:
+        return self._operate("less", other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return self._operate("greater", other)
+
+    def __le__(self, other: Any) -> Expr:
+        return self._operate("less_equal", other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return self._operate("greater_equal", other)
+
+    def astype(self, dtype: str) -> Expr:
+        """The elements in another data type."""
+        return Call(Op.get("relax.astype"), [self], {"dtype": dtype})
+
+    def _operate(self, word: str, other: Any, reverse: bool = False) -> Expr:
+        """A binary operator. A number becomes a constant of the data type of this expression."""
+        if isinstance(other, int | float):
+            other = const(other, self.struct_info.dtype)
+        return Call(Op.get(f"relax.{word}"), [other, self] if reverse else [self, other])
+
+
+def emit_value(writer: Writer, value: Any) -> SSAValue:
+    """The value of an expression, of a list of expressions as a tuple, of a size, of a number or of a text."""
+    return as_expr(value).emit(writer)
+
+
+def as_expr(value: Any) -> Expr:
+    """A value as an expression. ArgumentError for a value of another kind."""
+    match value:
+        case Expr():
+            return value
+        case list() | tuple():
+            return Tuple(value)  # pyright: ignore[reportUnknownArgumentType]
+        case PrimExpr() | int() | float():
+            return PrimValue(value)
+        case str():
+            return StringImm(value)
+        case _:
+            raise ArgumentError(f"a value of type {type(value).__name__}, expected an expression of relax")
+
+
+# Variables
 
 
 class Var(Expr):
-    """A variable: a parameter, or a value that a builder has emitted."""
+    """A variable: a parameter, or the name of the value of a binding. bound_value: the expression that a binding gives
+    it, None for a parameter."""
 
     def __init__(self, name_hint: str, struct_info: StructInfo):
-        super().__init__(self._read)
         self.name_hint = name_hint
-        self.struct_info = struct_info
-        self.value: SSAValue | None = None
+        self.bound_value: Expr | None = None
+        self._struct_info = struct_info
 
-    def _read(self, _builder: RelayBuilder) -> SSAValue:
-        if self.value is None:
-            raise ArgumentError(
-                f"{self.name_hint} has no value here, expected a parameter of the function, a result of emit in its "
-                "region, or a result of emit_output"
-            )
-        return self.value
+    @property
+    def vid(self) -> Var:
+        """The identity of the variable: the variable object."""
+        return self
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.value_of(self)
 
     def __repr__(self) -> str:
         return self.name_hint
 
 
-def emit_operand(builder: RelayBuilder, value: Any) -> SSAValue:
-    """The value of an operand: an expression, a list of expressions as a tuple, a size or a number."""
-    match value:
-        case Expr():
-            return value.emit(builder)
-        case list() | tuple():
-            return Tuple(value).emit(builder)  # pyright: ignore[reportUnknownArgumentType]
-        case PrimExpr() | int() | float():
-            return PrimValue(value).emit(builder)
-        case str():
-            return StringImm(value).emit(builder)
-        case _:
-            raise ArgumentError(f"a value of type {type(value).__name__}, expected an expression of relax")
-
-
-def _emission(make: Callable[[RelayBuilder], Any]) -> Expr:
-    return Expr(lambda builder: builder.insert(make(builder)).results[0])
+class DataflowVar(Var):
+    """A variable of a dataflow block, unknown after the block."""
 
 
 # Values
 
 
-def const(value: Any, dtype: str | None = None) -> Expr:
+class Constant(Expr):
+    """A constant tensor. data: the array.  name: preferred for the array among the constants of a module."""
+
+    def __init__(self, data: Any, name: str = "const"):
+        self.data = plain_array(data)
+        self.name = name
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.constant(self.data, self.name)
+
+    def __repr__(self) -> str:
+        return f"const({self.data.tolist() if self.data.ndim == 0 else list(self.data.shape)}, {self.data.dtype})"
+
+
+def const(value: Any, dtype: str | None = None) -> Constant:
     """A constant tensor. dtype: by default that of an array, int32 or float32 for numbers of Python."""
     array = plain_array(value)
     if dtype is None and not hasattr(value, "dtype"):
         dtype = "bool" if array.dtype == bool else "int32" if array.dtype.kind in "iu" else "float32"
-    array = np.asarray(array, None if dtype is None else numpy_dtype(dtype))
-    return Expr(lambda builder: builder.constant(array, "const"))
+    return Constant(np.asarray(array, None if dtype is None else numpy_dtype(dtype)))
 
 
-def PrimValue(value: Any) -> Expr:
-    """A number, or a size."""
-    known = value if isinstance(value, float) else size_of(value)
-    return _emission(lambda _: relax.PrimValueOp(prim(known)))
+class PrimValue(Expr):
+    """A number, or a size. value: a number, the text of a size, or an expression of variables."""
+
+    def __init__(self, value: Any):
+        self._struct_info = struct_info_of(prim(value if isinstance(value, float) else size_of(value)))
+
+    @property
+    def value(self) -> Size | float:
+        """The number, or the size as text."""
+        type = self.struct_info.type
+        number = number_of(type) if isinstance(type, PrimType) else None
+        assert number is not None
+        return number
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.insert(relax.PrimValueOp(self.struct_info.type)).output
 
 
-def StringImm(value: str) -> Expr:
+class StringImm(Expr):
     """A text, an argument of packed functions."""
-    return _emission(lambda _: relax.StringOp(value))
+
+    def __init__(self, value: str):
+        self.value = value
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.insert(relax.StringOp(self.value)).output
 
 
-def ShapeExpr(values: Sequence[Any]) -> Expr:
+class ShapeExpr(Expr):
     """A shape of sizes."""
-    return _emission(lambda _: relax.ShapeOp(shape([size_of(each) for each in values])))
+
+    def __init__(self, values: Sequence[Any]):
+        self._struct_info = struct_info_of(shape([size_of(each) for each in values]))
+
+    @property
+    def values(self) -> list[Size]:
+        """The sizes."""
+        return list(known_shape(self.struct_info.type) or ())
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.insert(relax.ShapeOp(self.struct_info.type)).output
 
 
-def Tuple(fields: Sequence[Any]) -> Expr:
+class Tuple(Expr):
     """A tuple of values."""
-    return _emission(lambda builder: relax.TupleOp([emit_operand(builder, each) for each in fields]))
+
+    def __init__(self, fields: Sequence[Any]):
+        self.fields = [as_expr(each) for each in fields]
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return self.fields
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.insert(relax.TupleOp([each.emit(writer) for each in self.fields])).output
 
 
-def TupleGetItem(tuple_value: Expr, index: int) -> Expr:
+class TupleGetItem(Expr):
     """A field of a tuple."""
-    return _emission(lambda builder: relax.TupleGetOp(tuple_value.emit(builder), index))
+
+    def __init__(self, tuple_value: Expr, index: int):
+        self.tuple_value = tuple_value
+        self.index = index
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return [self.tuple_value]
+
+    def emit(self, writer: Writer) -> SSAValue:
+        return writer.field(self.tuple_value.emit(writer), self.index)
 
 
 # Calls
 
 
-def _args(args: Any) -> list[Any]:
-    return list(args) if isinstance(args, list | tuple) else [args]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+class Op:
+    """An operator by its name in TVM, `relax.nn.relu`. Operators of one name are one object."""
+
+    _known: dict[str, Op] = {}
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @staticmethod
+    def get(op_name: str) -> Op:
+        """The operator of a name."""
+        return Op._known.setdefault(op_name, Op(op_name))
+
+    def __repr__(self) -> str:
+        return f'Op("{self.name}")'
 
 
-def call_tir(
-    gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Sequence[Any] | None = None
-) -> Expr:
-    """The results of a kernel of the module. tir_vars: the numbers that follow its tensors."""
-    type, numbers = output_type(out_sinfo), [str(size_of(each)) for each in tir_vars or ()]
+class ExternFunc(Expr):
+    """A packed function, by its name."""
 
-    def make(builder: RelayBuilder) -> relax.CallTirOp:
-        return relax.CallTirOp(gvar.name_hint, [emit_operand(builder, each) for each in _args(args)], type, numbers)
+    def __init__(self, global_symbol: str):
+        self.global_symbol = global_symbol
 
-    return _emission(make)
-
-
-def call_dps_packed(func: str, args: Any, out_sinfo: StructInfo | Sequence[StructInfo]) -> Expr:
-    """The results of a packed function in destination-passing style."""
-    type = output_type(out_sinfo)
-    return _emission(
-        lambda builder: relax.CallDpsPackedOp(func, [emit_operand(builder, each) for each in _args(args)], type)
-    )
+    def __call__(self, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo] = ()) -> Call:
+        infos = [sinfo_args] if isinstance(sinfo_args, StructInfo) else sinfo_args
+        return Call(self, args, sinfo_args=infos)
 
 
-def call_packed(func: str, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Expr:
-    """The result of a packed function, which may have side effects."""
-    type = output_type(sinfo_args)
-    return _emission(lambda builder: relax.CallPackedOp(func, [emit_operand(builder, each) for each in args], type))
+class Attrs(Mapping[str, Any]):
+    """The attributes of a call: `attrs.axis` and `attrs["axis"]`. explicit: those that are set; the others have the
+    values of `defaults`."""
 
+    def __init__(self, explicit: Mapping[str, Any], defaults: Mapping[str, Any] | None = None):
+        self.explicit = dict(explicit)
+        self._all = {**(defaults or {}), **self.explicit}
 
-def call_pure_packed(func: str, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Expr:
-    """The result of a packed function without side effects."""
-    type = output_type(sinfo_args)
-    return _emission(lambda builder: relax.CallPurePackedOp(func, [emit_operand(builder, each) for each in args], type))
+    def __getitem__(self, name: str) -> Any:
+        return self._all[name]
 
+    def __iter__(self) -> Any:
+        return iter(self._all)
 
-# Operators
-
-
-class Words:
-    """The operators under the names of TVMScript, `op.add(x, y)`, `op.nn.softmax(x, axis=1)`, and the calls above."""
-
-    def __init__(self, path: str = ""):
-        self._path = path
+    def __len__(self) -> int:
+        return len(self._all)
 
     def __getattr__(self, name: str) -> Any:
-        path = f"{self._path}.{name}" if self._path else name
-        if path in _CALLS:
-            return _CALLS[path]
-        if not any(word == path or word.startswith(f"{path}.") for word in all_words()):
-            raise AttributeError(f"relax.op has no operator {path!r}")
-        return Words(path)
-
-    def __call__(self, *args: Any, **attributes: Any) -> Expr:
-        """The results of the operator: a tensor, or a tuple of several. Errors of the operands are raised by `emit`."""
-
-        def emit(builder: RelayBuilder) -> SSAValue:
-            values = [_argument(builder, each) for each in args]
-            named = {name: _argument(builder, each) for name, each in attributes.items()}
-            results = build_word(builder, self._path, values, named)
-            return results[0] if len(results) == 1 else builder.insert(relax.TupleOp(results)).output
-
-        return Expr(emit)
+        try:
+            return self.__dict__["_all"][name]
+        except KeyError:
+            raise AttributeError(f"no attribute {name!r} (has: {', '.join(self.__dict__.get('_all', ()))})") from None
 
 
-def _argument(builder: RelayBuilder, value: Any) -> Any:
-    """An argument of an operator: a tensor, a list of tensors, or the value of an attribute."""
-    match value:
-        case Expr():
-            return value.emit(builder)
-        case PrimExpr():
-            return size_of(value)
-        case list() | tuple():
-            return [_argument(builder, each) for each in value]  # pyright: ignore[reportUnknownVariableType]
-        case _:
-            return value
+class Call(Expr):
+    """A call: of an operator, of a function of the module, or of a packed function.
 
+    op: an `Op`, a `GlobalVar`, or an `ExternFunc`.  args: for `relax.call_tir` the kernel and the tuple of its
+    tensors, for `relax.call_dps_packed` and `relax.call_pure_packed` the packed function and its arguments, as in TVM.
+    sinfo_args: the types of results that do not follow from the arguments.
+    """
 
-_CALLS: dict[str, Any] = {
-    "call_dps_packed": call_dps_packed,
-    "call_pure_packed": call_pure_packed,
-    "call_tir": call_tir,
-}
+    def __init__(
+        self,
+        op: Op | GlobalVar | ExternFunc,
+        args: Sequence[Any],
+        attrs: Attrs | Mapping[str, Any] | None = None,
+        sinfo_args: Sequence[StructInfo] = (),
+    ):
+        self.op = op
+        self.args = [each if isinstance(each, GlobalVar) else as_expr(each) for each in args]
+        self.attrs = attrs if isinstance(attrs, Attrs) else Attrs(attrs or {})
+        self.sinfo_args = list(sinfo_args)
 
-op = Words()
+    @property
+    def children(self) -> Sequence[Expr]:
+        return [each for each in self.args if isinstance(each, Expr)]
+
+    def emit(self, writer: Writer) -> SSAValue:
+        # lazy: calls are expressions, whose operations depend on the kind of the call
+        from .calls import emit_call
+
+        return emit_call(writer, self)
+
+    def __repr__(self) -> str:
+        return f"{self.op}({', '.join(map(repr, self.args))})"
+
 
 __all__ = [
-    "Expr", "GlobalVar", "PrimValue", "ShapeExpr", "StringImm", "Tuple", "TupleGetItem", "Var", "call_dps_packed",
-    "call_packed", "call_pure_packed", "call_tir", "const", "op",
+    "Attrs", "Call", "Constant", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue", "ShapeExpr",
+    "StringImm", "Tuple", "TupleGetItem", "Var", "const",
 ]  # fmt: skip

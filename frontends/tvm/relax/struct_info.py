@@ -2,22 +2,52 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute
 
 from ....expressions.expr import PrimExpr
 from ....expressions.sizes import size_text
-from ....operators.relax import ObjectType
+from ....operators.relax import ObjectType, PrimType, ShapeType
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
 from ....operators.relay import Size
+from ...tvmscript.values import RelaxType
 
 
 def size_of(value: Any) -> Size:
-    """A size as a number or text. value: an integer, a name, or an expression of variables."""
-    return size_text(value) if isinstance(value, PrimExpr) else value if isinstance(value, str) else int(value)
+    """A size as a number or text. value: an integer, a name, an expression of variables, or a variable of TVMScript
+    outside of functions, `n = T.int64()`."""
+    if isinstance(value, PrimExpr):
+        return size_text(value)
+    return value if isinstance(value, str) else _variable_name(value) or int(value)
+
+
+_NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+"""The names of the variables of TVMScript that sizes have used: `v`, `v_1`, ..."""
+_COUNT = count()
+
+
+def _variable_name(value: Any) -> str | None:
+    """The name of the size that a variable of TVMScript denotes; None for any other value."""
+    if not getattr(value, "is_size", False):
+        return None
+    if value not in _NAMES:
+        number = next(_COUNT)
+        _NAMES[value] = f"v_{number}" if number else "v"
+    return _NAMES[value]
+
+
+class Sizes(tuple[Size, ...]):
+    """The sizes of a shape. values: the sizes, as of TVM's `ShapeExpr`."""
+
+    @property
+    def values(self) -> list[Size]:
+        return list(self)
 
 
 class StructInfo:
@@ -27,9 +57,15 @@ class StructInfo:
         self.type = type
 
     @property
-    def shape(self) -> tuple[Size, ...] | None:
+    def shape(self) -> Sizes | None:
         """The sizes of a tensor or shape, if they are known."""
-        return known_shape(self.type)
+        sizes = known_shape(self.type)
+        return None if sizes is None else Sizes(sizes)
+
+    @property
+    def __tvmscript__(self) -> RelaxType:
+        """The meaning of the type in a TVMScript program."""
+        return RelaxType(self.type)
 
     @property
     def dtype(self) -> str | None:
@@ -77,6 +113,22 @@ class PrimStructInfo(StructInfo):
         super().__init__(prim(None if value is None else size_of(value), dtype))
 
 
+def struct_info_of(type: Attribute) -> StructInfo:
+    """The type of a value as an instance of the class for its kind."""
+    match type:
+        case TupleType():
+            kind: builtins.type[StructInfo] = TupleStructInfo
+        case ShapeType():
+            kind = ShapeStructInfo
+        case PrimType():
+            kind = PrimStructInfo
+        case _:
+            kind = TensorStructInfo if is_tensor(type) else ObjectStructInfo
+    info = kind.__new__(kind)
+    StructInfo.__init__(info, type)
+    return info
+
+
 class TupleStructInfo(StructInfo):
     """A tuple of values of some types."""
 
@@ -87,7 +139,7 @@ class TupleStructInfo(StructInfo):
     def fields(self) -> list[StructInfo]:
         """The types of the values."""
         assert isinstance(self.type, TupleType)
-        return [StructInfo(type) for type in self.type.types.data]
+        return [struct_info_of(type) for type in self.type.types.data]
 
 
 class ObjectStructInfo(StructInfo):
@@ -104,4 +156,5 @@ def output_type(info: StructInfo | Sequence[StructInfo]) -> Attribute:
 
 __all__ = [
     "ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo", "TensorStructInfo", "TupleStructInfo",
+    "struct_info_of",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ....core.arrays import plain_array
+from ....core.errors import UnsupportedError
 from ....module import Module
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
@@ -21,8 +22,36 @@ from ...relay.parameters import bind_parameters
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo
+from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
 
-__getattr__ = report_absent("tvm.relax.transform")
+_report_absent = report_absent("tvm.relax.transform")
+
+IN_BUILD = (
+    "AnnotateTIROpPattern",
+    "AttachGlobalSymbol",
+    "CallTIRRewrite",
+    "CanonicalizeBindings",
+    "ComputePrimValue",
+    "ConvertToDataflow",
+    "FuseTransposeMatmul",
+    "KillAfterLastUse",
+    "LowerAllocTensor",
+    "LowerRuntimeBuiltin",
+    "Normalize",
+    "RemovePurityChecking",
+    "RewriteCUDAGraph",
+    "RewriteDataflowReshape",
+    "StaticPlanBlockMemory",
+    "VMShapeLower",
+)
+"""The passes of TVM's pipelines whose work `relax.build` does, or which programs of this package do not need: they
+leave a module as it is."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in IN_BUILD:
+        return _report_absent(name)
+    return lambda *options, **named: FunctionalPass(lambda mod, ctx: mod, PassInfo(0, name))  # pyright: ignore[reportUnknownLambdaType]
 
 
 def _pass(name: str, passes: Callable[[], Sequence[ModulePass]]) -> FunctionalPass:
@@ -82,3 +111,17 @@ def EliminateCommonSubexpr(call_only: bool = False) -> FunctionalPass:
 def ToNonDataflow() -> FunctionalPass:
     """Replaces dataflow regions by their operations."""
     return _pass("ToNonDataflow", lambda: [RelaxInlineDataflowPass()])
+
+
+def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
+    """Nothing without modules. UnsupportedError for external modules: a packed function (`tvm.register_func`) computes
+    what they would."""
+    if ext_mods:
+        raise UnsupportedError("AttachExternModules: expected no modules; tvm.register_func registers functions")
+    return FunctionalPass(lambda mod, ctx: mod, PassInfo(0, "AttachExternModules"))
+
+
+__all__ = [
+    "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
+    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "MergeCompositeFunctions", "RunCodegen", "ToNonDataflow",
+]  # fmt: skip

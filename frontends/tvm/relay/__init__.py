@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ...relay import expr as expr
-from ...relay import functor, names, op, qnn
+from ...relay import functor, names, qnn
 from ...relay import functor as expr_functor
 from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
 from ..params import load_param_dict, save_param_dict
-from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, testing, transform, vm
+from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, op, testing, transform, vm
 from .build_module import build, optimize
 from .execute import create_executor
 from .transform import build_config

@@ -26,7 +26,8 @@ from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
-from .layouts import convert_layouts
+from .layouts import alter_layouts, convert_layouts
+from .op import ALTER_LAYOUT
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -101,6 +102,17 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
         return run_pipeline(_on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
+
+
+def AlterOpLayout() -> FunctionalPass:
+    """Computes operators in the layouts of the functions that `relay.op.register_alter_op_layout` has registered.
+    A layout that splits a dimension (`NCHW16c`) leaves the operator as it is, since `relay.build` packs operands."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        rules = {name: [rule for _, rule in entries] for name, entries in ALTER_LAYOUT.items()}
+        return run_pipeline(_on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
+
+    return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
 
 
 def function_pass(

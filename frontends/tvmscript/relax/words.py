@@ -167,6 +167,18 @@ def _call_dps_packed(
     return _dps_packed(context, func, context.fields(args, span), type, span)
 
 
+@_word("call_py_func")
+def _call_py_func(context: RelaxContext, span: Span, py_func_name: Value, args: Value, out_sinfo: Value) -> Value:
+    name = context.string(py_func_name, span, "the name of the function")
+    type = _result_type(context, out_sinfo, None, span)
+    call = CallPurePackedOp(f"{PY_FUNC_PREFIX}{name}", context.fields(args, span), type)
+    return RelaxValue(context.insert(call, span).output)
+
+
+PY_FUNC_PREFIX = "py_func."
+"""The prefix of the names of the packed functions that compute Python functions of a module."""
+
+
 def _dps_packed(context: RelaxContext, func: Value, args: Sequence[SSAValue], type: Attribute, span: Span) -> Value:
     return RelaxValue(context.insert(CallDpsPackedOp(_function_name(context, func, span), args, type), span).output)
 

@@ -79,5 +79,5 @@ def test_images() -> None:
 def test_errors() -> None:
     with pytest.raises(ArgumentError, match="Mlp has no method 'prefill'"):
         Mlp().export_tvm({"prefill": {}})
-    with pytest.raises(OptionError, match="expected 'zero' or 'default'"):
+    with pytest.raises(OptionError, match="expected one of zero, default"):
         relax.get_pipeline("static_shape_tuning")

@@ -169,6 +169,8 @@ schedule.trace {
   %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
   %r = schedule.reindex_cache_read %C, 0, "shared", affine_map<(d0, d1) -> (d1, d0)>
   %w = schedule.reindex_cache_write %C, 0, "local", affine_map<(d0, d1)[s0] -> ((d0 floordiv s0), d1)>[%v]
+  %n, %o = schedule.cache_index %C, "global", 0 : !schedule.block, !schedule.block
+  schedule.cache_index %C, "local", 2
   %a, %b = schedule.cache_inplace %C, 0, "local"
   %x = schedule.read_at %i, %C, 1, "shared"
   %y = schedule.write_at %i, %C, 0, "local"
@@ -181,6 +183,8 @@ schedule.trace {
 // CHECK-NEXT:    %v = schedule.sample_categorical [4, 8], [0.5, 0.5] {decision = 1 : i64}
 // CHECK-NEXT:    %r = schedule.reindex_cache_read %C, 0, "shared", affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-NEXT:    %w = schedule.reindex_cache_write %C, 0, "local", affine_map<(d0, d1)[s0] -> ((d0 floordiv s0), d1)>[%v]
+// CHECK-NEXT:    %n, %o = schedule.cache_index %C, "global", 0 : !schedule.block, !schedule.block
+// CHECK-NEXT:    schedule.cache_index %C, "local", 2
 // CHECK-NEXT:    %a, %b = schedule.cache_inplace %C, 0, "local"
 // CHECK-NEXT:    %x = schedule.read_at %i, %C, 1, "shared"
 // CHECK-NEXT:    %y = schedule.write_at %i, %C, 0, "local"

@@ -3,7 +3,7 @@
 from ....absent import report_absent
 from . import op, spec
 from .core import Module, ModuleList, Parameter, Tensor
-from .modules import GELU, Conv2D, Embedding, Identity, LayerNorm, Linear, ReLU, SiLU
+from .modules import GELU, Conv2D, Embedding, Identity, LayerNorm, Linear, ReLU, RMSNorm, SiLU
 from .op import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relax.frontend.nn")
@@ -18,6 +18,7 @@ __all__ = [
     "Module",
     "ModuleList",
     "Parameter",
+    "RMSNorm",
     "ReLU",
     "SiLU",
     "Tensor",

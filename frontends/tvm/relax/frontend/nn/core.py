@@ -1,101 +1,198 @@
-"""Modules of layers, and their export as programs."""
+"""Tensors, parameters and modules of layers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ......core.errors import ArgumentError, OptionError
-from ......operators import relax
-from ......transforms.pipelines import run_pipeline
-from ......transforms.relay.to_relax import ConvertRelayToRelaxPass
-from .....relay import Expr, Function, TensorType, Var, op, var
-from .....relay import Tuple as ExprTuple
-from .....relay.analysis import free_vars
-from .....relay.graph import module_of
-from .....relay.reading import type_of
+from ......core.errors import ArgumentError
+from ......expressions.expr import SizeVar
+from ......expressions.sizes import parse_size
 from ....ir.module import IRModule
+from ...block_builder import BlockBuilder
+from ...calls import op as words
+from ...expr import Expr, Var, const
+from ...struct_info import TensorStructInfo
 
 
 class Tensor:
     """A tensor of a program under construction, with its shape and its data type."""
 
-    def __init__(self, expr: Expr):
-        self.expr = expr
+    def __init__(self, expr: Any = None, *, _expr: Any = None):
+        self.expr: Expr = expr if _expr is None else _expr
 
     @property
-    def _type(self) -> TensorType:
-        if isinstance(self.expr, Var):
-            known = self.expr.type_annotation
-            assert isinstance(known, TensorType)
-            return known
-        (graph,) = module_of({"main": Function(free_vars(self.expr), self.expr)}).functions.values()
-        result = graph.regions[0].block.last_op
-        assert result is not None
-        return type_of(result.operands[0])
+    def _expr(self) -> Expr:
+        return self.expr
+
+    @staticmethod
+    def placeholder(shape: Sequence[Any], dtype: str, name: str = "tensor") -> Tensor:
+        """A tensor without a value, which states the type of a result."""
+        return Tensor(Var(name, TensorStructInfo(shape, dtype)))
+
+    @staticmethod
+    def from_const(data: Any) -> Tensor:
+        """A constant tensor."""
+        return Tensor(const(data))
+
+    @staticmethod
+    def from_scalar(data: float, dtype: str) -> Tensor:
+        """A constant tensor without dimensions."""
+        return Tensor(const(data, dtype))
+
+    @staticmethod
+    def from_struct_info(struct_info: TensorStructInfo, name: str = "tensor") -> Tensor:
+        """A tensor without a value of a type."""
+        return Tensor(Var(name, struct_info))
 
     @property
     def shape(self) -> list[Any]:
-        return list(self._type.shape)
+        """The sizes: integers, and expressions of dynamic sizes."""
+        sizes = self.expr.struct_info.shape
+        if sizes is None:
+            raise ArgumentError(f"shape: a value of type {self.expr.struct_info}, expected a tensor of known shape")
+        return [parse_size(each, _size_variable) if isinstance(each, str) else each for each in sizes]
 
     @property
     def ndim(self) -> int:
-        return len(self._type.shape)
+        return self.expr.struct_info.ndim
 
     @property
     def dtype(self) -> str:
-        return self._type.dtype
+        """The data type. ArgumentError for a value that is no tensor."""
+        dtype = self.expr.struct_info.dtype
+        if dtype is None:
+            raise ArgumentError(f"dtype: a value of type {self.expr.struct_info}, expected a tensor")
+        return dtype
 
     def __add__(self, other: Any) -> Tensor:
-        return Tensor(op.add(self.expr, as_expr(other)))
+        return call_word("add", self, other)
 
     def __sub__(self, other: Any) -> Tensor:
-        return Tensor(op.subtract(self.expr, as_expr(other)))
+        return call_word("subtract", self, other)
 
     def __mul__(self, other: Any) -> Tensor:
-        return Tensor(op.multiply(self.expr, as_expr(other)))
+        return call_word("multiply", self, other)
 
     def __truediv__(self, other: Any) -> Tensor:
-        return Tensor(op.divide(self.expr, as_expr(other)))
+        return call_word("divide", self, other)
 
     def __radd__(self, other: Any) -> Tensor:
-        return self + other
+        return call_word("add", self, other)
 
     def __rmul__(self, other: Any) -> Tensor:
-        return self * other
+        return call_word("multiply", self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return call_word("subtract", self._number(other), self)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return call_word("divide", self._number(other), self)
+
+    def __neg__(self) -> Tensor:
+        return call_word("negative", self)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return call_word("matmul", self, other)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return call_word("less", self, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return call_word("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return call_word("greater", self, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return call_word("greater_equal", self, other)
+
+    def _number(self, value: Any) -> Any:
+        return Tensor(const(value, self.dtype)) if isinstance(value, int | float) else value
 
     def astype(self, dtype: str) -> Tensor:
         """The tensor in another data type."""
-        return Tensor(op.cast(self.expr, dtype))
+        return self if dtype == self.dtype else call_word("astype", self, dtype=dtype)
+
+    def maximum(self, other: Any) -> Tensor:
+        """The greater of two tensors, element by element."""
+        return call_word("maximum", self, other)
+
+    def minimum(self, other: Any) -> Tensor:
+        """The less of two tensors, element by element."""
+        return call_word("minimum", self, other)
 
     def reshape(self, *shape: Any) -> Tensor:
         """The tensor in another shape."""
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], list | tuple) else shape  # pyright: ignore[reportUnknownVariableType]
-        return Tensor(op.reshape(self.expr, list(sizes)))  # pyright: ignore[reportUnknownArgumentType]
+        return call_word("reshape", self, list(sizes))  # pyright: ignore[reportUnknownArgumentType]
 
     def permute_dims(self, *axes: Any) -> Tensor:
         """The tensor with its dimensions in another order, by default reversed."""
         order = axes[0] if len(axes) == 1 and isinstance(axes[0], list | tuple) else axes  # pyright: ignore[reportUnknownVariableType]
-        return Tensor(op.transpose(self.expr, list(order) or None))  # pyright: ignore[reportUnknownArgumentType]
+        return call_word("permute_dims", self, axes=list(order) or None)  # pyright: ignore[reportUnknownArgumentType]
+
+    def repeat(self, repeats: int, axis: int | None = None) -> Tensor:
+        """The tensor with each element repeated along an axis."""
+        return call_word("repeat", self, repeats=repeats, axis=axis)
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its dimensions in reverse order."""
+        return self.permute_dims()
+
+
+def _size_variable(name: str) -> SizeVar:
+    return _SIZES.setdefault(name, SizeVar(name, "int64"))
+
+
+_SIZES: dict[str, SizeVar] = {}
+"""The variables of dynamic sizes by name, so that equal sizes are equal expressions."""
 
 
 def as_expr(value: Any) -> Any:
-    """The expression of a tensor; numbers stay."""
+    """The expression of a tensor, or of the tensors of a list; other values stay."""
+    if isinstance(value, list | tuple):
+        return [as_expr(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
     return value.expr if isinstance(value, Tensor) else value
+
+
+def wrap(expr: Expr, name: str = "") -> Tensor:
+    """The tensor of an expression, which the function under construction binds to a variable."""
+    builder = BlockBuilder.current()
+    return Tensor(expr if builder is None else builder.emit(expr, name))
+
+
+def call_word(word: str, *args: Any, name: str = "", **attributes: Any) -> Tensor:
+    """The result of an operator by its word, `nn.relu`. Numbers beside a tensor have its data type."""
+    dtype = next((each.dtype for each in args if isinstance(each, Tensor)), None)
+    operands = [const(each, dtype) if isinstance(each, int | float) else as_expr(each) for each in args]
+    call: Any = words
+    for part in word.split("."):
+        call = getattr(call, part)
+    return wrap(call(*operands, **{key: as_expr(value) for key, value in attributes.items()}), name)
 
 
 class Parameter(Tensor):
     """A tensor that the caller of an exported function passes. data: its values, None if unknown."""
 
     def __init__(self, shape: Sequence[Any], dtype: str | None = None):
-        super().__init__(var("parameter", shape=tuple(shape), dtype=dtype or "float32"))
+        super().__init__(Var("parameter", TensorStructInfo(shape, dtype or "float32")))
         self.data: Any = None
 
     def named(self, name: str) -> Var:
         """The variable of the parameter, under a name."""
-        assert isinstance(self.expr, Var)
-        self.expr.name_hint = name
-        return self.expr
+        var = self.expr
+        assert isinstance(var, Var)
+        var.name_hint = name
+        return var
+
+    def to(self, dtype: str | None = None) -> None:
+        """Sets the data type. ArgumentError for a parameter with values."""
+        if dtype is not None and dtype != self.dtype:
+            if self.data is not None:
+                raise ArgumentError(f"to: a parameter with values of type {self.dtype}, expected one without values")
+            self.expr = Var("parameter", TensorStructInfo(self.expr.struct_info.shape, dtype))
 
 
 class Module:
@@ -118,37 +215,39 @@ class Module:
         for _, parameter in self.named_parameters():
             yield parameter
 
+    def to(self, dtype: str | None = None) -> None:
+        """Sets the data type of all parameters."""
+        for parameter in self.parameters():
+            parameter.to(dtype)
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> None:
+        """Sets the values of parameters by name. ArgumentError for other names than those of the parameters, if
+        `strict`."""
+        own = self.state_dict()
+        if strict and own.keys() != state_dict.keys():
+            raise ArgumentError(f"load_state_dict: names {list(state_dict)}, expected {list(own)}")
+        for name, value in state_dict.items():
+            if name in own:
+                own[name].data = value
+
     def state_dict(self) -> dict[str, Parameter]:
         """The parameters by name."""
         return dict(self.named_parameters())
 
     def export_tvm(
-        self, spec: Mapping[str, Mapping[str, Any]], debug: bool = False, allow_extern: bool = False
+        self, spec: Any, debug: bool = False, allow_extern: bool = False
     ) -> tuple[IRModule, list[tuple[str, Parameter]]]:
         """The program of methods, and the parameters with their names.
 
-        spec: for each method the types of its arguments, `{"forward": {"x": nn.spec.Tensor((1, 784), "float32")}}`. A
-        function takes these arguments and then all parameters. debug, allow_extern: False. ArgumentError for an unknown
-        method, OptionError for the other options.
+        spec: for each method the types of its arguments, `{"forward": {"x": nn.spec.Tensor((1, 784), "float32")}}`, or
+        a `nn.spec.ModuleSpec`. A function takes these arguments and then all parameters; with the entry
+        `"$": {"param_mode": "packed"}` a tuple of them, with "none" no parameter. debug, allow_extern: False.
+        ArgumentError for an unknown method, OptionError for the other options.
         """
-        if debug or allow_extern:
-            raise OptionError("export_tvm: debug and allow_extern are not supported, expected False")
-        parameters = list(self.named_parameters())
-        variables = [parameter.named(name) for name, parameter in parameters]
-        graphs: dict[str, Function] = {}
-        results: dict[str, bool] = {}
-        for name, types in spec.items():
-            if not callable(getattr(self, name, None)):
-                raise ArgumentError(f"export_tvm: {type(self).__name__} has no method {name!r}")
-            inputs = {key: var(key, shape=each.shape, dtype=each.dtype) for key, each in types.items()}
-            value = getattr(self, name)(**{key: Tensor(each) for key, each in inputs.items()})
-            results[name] = isinstance(value, list | tuple)
-            body = ExprTuple([each.expr for each in value]) if results[name] else value.expr
-            graphs[name] = Function([*inputs.values(), *variables], body)
-        graph = IRModule.from_graphs(graphs)
-        program = run_pipeline(graph, [ConvertRelayToRelaxPass()])
-        assert all(isinstance(each, relax.FuncOp) for each in program.functions.values())
-        return IRModule(program.op, {**graph.constants, **program.constants}), parameters
+        # lazy: the export calls the methods of modules
+        from .exporting import export
+
+        return export(self, spec, debug or allow_extern)
 
 
 def _parameters(name: str, value: Any) -> Iterator[tuple[str, Parameter]]:

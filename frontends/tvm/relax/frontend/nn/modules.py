@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....relay import nn, op
-from .core import Module, Parameter, Tensor, as_expr
+from . import op
+from .core import Module, Parameter, Tensor
 
 
 class Identity(Module):
@@ -19,21 +19,21 @@ class ReLU(Module):
     """`max(x, 0)`."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return Tensor(nn.relu(x.expr))
+        return op.relu(x)
 
 
 class SiLU(Module):
     """`x * sigmoid(x)`."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return Tensor(nn.silu(x.expr))
+        return op.silu(x)
 
 
 class GELU(Module):
     """`x * (1 + erf(x / sqrt(2))) / 2`."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return Tensor(nn.gelu(x.expr))
+        return op.gelu(x)
 
 
 class Linear(Module):
@@ -48,8 +48,8 @@ class Linear(Module):
         self.bias = Parameter((out_features,), out_dtype or dtype) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        product = nn.dense(x.expr, self.weight.expr, out_dtype=self.out_dtype or "")
-        return Tensor(product if self.bias is None else op.add(product, self.bias.expr))
+        product = op.matmul(x, op.permute_dims(self.weight), out_dtype=self.out_dtype)
+        return product if self.bias is None else product + self.bias
 
 
 class LayerNorm(Module):
@@ -58,17 +58,27 @@ class LayerNorm(Module):
     def __init__(
         self, normalized_shape: int, eps: float = 1e-5, elementwise_affine: bool = True, dtype: str | None = None
     ):
-        self.eps = eps
+        self.normalized_shape, self.eps = normalized_shape, eps
         self.weight = Parameter((normalized_shape,), dtype) if elementwise_affine else None
         self.bias = Parameter((normalized_shape,), dtype) if elementwise_affine else None
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.weight is None or self.bias is None:
-            size = (x.shape[-1],)
-            scale, shift = op.ones(size, x.dtype), op.zeros(size, x.dtype)
-        else:
-            scale, shift = self.weight.expr, self.bias.expr
-        return Tensor(nn.layer_norm(x.expr, scale, shift, axis=-1, epsilon=self.eps))
+        return op.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+
+class RMSNorm(Module):
+    """Division by the root of the mean of squares along the last dimension. axes: that dimension."""
+
+    def __init__(
+        self, hidden_size: int, axes: Any = -1, epsilon: float = 1e-5, bias: bool = True, dtype: str | None = None
+    ):
+        self.axes, self.epsilon = axes, epsilon
+        self.weight = Parameter((hidden_size,), dtype)
+        self.bias = Parameter((hidden_size,), dtype) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        result = op.rms_norm(x, self.weight, self.axes, self.epsilon)
+        return result if self.bias is None else result + self.bias
 
 
 class Conv2D(Module):
@@ -79,13 +89,12 @@ class Conv2D(Module):
         dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: str | None = None,
     ):  # fmt: skip
         taps = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)
-        self.options = {"strides": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        self.options: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         self.weight = Parameter((out_channels, in_channels // groups, *taps), dtype)
         self.bias = Parameter((out_channels,), dtype) if bias else None
 
     def forward(self, x: Tensor) -> Tensor:
-        result = nn.conv2d(x.expr, self.weight.expr, **self.options)
-        return Tensor(result if self.bias is None else nn.bias_add(result, self.bias.expr))
+        return op.conv2d(x, self.weight, self.bias, **self.options)
 
 
 class Embedding(Module):
@@ -96,4 +105,6 @@ class Embedding(Module):
         self.weight = Parameter((num, dim), dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        return Tensor(op.take(self.weight.expr, as_expr(x), axis=0))
+        if x.ndim == 1:
+            return op.take(self.weight, x, axis=0)
+        return op.take(self.weight, x.reshape(-1), axis=0).reshape(*x.shape, self.dim)

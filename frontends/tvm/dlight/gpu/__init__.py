@@ -1,0 +1,113 @@
+"""The rules for GPUs under TVM's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....core.walking import find_ops
+from .....dialects.tir import BlockOp, FuncOp
+from .....schedule.gpu.schedules import schedule_gpu
+from .....schedule.rules.results import FunctionSchedule
+from ...absent import report_absent
+from ...ir.module import PrimFunc
+from ..base.schedule_rule import ScheduleRule
+
+__getattr__ = report_absent("tvm.dlight.gpu")
+
+
+class GPUScheduleRule(ScheduleRule):
+    """A rule for GPUs: the default schedule of a function, if it is of the kind of the rule."""
+
+    kinds: frozenset[str] = frozenset()
+    """The rules of default schedules, of which one has scheduled a block of the function."""
+
+    def is_target_available(self, target: Any) -> bool:
+        """Whether the target is a GPU."""
+        return "gpu" in target.keys
+
+    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
+        """Whether a function with its default schedule is of the kind of the rule."""
+        return any(each.rule in self.kinds for each in schedule.applied)
+
+    def apply(self, func: Any, target: Any, tunable: bool) -> Any:
+        """The default schedule of a function as a `PrimFunc`, None for a function of another kind."""
+        if not isinstance(func, PrimFunc):
+            return None
+        result = schedule_gpu(func)
+        (original,) = func.functions.values()
+        if not all(self.fits(original, each) for each in result.functions.values()) or not result.functions:
+            return None
+        return PrimFunc(result.mod.op, func.constants)
+
+
+def _reductions(func: FuncOp) -> int:
+    """The number of reductions of a function."""
+    return sum(block.init is not None for block in find_ops(func, BlockOp))
+
+
+class Matmul(GPUScheduleRule):
+    """Products of matrices and convolutions, in tiles in shared memory and registers."""
+
+    kinds = frozenset({"gemm", "convolution"})
+
+
+class GEMV(GPUScheduleRule):
+    """Products of a matrix and a vector, a row by the lanes of a warp."""
+
+    kinds = frozenset({"gemv"})
+
+
+class LowBatchGEMV(GPUScheduleRule):
+    """Products of a matrix and few vectors, scheduled as those of one vector."""
+
+    kinds = frozenset({"gemv"})
+
+    def __init__(self, bucket: int = 4):
+        self.bucket = bucket
+
+
+class Reduction(GPUScheduleRule):
+    """Functions with exactly one reduction, products excluded."""
+
+    kinds = frozenset({"reduction", "reduction by blocks"})
+
+    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
+        return super().fits(func, schedule) and _reductions(func) == 1
+
+
+class GeneralReduction(GPUScheduleRule):
+    """Functions with several reductions along the same rows: a softmax, a normalization."""
+
+    kinds = frozenset({"normalization", "reduction", "reduction by blocks"})
+
+
+class RMSNorm(GPUScheduleRule):
+    """Normalizations by a root of a mean."""
+
+    kinds = frozenset({"normalization"})
+
+    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
+        return super().fits(func, schedule) and any(_is_rsqrt(op.name) for op in func.walk())
+
+
+def _is_rsqrt(name: str) -> bool:
+    return name in ("math.rsqrt", "math.sqrt")
+
+
+class Transpose(GPUScheduleRule):
+    """Transposes, in tiles in shared memory."""
+
+    kinds = frozenset({"transpose"})
+
+
+class Fallback(GPUScheduleRule):
+    """Every function."""
+
+    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
+        return True
+
+
+__all__ = [
+    "GEMV", "Fallback", "GPUScheduleRule", "GeneralReduction", "LowBatchGEMV", "Matmul", "RMSNorm", "Reduction",
+    "Transpose",
+]  # fmt: skip

@@ -1,0 +1,103 @@
+"""Facts about programs: `tvm.relax.analysis`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....core.errors import StepwellError
+from ....module import Module
+from ..absent import report_absent
+from .bindings import SeqExpr, bound_values
+from .expr import Expr, GlobalVar, Var
+from .expr_functor import PyExprVisitor
+from .function import Function
+
+__getattr__ = report_absent("tvm.relax.analysis")
+
+
+def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
+    """Calls a function on each expression, after those that it consists of."""
+
+    class Visit(PyExprVisitor):
+        def visit_expr(self, expr: Any) -> None:
+            super().visit_expr(expr)
+            fvisit(expr)
+
+    Visit().visit_expr(expr)
+
+
+def _all_of(expr: Any, kind: type) -> list[Any]:
+    found: dict[Any, None] = {}
+    post_order_visit(expr, lambda each: found.update({each: None}) if isinstance(each, kind) else None)
+    return list(found)
+
+
+def bound_vars(expr: Function | SeqExpr) -> list[Var]:
+    """The parameters, and the variables of bindings."""
+    names: dict[Var, None] = {}
+
+    class Definitions(PyExprVisitor):
+        def visit_var_def_(self, var: Var) -> None:
+            names[var] = None
+
+    Definitions().visit_expr(expr)
+    return list(names)
+
+
+def all_vars(expr: Any) -> list[Var]:
+    """All used and bound variables."""
+    bound = bound_vars(expr) if isinstance(expr, Function | SeqExpr) else []
+    return list(dict.fromkeys([*bound, *_all_of(expr, Var)]))
+
+
+def free_vars(expr: Any) -> list[Var]:
+    """The used variables without a binding."""
+    bound = set(bound_vars(expr)) if isinstance(expr, Function | SeqExpr) else set[Var]()
+    return [each for each in _all_of(expr, Var) if each not in bound]
+
+
+def all_global_vars(expr: Any) -> list[GlobalVar]:
+    """The names of functions that are called."""
+    return list({each.name_hint: each for each in _all_of(expr, GlobalVar)}.values())
+
+
+called_global_vars = all_global_vars
+
+
+def get_var2val(func: Function) -> dict[Var, Expr]:
+    """The expressions that the variables of a function denote."""
+    return bound_values(func.body.blocks)
+
+
+def name_to_binding(func: Function) -> dict[str, list[Any]]:
+    """The bindings by the name of their variable."""
+    named: dict[str, list[Any]] = {}
+    for block in func.body.blocks:
+        for binding in block.bindings:
+            named.setdefault(binding.var.name_hint, []).append(binding)
+    return named
+
+
+def udchain(block: Any) -> dict[Var, list[Var]]:
+    """The variables whose values use the variable of each binding of a block."""
+    uses: dict[Var, list[Var]] = {each.var: [] for each in block.bindings}
+    for binding in block.bindings:
+        for var in _all_of(binding.value, Var):
+            uses.setdefault(var, []).append(binding.var)
+    return uses
+
+
+def well_formed(obj: Module, check_struct_info: bool = True) -> bool:
+    """Whether all operations of a module satisfy their constraints. check_struct_info: ignored, types are checked."""
+    try:
+        obj.verify()
+    except StepwellError:
+        return False
+    return True
+
+
+__all__ = [
+    "all_global_vars", "all_vars", "bound_vars", "called_global_vars", "free_vars", "get_var2val", "name_to_binding",
+    "post_order_visit", "udchain", "well_formed",
+]  # fmt: skip

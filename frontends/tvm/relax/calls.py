@@ -1,0 +1,239 @@
+"""Calls: of kernels, of packed functions, of functions of the module, and of operators."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from xdsl.dialects.builtin import TupleType
+from xdsl.ir import SSAValue
+
+from ....core.errors import ArgumentError
+from ....expressions.expr import PrimExpr
+from ....operators import relax
+from ....operators.relax.functions import sizes_of_call
+from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
+from ....operators.relax.types import substitute
+from ...relay.expr import GlobalVar
+from ...tvmscript.values import Word
+from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
+from .struct_info import StructInfo, output_type, size_of
+from .writing import Writer
+
+PREFIX = "relax."
+"""The prefix of the names of operators."""
+
+
+def _args(args: Any) -> Tuple:
+    if isinstance(args, Tuple):
+        return args
+    return Tuple(list(args) if isinstance(args, list | tuple) else [args])  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _infos(infos: StructInfo | Sequence[StructInfo]) -> list[StructInfo]:
+    return [infos] if isinstance(infos, StructInfo) else list(infos)
+
+
+def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:
+    """The results of a kernel of the module. tir_vars: the numbers that follow its tensors."""
+    numbers = tir_vars.values if isinstance(tir_vars, ShapeExpr) else tir_vars
+    shape = [] if not numbers else [ShapeExpr(numbers)]
+    return Call(Op.get("relax.call_tir"), [gvar, _args(args), *shape], sinfo_args=_infos(out_sinfo))
+
+
+def call_dps_packed(func: str | ExternFunc, args: Any, out_sinfo: StructInfo | Sequence[StructInfo]) -> Call:
+    """The results of a packed function in destination-passing style."""
+    return Call(Op.get("relax.call_dps_packed"), [_extern(func), _args(args)], sinfo_args=_infos(out_sinfo))
+
+
+def call_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
+    """The result of a packed function, which may have side effects."""
+    return Call(_extern(func), args, sinfo_args=_infos(sinfo_args))
+
+
+def call_pure_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
+    """The result of a packed function without side effects."""
+    return Call(Op.get("relax.call_pure_packed"), [_extern(func), *args], sinfo_args=_infos(sinfo_args))
+
+
+def shape_of(expr: Expr) -> Call:
+    """The shape of a tensor."""
+    return Call(Op.get("relax.shape_of"), [expr])
+
+
+def _extern(func: str | ExternFunc) -> ExternFunc:
+    return func if isinstance(func, ExternFunc) else ExternFunc(func)
+
+
+# Operators
+
+
+class Words(ModuleType):
+    """The operators under the names of TVMScript, `op.add(x, y)`, `op.nn.softmax(x, axis=1)`, and the calls above."""
+
+    def __init__(self, name: str, path: str = ""):
+        super().__init__(name)
+        self._path = path
+
+    @property
+    def __tvmscript__(self) -> Word:
+        """The meaning of the operator in a TVMScript program."""
+        return Word("R", self._path)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        path = f"{self._path}.{name}" if self._path else name
+        if path in _CALLS:
+            return _CALLS[path]
+        if not any(word == path or word.startswith(f"{path}.") for word in all_words()):
+            raise AttributeError(f"relax.op has no operator {path!r}")
+        return Words(f"{self.__name__}.{name}", path)
+
+    def __call__(self, *args: Any, **attributes: Any) -> Call:
+        """The results of the operator: a tensor, or a tuple of several. Errors of the operands are raised by `emit`."""
+        parameters = _parameters(self._path)
+        named = {**dict(zip(parameters, args, strict=False)), **attributes}
+        extra = args[len(parameters) :]
+        operands = [value for name, value in named.items() if _is_operand(self._path, name, value)]
+        others = {name: value for name, value in named.items() if not _is_operand(self._path, name, value)}
+        return Call(Op.get(PREFIX + self._path), [*operands, *extra], others)
+
+
+def _parameters(word: str) -> list[str]:
+    if word in COMPOSITES:
+        return list(inspect.signature(COMPOSITES[word]).parameters)[1:]
+    return list(spelling_of_word(word).parameters)
+
+
+def _is_operand(word: str, name: str, value: Any) -> bool:
+    if word not in COMPOSITES:
+        return name in spelling_of_word(word).operands
+    items: Sequence[Any] = value if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownVariableType]
+    return bool(items) and all(isinstance(item, Expr) and not isinstance(item, PrimValue) for item in items)
+
+
+op = Words(f"{__package__}.op")
+
+
+# Emission
+
+
+def emit_call(writer: Writer, call: Call) -> SSAValue:
+    """Inserts the operations of a call; returns its result, a tuple of several."""
+    match call.op:
+        case ExternFunc(global_symbol=name):
+            return writer.insert(relax.CallPackedOp(name, _values(writer, call.args), _type(call))).output
+        case GlobalVar(name_hint=name):
+            return _emit_function_call(writer, call, name)
+        case Op(name=name):
+            emitter = _EMITTERS.get(name)
+            return _emit_operator(writer, call, name) if emitter is None else emitter(writer, call)
+
+
+def _emit_function_call(writer: Writer, call: Call, name: str) -> SSAValue:
+    args = _values(writer, call.args)
+    callee = writer.functions.get(name)
+    if callee is not None:
+        sizes = sizes_of_call([arg.type for arg in args], callee.body.block.arg_types)
+        type = substitute(callee.result_type, sizes)
+    elif call.sinfo_args:
+        type = _type(call)
+    else:
+        raise ArgumentError(f"a call of {name}, expected a function of relax in the module of the builder")
+    return writer.insert(relax.CallOp(name, args, type)).output
+
+
+def _emit_operator(writer: Writer, call: Call, name: str) -> SSAValue:
+    arguments = [_argument(writer, each) for each in call.args]
+    attributes = {key: _argument(writer, each) for key, each in call.attrs.explicit.items()}
+    results = build_word(writer, name.removeprefix(PREFIX), arguments, attributes)
+    return results[0] if len(results) == 1 else writer.insert(relax.TupleOp(results)).output
+
+
+def _argument(writer: Writer, value: Any) -> Any:
+    """An argument of an operator: a tensor, a list of tensors, or the value of an attribute."""
+    match value:
+        case Tuple():
+            return [_argument(writer, each) for each in value.fields]
+        case ShapeExpr():
+            return value.values
+        case PrimValue() | StringImm():
+            return value.value
+        case Expr():
+            return _fields(writer, value.emit(writer))
+        case PrimExpr():
+            return size_of(value)
+        case list() | tuple():
+            return [_argument(writer, each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return size_of(value) if getattr(value, "is_size", False) else value
+
+
+def _fields(writer: Writer, value: SSAValue) -> Any:
+    """A tensor, or the list of the fields of a tuple."""
+    if not isinstance(value.type, TupleType):
+        return value
+    return [writer.field(value, n) for n in range(len(value.type.types.data))]
+
+
+def _values(writer: Writer, args: Sequence[Any]) -> list[SSAValue]:
+    return [emit_value(writer, each) for each in args]
+
+
+def _type(call: Call) -> Any:
+    return output_type(call.sinfo_args[0] if len(call.sinfo_args) == 1 else call.sinfo_args)
+
+
+def _emit_call_tir(writer: Writer, call: Call) -> SSAValue:
+    kernel, args, *shape = call.args
+    assert isinstance(kernel, GlobalVar)
+    sizes = [str(size) for each in shape if isinstance(each, ShapeExpr) for size in each.values]
+    values = _operands(writer, args)
+    return writer.insert(relax.CallTirOp(kernel.name_hint, values, _type(call), sizes)).output
+
+
+def _operands(writer: Writer, args: Any) -> list[SSAValue]:
+    """The values of the operands of a call in destination-passing style, which are a tuple or one value."""
+    values = _values(writer, args.fields if isinstance(args, Tuple) else [args])
+    fields = [_fields(writer, each) for each in values]
+    return [each for field in fields for each in (field if isinstance(field, list) else [field])]
+
+
+def _emit_dps_packed(writer: Writer, call: Call) -> SSAValue:
+    func, args = call.args
+    assert isinstance(func, ExternFunc)
+    values = _values(writer, args.fields if isinstance(args, Tuple) else [args])
+    return writer.insert(relax.CallDpsPackedOp(func.global_symbol, values, _type(call))).output
+
+
+def _emit_pure_packed(writer: Writer, call: Call) -> SSAValue:
+    func, *args = call.args
+    assert isinstance(func, ExternFunc)
+    return writer.insert(relax.CallPurePackedOp(func.global_symbol, _values(writer, args), _type(call))).output
+
+
+def _emit_shape_of(writer: Writer, call: Call) -> SSAValue:
+    return writer.insert(relax.ShapeOfOp(emit_value(writer, call.args[0]))).output
+
+
+_EMITTERS: Mapping[str, Callable[[Writer, Call], SSAValue]] = {
+    "relax.call_dps_packed": _emit_dps_packed,
+    "relax.call_pure_packed": _emit_pure_packed,
+    "relax.call_tir": _emit_call_tir,
+    "relax.shape_of": _emit_shape_of,
+}
+
+for _function in (call_dps_packed, call_packed, call_pure_packed, call_tir, const, shape_of):
+    vars(_function)["__tvmscript__"] = Word("R", _function.__name__)
+
+_CALLS: Mapping[str, Any] = {
+    "call_dps_packed": call_dps_packed,
+    "call_pure_packed": call_pure_packed,
+    "call_tir": call_tir,
+    "shape_of": shape_of,
+}
+
+__all__ = ["call_dps_packed", "call_packed", "call_pure_packed", "call_tir", "op"]

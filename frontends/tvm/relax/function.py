@@ -1,0 +1,175 @@
+"""Functions of programs as nodes: `tvm.relax.Function`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
+
+from ....core.errors import ArgumentError
+from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....module import Module
+from ....operators import relax
+from ..ir.attributes import Attributes
+from .bindings import SeqExpr
+from .expr import Expr, Var
+from .reading import Reader
+from .struct_info import StructInfo, struct_info_of
+from .writing import Writer
+
+
+class Function(Module):
+    """A function of a program: parameters, and an expression of them. Immutable."""
+
+    def __init__(
+        self,
+        params: Sequence[Var],
+        body: Expr,
+        ret_struct_info: StructInfo | None = None,
+        is_pure: bool = True,
+        attrs: Mapping[str, Any] | None = None,
+    ):
+        """ret_struct_info: the type of the result, by default that of the body.  attrs: attributes; `global_symbol` is
+        the name of the function, without which it is private. Raises the errors of operators that do not fit their
+        operands."""
+        constants: dict[str, Any] = {}
+        named = dict(attrs or {})
+        symbol = named.pop("global_symbol", None)
+        func = write_function(
+            "main" if symbol is None else str(getattr(symbol, "data", symbol)), params, body, constants,
+            pure=is_pure, private=symbol is None, attrs=named,
+        )  # fmt: skip
+        func.result_type = func.result_type if ret_struct_info is None else ret_struct_info.type
+        super().__init__(ModuleOp([func]), constants)
+
+    _module: Module | None = None
+
+    @staticmethod
+    def from_op(op: relax.FuncOp, constants: Mapping[str, Any], module: Module | None = None) -> Function:
+        """The function of an operation of a module. constants: the arrays of the module.  module: for `callees`."""
+        function = Function.__new__(Function)
+        function._module = module
+        copy = op.clone()
+        used = {name: array for name, array in constants.items() if name in _constant_names(copy)}
+        Module.__init__(function, ModuleOp([copy]), used)
+        return function
+
+    @property
+    def func(self) -> relax.FuncOp:
+        """The operation of the function."""
+        (func,) = self.op.body.block.ops
+        assert isinstance(func, relax.FuncOp)
+        return func
+
+    @cached_property
+    def _nodes(self) -> tuple[list[Var], SeqExpr]:
+        reader = Reader(self.constants)
+        return reader.params(self.func), reader.sequence(self.func.body.block)
+
+    @property
+    def callees(self) -> dict[str, Module]:
+        """The functions of its module that the function calls, by name, and those that they call; without a module,
+        none."""
+        found: dict[str, Module] = {}
+        left = list(_called_names(self.func))
+        while left and self._module is not None:
+            name = left.pop()
+            if name not in found and name in self._module:
+                found[name] = self._module[name]
+                left += [each for op in found[name].op.walk() for each in _called_names(op)]
+        return found
+
+    @property
+    def params(self) -> list[Var]:
+        """The parameters."""
+        return self._nodes[0]
+
+    @property
+    def body(self) -> SeqExpr:
+        """The bindings and the result."""
+        return self._nodes[1]
+
+    @property
+    def ret_struct_info(self) -> StructInfo:
+        """The type of the result."""
+        return struct_info_of(self.func.result_type)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether a call has no side effects."""
+        return self.func.impure is None
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes of the function."""
+        own = {} if self.func.func_attrs is None else self.func.func_attrs.data
+        symbol = {} if self.func.private is not None else {"global_symbol": StringAttr(self.func.sym_name.data)}
+        return Attributes({**symbol, **own})
+
+    def with_attr(self, key: str | Mapping[str, object], value: object = None) -> Function:
+        """A copy of the function with an attribute set, or with all attributes of a dictionary."""
+        named = {key: value} if isinstance(key, str) else dict(key)
+        copy = Function.from_op(self.func, self.constants, self._module)
+        symbol = named.pop("global_symbol", None)
+        if symbol is not None:
+            copy.func.sym_name, copy.func.private = StringAttr(str(symbol)), None
+        new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
+        copy._set_attrs({**(copy.func.func_attrs.data if copy.func.func_attrs is not None else {}), **new})
+        return copy
+
+    def with_attrs(self, attrs: Mapping[str, object]) -> Function:
+        """A copy of the function with all attributes of a dictionary set."""
+        return self.with_attr(attrs)
+
+    def without_attr(self, key: str) -> Function:
+        """A copy of the function without an attribute."""
+        copy = Function.from_op(self.func, self.constants, self._module)
+        own = {} if copy.func.func_attrs is None else copy.func.func_attrs.data
+        copy._set_attrs({name: value for name, value in own.items() if name != key})
+        return copy
+
+    def _set_attrs(self, attrs: Mapping[str, Attribute]) -> None:
+        self.func.func_attrs = DictionaryAttr(dict(attrs)) if attrs else None
+
+
+def _called_names(op: Operation) -> Iterator[str]:
+    for each in op.walk():
+        callee = each.properties.get("callee")
+        if isinstance(callee, SymbolRefAttr):
+            yield callee.string_value()
+
+
+def _constant_names(func: relax.FuncOp) -> set[str]:
+    names = [op.properties.get("array_name") for op in func.walk()]
+    return {name.data for name in names if isinstance(name, StringAttr)}
+
+
+def write_function(
+    name: str,
+    params: Sequence[Var],
+    body: Expr,
+    constants: dict[str, Any],
+    *,
+    pure: bool = True,
+    private: bool = False,
+    attrs: Mapping[str, Any] | None = None,
+    functions: Mapping[str, Any] | None = None,
+) -> relax.FuncOp:
+    """The operation of a function. constants: gets the arrays of the function.  functions: those of the module, by
+    name. ArgumentError for two parameters of one name."""
+    types = [(each.name_hint, each.struct_info.type) for each in params]
+    if len({each for each, _ in types}) < len(types):
+        raise ArgumentError(f"function {name}: parameters {', '.join(each for each, _ in types)}, expected one each")
+    attributes = {annotation_key(key): annotation_value(value) for key, value in (attrs or {}).items()}
+    func = relax.FuncOp(name, types, relax.ObjectType(), impure=not pure, private=private, attrs=attributes or None)
+    block = func.body.block
+    value = body.emit(Writer(block, constants, dict(zip(params, block.args, strict=True)), functions))
+    block.add_op(relax.ReturnOp(value))
+    func.result_type = value.type
+    return func
+
+
+__all__ = ["Function"]

@@ -1,0 +1,53 @@
+"""Pipelines of passes by name: `relax.get_pipeline`, `relax.register_pipeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ....core.errors import OptionError
+from ..transform import Runnable, Sequential
+from .transform import FuseOps, FuseTIR, LegalizeOps
+
+PipelineLike: TypeAlias = "str | Runnable"
+"""A pipeline: its name, or a pass."""
+BUILDING = ("default", "default_build")
+"""The pipelines that `relax.build` runs itself."""
+
+
+def _zero() -> Runnable:
+    return Sequential([FuseOps(), FuseTIR()], name="zero")
+
+
+_PIPELINES: dict[str, Callable[..., Runnable]] = {"zero": _zero, **dict.fromkeys(BUILDING, LegalizeOps)}
+
+
+def register_pipeline(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The decorator of a function that returns a pass, the pipeline of a name. OptionError for a known name."""
+    if name in _PIPELINES:
+        raise OptionError(f"pipeline {name!r} is known already")
+
+    def register(create: Callable[..., Any]) -> Callable[..., Any]:
+        _PIPELINES[name] = create
+        return create
+
+    return register
+
+
+def get_pipeline(name: str = "zero", **options: Any) -> Runnable:
+    """The passes of a pipeline as one pass: "zero" fuses operators and replaces them by functions of `tir`, "default"
+    and "default_build" replace each operator by one.
+
+    options: of the function of the pipeline. OptionError for an unknown pipeline or option.
+    """
+    if name not in _PIPELINES:
+        raise OptionError(f"pipeline {name!r}, expected one of {', '.join(_PIPELINES)}")
+    try:
+        return _PIPELINES[name](**options)
+    except TypeError as error:
+        raise OptionError(f"pipeline {name!r} with options {list(options)}: {error}") from None
+
+
+def get_default_pipeline(target: object = None) -> Runnable:
+    """The pipeline "default", for every target."""
+    return get_pipeline("default")
