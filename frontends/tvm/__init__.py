@@ -41,6 +41,10 @@ from .ir.module import IRModule
 from .legacy import build_config, expr, module, schedule, stmt, tensor
 from .nd import Device, context, cpu, cuda, device, gpu
 from .registry import get_global_func, register_func, register_global_func
+
+# Modules of `tvm.relax` that need the decorators of `tvm.script`.
+from .relax import base_py_module as base_py_module
+from .relax import relax_to_pyfunc_converter as relax_to_pyfunc_converter
 from .runtime import DataType, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
