@@ -13,6 +13,7 @@ from ..core.diagnostics import did_you_mean
 from ..core.errors import UnknownPrimitiveError, UnsupportedError
 from ..core.html import code_html, folded_html
 from ..dialects.schedule import EnterPostprocOp, TraceOp
+from ..module import Module
 from .extending import bound_primitive, primitive_names
 from .handles import RV, Size
 from .recorder import Recorder
@@ -44,6 +45,12 @@ class Session(Recorder):
     def trace(self) -> Trace:
         """The applied primitives, in order. The trace grows with the schedule."""
         return Trace(self._trace)
+
+    def with_trace(self) -> Module:
+        """The initial program and the trace as one module, to which the pass `apply-schedule` applies the trace."""
+        module = Module(self._start.clone(), self._constants)
+        module.op.body.block.add_op(self._trace.clone())
+        return module
 
     def get(self, rv: RV) -> Operation | ComputeLocation | Size | int:
         """The current target of a handle: the op of a block or loop, the sampled number, or the name of a size.
