@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .schedule import Schedule
     from .schedule.cpu import schedule_cpu
     from .schedule.gpu import schedule_gpu
+    from .tools.explaining.command import explain
 
 __all__ = [
     "ArgumentError",
@@ -80,6 +81,7 @@ __all__ = [
     "cuda",
     "cuda_emulated",
     "device",
+    "explain",
     "from_onnx",
     "get_global_func",
     "get_num_threads",
@@ -113,6 +115,7 @@ _HOMES = {
     "cuda": ".backends.devices",
     "cuda_emulated": ".backends.devices",
     "device": ".backends.devices",
+    "explain": ".tools.explaining.command",
     "from_onnx": ".frontends.onnx",
     "get_global_func": ".backends.runtime",
     "get_num_threads": ".core.processors",

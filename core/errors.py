@@ -68,6 +68,10 @@ class ScheduleError(PassError):
         return f"{text}\n\n{self.program}" if self.program else text
 
 
+class UnknownPrimitiveError(StepwellError, AttributeError):
+    """The error for an unknown attribute of a schedule."""
+
+
 class UnsupportedError(PassError):
     """A valid but unsupported program, or a program unsupported by the target."""
 

@@ -69,11 +69,11 @@ def _add(universe: Universe, more: Universe, entry: EntryPoint) -> None:
         if both := sorted(known.keys() & new.keys()):
             raise PluginError(f"{_describe(entry)} defines the {kind} {both[0]}, which another package defines too")
     for kind, known, new in tables:
-        known.update({name: partial(_load_part, kind, name, load, entry) for name, load in new.items()})
+        known.update({name: partial(load_part, kind, name, load, entry) for name, load in new.items()})
 
 
-def _load_part(kind: str, name: str, load: Callable[[], T], entry: EntryPoint) -> T:
-    """A dialect, pass or target. PluginError if it cannot be imported."""
+def load_part(kind: str, name: str, load: Callable[[], T], entry: EntryPoint) -> T:
+    """A part of a package: a dialect, a pass, a module. PluginError if it cannot be imported."""
     try:
         return load()
     except Exception as error:  # importing a module may raise any exception

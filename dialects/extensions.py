@@ -1,23 +1,35 @@
-"""Operations of other packages: their meaning, and their lowering for each target.
+"""Additions of other packages: operations with their meaning and their lowering for each target, primitives of
+schedules, operators of graphs, importers of ONNX operators.
 
 A package declares an `Extension` under the entry point group `stepwell.extensions`, whose name there is the name of the
 dialect. It is imported when a program contains an operation of the dialect, or when TVMScript spells one:
-`T.sat.add(a, b)` is `sat.add`.
+`T.sat.add(a, b)` is `sat.add`. Its modules with registrations are imported when the first schedule, graph or model
+needs them (`load_registrations`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, TypeAlias
+from functools import cache, cached_property, partial
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ..core.dtypes import dtype_of, element_type_of
-from ..core.plugins import extension_entry, forget_packages, load_entry, package_of
+from ..core.errors import PluginError
+from ..core.plugins import (
+    extension_entry,
+    extension_names,
+    forget_packages,
+    load_entry,
+    load_part,
+    package_of,
+    warn_of_package,
+)
 from .attributes import CUDA_EXPRESSION
 from .tir import CallExternOp, ShuffleOp, TirBuilder
 from .tir.tree import is_pure_expression
@@ -61,9 +73,17 @@ Definition: TypeAlias = ScalarOperation | Statement
 
 @dataclass(frozen=True)
 class Extension:
-    """The operations of a dialect, in any order."""
+    """The additions of a package under the name of its dialect.
 
-    definitions: Sequence[Definition]
+    definitions: the operations of the dialect, in any order.  primitives, operators, importers: the names of the
+    modules whose import registers primitives of schedules (`@primitive`, `@applies`), operators on tensors
+    (`@operator`) and importers of ONNX operators (`@importer`).
+    """
+
+    definitions: Sequence[Definition] = ()
+    primitives: str | None = None
+    operators: str | None = None
+    importers: str | None = None
 
     @cached_property
     def by_name(self) -> Mapping[str, Definition]:
@@ -123,7 +143,31 @@ def forget_extensions() -> None:
     """Forgets which packages are installed and their definitions, after a change of `sys.path`."""
     forget_packages()
     extension_of.cache_clear()
+    load_registrations.cache_clear()
     _definition_of.cache_clear()
+
+
+# Registrations
+
+Registration: TypeAlias = Literal["primitives", "operators", "importers"]
+
+
+@cache
+def load_registrations(kind: Registration) -> None:
+    """Imports the modules of all packages that register primitives, operators or importers, once per process. A package
+    whose module raises is named in a `PluginWarning` and left out."""
+    for dialect in extension_names():
+        try:
+            _load_registrations_of(dialect, kind)
+        except PluginError as error:
+            warn_of_package(error)
+
+
+def _load_registrations_of(dialect: str, kind: Registration) -> None:
+    extension, entry = extension_of(dialect), extension_entry(dialect)
+    module: str | None = getattr(extension, kind)
+    if entry is not None and module is not None:
+        load_part(f"the module of {kind}", module, partial(import_module, module), entry)
 
 
 # Lowerings

@@ -24,24 +24,23 @@ class Matmul:
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
 
-def tile(sch: stepwell.Schedule, rows: int = 4, columns: int = 16, steps: int = 4) -> None:
-    """Schedule a matrix product in tiles of `rows` x `columns`, with `steps` of the reduction at a time."""
+def tile(sch: stepwell.Schedule, rows: int = 4, columns: int = 16) -> None:
+    """Schedule a matrix product in tiles of `rows` x `columns`."""
     block = sch.get_block("C")
     i, j, k = sch.get_loops(block)
     i_0, i_1 = sch.split(i, factors=[None, rows])
     j_0, j_1 = sch.split(j, factors=[None, columns])
-    k_0, k_1 = sch.split(k, factors=[None, steps])
-    sch.reorder(i_0, j_0, k_0, k_1, i_1, j_1)
-    write = sch.cache_write(block, 0, "local")
-    sch.reverse_compute_at(write, j_0)
-    panel = sch.cache_read(block, 1, "local")
-    sch.compute_at(panel, j_0)
-    init = sch.decompose_reduction(block, k_0)
-    for inner in (j_1, *(sch.get_loops(other)[-1] for other in (init, panel, write))):
-        sch.vectorize(inner)
+    sch.reorder(j_0, i_0, k, i_1, j_1)
+    sch.vectorize(j_1)
     sch.unroll(i_1)
-    sch.unroll(k_1)
-    sch.parallel(i_0)
+    write = sch.cache_write(block, 0, "local")
+    sch.reverse_compute_at(write, i_0)
+    panel = sch.cache_read(block, 1, "global")
+    sch.compute_at(panel, j_0)
+    for copy in (write, panel):
+        sch.vectorize(sch.get_loops(copy)[-1])
+    sch.decompose_reduction(block, k)
+    sch.parallel(j_0)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ..core.diagnostics import did_you_mean
 from ..core.errors import StepwellError
+from ..dialects.extensions import load_registrations
 from ..expressions.tensor import Tensor
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -112,16 +113,21 @@ def operator(name: str, pattern: Pattern, reference: Callable[..., Any]) -> Call
         attributes: list[Attribute] = []
         variadic = False
         for parameter in inspect.signature(formula).parameters.values():
-            if parameter.annotation == "Tensor":
+            if parameter.annotation in ("Tensor", Tensor):
                 operands.append(parameter.name)
                 variadic |= parameter.kind is parameter.VAR_POSITIONAL
             else:
-                attributes.append(Attribute(parameter.name, str(parameter.annotation), parameter.default))
+                attributes.append(Attribute(parameter.name, _text_of(parameter.annotation), parameter.default))
         completed = _complete(formula, reference, {each.name for each in attributes})
         OPERATORS[name] = Operator(name, pattern, formula, completed, tuple(operands), variadic, tuple(attributes))
         return formula
 
     return register
+
+
+def _text_of(annotation: Any) -> str:
+    """The source of an annotation, a text under `from __future__ import annotations`."""
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def _complete(formula: Callable[..., Any], reference: Callable[..., Any], attributes: set[str]) -> Callable[..., Any]:
@@ -141,7 +147,10 @@ def _complete(formula: Callable[..., Any], reference: Callable[..., Any], attrib
 
 
 def operator_of(name: str) -> Operator:
-    """The operator with a name. UnknownOperatorError for an unregistered name."""
+    """The operator with a name, which may be an operator of another package. UnknownOperatorError for an unregistered
+    name."""
+    if name not in OPERATORS:
+        load_registrations("operators")
     if name not in OPERATORS:
         raise UnknownOperatorError(f"no operator {name!r}{did_you_mean(name, OPERATORS)}")
     return OPERATORS[name]

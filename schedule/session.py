@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from random import Random
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from xdsl.ir import Operation, SSAValue
 
-from ..core.errors import UnsupportedError
+from ..core.diagnostics import did_you_mean
+from ..core.errors import UnknownPrimitiveError, UnsupportedError
 from ..core.html import code_html, folded_html
 from ..dialects.schedule import EnterPostprocOp, TraceOp
+from ..module import Module
+from .extending import bound_primitive, primitive_names
 from .handles import RV, Size
 from .recorder import Recorder
 from .state import ComputeLocation, State, Target, applies
@@ -28,6 +31,12 @@ EXCLUDED_PRIMITIVES = {
 UNSUPPORTED_PRIMITIVES = frozenset(EXCLUDED_PRIMITIVES)
 """Primitives of TVM that are not supported."""
 
+_FORMER_PRIMITIVES = {
+    "pragma": "annotate sets an annotation",
+    "tile": "split both loops and reorder the new ones",
+}
+"""Primitives of the schedules of TVM 0.7, with their replacements."""
+
 
 class Session(Recorder):
     """The operations on a schedule as a whole."""
@@ -36,6 +45,12 @@ class Session(Recorder):
     def trace(self) -> Trace:
         """The applied primitives, in order. The trace grows with the schedule."""
         return Trace(self._trace)
+
+    def with_trace(self) -> Module:
+        """The initial program and the trace as one module, to which the pass `apply-schedule` applies the trace."""
+        module = Module(self._start.clone(), self._constants)
+        module.op.body.block.add_op(self._trace.clone())
+        return module
 
     def get(self, rv: RV) -> Operation | ComputeLocation | Size | int:
         """The current target of a handle: the op of a block or loop, the sampled number, or the name of a size.
@@ -138,7 +153,14 @@ class Session(Recorder):
             rule = EXCLUDED_PRIMITIVES.get(name)
             reason = " yet" if rule is None else f": {rule}"
             raise UnsupportedError(f"schedule primitive {name} is not supported{reason}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if (function := bound_primitive(cast("Any", self), name)) is not None:
+            return function
+        known = [each for each in (*dir(type(self)), *primitive_names()) if not each.startswith("_")]
+        former = _FORMER_PRIMITIVES.get(name)
+        hint = did_you_mean(name, known) if former is None else f": {former}"
+        raise UnknownPrimitiveError(f"a schedule has no primitive {name!r}{hint}")
 
 
 @applies(EnterPostprocOp)

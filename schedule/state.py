@@ -20,6 +20,7 @@ from ..analysis.scopes import function_around
 from ..core.diagnostics import did_you_mean
 from ..core.errors import ScheduleError
 from ..dialects.attributes import SCHEDULED
+from ..dialects.extensions import load_registrations
 from ..dialects.schedule import BlockType, BoundMap, LoopType, ScheduleOp
 from ..dialects.tir import BlockOp, ForOp, FuncOp
 from ..dialects.tir.functions import integer_sizes
@@ -160,6 +161,15 @@ def applies(op: type[ScheduleOp]) -> Callable[[PrimitiveT], PrimitiveT]:
     return register
 
 
+def _primitive(op: type[ScheduleOp]) -> Primitive:
+    """The function that applies an op, which may be an op of another package. ScheduleError if there is none."""
+    if op not in PRIMITIVES:
+        load_registrations("primitives")
+    if op not in PRIMITIVES:
+        raise ScheduleError(f"no function applies {op.name}, expected one that a module of primitives registers")
+    return PRIMITIVES[op]
+
+
 @dataclass(frozen=True)
 class SampledTargets:
     """The targets of a random choice, with the decision to be recorded in the trace."""
@@ -175,7 +185,7 @@ def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tupl
     resolved = {name: _resolve(state, value) for name, value in arguments.items()}
     functions = _functions_of(resolved)
     try:
-        result = PRIMITIVES[op](state, **resolved)
+        result = _primitive(op)(state, **resolved)
     except WidthError as error:
         state.changed = True  # by the ops emitted before the failure
         raise ScheduleError(str(error)) from error

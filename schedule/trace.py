@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ..core.errors import OptionError, ParseError
+from ..core.errors import OptionError, ParseError, UnknownPrimitiveError
 from ..dialects.schedule import (
     INFERRED,
     BlockType,
@@ -219,9 +219,10 @@ class _Script:
                 raise self.error(call, "expected a call of a primitive on sch")
         arguments = [self.value(a) for a in call.args]
         keywords = {k.arg: self.value(k.value) for k in call.keywords if k.arg is not None}
-        method = getattr(self.sch, name, None)
-        if method is None:
-            raise self.error(call, f"a schedule has no primitive {name!r}")
+        try:
+            method = getattr(self.sch, name)
+        except UnknownPrimitiveError as error:
+            raise self.error(call, str(error)) from error
         try:
             return method(*arguments, **keywords)
         except TypeError as error:

@@ -61,9 +61,13 @@ def build_emulated(
     return DeviceProgram(native, launcher, sources, {}, symbols)
 
 
-def cuda_source(module: Module) -> str:
-    """The CUDA C++ of a module at any landing. Raises UnsupportedError for operations that cannot be compiled."""
-    return _Emitted.of(module, Target("cuda")).source
+def cuda_source(module: Module, target: Target | None = None, annotate: bool = False) -> str:
+    """The CUDA C++ of a module at any landing.
+
+    annotate: whether lines end with a comment that states their place in the source. Raises UnsupportedError for
+    operations that cannot be compiled.
+    """
+    return _Emitted.of(module, target or Target("cuda"), annotate=annotate).source
 
 
 @dataclass(frozen=True)
@@ -74,14 +78,15 @@ class _Emitted:
     cuda: tuple[EmittedCuda, ...]
 
     @staticmethod
-    def of(module: Module, target: Target, after: AfterPass | None = None) -> _Emitted:
-        """Lowers a module and emits its kernels. after: as of `build_cuda`. Without an architecture the limits are
-        those of the largest GPUs.
+    def of(module: Module, target: Target, after: AfterPass | None = None, annotate: bool = False) -> _Emitted:
+        """Lowers a module and emits its kernels. after: as of `build_cuda`.  annotate: as of `cuda_source`. Without an
+        architecture the limits are those of the largest GPUs.
         """
         limits = {"arch": target.arch} if target.arch else {}
         lowered = lower_launches(module, after, contract=target.contract, **limits).op
         with stage("emission of CUDA C++"):
-            return _Emitted(lowered, tuple(emit_cuda(op) for op in lowered.ops if isinstance(op, gpu.ModuleOp)))
+            modules = [op for op in lowered.ops if isinstance(op, gpu.ModuleOp)]
+            return _Emitted(lowered, tuple(emit_cuda(op, annotate) for op in modules))
 
     @property
     def source(self) -> str:

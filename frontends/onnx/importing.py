@@ -28,7 +28,7 @@ from .expand import expand_node
 from .graph import OnnxGraph, OnnxNode, OnnxValue
 from .model import load_model
 from .operand_types import check_operand_types
-from .registry import IMPORTERS, Results, unsupported_operators
+from .registry import Results, importer_of, unsupported_operators
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -177,7 +177,7 @@ class GraphScope:
         return results[0] if len(results) == 1 else results
 
     def _results(self, node: OnnxNode, inputs: Sequence[Item]) -> Sequence[Item]:
-        imported = IMPORTERS.get((node.domain, node.op_type))
+        imported = importer_of(node)
         self.builder.set_location(node.name or next(filter(None, node.outputs), ""))
         if imported is None:
             return self._expand(node, inputs)

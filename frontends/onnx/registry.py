@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from onnx import defs
 
+from ...dialects.extensions import load_registrations
 from .graph import OnnxNode
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ def importer(*names: str, domain: str = "") -> Callable[[F], F]:
     return register
 
 
+def importer_of(node: OnnxNode) -> Importer | None:
+    """The importer of the operator of a node, which may be an importer of another package, or None."""
+    name = node.domain, node.op_type
+    if name not in IMPORTERS:
+        load_registrations("importers")
+    return IMPORTERS.get(name)
+
+
 def has_definition(node: OnnxNode) -> bool:
     """Whether ONNX defines the operator of a node in terms of other operators, at least for some types."""
     if not defs.has(node.op_type, node.version, node.domain):
@@ -52,6 +61,6 @@ def unsupported_operators(nodes: Sequence[OnnxNode]) -> list[str]:
     for node in nodes:
         for graph in node.subgraphs:
             names |= dict.fromkeys(unsupported_operators(graph.nodes))
-        if (node.domain, node.op_type) not in IMPORTERS and not has_definition(node):
+        if importer_of(node) is None and not has_definition(node):
             names[f"{node.domain}.{node.op_type}" if node.domain else node.op_type] = None
     return sorted(names)

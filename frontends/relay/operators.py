@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...expressions.errors import TeError
-from ...operators import operator_of
+from ...operators import UnknownOperatorError, operator_of
 from .expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, call
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,6 +62,22 @@ def operator_function(name: str) -> Callable[..., Call]:
     build.__doc__ = inspect.getdoc(operator.formula)
     build.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
     return build
+
+
+class PackageOperators:
+    """The operators of another package: `relay.swish.gated(x)` builds a call of the operator `swish.gated`.
+
+    package: the first word of their names.
+    """
+
+    def __init__(self, package: str):
+        self._package = package
+
+    def __getattr__(self, name: str) -> Callable[..., Call]:
+        try:
+            return operator_function(f"{self._package}.{name}")
+        except UnknownOperatorError as error:
+            raise AttributeError(str(error)) from None
 
 
 def relay_function(name: str) -> Callable[[F], F]:

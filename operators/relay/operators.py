@@ -15,6 +15,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.extensions import load_registrations
 from ...dialects.tir.base import TirOp, parse_discardable, print_discardable, require
 from ...expressions.errors import TeError
 from .. import OPERATORS, Operator, operator_of
@@ -162,5 +163,7 @@ def _operation(operator: Operator) -> type[OperatorOp]:
     return irdl_op_definition(cls)
 
 
+load_registrations("operators")
+
 OPERATIONS: dict[str, type[OperatorOp]] = {name: _operation(operator) for name, operator in OPERATORS.items()}
-"""The operation of each operator, by the name of the operator."""
+"""The operation of each operator, ours and those of other packages, by the name of the operator."""

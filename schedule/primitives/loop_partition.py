@@ -54,7 +54,10 @@ class LoopPartitionPrimitives(Recorder):
         runs it. ScheduleError if the factors exceed the extent, or the loop cannot be divided.
         """
         return self.record(
-            LoopPartitionOp, loop=loop, factors=checked_factors(factors), preserve_unit_iters=preserve_unit_iters
+            LoopPartitionOp,
+            loop=loop,
+            factors=checked_factors("loop_partition", factors),
+            preserve_unit_iters=preserve_unit_iters,
         )
 
 

@@ -62,7 +62,7 @@ class LoopPrimitives(Recorder):
         (`n * 32`); for a product that may wrap, only powers of two do. Always legal: the instances and their order do
         not change. ScheduleError if the factors are too small for the extent, or the loop cannot be split.
         """
-        factors = checked_factors(factors)
+        factors = checked_factors("split", factors)
         return self.record(
             SplitOp,
             loop=loop,
@@ -100,11 +100,13 @@ class LoopPrimitives(Recorder):
         self.record(ReorderOp, ordered_loops=ordered_loops)
 
 
-def checked_factors(factors: Any) -> list[int | ExprRV]:
-    """The factors, with INFERRED for None. ScheduleError unless they are a list of numbers."""
+def checked_factors(primitive: str, factors: Any) -> list[int | ExprRV]:
+    """The factors of a primitive, with INFERRED for None. ScheduleError unless they are a list of numbers."""
     items = cast("list[Any]", list(factors) if isinstance(factors, list | tuple) else ["none"])
     if not all(factor is None or isinstance(factor, int | ExprRV) for factor in items):
-        raise ScheduleError(f"factors {factors!r}: expected a list of numbers, numbers of the trace, and None")
+        error = ScheduleError(f"factors {factors!r}: expected a list of numbers, numbers of the trace, and None")
+        error.primitive = primitive
+        raise error
     return [INFERRED if factor is None else factor for factor in items]
 
 

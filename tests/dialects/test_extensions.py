@@ -8,7 +8,10 @@ import pytest
 
 import stepwell
 from stepwell.backends.interpreter import interpret
+from stepwell.core.errors import PluginWarning
 from stepwell.core.remarks import collect_remarks
+from stepwell.dialects.extensions import load_registrations
+from stepwell.schedule.extending import primitive
 from stepwell.script import tir as T
 from stepwell.tools.testing.packages import installed
 from stepwell.tools.testing.scheduling import check_well_formed
@@ -25,6 +28,14 @@ KERNEL = """
 def main(A: T.Buffer((16,), "{dtype}"), B: T.Buffer((16,), "{dtype}")):
     for i in T.thread_binding(16, "threadIdx.x"):
         B[i] = {value}
+"""
+BLOCK = """
+@T.prim_func
+def main(A: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            A[vi] = A[vi] + 1
 """
 FILL = """
 @T.prim_func
@@ -222,3 +233,50 @@ def test_a_broken_extension_is_named_where_a_program_needs_it(tmp_path: Path) ->
         assert "T.own.half" in elements("T.own.half(A[i])").script()
         with pytest.raises(stepwell.PluginError, match=r"package absent .* cannot be loaded: ModuleNotFoundError"):
             elements("T.absent.half(A[i])")
+
+
+# Primitives and importers
+
+
+def test_a_primitive_of_a_package_is_recorded_and_replayed() -> None:
+    mod = stepwell.parse_tvmscript(BLOCK)
+    sch = stepwell.Schedule(mod)
+    (loop,) = sch.get_loops(sch.get_block("B"))
+    sch.rename_loop(loop, "n")
+    assert "for n in range(16)" in sch.mod.script()
+    assert 'own.rename_loop %i, "n"' in sch.trace.as_ir()
+    for trace in (str(sch.trace), sch.trace):
+        again = stepwell.Schedule(mod)
+        again.replay(trace)
+        assert str(again.mod) == str(sch.mod)
+    both = stepwell.parse_mlir("\n".join(map(str, [*mod.op.body.block.ops, sch.trace.op])))
+    assert str(stepwell.apply_passes(both, "apply-schedule")) == str(sch.mod)
+
+
+def test_a_primitive_that_fails_changes_nothing() -> None:
+    sch = stepwell.Schedule(stepwell.parse_tvmscript(BLOCK))
+    (loop,) = sch.get_loops(sch.get_block("B"))
+    before = str(sch.mod), str(sch.trace)
+    with pytest.raises(stepwell.ScheduleError, match="rename_loop: 'a b' is no name"):
+        sch.rename_loop(loop, "a b")
+    with pytest.raises(stepwell.ScheduleError, match="split"):
+        sch.unroll_and_fail(loop)
+    assert (str(sch.mod), str(sch.trace)) == before
+
+
+def test_an_instruction_that_nothing_applies_is_an_error() -> None:
+    program = "schedule.trace {\n  own.unknown_step\n}"
+    with pytest.raises(stepwell.ScheduleError, match=r"no function applies own.unknown_step"):
+        stepwell.apply_passes(stepwell.parse_mlir(program), "apply-schedule")
+
+
+def test_a_primitive_is_defined_once() -> None:
+    def split() -> None: ...
+
+    with pytest.raises(ValueError, match="schedule primitive split is defined twice"):
+        primitive(split)
+
+
+def test_a_broken_module_of_importers_is_named_and_left_out() -> None:
+    with pytest.warns(PluginWarning, match="importers own_importers of package own .*closed"):
+        load_registrations("importers")

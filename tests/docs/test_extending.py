@@ -57,10 +57,15 @@ def test_the_page_shows_every_file_of_the_packages() -> None:
 
 
 @pytest.mark.parametrize(
-    "package", [pytest.param("stepwell-vectorize", marks=pytest.mark.slow), "stepwell-poly", "stepwell-sat"]
+    "packages",
+    [
+        pytest.param(["stepwell-vectorize"], marks=pytest.mark.slow),
+        ["stepwell-poly", "stepwell-sat", "stepwell-gates"],
+    ],
+    ids=" ".join,
 )
-def test_the_tests_of_a_package_pass(installed: Installation, package: str) -> None:
-    printed = output(installed, "python", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", package)
+def test_the_tests_of_packages_pass(installed: Installation, packages: list[str]) -> None:
+    printed = output(installed, "python", "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *packages)
     assert " passed" in printed
 
 

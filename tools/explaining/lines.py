@@ -16,6 +16,7 @@ _PLACE = re.compile(r'(?:callsite\()*"((?:[^"\\]|\\.)*)":(\d+):\d+')
 _LOCATION = re.compile(r" loc\((?:[^()\"]|\"(?:[^\"\\]|\\.)*\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*\))*\)")
 _NODE = re.compile(r"^(!\d+) = !DILocation\(line: (\d+),", re.MULTILINE)
 _DEBUG = re.compile(r", !dbg (!\d+)")
+_PLACE_COMMENT = re.compile(r"  // (.*):(\d+)$")
 _COMMENT = re.compile(r"^\t# .*?:(\d+)(?:: |$)")
 
 
@@ -77,6 +78,18 @@ def _functions_of_llvm(lines: Iterable[str], numbers: dict[str, int | None]) -> 
         if line == "}" and is_inside:
             is_inside = False
             yield Line("")
+
+
+def lines_of_cuda(text: str, file: str) -> list[Line]:
+    """The lines of annotated CUDA C++, which ends with the place of each. file: the name of the source."""
+    return [_without_comment(line, file) for line in text.splitlines()]
+
+
+def _without_comment(line: str, file: str) -> Line:
+    match = _PLACE_COMMENT.search(line)
+    if match is None:
+        return Line(line)
+    return Line(line[: match.start()], int(match[2]) if match[1] == file else None)
 
 
 def lines_of_assembly(text: str) -> list[Line]:

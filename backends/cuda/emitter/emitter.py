@@ -98,23 +98,25 @@ class EmittedCuda:
     kernels: tuple[EmittedKernel, ...]
 
 
-def emit_cuda(module: ModuleOp | gpu.ModuleOp) -> EmittedCuda:
+def emit_cuda(module: ModuleOp | gpu.ModuleOp, annotate: bool = False) -> EmittedCuda:
     """CUDA C++ for the `gpu.module`s of a module in the upstream subset, half floats legalized, as one text.
 
-    Raises UnsupportedError for operations that cannot be emitted.
+    annotate: whether lines end with a comment that states their place in the source. Raises UnsupportedError for
+    operations that cannot be emitted.
     """
     if isinstance(module, gpu.ModuleOp):
-        return _ModuleEmitter([module]).emit()
+        return _ModuleEmitter([module], annotate).emit()
     modules = [op for op in module.ops if isinstance(op, gpu.ModuleOp)]
     if not modules:
         raise UnsupportedError("expected a gpu.module, got none: no function has anything for a GPU to do")
-    return _ModuleEmitter(modules).emit()
+    return _ModuleEmitter(modules, annotate).emit()
 
 
 class _ModuleEmitter:
     """The modules under construction; implements `CudaModule`."""
 
-    def __init__(self, modules: Sequence[gpu.ModuleOp]) -> None:
+    def __init__(self, modules: Sequence[gpu.ModuleOp], annotate: bool) -> None:
+        self._annotate = annotate
         ops = [op for module in modules for op in module.body.block.ops]
         self._functions = {op.sym_name.data: op for op in ops if isinstance(op, gpu.FuncOp)}
         self._external = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp) and op.is_declaration}
@@ -261,7 +263,7 @@ class _ModuleEmitter:
         if len(op.body.blocks) != 1:
             raise lowering_unsupported(op, f"{op.sym_name.data} must be structured, got {len(op.body.blocks)} blocks")
         with self._names.scope():
-            f = CudaFunctionEmitter(self, self._names, op)
+            f = CudaFunctionEmitter(self, self._names, op, self._annotate)
             parameters = [
                 p for n, argument in enumerate(op.body.block.args) for p in self._parameter(f, op, n, argument)
             ]

@@ -15,6 +15,7 @@ from xdsl.dialects import cf, func, gpu, memref, vector
 from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....core.diagnostics import location_of
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import BLOCK_NAME
 from ...llvm.function import lowering_unsupported
@@ -110,7 +111,8 @@ def has_effects(op: Operation) -> bool:
 class CudaFunctionEmitter:
     """The text of a function under construction. Lowerings call `operand`/`lanes`/`buffer`, then `define` or `bind`."""
 
-    def __init__(self, module: CudaModule, names: CudaNames, function: gpu.FuncOp) -> None:
+    def __init__(self, module: CudaModule, names: CudaNames, function: gpu.FuncOp, annotate: bool = False) -> None:
+        """annotate: whether lines end with a comment that states their place in the source."""
         self.module = module
         self.names = names
         self.is_kernel = function.kernel is not None
@@ -129,12 +131,15 @@ class CudaFunctionEmitter:
         self._pending: dict[SSAValue, None] = {}
         self._label: str | None = None
         """The name of the `tir` block of the current statement."""
+        self._annotate = annotate
+        self._comment = ""
+        """The comment with the place of the current operation."""
 
     # text
 
     def line(self, text: str) -> None:
         """Appends a line."""
-        self.lines.append("  " * self._depth + text)
+        self.lines.append("  " * self._depth + text + self._comment)
 
     @contextmanager
     def block(self, head: str) -> Generator[None]:
@@ -327,8 +332,12 @@ class CudaFunctionEmitter:
 
     def _write(self, op: Operation) -> None:
         """Emits an operation; errors without a location get the location of the operation."""
+        outer = self._comment
+        if self._annotate and (location := location_of(op)) is not None:
+            self._comment = f"  // {location.file}:{location.line}"
         try:
             self.module.lowering(op)(self, op)
+            self._comment = outer
         except UnsupportedError as error:
             if op.regions or str(error).startswith(op.name):
                 raise

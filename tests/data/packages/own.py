@@ -1,7 +1,7 @@
 """A package with an operation for each kind of lowering, and for each fault of a definition."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import FloatAttr, IntegerType, MemRefType, StringAttr, f64
 from xdsl.ir import Attribute, Dialect, SSAValue
@@ -27,6 +27,7 @@ from stepwell.dialects.extensions import (
     external_function,
     llvm_intrinsic,
 )
+from stepwell.dialects.schedule import LoopType, ScheduleOp
 from stepwell.dialects.tir import TirBuilder
 from stepwell.transforms.writing import each_element
 
@@ -135,8 +136,27 @@ EXTENSION = Extension(
         ScalarOperation(unary("no_number"), lambda op, x: "one", lower=lambda b, op: op.x),
         ScalarOperation(unary("failing"), lambda op, x: 1 // 0, lower=lambda b, op: op.x),
         Statement(FillOp, fill, build_fill),
-    ]
+    ],
+    primitives="own_primitives",
+    importers="own_importers",
 )
 
-Own = Dialect("own", [each.op for each in EXTENSION.definitions])
+@irdl_op_definition
+class RenameLoopOp(ScheduleOp):
+    """Gives a loop another name: `own.rename_loop %i, "n"`."""
+
+    name = "own.rename_loop"
+    SYNTAX: ClassVar = ("loop", "to")
+    loop = operand_def(LoopType)
+    to = prop_def(StringAttr)
+
+
+@irdl_op_definition
+class UnknownStepOp(ScheduleOp):
+    """An instruction that nothing applies."""
+
+    name = "own.unknown_step"
+
+
+Own = Dialect("own", [*(each.op for each in EXTENSION.definitions), RenameLoopOp, UnknownStepOp])
 UNIVERSE = Universe(all_dialects={"own": lambda: Own})

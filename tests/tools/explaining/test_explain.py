@@ -11,7 +11,7 @@ import pytest
 import stepwell
 from stepwell.core.target import Target
 from stepwell.tools.explaining.lines import Line, lines_of_assembly, lines_of_llvm, lines_of_module
-from stepwell.tools.explaining.stages import explain
+from stepwell.tools.explaining.stages import explanation_of
 from stepwell.tools.stepwell import main
 
 PROGRAM = """\
@@ -92,7 +92,7 @@ def test_a_macro_lights_its_own_lines() -> None:
 
 def test_the_lines_of_llvm_ir_and_assembly() -> None:
     mod = stepwell.parse_tvmscript(PROGRAM, filename="program.py")
-    stages = {stage.name: stage.lines for stage in explain(mod, "program.py", Target()).stages}
+    stages = {stage.name: stage.lines for stage in explanation_of(mod, "program.py", Target()).stages}
     assert all("!dbg" not in line.text and "#dbg" not in line.text for line in stages["LLVM IR"][1:])
     assert {line.source for line in stages["LLVM IR"] if "fadd" in line.text} == {7}
     assert {line.source for line in stages["assembly"] if "addss" in line.text} == {4, 7}  # x * 2 is x + x
@@ -104,7 +104,7 @@ def test_the_lines_of_llvm_ir_and_assembly() -> None:
 
 def test_stages_have_changes_and_other_passes_are_listed() -> None:
     mod = stepwell.parse_tvmscript(PROGRAM, filename="program.py")
-    explanation = explain(mod, "program.py", Target(), "tir-resolve-blocks,tir-unroll-loops")
+    explanation = explanation_of(mod, "program.py", Target(), "tir-resolve-blocks,tir-unroll-loops")
     names = [stage.name for stage in explanation.stages]
     assert names[0] == "input"
     assert names[-3:] == ["convert-tir-to-scf", "LLVM IR", "assembly"]
@@ -135,10 +135,65 @@ def test_graphs_have_stages_too(file: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out.startswith("graph.html: ")
 
 
+BLOCK = """\
+@T.prim_func
+def main(A: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("A"):
+            vi = T.axis.spatial(64, i)
+            A[vi] = A[vi] * 2.0
+"""
+
+
+def scheduled() -> stepwell.Schedule:
+    sch = stepwell.Schedule(stepwell.parse_tvmscript(BLOCK, filename="block.py"))
+    (i,) = sch.get_loops("A")
+    i_0, i_1 = sch.split(i, factors=[None, 16])
+    sch.bind(i_0, "blockIdx.x")
+    sch.bind(i_1, "threadIdx.x")
+    return sch
+
+
+def test_a_schedule_is_shown_step_by_step_down_to_a_kernel(tmp_path: Path) -> None:
+    mod = scheduled().with_trace()
+    explanation = explanation_of(mod, "block.py", Target("cuda"), "apply-schedule")
+    names = [stage.name for stage in explanation.stages]
+    assert names[:4] == [
+        "input", "%i_1, %i_2 = split %i, [?, 16]", 'bind %i_1, "blockIdx.x"', 'bind %i_2, "threadIdx.x"',
+    ]  # fmt: skip
+    assert "apply-schedule" in explanation.idle
+    assert all(stage.changes for stage in explanation.stages[1:4])
+    assert names[-1] == "CUDA C++"
+    (line,) = [line.text.strip() for line in explanation.stages[-1].lines if line.source == 6]
+    assert line == "A[vi] = A[vi] * 2.0f;"
+
+
+def test_a_schedule_that_is_illegal_is_an_error() -> None:
+    text = str(scheduled().with_trace()).replace("[?, 16]", "[2, 2]")
+    with pytest.raises(stepwell.ScheduleError, match="split: the product of the factors"):
+        explanation_of(stepwell.parse_mlir(text), "block.mlir", Target(), "apply-schedule")
+
+
+def test_the_function_takes_modules_and_schedules(tmp_path: Path) -> None:
+    for program in (scheduled(), scheduled().mod):
+        stepwell.explain(program, tmp_path / "page.html", target="cuda")
+        text = (tmp_path / "page.html").read_text()
+        assert "<h1>block.py</h1>" in text
+        assert "for i_0 in T.thread_binding" in text  # no file block.py exists
+        assert ("split %i, [?, 16]" in text) == isinstance(program, stepwell.Schedule)
+    with pytest.raises(stepwell.UnsupportedError, match="target python compiles no code"):
+        stepwell.explain(scheduled(), tmp_path / "page.html", target="python")
+
+
+def test_the_command_applies_the_schedule_of_a_file(file: Path) -> None:
+    Path("scheduled.mlir").write_text(str(scheduled().with_trace()))
+    assert "split %i, [?, 16]" in page(Path("scheduled.mlir"), "--target", "cuda")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--target", "cuda"], "target cuda does not support the page of `stepwell explain`, expected llvm"),
+        (["--target", "python"], "target python compiles no code, expected llvm or cuda"),
         (["-p", "tir-simplfy"], "no pass 'tir-simplfy', did you mean 'tir-simplify'?"),
         (["missing.py"], "unrecognized arguments: missing.py"),
     ],
