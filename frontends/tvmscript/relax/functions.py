@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Region
 
 from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
-from ....operators.relax import FuncOp, PrimValueOp, ReturnOp, ShapeOp, StringOp
+from ....operators.relax import FuncOp, FuncRefOp, PrimValueOp, ReturnOp, ShapeOp, StringOp
 from ....operators.relay import ConstantOp
 from .. import syntax
 from ..annotations import evaluate_annotation
@@ -117,7 +117,7 @@ def _is_size(node: syntax.Expr, is_vocabulary: Callable[[str], bool]) -> bool:
             return False
 
 
-_WITHOUT_BINDING = (ConstantOp, PrimValueOp, ShapeOp, StringOp)
+_WITHOUT_BINDING = (ConstantOp, FuncRefOp, PrimValueOp, ShapeOp, StringOp)
 
 
 def _erase_unused(context: RelaxContext) -> None:
