@@ -215,7 +215,7 @@ def operator(description: str, *arguments: Array) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function on arrays of any device."""
 
     def call(*arguments: Any) -> Any:
@@ -251,4 +251,4 @@ HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
 """The functions, which are registered with the prefix `stepwell.`."""
 
 for _name, _function in HOST_FUNCTIONS.items():
-    register_func(f"stepwell.{_name}", _on_host(_function), override=True)
+    register_func(f"stepwell.{_name}", on_host(_function), override=True)

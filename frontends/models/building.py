@@ -19,7 +19,16 @@ from ...operators import operator_of
 from ...operators.broadcast import BROADCASTING
 from ...operators.attributes import normalize_attributes
 from ...operators.relax.types import names_in
-from ...operators.relay import FuncOp, RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
+from ...operators.relay import (
+    FuncOp,
+    RelayBuilder,
+    Size,
+    SizeLimit,
+    dtype_of_tensor,
+    result_types,
+    shape_of,
+    tensor_type,
+)
 from ...operators.relay.types import names_of
 from .errors import ModelError, ModelUnsupportedError
 from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank

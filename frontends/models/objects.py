@@ -29,10 +29,10 @@ def forget_sizes(type: ValueType, names: Collection[str] | None) -> ValueType:
     match type:
         case TensorType(_, shape):
             return type if shape is None else replace(type, shape=tuple(_forget(each, names) for each in shape))
-        case SequenceType(None):
-            return type
-        case SequenceType(element) | OptionalType(element):
-            return replace(type, element=forget_sizes(element, names))
+        case SequenceType():
+            return type if type.element is None else SequenceType(forget_sizes(type.element, names))
+        case OptionalType():
+            return OptionalType(forget_sizes(type.element, names))
 
 
 def _forget(extent: Dimension, names: Collection[str] | None) -> Dimension:
@@ -90,9 +90,7 @@ def join_presence(a: ValueType | None, b: ValueType | None, what: str) -> ValueT
     return known if (a is None) == (b is None) or isinstance(known, OptionalType) else OptionalType(known)
 
 
-def _join_shapes(
-    a: tuple[Dimension, ...] | None, b: tuple[Dimension, ...] | None
-) -> tuple[Dimension, ...] | None:
+def _join_shapes(a: tuple[Dimension, ...] | None, b: tuple[Dimension, ...] | None) -> tuple[Dimension, ...] | None:
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(left if left == right else UNKNOWN for left, right in zip(a, b, strict=True))

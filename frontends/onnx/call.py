@@ -43,7 +43,8 @@ class Call(OperatorCall):
         return index < len(self.node.inputs) and self.node.inputs[index] != ""
 
     def optional(self, index: int) -> ModelTensor | None:
-        """The tensor operand at `index`; None if it is omitted. Raises OnnxError for a sequence or an optional value."""
+        """The tensor operand at `index`; None if it is omitted. Raises OnnxError for an object of the program, and
+        for a sequence."""
         operand = self.item(index)
         if isinstance(operand, list):
             raise OnnxError(f"operand {index} is a sequence, expected a tensor")

@@ -97,7 +97,9 @@ class _Printer:
                 self.emit(f"R.func_attr({dictionary_literal(op.func_attrs.data, self.style)})")
             for name in self.sizes.values():
                 self.emit(f"{name} = T.int64()")
-            if self.style.module is not None and any(isinstance(each, CallOp | CallTirOp | FuncRefOp) for each in op.walk()):
+            if self.style.module is not None and any(
+                isinstance(each, CallOp | CallTirOp | FuncRefOp) for each in op.walk()
+            ):
                 self.emit(f"{self.style.module} = {self.module}")
             self.block(op.body.block)
 

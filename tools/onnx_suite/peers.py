@@ -39,7 +39,9 @@ def _stepwell() -> Prepare:
     def prepare(data: bytes) -> Run:
         graph = load_model(data)
         module = from_onnx(graph)
-        return _run_program(graph, module) if isinstance(module.functions["main"], FuncOp) else _run_graph(graph, module)
+        return (
+            _run_program(graph, module) if isinstance(module.functions["main"], FuncOp) else _run_graph(graph, module)
+        )
 
     def _run_graph(graph: OnnxGraph, module: Module) -> Callable[[Sequence[Any]], list[Any]]:
         executor = GraphExecutor(build_graph(module))

@@ -40,7 +40,9 @@ def branch(call: Call) -> Results:
         raise OnnxError(f"If with branches of {len(then)} and {len(orelse)} results")
     words = "results of the branches of If"
     types = [join_presence(*pair, words) for pair in zip(then, orelse, strict=True)]
-    if types == then == orelse and all(isinstance(type, TensorType) and UNKNOWN not in (type.shape or ()) for type in types):
+    if types == then == orelse and all(
+        isinstance(type, TensorType) and UNKNOWN not in (type.shape or ()) for type in types
+    ):
         regions = [_region(call, each, YieldOp) for each in blocks]
         op = IfOp(flag, [attribute_of(type) for type in types], *regions)
         return Results([call.builder.tensor_of_value(value) for value in call.builder.relay.branch(op)])

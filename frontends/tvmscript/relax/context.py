@@ -90,7 +90,9 @@ class RelaxContext(ElaborationContext):
         self.module.elaborate(function.name)
         callee = self.module.finished.get(function.name) or self.module.declared.get(function.name)
         if callee is None:
-            raise span.error(f"the result type of {function.name} must be written (-> R.Tensor(...)), as it calls itself")
+            raise span.error(
+                f"the result type of {function.name} must be written (-> R.Tensor(...)), as it calls itself"
+            )
         if not isinstance(callee, FuncOp):
             raise span.error(f"{function.name} is a function of tir, expected R.call_tir(cls.{function.name}, ...)")
         return callee
