@@ -17,6 +17,10 @@ from .definition import Pattern, operator
 Array = Any
 
 
+BROADCASTING = {"where"}
+"""The names of operators of which all operands broadcast to each other."""
+
+
 def define_binary(name: str, function: Callable[[Any, Any], Any], reference: Callable[..., Array], meaning: str) -> Any:
     """Defines an operator that applies a function to pairs of elements. meaning: its docstring."""
 
@@ -25,6 +29,7 @@ def define_binary(name: str, function: Callable[[Any, Any], Any], reference: Cal
 
     formula.__name__ = formula.__qualname__ = name
     formula.__doc__ = meaning
+    BROADCASTING.add(name)
     return operator(name, Pattern.BROADCAST, reference)(formula)
 
 

@@ -22,6 +22,7 @@ from ...operators.relax import (
     CallTirOp,
     DataflowOp,
     FuncOp,
+    FuncRefOp,
     IfOp,
     MatchCastOp,
     PrimValueOp,
@@ -131,6 +132,11 @@ class RelaxFunctions(StatefulFunctions):
     @impl(StringOp)
     def run_string(self, interpreter: Interpreter, op: StringOp, args: PythonValues) -> PythonValues:
         return (op.text.data,)
+
+    @impl(FuncRefOp)
+    def run_func_ref(self, interpreter: Interpreter, op: FuncRefOp, args: PythonValues) -> PythonValues:
+        callee = interpreter.get_op_for_symbol(op.callee)
+        return (lambda *values: interpreter.call_op(callee, values)[0],)
 
     @impl(ShapeOfOp)
     def run_shape_of(self, interpreter: Interpreter, op: ShapeOfOp, args: PythonValues) -> PythonValues:

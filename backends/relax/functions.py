@@ -19,6 +19,7 @@ from ...operators.relax import (
     CallPurePackedOp,
     CallTirOp,
     FuncOp,
+    FuncRefOp,
     IfOp,
     MatchCastOp,
     PrimValueOp,
@@ -355,6 +356,15 @@ def _string(compiler: _Compiler, op: StringOp) -> Step:
     return _set(compiler, op, lambda _: op.text.data)
 
 
+def _func_ref(compiler: _Compiler, op: FuncRefOp) -> Step:
+    machine, name = compiler.machine, op.callee.string_value()
+
+    def function(*args: Value) -> Value:
+        return machine.functions[name].run(args)
+
+    return _set(compiler, op, lambda _: function)
+
+
 def _constant(compiler: _Compiler, op: ConstantOp) -> Step:
     array = compiler.machine.array_of(op)
     return _set(compiler, op, lambda _: array)
@@ -391,6 +401,7 @@ _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     CallPurePackedOp: _packed,
     CallTirOp: _kernel,
     ConstantOp: _constant,
+    FuncRefOp: _func_ref,
     GraphCallOp: _graph,
     IfOp: _branch,
     MatchCastOp: _match_cast,

@@ -108,6 +108,12 @@ def expand(x: Array, shape: Array) -> Array:
     return np.asarray(np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape.tolist()))), order="C")
 
 
+def broadcast(*arrays: Array) -> tuple[Array, ...]:
+    """Arrays broadcast to each other."""
+    shape = np.broadcast_shapes(*(each.shape for each in arrays))
+    return tuple(np.asarray(np.broadcast_to(each, shape), order="C") for each in arrays)
+
+
 def tile(x: Array, repeats: Array) -> Array:
     """`x` repeated along each axis."""
     if (repeats < 0).any():
@@ -209,7 +215,7 @@ def operator(description: str, *arguments: Array) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function on arrays of any device."""
 
     def call(*arguments: Any) -> Any:
@@ -226,6 +232,7 @@ def _on_host(function: Callable[..., Any]) -> Callable[..., Any]:
 
 HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "arange": arange,
+    "broadcast": broadcast,
     "expand": expand,
     "full": full,
     "non_max_suppression": non_max_suppression,
@@ -244,4 +251,4 @@ HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
 """The functions, which are registered with the prefix `stepwell.`."""
 
 for _name, _function in HOST_FUNCTIONS.items():
-    register_func(f"stepwell.{_name}", _on_host(_function), override=True)
+    register_func(f"stepwell.{_name}", on_host(_function), override=True)

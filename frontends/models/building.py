@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
@@ -16,9 +16,19 @@ from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
 from ...core.sizes import check_shape
 from ...operators import operator_of
+from ...operators.broadcast import BROADCASTING
 from ...operators.attributes import normalize_attributes
 from ...operators.relax.types import names_in
-from ...operators.relay import RelayBuilder, Size, SizeLimit, dtype_of_tensor, result_types, shape_of, tensor_type
+from ...operators.relay import (
+    FuncOp,
+    RelayBuilder,
+    Size,
+    SizeLimit,
+    dtype_of_tensor,
+    result_types,
+    shape_of,
+    tensor_type,
+)
 from ...operators.relay.types import names_of
 from .errors import ModelError, ModelUnsupportedError
 from .limits import MOST_FOLDED, NodeBudget, require_created, require_rank
@@ -26,13 +36,16 @@ from .symbols import Symbol, is_provably_at_least, size_of_symbol, split_constan
 from .types import Array
 from .values import ModelTensor, require_dtype, tensor_of_array, tensor_of_ssa_value, tensor_of_symbols
 
+T = TypeVar("T")
+
 
 class Builder:
     """Inserts operators into a function.
 
     entry: the entry block of the function, which holds the constants.  constants: arrays by name.  fold: whether
     operators on constant tensors are folded at import time.  data_sizes: the names of sizes that only data determines,
-    each with the node that determines it.  is_program: whether the function calls packed functions.
+    each with the node that determines it.  is_program: whether the function calls packed functions.  functions: the
+    bodies of loops, functions of their own.
     """
 
     def __init__(self, entry: Block, constants: dict[str, Array], fold: bool = True):
@@ -44,6 +57,7 @@ class Builder:
         self.limits: dict[tuple[str, str], int] = {}
         self.data_sizes: dict[str, str] = {}
         self.is_program = False
+        self.functions: list[FuncOp] = []
         self.node = ""
         self.budget = NodeBudget()
 
@@ -78,6 +92,26 @@ class Builder:
         name = fresh_name(f"{what}_size", known | self.data_sizes.keys())
         self.data_sizes[name] = f"{what} of {self.node}" if self.node else what
         return name
+
+    def attempt(self, write: Callable[[Block], T]) -> tuple[T, Block, Callable[[], None]]:
+        """Calls `write` with the insertion point in a new block. Returns the result, the block, and a function that
+        discards the block with all that `write` has added to the function; an exception discards it too."""
+        block = Block()
+        limits, data_sizes, functions = dict(self.limits), dict(self.data_sizes), len(self.functions)
+        is_program = self.is_program
+
+        def discard() -> None:
+            self.limits, self.data_sizes, self.is_program = limits, data_sizes, is_program
+            del self.functions[functions:]
+            for op in reversed(list(block.ops)):
+                op.detach()
+                op.erase()
+
+        try:
+            return self.build_in_block(block, lambda: write(block)), block, discard
+        except BaseException:
+            discard()
+            raise
 
     # Insertion points
 
@@ -141,10 +175,32 @@ class Builder:
             folded = _fold(name, [array for array in arrays if array is not None], attributes)
             if folded is not None:
                 return folded
+        if name in BROADCASTING and self.data_sizes:
+            operands = tuple(self._broadcast(operands))
         results = self.relay.operators(name, *map(self.value, operands), **attributes)
         for result in results:
             require_rank(len(shape_of(result)))
         return [self.tensor_of_value(result) for result in results]
+
+    def _broadcast(self, operands: Sequence[ModelTensor]) -> Sequence[ModelTensor]:
+        """The operands of a broadcast; expanded by a packed function if only data determines which extents are 1."""
+        shape: list[Size] = []
+        is_ambiguous = False
+        for n in range(1, max(operand.rank for operand in operands) + 1):
+            wide = dict.fromkeys(each.shape[-n] for each in operands if n <= each.rank and each.shape[-n] != 1)
+            unknown = [extent for extent in wide if not self.data_sizes.keys().isdisjoint(names_of(str(extent)))]
+            if len(wide) > 1 and unknown:
+                is_ambiguous = True
+                numbers = [extent for extent in wide if isinstance(extent, int)]
+                shape.insert(0, numbers[0] if numbers else self.new_size("broadcast"))
+            else:
+                shape.insert(0, next(iter(wide), 1))
+        if not is_ambiguous:
+            return operands
+        # lazy: calls of packed functions are built by a builder
+        from .data_sizes import call_host
+
+        return call_host(self, "broadcast", operands, [(operand.dtype, shape) for operand in operands])
 
     def scalar(self, name: str, data: ModelTensor, value: float) -> ModelTensor:
         """The result of a binary operator on a tensor and a scalar of the same data type."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.walking import find_ops
@@ -16,12 +16,15 @@ from ...transforms.relay.to_relax import ConvertRelayToRelaxPass
 from .building import Builder
 from .data_sizes import DATA_SIZES
 from .types import Array
-from .values import ModelTensor
+from .values import ModelObject, ModelTensor
 
 
-def result_value(builder: Builder, tensor: ModelTensor) -> SSAValue:
-    """The SSA value of a tensor as a result of the function: a copy of a parameter or constant."""
+def result_value(builder: Builder, tensor: ModelTensor | ModelObject) -> SSAValue:
+    """The SSA value of a tensor as a result of the function: a copy of a parameter or constant. Sequences are not
+    copied."""
     builder.set_location("")
+    if isinstance(tensor, ModelObject):
+        return tensor.value
     value = builder.value(tensor)
     if tensor.value is None or not value.owner or tensor.value in builder.entry.args:
         return builder.relay.operator("copy", value)
@@ -41,7 +44,18 @@ def finish_module(
     if builder.limits:
         attributes[SIZE_LIMITS] = string_array(builder.size_limits)
     func.func_attrs = DictionaryAttr(attributes)
-    names_of = (op.array_name for op in find_ops(func, ConstantOp))
+    names_of = (op.array_name for each in (func, *builder.functions) for op in find_ops(each, ConstantOp))
     used = {name.data for name in names_of if name is not None}
-    module = Module(ModuleOp([func]), {key: array for key, array in constants.items() if key in used})
-    return run_pipeline(module, [ConvertRelayToRelaxPass()]) if builder.is_program else module
+    module = Module(
+        ModuleOp([*builder.functions, func]), {key: array for key, array in constants.items() if key in used}
+    )
+    return _program(module, func.sym_name.data) if builder.is_program else module
+
+
+def _program(module: Module, name: str) -> Module:
+    """The program of a function, of which all other functions are parts."""
+    program = run_pipeline(module, [ConvertRelayToRelaxPass()])
+    for other, part in program.functions.items():
+        if other != name:
+            part.properties["private"] = UnitAttr()
+    return program

@@ -27,12 +27,12 @@ class TensorType:
 
 @dataclass(frozen=True)
 class SequenceType:
-    """The type of a list of values of one type."""
+    """The type of a list of values of one type. element: None for an empty list, whose elements have no type yet."""
 
-    element: ValueType
+    element: ValueType | None
 
     def __str__(self) -> str:
-        return f"sequence({self.element})"
+        return f"sequence({'' if self.element is None else self.element})"
 
 
 @dataclass(frozen=True)

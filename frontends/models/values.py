@@ -15,7 +15,7 @@ from ...core.sizes import check_size
 from ...operators.relay import Size, dtype_of_tensor, shape_of
 from .errors import ModelUnsupportedError
 from .symbols import Symbol, size_of_symbol, symbol_array
-from .types import Array, SequenceType, TensorType, ValueType, dtype_name
+from .types import Array, OptionalType, SequenceType, TensorType, ValueType, dtype_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +65,17 @@ class ModelTensor:
         return known_integers(self.shape, "extents")
 
 
-Item: TypeAlias = "ModelTensor | list[Item] | None"
-"""A value: a tensor, a sequence, or None for an absent optional value."""
+@dataclass(frozen=True, eq=False)
+class ModelObject:
+    """A sequence, or an optional value, that a program computes. value: its SSA value, an object."""
+
+    value: SSAValue
+    type: SequenceType | OptionalType
+
+
+Item: TypeAlias = "ModelTensor | list[Item] | ModelObject | None"
+"""A value: a tensor, a sequence known at import time, a sequence or an optional value that the program computes, or
+None for an absent optional value."""
 
 
 def tensor_of_array(array: Any, name: str = "constant") -> ModelTensor:
@@ -111,10 +120,12 @@ def require_dtype(dtype: str) -> str:
 
 
 def type_of_item(item: Item) -> ValueType | None:
-    """The type of a value; None for an absent value and for an empty sequence."""
+    """The type of a value; None for an absent value and for a sequence without a type of elements."""
     if isinstance(item, list):
         element = type_of_item(item[0]) if item else None
         return None if element is None else SequenceType(element)
+    if isinstance(item, ModelObject):
+        return None if item.type.element is None else item.type
     return None if item is None else item.type
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.call import OperatorCall
 from ..models.types import Array
-from ..models.values import Item, ModelTensor, known_integers
+from ..models.values import Item, ModelObject, ModelTensor, known_integers
 from .errors import OnnxError, OnnxUnsupportedError
 from .graph import OnnxGraph, OnnxNode
 
@@ -43,10 +43,13 @@ class Call(OperatorCall):
         return index < len(self.node.inputs) and self.node.inputs[index] != ""
 
     def optional(self, index: int) -> ModelTensor | None:
-        """The tensor operand at `index`; None if it is omitted. Raises OnnxError for a sequence."""
+        """The tensor operand at `index`; None if it is omitted. Raises OnnxError for an object of the program, and
+        for a sequence."""
         operand = self.item(index)
         if isinstance(operand, list):
             raise OnnxError(f"operand {index} is a sequence, expected a tensor")
+        if isinstance(operand, ModelObject):
+            raise OnnxError(f"operand {index} is of type {operand.type}, expected a tensor")
         return operand
 
     def tensor(self, index: int = 0) -> ModelTensor:

@@ -13,14 +13,17 @@ from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
 from ...expressions.errors import TeError
 from ...module import Module
+from ...operators import relax
 from ...operators.relay import FuncOp, Size, tensor_type
 from ..models.building import Builder
+from ..models.data_sizes import object_of
 from ..models.errors import error_location
 from ..models.functions import finish_module, result_value
 from ..models.limits import require_rank
+from ..models.objects import object_type
 from ..models.symbols import UnknownSizeError
-from ..models.types import Array, TensorType
-from ..models.values import Item, ModelTensor, SizeNames, require_dtype, tensor_of_array, type_of_item
+from ..models.types import Array, OptionalType, SequenceType, TensorType, ValueType
+from ..models.values import Item, ModelObject, ModelTensor, SizeNames, require_dtype, tensor_of_array, type_of_item
 from . import importers as importers  # registers them
 from .call import Call
 from .errors import OnnxError, OnnxUnsupportedError
@@ -50,8 +53,11 @@ def from_onnx(
 
     model: an argument or the result of `load_model`.  shapes: shapes of inputs by name, for inputs whose shape or
     extents the model leaves open; each extent an int or a name. Other open extents keep the names of the model.
-    fold: whether small constant expressions are folded; shapes always are.  name: the name of the function.  A sequence
-    result becomes one result for each of its elements.
+    fold: whether small constant expressions are folded; shapes always are.  name: the name of the function.
+
+    A model whose sizes, loops or sequences only data determines becomes a program instead: a function of `relax`,
+    which `build_relax` compiles. A result that is a sequence is one result of a program, and one for each of its
+    elements of a graph.
 
     Raises OnnxError for an invalid model, OnnxUnsupportedError for a model that uses an unsupported feature; the error
     lists all unsupported operators.
@@ -73,8 +79,8 @@ def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: boo
     constants: dict[str, Array] = {}
     builder = Builder(func.body.block, constants, fold)
     scope = GraphScope(builder, graph.opset)
-    for param, value in func.params:
-        scope.items[param] = builder.tensor_of_value(value)
+    for param, (name, value) in zip(graph.inputs, func.params, strict=True):
+        scope.items[name] = _parameter(builder, value, param.type)
     scope.import_graph(graph)
     results: dict[str, SSAValue] = {}
     for output in graph.outputs:
@@ -83,12 +89,24 @@ def _import_graph(graph: OnnxGraph, shapes: dict[str, Sequence[Size]], fold: boo
     return finish_module(func, builder, constants, results)
 
 
+def _parameter(builder: Builder, value: SSAValue, type: ValueType | None) -> Item:
+    if not isinstance(type, SequenceType | OptionalType):
+        return builder.tensor_of_value(value)
+    builder.is_program = True
+    known = object_type(type)
+    assert isinstance(known, SequenceType | OptionalType)
+    return ModelObject(value, known)
+
+
 def _result_values(builder: Builder, item: Item, name: str) -> list[SSAValue]:
-    """The SSA values of a result, one for each tensor of a sequence."""
+    """The SSA values of a result: one in a program, in a graph one for each tensor of a sequence."""
+    if builder.is_program and not isinstance(item, ModelTensor):
+        return [result_value(builder, object_of(builder, item))]
     if isinstance(item, list):
         return [value for each in item for value in _result_values(builder, each, name)]
     if item is None:
         raise OnnxUnsupportedError(f"output '{name}' has no value, which is not supported")
+    assert isinstance(item, ModelTensor)
     return [result_value(builder, item)]
 
 
@@ -98,7 +116,9 @@ def _result_values(builder: Builder, item: Item, name: str) -> list[SSAValue]:
 def _parameter_type(value: OnnxValue, shape: Sequence[Size] | None, names: SizeNames) -> Any:
     with error_location(f"input '{value.name}'"):
         if not isinstance(value.type, TensorType):
-            raise OnnxUnsupportedError(f"inputs of type {value.type} are not supported")
+            if shape is not None:
+                raise OnnxError(f"a shape, expected none for an input of type {value.type}")
+            return relax.ObjectType()
         declared = value.type.shape
         if shape is not None and declared is not None and len(shape) != len(declared):
             raise OnnxError(f"shape {list(shape)}, expected {len(declared)} extents")
@@ -212,4 +232,5 @@ class GraphScope:
 
 def tensors_of(items: Sequence[Item]) -> list[ModelTensor]:
     """The tensors among values, those in sequences included."""
-    return [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item]) if each]
+    flat = [each for item in items for each in (tensors_of(item) if isinstance(item, list) else [item])]
+    return [each for each in flat if isinstance(each, ModelTensor)]

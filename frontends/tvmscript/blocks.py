@@ -449,9 +449,15 @@ def _access(context: ElaborationContext, kind: str, value: Value, span: Span) ->
     context.locate(span).insert(AccessOp(kind, buffer.value, region))
 
 
+_LAYOUT_FREE = "layout_free_placeholders"
+"""An annotation without a meaning here: the buffers of which TVM may change the layout."""
+
+
 @word("block_attr", "sblock_attr")
 def _block_attr(context: ElaborationContext, span: Span, attrs: Value) -> None:
     state = _current_block(context, "T.block_attr", span)
+    if isinstance(attrs, dict):
+        attrs = {key: value for key, value in cast("dict[Value, Value]", attrs).items() if key != _LAYOUT_FREE}
     entries: dict[str, Attribute] = dict(context.attributes(attrs, span).data)
     if repeated := state.annotations.keys() & entries.keys():
         raise span.error(f"T.block_attr: {min(repeated)!r} is given twice for this block")

@@ -52,6 +52,7 @@ from .values import (
     Value,
     Variable,
     Word,
+    type_variables,
 )
 from .vocabulary import is_dtype, path_of, unknown_word, word
 
@@ -337,12 +338,8 @@ class _FunctionReader:
         parameters, and `n = T.int32()` in the body.
         """
         context, names = self.context, self.context.scope.names
-        scope = context.scope.parent
-        while scope is not None:
-            for name, value in scope.names.items():
-                if isinstance(value, TypeVariable):
-                    names.setdefault(name, Variable(mlir_type("int64"), self.node.name_span, name))
-            scope = scope.parent
+        for name in type_variables(context.scope):
+            names.setdefault(name, Variable(mlir_type("int64"), self.node.name_span, name))
         for name in self.node.type_params:
             names[name] = Variable(mlir_type("int32"), self.node.name_span, name)
         for statement in self.node.body:

@@ -390,6 +390,16 @@ class NameScope:
         return list(known)
 
 
+def type_variables(scope: NameScope) -> list[str]:
+    """The names of the type variables of the scopes around a scope."""
+    names: list[str] = []
+    parent = scope.parent
+    while parent is not None:
+        names += [name for name, value in parent.names.items() if isinstance(value, TypeVariable)]
+        parent = parent.parent
+    return names
+
+
 @dataclass(eq=False, slots=True)
 class BlockState:
     """A block during the elaboration of its body.

@@ -9,7 +9,7 @@ from xdsl.ir import Dialect
 
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
-from .functions import CallOp, FuncOp, ReturnOp, YieldOp
+from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
 from .text import function_lines
 from .types import CallableType, ObjectType, PartialTensorType, PrimType, ShapeType
 from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
@@ -23,6 +23,7 @@ __all__ = [
     "CallableType",
     "DataflowOp",
     "FuncOp",
+    "FuncRefOp",
     "IfOp",
     "MatchCastOp",
     "ObjectType",
@@ -52,6 +53,7 @@ Relax = Dialect(
         CallTirOp,
         DataflowOp,
         FuncOp,
+        FuncRefOp,
         IfOp,
         MatchCastOp,
         OutputOp,

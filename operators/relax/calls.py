@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, StringAttr, SymbolRefAttr, TupleType
+from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, StringAttr, SymbolRefAttr, TupleType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure, SymbolTable, SymbolUserOpInterface
@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...dialects.tir.base import TirOp, require, string_array
 from ..relay import normal_size
 from .kernels import check_call, signature_of
-from .types import is_tensor, known_shape, verify_type
+from .types import CallableType, is_tensor, known_shape, verify_type
 
 
 class _KernelFits(SymbolUserOpInterface):
@@ -163,6 +163,7 @@ class CallPurePackedOp(_PackedCall):
 
     Constraints
         (C1) the result has a type of values.
+        (C2) no argument is a function with side effects.
 
     Example
         %1 = relax.call_pure_packed "env.norm"(%x) : (tensor<1x8xf32>) -> tensor<1x8xf32>
@@ -176,3 +177,6 @@ class CallPurePackedOp(_PackedCall):
 
     def verify_(self) -> None:
         verify_type(self.output.type, "(C1)")
+        for arg in self.args:
+            is_impure = isinstance(arg.type, CallableType) and isinstance(arg.type.impure, UnitAttr)
+            require(not is_impure, "(C2) an argument is a function with side effects")

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FlatSymbolRefAttrConstr,
+    NoneAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -55,7 +56,7 @@ from ...dialects.tir.base import (
 )
 from ..relay import SIZE_LIMITS, Size, SizeLimit
 from ..relay.attributes import as_python
-from .types import accepts, names_bound_by, names_in, sizes_in, substitute, verify_type
+from .types import CallableType, accepts, names_bound_by, names_in, sizes_in, substitute, verify_type
 
 
 class RelaxFuncCallable(CallableByBody):
@@ -327,6 +328,55 @@ class CallOp(TirOp):
     @property
     def function(self) -> FuncOp | None:
         """The function that is called, None if the module has no such function of `relax`."""
+        callee = SymbolTable.lookup_symbol(self, self.callee)
+        return callee if isinstance(callee, FuncOp) else None
+
+
+class _RefersToFunction(SymbolUserOpInterface):
+    def verify(self, op: object) -> None:
+        assert isinstance(op, FuncRefOp)
+        callee = op.function
+        require(callee is not None, f"(C1) no function {op.callee.string_value()!r} of relax in the module")
+        assert callee is not None
+        expected = reference_type(callee)
+        require(op.output.type == expected, f"(C2) result of type {op.output.type}, expected {expected}")
+
+
+def reference_type(func: FuncOp) -> CallableType:
+    """The type of a function as a value."""
+    return CallableType(NoneAttr(), NoneAttr(), NoneAttr() if func.impure is None else UnitAttr())
+
+
+@irdl_op_definition
+class FuncRefOp(TirOp):
+    """A function of the module as a value, an argument of packed functions.
+
+    Constraints
+        (C1) the module has a relax.func of this name.
+        (C2) the type states whether a call of the function may have side effects.
+
+    Example
+        %0 = relax.func_ref @body : !relax.callable<>
+
+    Source: `cls.body` (GlobalVar)
+    """
+
+    name = "relax.func_ref"
+
+    callee = prop_def(FlatSymbolRefAttrConstr)
+    output = result_def(CallableType)
+
+    traits = traits_def(_RefersToFunction(), Pure())
+    assembly_format = "$callee attr-dict-with-keyword `:` type($output)"
+
+    def __init__(self, callee: str, type: CallableType | None = None):
+        """type: by default that of a function without side effects."""
+        type = type or CallableType(NoneAttr(), NoneAttr(), NoneAttr())
+        super().__init__(properties={"callee": SymbolRefAttr(callee)}, result_types=[type])
+
+    @property
+    def function(self) -> FuncOp | None:
+        """The function, None if the module has no such function of `relax`."""
         callee = SymbolTable.lookup_symbol(self, self.callee)
         return callee if isinstance(callee, FuncOp) else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -11,7 +11,8 @@ from xdsl.ir import SSAValue
 from ...core.diagnostics import did_you_mean
 from ...expressions.errors import TeError
 from ..definition import OPERATORS
-from ..relay import ConstantOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+from ..relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape_of
+from .composites import COMPOSITES, reshape_codes
 
 Values: TypeAlias = Sequence[SSAValue]
 Arguments: TypeAlias = "dict[str, Any]"
@@ -66,8 +67,6 @@ for _name in (
     _add(_name, _name, "x1 x2")
 for _name in "sum prod max min mean variance".split():
     _add(_name, _name, "x", "axis keepdims")
-for _name in "argmax argmin".split():
-    _add(_name, _name, "x", "axis keepdims")
 for _name in "relu silu softplus selu".split():
     _add(f"nn.{_name}", f"nn.{_name}", "data")
 for _name in "softmax log_softmax".split():
@@ -95,7 +94,6 @@ _add("nn.gelu_tanh", "nn.gelu", "data", approximate="tanh")
 _add("nn.leakyrelu", "nn.leaky_relu", "data", "alpha")
 _add("nn.prelu", "nn.prelu", "data alpha", "axis")
 _add("nn.batch_flatten", "nn.batch_flatten", "data")
-_add("nn.dropout", "nn.dropout", "data", "rate")
 _norm = "data gamma beta"
 _add("nn.batch_norm", "nn.batch_norm", f"{_norm} moving_mean moving_var", "axis epsilon center scale")
 _add("nn.layer_norm", "nn.layer_norm", _norm, "axes:axis epsilon center scale")
@@ -125,93 +123,18 @@ _add("triu", "trilu", "x", "k")
 _add("cumsum", "cumsum", "data", "axis dtype exclusive")
 _add("cumprod", "cumprod", "data", "axis dtype exclusive")
 _add("sort", "sort", "data", "axis")
+_add("eye", "eye", "", "n:rows m:columns k dtype")
+_add("scatter_elements", "scatter_elements", "data indices updates", "axis reduction")
 _add("gather_elements", "gather", "data indices", "axis")
 _add("einsum", "einsum", "operands", "subscripts:equation")
-_add("image.resize2d", "image.resize2d", "data", "size roi layout method coordinate_transformation_mode")
+_add(
+    "image.resize2d",
+    "image.resize2d",
+    "data",
+    "size roi layout method coordinate_transformation_mode rounding_method cubic_alpha cubic_exclude"
+    " extrapolation_value out_dtype",
+)
 
-
-# Words that are several operators, or operators that depend on the operands
-
-
-def _reshape(builder: RelayBuilder, x: SSAValue, shape: Any) -> Values:
-    shape = shape if isinstance(shape, list | tuple) else (shape,)
-    codes = _reshape_codes(shape_of(x), shape)  # pyright: ignore[reportUnknownArgumentType]
-    results = builder.operators("reshape", x, newshape=codes)
-    wanted = list(shape)  # pyright: ignore[reportUnknownArgumentType]
-    if -1 not in wanted and list(shape_of(results[0])) != wanted:
-        raise TeError(f"reshape: shape {list(shape_of(x))} to {wanted}, expected as many elements")
-    return results
-
-
-def _reshape_codes(source: Sequence[Size], shape: Sequence[Size]) -> list[int]:
-    """The codes of a shape: 0 for a symbolic size that the operand has there, -1 for one other symbolic size."""
-    codes: list[int] = []
-    for axis, size in enumerate(shape):
-        if isinstance(size, int):
-            codes.append(size)
-        elif axis < len(source) and source[axis] == size and all(code != -1 for code in codes):
-            codes.append(0)
-        elif -1 not in codes:
-            codes.append(-1)
-        else:
-            raise TeError(f"reshape: shape {list(source)} to {list(shape)}, expected at most one new symbolic size")
-    return codes
-
-
-def _flatten(builder: RelayBuilder, x: SSAValue) -> Values:
-    return builder.operators("reshape", x, newshape=[-1])
-
-
-def _matmul(builder: RelayBuilder, x1: SSAValue, x2: SSAValue, out_dtype: str | None = None) -> Values:
-    ranks, dtype = (len(shape_of(x1)), len(shape_of(x2))), out_dtype or ""
-    if ranks == (2, 2):
-        return builder.operators("nn.matmul", x1, x2, out_dtype=dtype)
-    if ranks == (3, 3):
-        return builder.operators("nn.batch_matmul", x1, x2, transpose_b=False, out_dtype=dtype)
-    if dtype not in ("", dtype_of_tensor(x1)):
-        raise TeError(f"matmul: out_dtype {dtype} of tensors of rank {ranks[0]} and {ranks[1]}, expected rank 2 or 3")
-    return builder.operators("einsum", x1, x2, equation=_product(*ranks))
-
-
-def _product(left: int, right: int) -> str:
-    """The equation of a product of matrices, with preceding dimensions in common, and of vectors."""
-    if left == 0 or right == 0:
-        raise TeError("matmul: an operand of rank 0, expected at least 1")
-    batch = "".join(chr(ord("a") + n) for n in range(max(left, right) - 2))
-    a = "z" if left == 1 else batch[len(batch) - (left - 2) :] + "xz"
-    b = "z" if right == 1 else batch[len(batch) - (right - 2) :] + "zy"
-    result = batch + ("x" if left > 1 else "") + ("y" if right > 1 else "")
-    return f"{a},{b}->{result}"
-
-
-def _std(builder: RelayBuilder, x: SSAValue, axis: Any = None, keepdims: bool = False) -> Values:
-    return builder.operators("sqrt", builder.operator("variance", x, axis=axis, keepdims=keepdims))
-
-
-def _square(builder: RelayBuilder, x: SSAValue) -> Values:
-    return builder.operators("multiply", x, x)
-
-
-def _relu6(builder: RelayBuilder, data: SSAValue) -> Values:
-    return builder.operators("clip", data, a_min=0.0, a_max=6.0)
-
-
-def _linear(builder: RelayBuilder, data: SSAValue, weight: SSAValue, bias: SSAValue | None = None) -> Values:
-    axes = [*range(len(shape_of(weight)) - 2), len(shape_of(weight)) - 1, len(shape_of(weight)) - 2]
-    product = _matmul(builder, data, builder.operator("transpose", weight, axes=axes))
-    return product if bias is None else builder.operators("add", product[0], bias)
-
-
-COMPOSITES: dict[str, Callable[..., Values]] = {
-    "flatten": _flatten,
-    "linear": _linear,
-    "matmul": _matmul,
-    "nn.relu6": _relu6,
-    "reshape": _reshape,
-    "square": _square,
-    "std": _std,
-}
-"""Words whose operators follow from the operands."""
 
 OWN_PREFIX = "relay."
 """The prefix of the words for all operators under their own names: `R.relay.nn.dense(x, w)`."""
@@ -277,6 +200,7 @@ _IGNORED = {
     ("nn.batch_norm", "training"),
     *((f"nn.{kind}_pool{rank}d", "out_layout") for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)),
     *((f"nn.max_pool{rank}d", "count_include_pad") for rank in (1, 2, 3)),
+    ("strided_slice", "assume_inbound"),
 }
 """The (word, parameter) pairs without an effect on the result at inference."""
 
@@ -341,7 +265,7 @@ def _spell_composite(op: OperatorOp, attributes: Mapping[str, Any]) -> tuple[str
 def _has_codes(source: Sequence[Size], shape: Sequence[Size], codes: Sequence[int]) -> bool:
     """Whether a shape is read as these codes."""
     try:
-        return 0 not in shape and _reshape_codes(source, shape) == list(codes)
+        return 0 not in shape and reshape_codes(source, shape) == list(codes)
     except TeError:
         return False
 

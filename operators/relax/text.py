@@ -21,7 +21,7 @@ from ...dialects.text.styles import Style
 from ..relay import ConstantOp, OperatorOp, Size, dtype_of_tensor, shape_of
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
-from .functions import CallOp, FuncOp, ReturnOp, YieldOp
+from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
 from .spelling import spell
 from .types import (
     CallableType,
@@ -97,7 +97,9 @@ class _Printer:
                 self.emit(f"R.func_attr({dictionary_literal(op.func_attrs.data, self.style)})")
             for name in self.sizes.values():
                 self.emit(f"{name} = T.int64()")
-            if self.style.module is not None and any(isinstance(each, CallOp | CallTirOp) for each in op.walk()):
+            if self.style.module is not None and any(
+                isinstance(each, CallOp | CallTirOp | FuncRefOp) for each in op.walk()
+            ):
                 self.emit(f"{self.style.module} = {self.module}")
             self.block(op.body.block)
 
@@ -415,6 +417,7 @@ _PRINTERS.update(
 )
 _INLINE.update(
     {
+        FuncRefOp: lambda printer, op: printer.callees.path(op.callee.string_value()),
         PrimValueOp: _prim_text,
         ShapeOp: _shape_text,
         StringOp: lambda _, op: f"R.str({string_literal(op.text.data)})",

@@ -39,10 +39,9 @@ def _stepwell() -> Prepare:
     def prepare(data: bytes) -> Run:
         graph = load_model(data)
         module = from_onnx(graph)
-        run_tensors = (
-            _run_program(module) if isinstance(module.functions["main"], FuncOp) else _run_graph(graph, module)
+        return (
+            _run_program(graph, module) if isinstance(module.functions["main"], FuncOp) else _run_graph(graph, module)
         )
-        return lambda inputs: _group_sequences(graph, run_tensors(inputs))
 
     def _run_graph(graph: OnnxGraph, module: Module) -> Callable[[Sequence[Any]], list[Any]]:
         executor = GraphExecutor(build_graph(module))
@@ -51,18 +50,24 @@ def _stepwell() -> Prepare:
             for value, array in zip(graph.inputs, inputs, strict=True):
                 executor.set_input(value.name, array)
             executor.run()
-            return [np.array(executor.get_output(n)) for n in range(executor.num_outputs)]
+            return _group_sequences(graph, [np.array(executor.get_output(n)) for n in range(executor.num_outputs)])
 
         return run
 
-    def _run_program(module: Module) -> Callable[[Sequence[Any]], list[Any]]:
+    def _run_program(graph: OnnxGraph, module: Module) -> Callable[[Sequence[Any]], list[Any]]:
         main = VirtualMachine(build_relax(module))["main"]
 
         def run(inputs: Sequence[Any]) -> list[Any]:
             results = main(*inputs)
-            return [np.array(each) for each in (results if isinstance(results, tuple) else (results,))]
+            return _arrays(results if len(graph.outputs) > 1 else (results,))
 
         return run
+
+    def _arrays(value: Any) -> Any:
+        """A value of a program, with arrays of numpy in lists."""
+        if isinstance(value, tuple):
+            return [_arrays(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+        return None if value is None else np.array(value)
 
     def _group_sequences(graph: OnnxGraph, tensors: list[Any]) -> list[Any]:
         """The results of a model, with the tensors of a sequence in a list."""

@@ -21,6 +21,7 @@ from ...operators.relax import (
     CallPackedOp,
     CallTirOp,
     FuncOp,
+    FuncRefOp,
     IfOp,
     MatchCastOp,
     PrimValueOp,
@@ -107,7 +108,7 @@ def _call_kernel(op: CallTirOp) -> None:
     erase(op)
 
 
-_PURE = (ConstantOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp, MatchCastOp)
+_PURE = (ConstantOp, FuncRefOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp, MatchCastOp)
 """Operations that the caller of graphs executes, without waiting for others than their operands."""
 
 

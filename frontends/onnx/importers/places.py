@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +11,14 @@ import numpy as np
 
 from ....operators.relay import Size
 from ...models.call import normalized_axis
+from ...models.data_sizes import call_host, call_operator
 from ...models.indices import check_indices
 from ...models.limits import require_created
 from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import importer
-from .data_sizes import computed_nonzero, is_computed
+from .data_sizes import computed_nonzero, computed_scalar, element_count, is_computed
 from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
 
 
@@ -81,12 +83,17 @@ def scatter_nd(call: Call) -> ModelTensor:
 @importer("OneHot")
 def one_hot(call: Call) -> ModelTensor:
     indices, values = call.tensor(0), call.tensor(2)
-    depth = int(call.constant_scalar(1, "depth"))
+    depth = call.cast(computed_scalar(call, 1), "int64")
     axis = normalized_axis(call.integer("axis", -1), indices.rank + 1)
-    places = indices if "int" in indices.dtype and indices.dtype != "uint64" else call.cast(indices, "int64")
-    places = call.cast(places, "int64")
-    places = call.op("where", call.scalar("less", places, 0), call.scalar("add", places, depth), places)
-    is_there = call.op("one_hot", places, on_value=1, off_value=0, depth=depth, axis=axis, dtype="int8")
+    places = call.cast(indices, "int64")
+    places = call.op("where", call.scalar("less", places, 0), call.op("add", places, depth), places)
+    attributes = {"on_value": 1, "off_value": 0, "axis": axis, "dtype": "int8"}
+    if is_computed(call, 1):
+        shape: list[Size] = [*places.shape[:axis], call.builder.new_size("one_hot"), *places.shape[axis:]]
+        types = [("int8", shape)]
+        is_there = call_operator(call.builder, "one_hot", [places], {"depth": depth}, types, **attributes)[0]
+    else:
+        is_there = call.op("one_hot", places, depth=int(call.constant_scalar(1, "depth")), **attributes)
     off, on = (call.op("take", values, call.constant(n, "int64"), axis=0) for n in range(2))
     return call.op("where", call.scalar("not_equal", is_there, 0), on, off)
 
@@ -164,6 +171,8 @@ def grid_sample(call: Call) -> ModelTensor:
 def col2im(call: Call) -> ModelTensor:
     """Sums overlapping blocks into an image, by a transposed convolution whose weights are 1 at one position each."""
     x = call.tensor()
+    if is_computed(call, 1, 2):
+        return _computed_col2im(call, x)
     image, block = call.constant_integers(1, "image_shape") or (), call.constant_integers(2, "block_shape") or ()
     rank = len(image)
     if not 1 <= rank <= 3:
@@ -197,3 +206,14 @@ def col2im(call: Call) -> ModelTensor:
         output_padding=left,
     )
     return call.builder.reshape(result, [batch, rows // taps, *image])
+
+
+def _computed_col2im(call: Call, x: ModelTensor) -> ModelTensor:
+    image, block = call.tensor_of_rank(1, 1), call.tensor_of_rank(2, 1)
+    rank = element_count(call, 1, "image_shape") if image.known_elements is None else int(image.static_shape[0])
+    if x.rank != 3 or block.shape != (rank,):
+        raise OnnxError(f"Col2Im: blocks of {block.shape[0]} and an image of {rank} dimensions, expected as many")
+    windows = {name: call.integers_attribute(name, rank, 1, 1) for name in ("strides", "dilations")}
+    description = json.dumps({**windows, "pads": call.integers_attribute("pads", 2 * rank, 0, 0)})
+    shape: list[Size] = [x.shape[0], *(call.builder.new_size("col2im") for _ in range(rank + 1))]
+    return call_host(call.builder, "col2im", [description, x, image, block], [(x.dtype, shape)])[0]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....operators.relay import Size
 from ...models.call import normalized_axis
+from ...models.data_sizes import call_host
 from ...models.limits import require_created
 from ...models.types import Array
 from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..errors import OnnxError
 from ..registry import importer
+from .data_sizes import computed_scalar, is_computed
 from .shapes import concatenate_along, permute_axes, slice_along
 
 
@@ -19,6 +22,8 @@ def dft(call: Call) -> ModelTensor:
     """The discrete Fourier transform, as products with the cosines and sines of each frequency. The last axis holds the
     real and the imaginary part."""
     x = call.tensor()
+    if is_computed(call, 1) or (call.version >= 20 and is_computed(call, 2)):
+        return _computed_dft(call, x)
     axis = call.integer("axis", 1) if call.version < 20 else int(call.constant_scalar(2, "axis", -2))
     axis = normalized_axis(axis, x.rank)
     if axis == x.rank - 1:
@@ -40,6 +45,25 @@ def dft(call: Call) -> ModelTensor:
         imaginary = call.op("add", imaginary, _product(call, parts[1], cosines, axis))
     both = [call.op("expand_dims", each, axis=x.rank - 1) for each in (real, imaginary)]
     return call.cast(concatenate_along(call, both, x.rank - 1), x.dtype)
+
+
+def _computed_dft(call: Call, x: ModelTensor) -> ModelTensor:
+    """A transform whose axis or length the model computes."""
+    default = call.integer("axis", 1) if call.version < 20 else -2
+    has_axis = call.version >= 20 and call.has(2)
+    axis = computed_scalar(call, 2) if has_axis else call.constant(default, "int64")
+    inverse, onesided = call.integer("inverse"), call.integer("onesided")
+    if call.has(1):
+        length = computed_scalar(call, 1)
+    else:
+        extent = call.op("take", call.builder.symbols(x.extents), axis, axis=0)
+        length = call.scalar("multiply", call.scalar("subtract", extent, 1), 2) if inverse and onesided else extent
+    along = None if axis.array is None else normalized_axis(int(axis.array), x.rank)
+    shape: list[Size] = [
+        call.builder.new_size("dft") if d == along or along is None else n for d, n in enumerate(x.shape)
+    ]
+    shape[-1] = 1 if inverse and onesided else 2
+    return call_host(call.builder, "dft", [x, length, axis, inverse, onesided], [(x.dtype, shape)])[0]
 
 
 def _inverse_of_half(call: Call, x: ModelTensor, axis: int, length: int) -> ModelTensor:

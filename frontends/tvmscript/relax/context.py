@@ -16,7 +16,8 @@ from ....dialects.tir.builder import OpT
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, SizeVar
 from ....expressions.sizes import parse_size, size_text
-from ....operators.relax import ShapeType, TupleGetOp, TupleOp
+from ....operators.relax import FuncOp, FuncRefOp, ShapeType, TupleGetOp, TupleOp
+from ....operators.relax.functions import reference_type
 from ....operators.relax.types import known_shape
 from ....operators.relay import RelayBuilder, Size
 from .. import syntax
@@ -78,8 +79,23 @@ class RelaxContext(ElaborationContext):
             case tuple() | list():
                 items = cast("Sequence[Value]", value)
                 return self.insert(TupleOp([self.relax_value(item, span) for item in items]), span).output
+            case FunctionRef():
+                return self.insert(FuncRefOp(value.name, reference_type(self.callee(value, span))), span).output
             case _:
                 raise span.error(f"expected a value of relax, got {describe_value(value)}")
+
+    def callee(self, function: FunctionRef, span: Span) -> FuncOp:
+        """A function of relax of the module."""
+        assert self.module.elaborate is not None
+        self.module.elaborate(function.name)
+        callee = self.module.finished.get(function.name) or self.module.declared.get(function.name)
+        if callee is None:
+            raise span.error(
+                f"the result type of {function.name} must be written (-> R.Tensor(...)), as it calls itself"
+            )
+        if not isinstance(callee, FuncOp):
+            raise span.error(f"{function.name} is a function of tir, expected R.call_tir(cls.{function.name}, ...)")
+        return callee
 
     def fields(self, value: Value, span: Span) -> list[SSAValue]:
         """The items of a tuple of values; of a value that is no tuple, the value alone."""

@@ -11,7 +11,7 @@ from ....core.diagnostics import Span
 from ....core.dtypes import mlir_type, parse_dtype
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, binary_expr
-from ....operators.relax import CallOp, FuncOp, PrimValueOp, ShapeType
+from ....operators.relax import CallOp, PrimValueOp, ShapeType
 from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.types import known_shape, prim, substitute
 from .. import syntax
@@ -188,13 +188,7 @@ def _call_function(
     """A call of a function of the module: `cls.block(x, w)`."""
     if keywords:
         raise span.error(f"{function.name} takes its arguments by position")
-    assert context.module.elaborate is not None
-    context.module.elaborate(function.name)
-    callee = context.module.finished.get(function.name) or context.module.declared.get(function.name)
-    if callee is None:
-        raise span.error(f"the result type of {function.name} must be written (-> R.Tensor(...)), as it calls itself")
-    if not isinstance(callee, FuncOp):
-        raise span.error(f"{function.name} is a function of tir, expected R.call_tir(cls.{function.name}, ...)")
+    callee = context.callee(function, span)
     operands = [context.relax_value(arg, span) for arg in args]
     expected = [value.type for _, value in callee.params]
     if len(operands) != len(expected):

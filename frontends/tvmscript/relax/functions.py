@@ -9,13 +9,13 @@ from xdsl.ir import Attribute, Region
 
 from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
-from ....operators.relax import FuncOp, PrimValueOp, ReturnOp, ShapeOp, StringOp
+from ....operators.relax import FuncOp, FuncRefOp, PrimValueOp, ReturnOp, ShapeOp, StringOp, TupleOp
 from ....operators.relay import ConstantOp
 from .. import syntax
 from ..annotations import evaluate_annotation
 from ..context import span_location
 from ..dispatch import run_statements
-from ..values import RelaxValue, Value, Word
+from ..values import RelaxValue, Value, Word, type_variables
 from ..vocabulary import is_dtype
 from .context import RelaxContext
 
@@ -57,7 +57,10 @@ class RelaxFunctionReader:
         return not self.arguments.get("pure", True)
 
     def _declare_sizes(self) -> None:
-        """Declares the sizes that the signature may use: `n = T.int64()` in the body."""
+        """Declares the sizes that the signature may use: `n = TypeVar("n")` in an enclosing scope, and `n = T.int64()`
+        in the body."""
+        for name in type_variables(self.context.scope):
+            self.context.scope.names[name] = self.context.size_variable(name)
         for name in _sizes_in(self.node.body, self._is_vocabulary):
             self.context.scope.names[name] = self.context.size_variable(name)
 
@@ -117,13 +120,15 @@ def _is_size(node: syntax.Expr, is_vocabulary: Callable[[str], bool]) -> bool:
             return False
 
 
-_WITHOUT_BINDING = (ConstantOp, PrimValueOp, ShapeOp, StringOp)
+_WITHOUT_BINDING = (ConstantOp, FuncRefOp, PrimValueOp, ShapeOp, StringOp, TupleOp)
 
 
 def _erase_unused(context: RelaxContext) -> None:
     """Erases number constants, shapes and numbers that have been arguments of words at parse time only."""
     for op in [op for op in context.block.walk(reverse=True) if isinstance(op, _WITHOUT_BINDING)]:
-        is_array = isinstance(op, ConstantOp) and op.array_name is not None
-        if not is_array and not any(result.uses for result in op.results):
+        is_bound = (isinstance(op, ConstantOp) and op.array_name is not None) or (
+            isinstance(op, TupleOp) and op.output.name_hint is not None
+        )
+        if not is_bound and not any(result.uses for result in op.results):
             op.detach()
             op.erase()

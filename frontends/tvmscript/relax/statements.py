@@ -57,9 +57,13 @@ def _annotated(context: RelaxContext, node: syntax.AnnAssign) -> None:
     _bind(context, node.target, value)
 
 
+_TABLES = ("relax.expr.Constant", "ir.GenericConst")
+"""The names of the table of constants: until v0.26, and since."""
+
+
 def _constant(context: RelaxContext, value: Metadata, type: Attribute, node: syntax.AnnAssign) -> Value:
     """A constant array beside the module, whose type is the annotation of the binding."""
-    if len(value.path) != 2 or value.path[0] != "relax.expr.Constant" or not isinstance(type, TensorType):
+    if len(value.path) != 2 or value.path[0] not in _TABLES or not isinstance(type, TensorType):
         raise node.span.error('expected a tensor constant, w: R.Tensor(...) = metadata["relax.expr.Constant"]["w"]')
     return RelaxValue(context.insert(ConstantOp(value.path[1], type), node.span).result)
 

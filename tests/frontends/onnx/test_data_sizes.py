@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx")
-from onnx import TensorProto, helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from stepwell import ExecutionError, GraphExecutor, OptionError, VirtualMachine, build_graph, build_relax  # noqa: E402
+from stepwell.backends.interpreter import interpret  # noqa: E402
 from stepwell.backends.relax import host_functions  # noqa: E402
 from stepwell.frontends.onnx import OnnxUnsupportedError, from_onnx  # noqa: E402
 from stepwell.operators import relax  # noqa: E402
@@ -175,6 +176,89 @@ def test_parameters_may_be_computed(op_type: str, arrays: list[Any]) -> None:
     outputs = {"Split": ["y0", "y1", "y2"], "TopK": ["y", "z"]}.get(op_type, ["y"])
     proto = model([node(op_type, list(inputs), outputs)], inputs, outputs)
     check(proto, *(np.asarray(array) for array in arrays))
+
+
+EMPTY = np.zeros(0, "float32")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "arrays"),
+    [
+        ({}, [random(2, 4), EMPTY, np.array([1.5, 2], "float32")]),
+        ({"mode": "linear", "axes": [1]}, [random(2, 4), EMPTY, EMPTY, INTS([3])]),
+        ({"mode": "cubic", "antialias": 1, "axes": [0, 1]}, [random(6, 4), EMPTY, np.array([0.5, 1], "float32")]),
+        ({"mode": "linear", "keep_aspect_ratio_policy": "not_larger"}, [random(2, 4), EMPTY, EMPTY, INTS([4, 6])]),
+        (
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+            [random(2, 4), EMPTY, np.array([1.7, 0.6], "float32")],
+        ),
+        (
+            {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize", "extrapolation_value": 9.0},
+            [random(4, 4), np.array([0.2, -0.5, 0.8, 1.5], "float32"), EMPTY, INTS([3, 5])],
+        ),
+    ],
+)
+def test_resizes_to_computed_sizes(attributes: dict[str, Any], arrays: list[Any]) -> None:
+    inputs: dict[str, Any] = {
+        f"x{n}": (helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for n, array in enumerate(arrays)
+    }
+    computed = model([node("Resize", list(inputs), ["y"], **attributes)], inputs, ["y"], 19)
+    got = VirtualMachine(build_relax(from_onnx(computed)))["main"](*arrays)
+    for name, array in list(zip(inputs, arrays, strict=True))[1:]:
+        computed.graph.initializer.append(numpy_helper.from_array(array, name))
+    del computed.graph.input[1:]
+    expected = interpret(from_onnx(computed), "main", arrays[:1])
+    np.testing.assert_allclose(got.numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_depth_of_one_hot_may_be_computed() -> None:
+    inputs = {"i": (INT, (2, 3)), "d": (INT, ()), "v": floats(2)}
+    proto = model([node("OneHot", ["i", "d", "v"], ["y"], axis=1)], inputs, ["y"])
+    check(proto, INTS([[0, -1, 3], [2, 9, 1]]), INTS(4), np.array([0.5, 2], "float32"))
+
+
+def test_blocks_of_computed_shape() -> None:
+    inputs = {"x": floats(1, 8, 6), "i": (INT, (2,)), "b": (INT, (2,))}
+    proto = model([node("Col2Im", ["x", "i", "b"], ["y"], strides=[1, 2], pads=[0, 1, 0, 0])], inputs, ["y"])
+    x = random(1, 8, 6)
+    main = VirtualMachine(build_relax(from_onnx(proto)))["main"]
+    expected = np.zeros((1, 2, 4, 5), "float32")
+    for (i, j, p, q), rows in zip(
+        np.ndindex(2, 2, 3, 2), x.reshape(2, 2, 2, 3, 2).transpose(1, 2, 3, 4, 0).reshape(-1, 2), strict=True
+    ):
+        expected[0, :, p + i, 2 * q + j] += rows
+    np.testing.assert_allclose(main(x, INTS([4, 4]), INTS([2, 2])).numpy(), expected[..., 1:], rtol=1e-6)
+    with pytest.raises(ExecutionError, match="6 columns, expected 2 blocks"):
+        main(x, INTS([2, 4]), INTS([2, 2]))
+
+
+def test_transforms_along_computed_axes() -> None:
+    inputs = {"x": floats(2, 4, 1), "n": (INT, ()), "a": (INT, ())}
+    main = VirtualMachine(build_relax(from_onnx(model([node("DFT", ["x", "n", "a"], ["y"])], inputs, ["y"], 20))))[
+        "main"
+    ]
+    x = random(2, 4, 1)
+    expected = np.fft.fft(x[..., 0].astype("float64"), 5, 1)
+    got = main(x, np.array(5), np.array(-2)).numpy()
+    np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_sizes_of_data_broadcast_to_each_other() -> None:
+    """Extents that may be 1: of selected rows, and of a slice."""
+    nodes = [
+        node("NonZero", ["x"], ["p"]),
+        node("Slice", ["w", "start", "end"], ["part"]),
+        node("Cast", ["part"], ["q"], to=INT),
+        node("Add", ["p", "q"], ["y"]),
+    ]
+    inputs = {"x": floats("n"), "w": floats(4), "start": (INT, (1,)), "end": (INT, (1,))}
+    main = VirtualMachine(build_relax(from_onnx(model(nodes, inputs, ["y"]))))["main"]
+    w = np.arange(4, dtype="float32")
+    for x, stop in ((np.ones(3), 3), (np.ones(1), 4), (np.ones(3), 1), (np.zeros(2), 1)):
+        got = main(x.astype("float32"), w, INTS([0]), INTS([stop]))
+        np.testing.assert_array_equal(got.numpy(), np.stack(np.nonzero(x)) + np.arange(stop))
+    with pytest.raises(ExecutionError, match="shape mismatch"):
+        main(np.ones(3, "float32"), w, INTS([0]), INTS([2]))
 
 
 def test_a_computed_list_of_no_axes_is_known() -> None:

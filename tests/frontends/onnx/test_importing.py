@@ -252,11 +252,6 @@ def test_loops_whose_rounds_are_known_are_written_out() -> None:
     proto = model([node("Loop", ["n", "go", "z"], ["y", "v"], body=body)], [value("x", (2,))], ["y", "v"],
                   {"n": np.array(3), "z": np.zeros(2, "float32"), "go": np.array(True)})  # fmt: skip
     check(proto, random(2))
-    unknown = model(
-        [node("Loop", ["n", "", "x"], ["y", "v"], body=body)], [value("x", (2,)), value("n", (), INT)], ["y"]
-    )
-    with pytest.raises(OnnxUnsupportedError, match="the number of rounds of Loop is known only when the model runs"):
-        from_onnx(unknown)
 
 
 def test_sequences_are_known() -> None:

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from stepwell import ParseError, parse_tvmscript
+from stepwell import ParseError, VirtualMachine, build_relax, parse_tvmscript, register_func
 from stepwell.operators import OPERATORS
 from stepwell.operators.relax import FuncOp
 from stepwell.operators.relax.spelling import SPELLINGS, all_words
@@ -86,7 +86,46 @@ EXPRESSIONS = {
     "R.triu(y, 1)": ["trilu"],
     "R.std(x, axis=1)": ["variance", "sqrt"],
     "R.square(x)": ["multiply"],
-    "R.argmax(x, axis=1, keepdims=True)": ["argmax"],
+    "R.argmax(x, axis=1, keepdims=True)": ["argmax", "cast"],
+    "R.expand_dims(x, axis=[0, 3])": ["expand_dims", "expand_dims"],
+    "R.nn.pad(x, pad_width=[0, 0, 1, 2], pad_value=0.5)": ["nn.pad"],
+    "R.gather_nd(y, R.expand_dims(i, 1), batch_dims=0)": ["expand_dims", "transpose", "gather_nd"],
+    "R.scatter_elements(y, R.expand_dims(i, 1), R.zeros((2, 1), 'float32'), axis=1)": ["expand_dims", "zeros"],
+    "R.meshgrid((v, R.zeros((3,), 'float32')), indexing='ij')[1]": ["zeros", "expand_dims", "broadcast_to"],
+    "R.ones_like(x, dtype=None)": ["ones_like"],
+    "R.zeros_like(x, 'int32')": ["zeros_like", "cast"],
+    "R.full_like(x, R.const(2.5, 'float32'), dtype=None)": ["full_like"],
+    "R.eye(4, 4, 1, dtype='float32')": ["eye"],
+    "R.nn.softplus(x, beta=1.0, threshold=20.0)": ["nn.softplus"],
+    "R.nn.softplus(x, beta=2.0)": ["multiply", "nn.softplus", "divide"],
+    "R.log_add_exp(x, x)": ["maximum", "subtract", "exp", "subtract", "exp", "add", "log", "add"],
+    "R.nn.dropout(x, rate=0.5)[0]": ["nn.dropout"],
+    "R.sort(x, axis=1, descending=True)": ["sort"],
+    "R.argsort(x, axis=-1, descending=False, dtype='int32')": ["argsort"],
+    "R.topk(x, k=2, axis=-1, ret_type='both', largest=True, dtype='int32')[0]": ["topk"],
+    "R.outer(v, v)": ["expand_dims", "expand_dims", "multiply"],
+    "R.nn.attention(im, im, im, causal_mask='TopLeft')": [
+        "einsum",
+        "multiply",
+        "ones_like",
+        "trilu",
+        "greater",
+        "where",
+    ],
+    "R.nn.group_norm(im, R.ones((2,), 'float32'), R.ones((2,), 'float32'), 2, 1, [2, 3])": [
+        "ones",
+        "ones",
+        "nn.group_norm",
+    ],
+    "R.nn.instance_norm(im, R.ones((2,), 'float32'), R.ones((2,), 'float32'), channel_axis=1, axes=[2, 3])": [
+        "ones",
+        "ones",
+    ],
+    "R.nn.cross_entropy_with_logits(y, y)": ["multiply", "sum", "multiply"],
+    "R.nn.pixel_shuffle(R.concat((im, im), axis=1), upscale_factor=2)": ["concatenate", "nn.depth_to_space"],
+    "R.strided_slice(x, (1,), (0,), (3,), (1,), assume_inbound=False)": ["strided_slice"],
+    "R.image.resize2d(im, R.shape([5, 7]), roi=[T.float32(0.0), T.float32(0.0), T.float32(0.0), T.float32(0.0)],"
+    " layout='NCHW', rounding_method='round', cubic_alpha=-0.75, cubic_exclude=0, out_dtype=None)": ["image.resize2d"],
     "R.cumsum(x, axis=0)": ["cumsum"],
     "R.einsum((x, y), subscripts='ij,jk->ik')": ["einsum"],
     "R.relay.nn.dense(x, x)": ["nn.dense"],
@@ -217,6 +256,47 @@ class Module:
     mod.verify()
 
 
+def test_functions_are_values() -> None:
+    mod = parse_tvmscript("""
+@I.ir_module
+class Module:
+    @R.function(pure=False)
+    def main(x: R.Object):
+        y = R.call_pure_packed("env.map", cls.body, x)
+        z = R.call_packed("env.each", cls.show, y)
+        return z
+    @R.function(private=True)
+    def body(x: R.Tensor(("n",), "float32")):
+        return R.exp(x)
+    @R.function(private=True, pure=False)
+    def show(x: R.Tensor(("n",), "float32")):
+        y = R.call_packed("env.show", x)
+        return y
+""")
+    mod.verify()
+    assert 'R.call_pure_packed("env.map", cls.body, x,' in mod.script()
+    assert parse_tvmscript(mod.script()).script() == mod.script()
+    shown: list[int] = []
+    register_func("env.map", lambda body, items: tuple(map(body, items)), override=True)
+    register_func("env.show", lambda x: shown.append(len(x)), override=True)
+    register_func("env.each", lambda show, items: [show(each) for each in items] and len(items), override=True)
+    assert VirtualMachine(build_relax(mod))["main"]([np.ones(2, "float32"), np.ones(3, "float32")]) == 2
+    assert shown == [2, 3]
+
+
+def test_sizes_may_be_type_variables() -> None:
+    """As TVM 0.27 prints them, outside of the module."""
+    text = """
+n = TypeVar("n")
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((n, 4), dtype="float32")) -> R.Tensor((n * 2, 4), dtype="float32"):
+        return R.concat((x, x))
+"""
+    assert '(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("2 * n", 4),' in parse_tvmscript(text).script()
+
+
 ERRORS = {
     "return R.ad(x, x)": "R.ad is not supported, did you mean 'add'?",
     "return R.add(x)": "add: no argument 'x2', expected a tensor",
@@ -248,6 +328,16 @@ ERRORS = {
     "return R.call_dps_packed('f', (x,), R.Object)": "(C1) result of type !relax.object, expected a tensor of known shape and data type",  # noqa: E501
     "return R.call_pure_packed(3, x)": "expected a string for the name of the function, got an integer",
     "z = R.match_cast(x, R.Tensor((n, 5), 'float32'))\nreturn z": '(C1) tensor<?x4xf32, #relay.sizes<"n">> is never',
+    "return R.expand_dims(x, [0, 0])": "expand_dims: axis [0, 0], expected distinct axes",
+    "return R.nn.pad(x, [1, 1])": "nn.pad: 2 widths, expected 4",
+    "return R.gather_nd(y, i, batch_dims=1)": "gather_nd: batch_dims 1, expected 0",
+    "return R.meshgrid((v, v), indexing='xy')": "meshgrid: indexing 'xy' of extents [4, 4], expected 'ij' of numbers",
+    "return R.nn.softplus(x, threshold=1.0)": "nn.softplus: threshold 1.0, expected at least 20",
+    "return R.full_like(x, x)": "full_like: a tensor as fill_value, expected a constant",
+    "return R.nn.attention(im, im, im, window_size=3)": "nn.attention: window_size 3 and head size 8",
+    "return R.nn.attention(im, im, im, causal_mask='Left')": "nn.attention: causal_mask 'Left' of lengths [2, 2]",
+    "return R.nn.instance_norm(im, v, v, 1, [3])": "nn.instance_norm: axes [3], expected [2, 3]",
+    "return R.nn.cross_entropy_with_logits(x, x)": "nn.cross_entropy_with_logits: n rows, expected a number",
     "return R.shape([m])": "(C3) relax.shape: unknown size m, expected a parameter or a relax.match_cast with this size",  # noqa: E501
     "with R.dataflow():\n    z = R.call_packed('f', x)\n    R.output(z)\nreturn z": '(C4) relax.call_packed "f" in a pure function',  # noqa: E501
     "with R.dataflow():\n    z = x\nreturn z": "undefined name 'z'",

@@ -381,3 +381,31 @@ relax.func @f("x" %x: tensor<f32>, "c" %c: tensor<i1>) -> tensor<f64> {
   relax.return %0 : tensor<f64>
 }
 // CHECK: (C2) a branch yields tensor<f32>, expected tensor<f64>
+
+// -----
+
+// (C1) relax.func_ref: the module has the function.
+relax.func @f() -> !relax.callable<> {
+  %0 = relax.func_ref @g : !relax.callable<>
+  relax.return %0 : !relax.callable<>
+}
+// CHECK: (C1) no function 'g' of relax in the module
+
+// -----
+
+// (C2) relax.func_ref: the type states side effects.
+relax.func impure @f() -> !relax.callable<> {
+  %0 = relax.func_ref @f : !relax.callable<>
+  relax.return %0 : !relax.callable<>
+}
+// CHECK: (C2) result of type !relax.callable<>, expected !relax.callable<impure>
+
+// -----
+
+// (C2) relax.call_pure_packed: no argument has side effects.
+relax.func impure @f() -> !relax.object {
+  %0 = relax.func_ref @f : !relax.callable<impure>
+  %1 = relax.call_pure_packed "env.map"(%0) : (!relax.callable<impure>) -> !relax.object
+  relax.return %1 : !relax.object
+}
+// CHECK: (C2) an argument is a function with side effects

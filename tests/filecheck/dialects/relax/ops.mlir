@@ -12,6 +12,10 @@ relax.func private impure @helper("x" %x: tensor<4xf32>) -> !relax.object attrs 
   %s = relax.string "name"
   // CHECK: relax.call_packed "env.print"(%{{.*}}, %{{.*}}) : (tensor<4xf32>, !relax.object) -> !relax.object
   %o = relax.call_packed "env.print"(%x, %s) : (tensor<4xf32>, !relax.object) -> !relax.object
+  // CHECK: relax.func_ref @block : !relax.callable<>
+  %f = relax.func_ref @block : !relax.callable<>
+  // CHECK: relax.call_pure_packed "env.map"(%{{.*}}, %{{.*}}) : (!relax.callable<>, !relax.object) -> !relax.object
+  %p = relax.call_pure_packed "env.map"(%f, %o) : (!relax.callable<>, !relax.object) -> !relax.object
   relax.return %o : !relax.object
 }
 // CHECK: relax.func @block(

@@ -1,0 +1,347 @@
+"""Words of `R` that are several operators, or operators that depend on the operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...core.dtypes import numpy_dtype
+from ...expressions.errors import TeError
+from ..relay import ConstantOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+
+Values: TypeAlias = Sequence[SSAValue]
+
+
+# Shapes
+
+
+def reshape(builder: RelayBuilder, x: SSAValue, shape: Any) -> Values:
+    shape = shape if isinstance(shape, list | tuple) else (shape,)
+    codes = reshape_codes(shape_of(x), shape)  # pyright: ignore[reportUnknownArgumentType]
+    results = builder.operators("reshape", x, newshape=codes)
+    wanted = list(shape)  # pyright: ignore[reportUnknownArgumentType]
+    if -1 not in wanted and list(shape_of(results[0])) != wanted:
+        raise TeError(f"reshape: shape {list(shape_of(x))} to {wanted}, expected as many elements")
+    return results
+
+
+def reshape_codes(source: Sequence[Size], shape: Sequence[Size]) -> list[int]:
+    """The codes of a shape: 0 for a symbolic size that the operand has there, -1 for one other symbolic size."""
+    codes: list[int] = []
+    for axis, size in enumerate(shape):
+        if isinstance(size, int):
+            codes.append(size)
+        elif axis < len(source) and source[axis] == size and all(code != -1 for code in codes):
+            codes.append(0)
+        elif -1 not in codes:
+            codes.append(-1)
+        else:
+            raise TeError(f"reshape: shape {list(source)} to {list(shape)}, expected at most one new symbolic size")
+    return codes
+
+
+def _flatten(builder: RelayBuilder, x: SSAValue) -> Values:
+    return builder.operators("reshape", x, newshape=[-1])
+
+
+def _expand_dims(builder: RelayBuilder, x: SSAValue, axis: Any) -> Values:
+    axes = list(axis) if isinstance(axis, list | tuple) else [axis]  # pyright: ignore[reportUnknownArgumentType]
+    rank = len(shape_of(x)) + len(axes)
+    places = sorted(each + rank if each < 0 else each for each in axes)
+    if not places or len(set(places)) < len(places):
+        raise TeError(f"expand_dims: axis {axes}, expected distinct axes")
+    for place in places[:-1]:
+        x = builder.operator("expand_dims", x, axis=place)
+    return builder.operators("expand_dims", x, axis=places[-1])
+
+
+def _pad(
+    builder: RelayBuilder,
+    data: SSAValue,
+    pad_width: Sequence[int],
+    pad_mode: str = "constant",
+    pad_value: float = 0.0,
+) -> Values:
+    if len(pad_width) != 2 * len(shape_of(data)):
+        raise TeError(f"nn.pad: {len(pad_width)} widths, expected {2 * len(shape_of(data))}")
+    pairs = list(zip(pad_width[::2], pad_width[1::2], strict=True))
+    return builder.operators("nn.pad", data, pad_width=pairs, pad_value=pad_value, pad_mode=pad_mode)
+
+
+def _gather_nd(builder: RelayBuilder, data: SSAValue, indices: SSAValue, batch_dims: int = 0) -> Values:
+    rank = len(shape_of(indices))
+    if batch_dims:
+        raise TeError(f"gather_nd: batch_dims {batch_dims}, expected 0")
+    return builder.operators(
+        "gather_nd", data, builder.operator("transpose", indices, axes=[rank - 1, *range(rank - 1)])
+    )
+
+
+def _meshgrid(builder: RelayBuilder, tensors: Sequence[SSAValue], indexing: str = "ij") -> Values:
+    shape = [shape_of(each)[0] for each in tensors]
+    if indexing != "ij" or not all(isinstance(extent, int) for extent in shape):
+        raise TeError(f"meshgrid: indexing {indexing!r} of extents {shape}, expected 'ij' of numbers")
+    results: list[SSAValue] = []
+    for axis, tensor in enumerate(tensors):
+        column = builder.operator("expand_dims", tensor, axis=1, num_newaxis=len(shape) - axis - 1)
+        results.append(builder.operator("broadcast_to", column, shape=shape))
+    return results
+
+
+# Elements
+
+
+def _number(builder: RelayBuilder, number: float, like: SSAValue) -> SSAValue:
+    """A constant of the data type of a tensor."""
+    dtype = dtype_of_tensor(like)
+    return builder.number(float(np.asarray(number, numpy_dtype(dtype))), dtype)
+
+
+def _full_like(builder: RelayBuilder, x: SSAValue, fill_value: Any, dtype: str | None = None) -> Values:
+    number = (
+        fill_value.owner.number
+        if isinstance(fill_value, SSAValue) and isinstance(fill_value.owner, ConstantOp)
+        else fill_value
+    )
+    if not isinstance(number, int | float):
+        raise TeError("full_like: a tensor as fill_value, expected a constant")
+    result = builder.operators("full_like", x, fill_value=number)
+    return result if dtype in (None, "", dtype_of_tensor(x)) else builder.operators("cast", result[0], dtype=dtype)
+
+
+def _like(name: str) -> Callable[..., Values]:
+    """A word for a tensor of the shape of another one, in a data type."""
+
+    def build(builder: RelayBuilder, x: SSAValue, dtype: str | None = None) -> Values:
+        result = builder.operators(name, x)
+        return result if dtype in (None, "", dtype_of_tensor(x)) else builder.operators("cast", result[0], dtype=dtype)
+
+    return build
+
+
+def _square(builder: RelayBuilder, x: SSAValue) -> Values:
+    return builder.operators("multiply", x, x)
+
+
+def _relu6(builder: RelayBuilder, data: SSAValue) -> Values:
+    return builder.operators("clip", data, a_min=0.0, a_max=6.0)
+
+
+def _softplus(builder: RelayBuilder, data: SSAValue, beta: float = 1.0, threshold: float = 20.0) -> Values:
+    if threshold < 20:
+        raise TeError(f"nn.softplus: threshold {threshold}, expected at least 20, from which the identity is exact")
+    if beta == 1:
+        return builder.operators("nn.softplus", data)
+    factor = builder.number(beta, dtype_of_tensor(data))
+    return builder.operators(
+        "divide", builder.operator("nn.softplus", builder.operator("multiply", data, factor)), factor
+    )
+
+
+def _log_add_exp(builder: RelayBuilder, x1: SSAValue, x2: SSAValue) -> Values:
+    most = builder.operator("maximum", x1, x2)
+    parts = [builder.operator("exp", builder.operator("subtract", each, most)) for each in (x1, x2)]
+    return builder.operators("add", most, builder.operator("log", builder.operator("add", *parts)))
+
+
+def _dropout(builder: RelayBuilder, data: SSAValue, rate: float = 0.5) -> Values:
+    """The result at inference, and the mask."""
+    return [builder.operator("nn.dropout", data, rate=rate), builder.operator("ones_like", data)]
+
+
+# Reductions, sorted elements
+
+
+def _std(builder: RelayBuilder, x: SSAValue, axis: Any = None, keepdims: bool = False) -> Values:
+    return builder.operators("sqrt", builder.operator("variance", x, axis=axis, keepdims=keepdims))
+
+
+def _index_of(name: str) -> Callable[..., Values]:
+    """A word for the int64 index of an extreme element."""
+
+    def build(builder: RelayBuilder, x: SSAValue, axis: Any = None, keepdims: bool = False) -> Values:
+        index = builder.operator(name, x, axis=axis, keepdims=keepdims)
+        return builder.operators("cast", index, dtype="int64")
+
+    return build
+
+
+def _sort(builder: RelayBuilder, x: SSAValue, axis: int = -1, descending: bool = False) -> Values:
+    return builder.operators("sort", x, axis=axis, is_ascend=not descending)
+
+
+def _argsort(
+    builder: RelayBuilder, data: SSAValue, axis: int = -1, descending: bool = False, dtype: str = "int32"
+) -> Values:
+    return builder.operators("argsort", data, axis=axis, is_ascend=not descending, dtype=dtype)
+
+
+def _topk(
+    builder: RelayBuilder,
+    data: SSAValue,
+    k: int = 1,
+    axis: int = -1,
+    ret_type: str = "both",
+    largest: bool = True,
+    dtype: str = "int32",
+) -> Values:
+    return builder.operators("topk", data, k=k, axis=axis, ret_type=ret_type, is_ascend=not largest, dtype=dtype)
+
+
+# Products
+
+
+def matmul(builder: RelayBuilder, x1: SSAValue, x2: SSAValue, out_dtype: str | None = None) -> Values:
+    ranks, dtype = (len(shape_of(x1)), len(shape_of(x2))), out_dtype or ""
+    if ranks == (2, 2):
+        return builder.operators("nn.matmul", x1, x2, out_dtype=dtype)
+    if ranks == (3, 3):
+        return builder.operators("nn.batch_matmul", x1, x2, transpose_b=False, out_dtype=dtype)
+    if dtype not in ("", dtype_of_tensor(x1)):
+        raise TeError(f"matmul: out_dtype {dtype} of tensors of rank {ranks[0]} and {ranks[1]}, expected rank 2 or 3")
+    return builder.operators("einsum", x1, x2, equation=_product(*ranks))
+
+
+def _product(left: int, right: int) -> str:
+    """The equation of a product of matrices, with preceding dimensions in common, and of vectors."""
+    if left == 0 or right == 0:
+        raise TeError("matmul: an operand of rank 0, expected at least 1")
+    batch = "".join(chr(ord("a") + n) for n in range(max(left, right) - 2))
+    a = "z" if left == 1 else batch[len(batch) - (left - 2) :] + "xz"
+    b = "z" if right == 1 else batch[len(batch) - (right - 2) :] + "zy"
+    result = batch + ("x" if left > 1 else "") + ("y" if right > 1 else "")
+    return f"{a},{b}->{result}"
+
+
+def _linear(builder: RelayBuilder, data: SSAValue, weight: SSAValue, bias: SSAValue | None = None) -> Values:
+    axes = [*range(len(shape_of(weight)) - 2), len(shape_of(weight)) - 1, len(shape_of(weight)) - 2]
+    product = matmul(builder, data, builder.operator("transpose", weight, axes=axes))
+    return product if bias is None else builder.operators("add", product[0], bias)
+
+
+def _outer(builder: RelayBuilder, x1: SSAValue, x2: SSAValue) -> Values:
+    column = builder.operator("expand_dims", x1, axis=1)
+    return builder.operators("multiply", column, builder.operator("expand_dims", x2, axis=0))
+
+
+def _attention(
+    builder: RelayBuilder,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    bias: SSAValue | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> Values:
+    """The attention of queries [batch, length, heads, size]. causal_mask: `TopLeft` or `BottomRight`, the corner at
+    which the diagonal of the mask is."""
+    size, lengths = shape_of(query)[-1], [shape_of(each)[1] for each in (query, key)]
+    if window_size is not None or not isinstance(size, int):
+        raise TeError(f"nn.attention: window_size {window_size} and head size {size}, expected None and a number")
+    factor = _number(builder, 1 / math.sqrt(size) if scale is None else scale, query)
+    scores = builder.operator("multiply", builder.operator("einsum", query, key, equation="bshd,bthd->bhst"), factor)
+    if bias is not None:
+        scores = builder.operator("add", scores, bias)
+    if causal_mask is not None:
+        scores = _mask(builder, scores, causal_mask, lengths)
+    weights = builder.operator("nn.softmax", scores, axis=-1)
+    return builder.operators("einsum", weights, value, equation="bhst,bthd->bshd")
+
+
+def _mask(builder: RelayBuilder, scores: SSAValue, corner: str, lengths: Sequence[Size]) -> SSAValue:
+    queries, keys = lengths
+    if corner in ("TopLeft", "BottomRight") and (corner == "TopLeft" or queries == keys):
+        diagonal = 0
+    elif corner == "BottomRight" and isinstance(queries, int) and isinstance(keys, int):
+        diagonal = keys - queries
+    else:
+        raise TeError(f"nn.attention: causal_mask {corner!r} of lengths {list(lengths)}")
+    zero, least = (_number(builder, number, scores) for number in (0.0, -math.inf))
+    kept = builder.operator("trilu", builder.operator("ones_like", scores), k=diagonal, upper=False)
+    return builder.operator("where", builder.operator("greater", kept, zero), scores, least)
+
+
+# Normalization, losses, images
+
+
+def _normalization(name: str, *counts: str) -> Callable[..., Values]:
+    """A word for a normalization along all axes after that of the channels. counts: further parameters."""
+
+    def build(
+        builder: RelayBuilder,
+        data: SSAValue,
+        gamma: SSAValue,
+        beta: SSAValue,
+        *args: Any,
+        channel_axis: int = 1,
+        axes: Sequence[int] = (),
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        **options: int,
+    ) -> Values:
+        rank = len(shape_of(data))
+        names = [*counts, "channel_axis", "axes"]
+        given = dict(zip(names, args, strict=False)) | options
+        axis, along = given.pop("channel_axis", channel_axis), given.pop("axes", axes)
+        others = {d for d in range(1, rank) if d != axis % rank}
+        if {each % rank for each in along} != others or given.keys() != set(counts):
+            raise TeError(f"{name}: axes {list(along)}, expected {sorted(others)}")
+        return builder.operators(
+            name, data, gamma, beta, axis=axis, epsilon=epsilon, center=center, scale=scale, **given
+        )
+
+    return build
+
+
+def _cross_entropy(builder: RelayBuilder, predictions: SSAValue, labels: SSAValue) -> Values:
+    """The negative sum of products, divided by the first extent if there are several dimensions."""
+    total = builder.operator("sum", builder.operator("multiply", predictions, labels))
+    shape = shape_of(predictions)
+    count = shape[0] if len(shape) > 1 else 1
+    if not isinstance(count, int):
+        raise TeError(f"nn.cross_entropy_with_logits: {count} rows, expected a number")
+    return builder.operators("multiply", total, _number(builder, -1 / count, predictions))
+
+
+def _pixel_shuffle(builder: RelayBuilder, data: SSAValue, upscale_factor: int) -> Values:
+    return builder.operators("nn.depth_to_space", data, block_size=upscale_factor, mode="CRD")
+
+
+COMPOSITES: dict[str, Callable[..., Values]] = {
+    "argmax": _index_of("argmax"),
+    "argmin": _index_of("argmin"),
+    "argsort": _argsort,
+    "expand_dims": _expand_dims,
+    "flatten": _flatten,
+    "full_like": _full_like,
+    "gather_nd": _gather_nd,
+    "linear": _linear,
+    "log_add_exp": _log_add_exp,
+    "matmul": matmul,
+    "meshgrid": _meshgrid,
+    "nn.attention": _attention,
+    "nn.attention_bias": _attention,
+    "nn.cross_entropy_with_logits": _cross_entropy,
+    "nn.dropout": _dropout,
+    "nn.group_norm": _normalization("nn.group_norm", "num_groups"),
+    "nn.instance_norm": _normalization("nn.instance_norm"),
+    "nn.pad": _pad,
+    "nn.pixel_shuffle": _pixel_shuffle,
+    "nn.relu6": _relu6,
+    "nn.softplus": _softplus,
+    "ones_like": _like("ones_like"),
+    "outer": _outer,
+    "reshape": reshape,
+    "sort": _sort,
+    "square": _square,
+    "std": _std,
+    "topk": _topk,
+    "zeros_like": _like("zeros_like"),
+}
+"""The words by name, which take precedence over the spellings of operators."""
