@@ -40,13 +40,18 @@ def build_relax(
 
     mod: is not modified.  target, opt_level, winograd, after, remarks: as of `build_graph`.
 
-    Raises VerifyError for a module that breaks its constraints, OptionError for a module without functions of relax and
-    for an invalid target, and the errors of `build_graph`.
+    Raises VerifyError for a module that breaks its constraints, OptionError for a module without functions of relax or
+    without the array of a constant and for an invalid target, and the errors of `build_graph`.
     """
     target = Target.from_value(target)
     mod.verify()
     if not any(isinstance(func, FuncOp) for func in mod.functions.values()):
         raise OptionError(f"a module of {', '.join(mod.functions) or 'no functions'}, expected a function of relax")
+    missing = [name for name in _constants_of(mod) if name not in mod.constants]
+    if missing:
+        raise OptionError(
+            f"no array of constant {', '.join(map(repr, missing))} in the module, expected mod.constants to have it"
+        )
     winograd &= target.kind == "llvm"
     libraries = tuple(library.name for library in libraries_of(target))
 

@@ -16,8 +16,8 @@ from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
 from ...core.sizes import check_shape
 from ...operators import operator_of
-from ...operators.broadcast import BROADCASTING
 from ...operators.attributes import normalize_attributes
+from ...operators.broadcast import BROADCASTING
 from ...operators.relax.types import names_in
 from ...operators.relay import (
     FuncOp,

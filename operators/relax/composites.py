@@ -92,6 +92,33 @@ def _meshgrid(builder: RelayBuilder, tensors: Sequence[SSAValue], indexing: str 
     return results
 
 
+def _shape_to_tensor(builder: RelayBuilder, shape: Sequence[Size]) -> Values:
+    if not all(isinstance(size, int) for size in shape):
+        raise TeError(f"shape_to_tensor: shape {list(shape)}, expected numbers")
+    return [builder.constant(np.asarray(shape, np.int64), "shape")]
+
+
+def _size(builder: RelayBuilder, x: SSAValue) -> Values:
+    shape = shape_of(x)
+    numbers = [size for size in shape if isinstance(size, int)]
+    if len(numbers) < len(shape):
+        raise TeError(f"size: shape {list(shape)}, expected numbers")
+    return [builder.number(math.prod(numbers), "int64")]
+
+
+def _eye_like(builder: RelayBuilder, x: SSAValue, k: int = 0, dtype: str | None = None) -> Values:
+    rows, columns = shape_of(x)
+    return builder.operators("eye", rows=rows, columns=columns, k=k, dtype=dtype or dtype_of_tensor(x))
+
+
+def _one_hot(
+    builder: RelayBuilder, indices: SSAValue, on_value: float, off_value: float, depth: int, axis: int = -1
+) -> Values:
+    dtype = "float32" if isinstance(on_value, float) else "int64"
+    values = {"on_value": on_value, "off_value": off_value, "depth": depth, "axis": axis}
+    return builder.operators("one_hot", indices, **values, dtype=dtype)
+
+
 # Elements
 
 
@@ -243,8 +270,9 @@ def _attention(
     size, lengths = shape_of(query)[-1], [shape_of(each)[1] for each in (query, key)]
     if window_size is not None or not isinstance(size, int):
         raise TeError(f"nn.attention: window_size {window_size} and head size {size}, expected None and a number")
+    scores = builder.operator("einsum", query, key, equation="bshd,bthd->bhst")
     factor = _number(builder, 1 / math.sqrt(size) if scale is None else scale, query)
-    scores = builder.operator("multiply", builder.operator("einsum", query, key, equation="bshd,bthd->bhst"), factor)
+    scores = builder.operator("multiply", scores, factor)
     if bias is not None:
         scores = builder.operator("add", scores, bias)
     if causal_mask is not None:
@@ -318,6 +346,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "argmin": _index_of("argmin"),
     "argsort": _argsort,
     "expand_dims": _expand_dims,
+    "eye_like": _eye_like,
     "flatten": _flatten,
     "full_like": _full_like,
     "gather_nd": _gather_nd,
@@ -336,8 +365,11 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "nn.relu6": _relu6,
     "nn.softplus": _softplus,
     "ones_like": _like("ones_like"),
+    "one_hot": _one_hot,
     "outer": _outer,
     "reshape": reshape,
+    "shape_to_tensor": _shape_to_tensor,
+    "size": _size,
     "sort": _sort,
     "square": _square,
     "std": _std,

@@ -127,6 +127,9 @@ _add("eye", "eye", "", "n:rows m:columns k dtype")
 _add("scatter_elements", "scatter_elements", "data indices updates", "axis reduction")
 _add("gather_elements", "gather", "data indices", "axis")
 _add("einsum", "einsum", "operands", "subscripts:equation")
+_add("image.grid_sample", "image.grid_sample", "data grid", "method layout padding_mode align_corners")
+_add("quantize", "qnn.quantize", "data scale zero_point", "axis out_dtype")
+_add("dequantize", "qnn.dequantize", "data scale zero_point", "axis out_dtype")
 _add(
     "image.resize2d",
     "image.resize2d",

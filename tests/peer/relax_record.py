@@ -22,12 +22,12 @@ from tvm.relax.frontend import nn
 warnings.simplefilter("ignore")
 
 UNARY = (
-    "abs acos asin atan ceil cos cosh erf exp floor isfinite isinf isnan log negative round rsqrt sigmoid sign sin sinh sqrt"
-    " square tan tanh trunc"
+    "abs acos asin atan ceil cos cosh erf exp floor isfinite isinf isnan log negative round rsqrt sigmoid sign sin sinh"
+    " sqrt square tan tanh trunc"
 ).split()
 BINARY = (
-    "add subtract multiply divide floor_divide maximum minimum power equal not_equal less less_equal greater greater_equal"
-    " atan2 log_add_exp mod floor_mod"
+    "add subtract multiply divide floor_divide maximum minimum power equal not_equal less less_equal greater"
+    " greater_equal atan2 log_add_exp mod floor_mod"
 ).split()
 INTEGER = "bitwise_and bitwise_or bitwise_xor left_shift right_shift floor_divide mod add maximum".split()
 REDUCTIONS = "sum mean max min prod variance std argmax argmin median".split()
@@ -39,7 +39,7 @@ def tensor(shape: Any, dtype: str = "float32") -> Any:
     return list(shape), dtype
 
 
-F, I = "float32", "int32"
+F, INT = "float32", "int32"
 
 Build = Callable[..., Any]
 Case = tuple[str, Build, list[Any]]
@@ -52,15 +52,19 @@ def operators() -> Iterator[Case]:
     for name in BINARY:
         yield name, getattr(R, name), [tensor([3, 4]), tensor([4])]
     for name in INTEGER:
-        yield f"{name}_int", getattr(R, name), [tensor([3, 4], I), tensor([3, 4], I)]
+        yield f"{name}_int", getattr(R, name), [tensor([3, 4], INT), tensor([3, 4], INT)]
     for name in ("logical_and", "logical_or", "logical_xor"):
         yield name, getattr(R, name), [tensor([3], "bool"), tensor([3], "bool")]
     yield "logical_not", R.logical_not, [tensor([3], "bool")]
-    yield "bitwise_not", R.bitwise_not, [tensor([3], I)]
+    yield "bitwise_not", R.bitwise_not, [tensor([3], INT)]
     for name in REDUCTIONS:
         for axis, keep in ((None, False), (1, True)):
             if name != "median" or axis is not None:
-                yield f"{name}_{axis}", lambda x, n=name, a=axis, k=keep: getattr(R, n)(x, axis=a, keepdims=k), [tensor([3, 4])]
+                yield (
+                    f"{name}_{axis}",
+                    lambda x, n=name, a=axis, k=keep: getattr(R, n)(x, axis=a, keepdims=k),
+                    [tensor([3, 4])],
+                )
     for name in ACTIVATIONS:
         yield name, getattr(R.nn, name), [tensor([3, 4])]
     yield from shapes()
@@ -111,8 +115,16 @@ def shapes() -> Iterator[Case]:
     yield "take_flat", lambda x, i: R.take(x, i), [tensor([4]), tensor([3], "index")]
     yield "gather_elements", lambda x, i: R.gather_elements(x, i, 1), [tensor([3, 4]), tensor([3, 2], "index")]
     yield "gather_nd", lambda x, i: R.gather_nd(x, i), [tensor([3, 4]), tensor([2, 1], "index")]
-    yield "scatter_elements", lambda x, i, u: R.scatter_elements(x, i, u, 1), [x2(), tensor([3, 1], "index"), tensor([3, 1])]
-    yield "one_hot", lambda i: R.one_hot(i, relax.prim_value(1.0), relax.prim_value(0.0), 4), [tensor([3], "index")]
+    yield (
+        "scatter_elements",
+        lambda x, i, u: R.scatter_elements(x, i, u, 1),
+        [x2(), tensor([3, 1], "index"), tensor([3, 1])],
+    )
+    yield (
+        "one_hot",
+        lambda i: R.one_hot(i, *(relax.prim_value(tvm.tirx.FloatImm(F, n)) for n in (1, 0)), 4),
+        [tensor([3], "index")],
+    )
     yield "arange", lambda x: R.add(x, R.astype(R.arange(0, 4, 1), F)), [tensor([4])]
     yield "zeros", lambda x: R.add(x, R.zeros((3, 4), F)), [x2()]
     yield "full", lambda x: R.add(x, R.full((3, 4), relax.const(2, F))), [x2()]
@@ -136,7 +148,11 @@ def networks() -> Iterator[Case]:
     ):
         yield name, R.matmul, [tensor(shape) for shape in shapes]
     yield "linear", R.linear, [tensor([3, 4]), tensor([5, 4]), tensor([5])]
-    yield "matmul_half", lambda a, b: R.matmul(a, b, out_dtype=F), [tensor([3, 4], "float16"), tensor([4, 5], "float16")]
+    yield (
+        "matmul_half",
+        lambda a, b: R.matmul(a, b, out_dtype=F),
+        [tensor([3, 4], "float16"), tensor([4, 5], "float16")],
+    )
     for name, options in {
         "conv2d": {},
         "conv2d_strided": {"strides": (2, 2), "padding": (1, 1)},
@@ -144,14 +160,22 @@ def networks() -> Iterator[Case]:
     }.items():
         yield name, lambda x, w, o=options: R.nn.conv2d(x, w, **o), [image, weight]
     yield "conv2d_groups", lambda x, w: R.nn.conv2d(x, w, groups=2), [image, tensor([6, 2, 3, 3])]
-    yield "conv2d_nhwc", lambda x, w: R.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO"), [tensor([1, 8, 8, 4]), tensor([3, 3, 4, 6])]
+    yield (
+        "conv2d_nhwc",
+        lambda x, w: R.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO"),
+        [tensor([1, 8, 8, 4]), tensor([3, 3, 4, 6])],
+    )
     yield "conv1d", lambda x, w: R.nn.conv1d(x, w, padding=1), [tensor([1, 4, 8]), tensor([6, 4, 3])]
     yield "conv3d", lambda x, w: R.nn.conv3d(x, w), [tensor([1, 2, 4, 4, 4]), tensor([3, 2, 2, 2, 2])]
     yield "conv2d_transpose", lambda x, w: R.nn.conv2d_transpose(x, w, strides=(2, 2)), [image, tensor([4, 6, 3, 3])]
     yield "conv1d_transpose", lambda x, w: R.nn.conv1d_transpose(x, w), [tensor([1, 4, 8]), tensor([4, 6, 3])]
     for kind in ("max", "avg"):
         yield f"{kind}_pool2d", lambda x, k=kind: getattr(R.nn, f"{k}_pool2d")(x, (2, 2), (2, 2)), [image]
-        yield f"{kind}_pool2d_padded", lambda x, k=kind: getattr(R.nn, f"{k}_pool2d")(x, (3, 3), (2, 2), (1, 1)), [image]
+        yield (
+            f"{kind}_pool2d_padded",
+            lambda x, k=kind: getattr(R.nn, f"{k}_pool2d")(x, (3, 3), (2, 2), (1, 1)),
+            [image],
+        )
         yield f"{kind}_pool1d", lambda x, k=kind: getattr(R.nn, f"{k}_pool1d")(x, 2, 2), [tensor([1, 4, 8])]
     yield "adaptive", lambda x: R.nn.adaptive_avg_pool2d(x, (1, 1)), [image]
     yield "adaptive_3", lambda x: R.nn.adaptive_avg_pool2d(x, (3, 3)), [image]
@@ -163,7 +187,11 @@ def networks() -> Iterator[Case]:
     yield "group_norm", lambda x, g, b: R.nn.group_norm(x, g, b, 2, 1, [2, 3]), [image, tensor([4]), tensor([4])]
     yield "instance_norm", lambda x, g, b: R.nn.instance_norm(x, g, b, 1, [2, 3]), [image, tensor([4]), tensor([4])]
     channel = [tensor([4]), tensor([4]), tensor([4]), tensor([4], "positive")]
-    yield "batch_norm", lambda x, g, b, m, v: R.nn.batch_norm(x, g, b, m, v, axis=1, training=False)[0], [image, *channel]
+    yield (
+        "batch_norm",
+        lambda x, g, b, m, v: R.nn.batch_norm(x, g, b, m, v, axis=1, training=False)[0],
+        [image, *channel],
+    )
     yield "dropout", lambda x: R.nn.dropout(x)[0], [x2()]
     yield "prelu", lambda x, a: R.nn.prelu(x, a, 1), [image, tensor([4])]
     yield "pixel_shuffle", lambda x: R.nn.pixel_shuffle(x, 2), [image]
@@ -175,7 +203,10 @@ def networks() -> Iterator[Case]:
     yield "cross_entropy", R.nn.cross_entropy_with_logits, [tensor([3, 4]), tensor([3, 4])]
 
 
-SYMBOLIC = "exp tanh relu gelu softmax layer_norm rms_norm add maximum sum_1 mean_1 max_1 permute concat clip astype where".split()
+SYMBOLIC = (
+    "exp tanh relu gelu softmax layer_norm rms_norm add maximum sum_1 mean_1 max_1 permute concat clip astype where"
+).split()
+"""The cases that are printed with a symbolic size too."""
 
 
 def renamed(shape: Any) -> Any:
@@ -266,7 +297,10 @@ def models() -> Iterator[tuple[str, Any, list[Any]]]:
         module, weights = model.export_tvm({"forward": {"x": spec}})
         module["main"] = module["forward"].with_attr("global_symbol", "main")
         del module["forward"]
-        arrays = [rng.uniform(-0.5, 0.5, shape), *(rng.uniform(-0.5, 0.5, [int(d) for d in w.shape]) for _, w in weights)]
+        arrays = [
+            rng.uniform(-0.5, 0.5, shape),
+            *(rng.uniform(-0.5, 0.5, [int(d) for d in w.shape]) for _, w in weights),
+        ]
         yield name, module, [each.astype(F) for each in arrays]
 
 
@@ -283,7 +317,10 @@ def onnx_models() -> Iterator[tuple[str, Any, list[Any]]]:
         name = "_".join(sorted(kinds))
         if seen.get(name, 0) >= 2 or any(isinstance(each, list) or each is None for each in inputs):
             continue
-        arrays = [onnx.numpy_helper.to_array(each) if isinstance(each, onnx.TensorProto) else np.asarray(each) for each in inputs]
+        arrays = [
+            onnx.numpy_helper.to_array(each) if isinstance(each, onnx.TensorProto) else np.asarray(each)
+            for each in inputs
+        ]
         if any(array.dtype.kind not in "fiub" for array in arrays):
             continue
         try:
@@ -326,7 +363,9 @@ def record(folder: Path, name: str, module: Any, arguments: list[Any]) -> int:
         count += 1
         (folder / f"{name}{form}.py").write_text(text)
         if results is not None:
-            arrays = {f"x{n}": each for n, each in enumerate(arguments)} | {f"y{n}": each for n, each in enumerate(results)}
+            arrays = {f"x{n}": each for n, each in enumerate(arguments)} | {
+                f"y{n}": each for n, each in enumerate(results)
+            }
             np.savez(folder / f"{name}{form}.npz", **arrays)
     return count
 

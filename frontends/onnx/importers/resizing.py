@@ -28,7 +28,6 @@ from ..registry import importer
 from .data_sizes import is_computed
 from .shapes import permute_axes
 
-
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "cubic": "cubic", "bilinear": "linear"}
 
 

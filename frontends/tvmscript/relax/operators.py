@@ -16,7 +16,7 @@ from ....operators.definition import UnknownOperatorError
 from ....operators.relax import ShapeType, TupleOp
 from ....operators.relax.spelling import all_words, build_word
 from ....operators.relax.types import is_tensor
-from ..values import RelaxValue, Value, Word
+from ..values import Metadata, RelaxValue, Value, Word
 from ..vocabulary import RELAX_WORDS, Reader, is_dtype, path_of, word
 from .context import RelaxContext, python_number
 
@@ -52,6 +52,8 @@ def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> obj
             return context.size(value, span)
         case tuple() | list():
             return [_argument(context, name, item, span) for item in cast("Sequence[Value]", value)]
+        case Metadata():
+            raise span.error("expected the type of the constant, name: R.Tensor(...) = metadata[...]")
         case Word() if is_dtype(path_of(value)):
             return path_of(value)
         case _:

@@ -470,6 +470,19 @@ def test_modules_without_programs_are_refused() -> None:
         build_relax(broken)
 
 
+def test_a_constant_has_an_array() -> None:
+    mod = parse_tvmscript("""
+@R.function
+def main():
+    w: R.Tensor((4,), "float32") = metadata["ir.GenericConst"][0]
+    return R.exp(w)
+""")
+    with pytest.raises(OptionError, match="no array of constant '0' in the module"):
+        build_relax(mod)
+    mod.constants["0"] = np.zeros(4, "float32")
+    np.testing.assert_array_equal(VirtualMachine(build_relax(mod))["main"]().numpy(), np.ones(4))
+
+
 def test_a_graph_of_relay_runs_as_a_program() -> None:
     from stepwell import apply_passes, relay
 

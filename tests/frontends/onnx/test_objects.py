@@ -12,6 +12,8 @@ from onnx import TensorProto, helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
 from stepwell import ArgumentError, ExecutionError, VirtualMachine, build_relax, parse_tvmscript  # noqa: E402
+from stepwell.backends.cuda.emulation import compiler  # noqa: E402
+from stepwell.backends.devices import nd  # noqa: E402
 from stepwell.backends.interpreter import interpret  # noqa: E402
 from stepwell.frontends.onnx import OnnxError, OnnxUnsupportedError, from_onnx  # noqa: E402
 from stepwell.operators import relax  # noqa: E402
@@ -62,7 +64,7 @@ def _compile(proto: bytes) -> Any:
     assert isinstance(module.functions["main"], relax.FuncOp)
     module.verify()
     assert parse_tvmscript(module.script()).script() == module.script()
-    return VirtualMachine(build_relax(module))["main"]
+    return VirtualMachine(build_relax(module, opt_level=0))["main"]
 
 
 def agree(ours: Any, theirs: Any) -> None:
@@ -174,6 +176,10 @@ def test_the_condition_of_a_loop_may_be_computed_from_its_state() -> None:
     nodes = [TRUE, node("Loop", ["", "true", "x"], ["y"], body=body)]
     proto = model(nodes, [info("x", FLOAT, []), info("limit", FLOAT, [])], ["y"])
     check(proto, *((np.array(x, "float32"), np.array(1e6, "float32")) for x in (3, 1e4)))
+    if compiler() is not None:
+        vm = VirtualMachine(build_relax(from_onnx(proto), "cuda-emulated"))
+        numbers = [nd.array(np.array(x, "float32"), vm.device) for x in (3, 1e6)]
+        assert vm["main"](*numbers).numpy() == 3**16
 
 
 def test_a_loop_of_many_rounds_is_not_unrolled() -> None:
