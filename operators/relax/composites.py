@@ -315,8 +315,9 @@ def _normalization(name: str, *counts: str) -> Callable[..., Values]:
     ) -> Values:
         rank = len(shape_of(data))
         names = [*counts, "channel_axis", "axes"]
-        given = dict(zip(names, args, strict=False)) | options
-        axis, along = given.pop("channel_axis", channel_axis), given.pop("axes", axes)
+        given: dict[str, Any] = dict(zip(names, args, strict=False)) | options
+        axis: int = given.pop("channel_axis", channel_axis)
+        along: Sequence[int] = given.pop("axes", axes)
         others = {d for d in range(1, rank) if d != axis % rank}
         if {each % rank for each in along} != others or given.keys() != set(counts):
             raise TeError(f"{name}: axes {list(along)}, expected {sorted(others)}")

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tvm
-from tvm import relax
-from tvm.relax import op as R
-from tvm.relax.frontend import nn
+import tvm  # pyright: ignore[reportMissingImports]
+from tvm import relax  # pyright: ignore[reportMissingImports]
+from tvm.relax import op as R  # pyright: ignore[reportMissingImports]
+from tvm.relax.frontend import nn  # pyright: ignore[reportMissingImports]
 
 warnings.simplefilter("ignore")
 
@@ -308,10 +308,12 @@ def onnx_models() -> Iterator[tuple[str, Any, list[Any]]]:
     """ONNX's node tests, through TVM's importer."""
     import onnx
     from onnx.backend.test.loader import load_node_model_tests
-    from tvm.relax.frontend.onnx import from_onnx
+    from tvm.relax.frontend.onnx import from_onnx  # pyright: ignore[reportMissingImports]
 
     seen: dict[str, int] = {}
     for test in load_node_model_tests():
+        assert test.data_sets
+        assert test.model is not None
         inputs = test.data_sets[0][0]
         kinds = {node.op_type for node in test.model.graph.node}
         name = "_".join(sorted(kinds))
