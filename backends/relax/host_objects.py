@@ -107,7 +107,7 @@ def optional_has_element(value: Value, like: Value) -> Value:
 
 
 def optional_get_element(value: Value) -> Value:
-    """A value that is present."""
+    """Returns the element of an optional value. ArgumentError if the value is absent."""
     if value is None:
         raise ArgumentError("the element of an optional value that is absent")
     return value

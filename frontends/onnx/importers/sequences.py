@@ -57,7 +57,7 @@ def _position(call: Call, index: int, length: int, default: int, last: int) -> i
 
 
 def _positions(call: Call, index: int) -> list[ModelTensor]:
-    """The position operand, if there is one."""
+    """Returns the position operand of a node, or None."""
     return [computed_scalar(call, index)] if call.has(index) else []
 
 
