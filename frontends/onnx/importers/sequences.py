@@ -57,7 +57,7 @@ def _position(call: Call, index: int, length: int, default: int, last: int) -> i
 
 
 def _positions(call: Call, index: int) -> list[ModelTensor]:
-    """Returns the position operand of a node, or None."""
+    """Returns the position operand of a node, or an empty list without this operand."""
     return [computed_scalar(call, index)] if call.has(index) else []
 
 
