@@ -442,9 +442,10 @@ def test_images_and_networks_of_any_batch() -> None:
 
 
 def test_a_parameter_that_is_computed_is_refused() -> None:
-    inputs = [value("i", (4,), INT), value("d", (), INT)]
-    proto = model([node("OneHot", ["i", "d", "v"], ["y"])], inputs, ["y"], {"v": np.array([0, 1], "float32")})
-    with pytest.raises(OnnxUnsupportedError, match="the node of 'y' \\(OneHot\\): depth of OneHot is known only when"):
+    inputs = [value("x", (1, 1, 2, 2)), value("i", (1, 1, 2, 2), INT), value("s", (4,), INT)]
+    proto = model([node("MaxUnpool", ["x", "i", "s"], ["y"], kernel_shape=[2, 2])], inputs, ["y"])
+    text = "the node of 'y' \\(MaxUnpool\\): output_shape of MaxUnpool is known only when"
+    with pytest.raises(OnnxUnsupportedError, match=text):
         from_onnx(proto)
 
 
