@@ -210,7 +210,7 @@ def _show_warning(
 
 def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
     """Prints the message and the notes of an error, without a traceback."""
-    text = str(error)
+    text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
     print(text if "error:" in text else f"error: {text}", file=stream)
     for note in getattr(error, "__notes__", ()):
         print(note, file=stream)

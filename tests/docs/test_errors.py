@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stepwell
+from stepwell.tools.docs.pages import run_section
 
 PAGE = Path(__file__).parents[2] / "docs/errors.md"
 _CASE = re.compile(r"### (?P<title>.*?)\n\n```python\n(?P<code>.*?)```\n\n```text\n(?P<message>.*?)\n```", re.DOTALL)
@@ -64,6 +65,11 @@ def test_a_wrong_step_gets_the_message_on_the_page(code: str, message: str) -> N
     with pytest.raises(stepwell.StepwellError) as error:
         exec(code, {"stepwell": stepwell, "sch": schedule})
     assert message_of(error.value) == message
+
+
+def test_commands_print_the_messages_on_the_page() -> None:
+    page = PAGE.read_text()
+    assert run_section(page, "Tools") == page, "python -m stepwell.tools.docs makes it anew"
 
 
 def test_the_page_has_ten_programs_and_every_kind_of_wrong_argument() -> None:

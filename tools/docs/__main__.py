@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .extending import extending_page
 from .operators import operators_page
-from .pages import run_page
+from .pages import run_page, run_section
 from .passes import passes_page
 from .primitives import primitives_page
 from .tvm_names import coverage_page
@@ -18,6 +18,8 @@ def main() -> None:
     (docs / "tvm.md").write_text(coverage_page((docs / "tvm.md").read_text()))
     for page in (docs / f"{name}.md" for name in ("schedules", "te-schedules", "relay", "relax", "workbench")):
         page.write_text(run_page(page.read_text()))
+    errors = docs / "errors.md"
+    errors.write_text(run_section(errors.read_text(), "Tools"))
     for name, packages in (("extending", "examples/extending"), ("libraries", "examples/external_library")):
         page = docs / f"{name}.md"
         page.write_text(extending_page(page.read_text(), Path(packages)))

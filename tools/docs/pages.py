@@ -14,6 +14,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from typing import Any
 
+from ..stepwell import main as stepwell
 from ..stepwell_opt import main as stepwell_opt
 
 _BLOCK = re.compile(
@@ -22,7 +23,7 @@ _BLOCK = re.compile(
     re.DOTALL,
 )
 
-_COMMANDS = {"stepwell-opt": stepwell_opt}
+_COMMANDS = {"stepwell": stepwell, "stepwell-opt": stepwell_opt}
 
 
 def run_page(text: str) -> str:
@@ -31,6 +32,16 @@ def run_page(text: str) -> str:
     scope: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         return _BLOCK.sub(lambda block: _run_block(block, scope), text)
+
+
+def run_section(text: str, title: str) -> str:
+    """The page with the current output of the code of one section, whose title is a line `## TITLE`. Errors: as of
+    `run_page`; ValueError without the section."""
+    before, heading, rest = text.partition(f"\n## {title}\n")
+    if not heading:
+        raise ValueError(f"no section {title!r}")
+    section, next_heading, after = rest.partition("\n## ")
+    return before + heading + run_page(section) + next_heading + after
 
 
 def _run_block(block: re.Match[str], scope: dict[str, Any]) -> str:
