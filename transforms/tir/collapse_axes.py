@@ -359,16 +359,16 @@ def _calling_region(func: FuncOp, inner: FuncOp, types: Sequence[Attribute]) -> 
 
 def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:
     """Collapses the axes and the loops of a block, and the indices of its accesses."""
-    axes, body, old = block.axes, block.body.block, list(block.variables)
+    axes, body, old, old_extents = block.axes, block.body.block, list(block.variables), _extents(block)
     groups = _groups(len(axes), collapse.axes[block])
-    extents = [prod(_extents(block)[n] for n in group) for group in groups]
+    extents = [prod(old_extents[n] for n in group) for group in groups]
     loops = _collapse_loops(block, groups, extents)
     added = [body.insert_arg(old[group[0]].type, n) for n, group in enumerate(groups)]
     erase_accesses([block])
     new_of = {tuple(group): new for group, new in zip(groups, added, strict=True)}
     for access in collapse.accesses[block]:
         if access.op.parent is not None:  # not a load of an index of a declared region
-            _collapse_indices(access, collapse.dims[access.buffer], new_of)
+            _collapse_indices(access, collapse.dims[access.buffer], new_of, old_extents)
     for group, new in zip(groups, added, strict=True):
         if len(group) == 1:
             old[group[0]].replace_all_uses_with(new)
@@ -402,13 +402,23 @@ def _collapse_loops(block: BlockOp, groups: Sequence[Sequence[int]], extents: Se
     return new
 
 
-def _collapse_indices(access: _Access, dims: Collection[int], new_of: Mapping[tuple[int, ...], SSAValue]) -> None:
-    """Collapses the indices of an access; an index that counts through axes becomes their axis. dims: the dimensions
-    that are collapsed with the next one.  new_of: the new axis by the axes that it replaces."""
+def _collapse_indices(
+    access: _Access, dims: Collection[int], new_of: Mapping[tuple[int, ...], SSAValue], extents: Sequence[int]
+) -> None:
+    """Collapses the indices of an access; an index that counts through axes becomes their axis, or is computed from
+    the two axes that stay. dims: the dimensions that are collapsed with the next one.  new_of: the new axis by the axes
+    that it replaces.  extents: of the axes that are replaced."""
     old = list(access.op.indices)
+    builder = TirBuilder(InsertPoint.before(access.op), access.op.location)
     indices = list[SSAValue]()
     for group in _groups(len(old), dims):
-        indices.append(new_of.get(access.axes_of(group), old[group[0]]))
+        axes, index = access.axes_of(group), old[group[0]]
+        if axes in new_of:
+            index = new_of[axes]
+        elif len(axes) == 2 and all((axis,) in new_of for axis in axes):
+            first, second = (new_of[axis,] for axis in axes)
+            index = builder.add(builder.mul(first, extents[axes[1]]), second)
+        indices.append(index)
     redirect_access(access.op, access.buffer, indices)
     for index in old:
         erase_if_dead(index)

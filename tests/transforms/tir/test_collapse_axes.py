@@ -58,6 +58,16 @@ def test_an_index_that_is_equal_to_an_axis_but_reads_collapsed_axes_too() -> Non
     check(module)
 
 
+def test_an_index_that_counts_through_two_axes_but_reads_collapsed_axes_too() -> None:
+    def body(x: Any, m: Any) -> Any:
+        return relay.add(relay.reshape(x, (2, 3, 4, 6)), m)
+
+    module = kernels((6, 4, 6), (2, 1, 4, 6), body=body)  # reshape: index (72 * b + 24 * h + 6 * i + j) // 6 // 4
+    ((_, shapes),) = collapsed(module).items()
+    assert shapes == [(6, 24), (2, 1, 24), (2, 3, 24)]
+    check(module)
+
+
 def test_an_index_that_is_loaded() -> None:
     def body(x: Any, rows: Any) -> Any:
         taken = relay.gather_nd(relay.transpose(x, (2, 0, 1)), relay.cast(rows, "int64"))
