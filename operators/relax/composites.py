@@ -319,7 +319,9 @@ def _normalization(name: str, *counts: str) -> Callable[..., Values]:
         axis: int = given.pop("channel_axis", channel_axis)
         along: Sequence[int] = given.pop("axes", axes)
         others = {d for d in range(1, rank) if d != axis % rank}
-        if {each % rank for each in along} != others or given.keys() != set(counts):
+        if given.keys() != set(counts):
+            raise TeError(f"{name}: arguments {', '.join(given)}, expected {', '.join(counts) or 'none'}")
+        if {each % rank for each in along} != others:
             raise TeError(f"{name}: axes {list(along)}, expected {sorted(others)}")
         return builder.operators(
             name, data, gamma, beta, axis=axis, epsilon=epsilon, center=center, scale=scale, **given
