@@ -41,6 +41,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from .identity import cache_by_identity
 from .intervals import Interval, signed_range, wrap
 
 
@@ -275,27 +276,10 @@ def mlir_type(dtype: DType | str) -> Attribute:
     return IntegerType(dtype.bits)
 
 
+@cache_by_identity(maxsize=4096)
+@lru_cache(maxsize=4096)
 def dtype_of(type: Attribute) -> DType:
     """The data type of an MLIR scalar or vector type; ValueError for any other type. `index` counts as int64."""
-    # The hash of a type takes most of the time of a cache by value, and most values share few objects.
-    known = _DTYPES.get(id(type))
-    if known is not None and known[0] is type:
-        return known[1]
-    dtype = _dtype_of(type)
-    if len(_DTYPES) >= _MOST_DTYPES:
-        _DTYPES.clear()
-    _DTYPES[id(type)] = type, dtype
-    return dtype
-
-
-_DTYPES: dict[int, tuple[Attribute, DType]] = {}
-"""Types, which stay alive, and their data types, by the identity of the type."""
-
-_MOST_DTYPES = 4096
-
-
-@lru_cache(maxsize=4096)
-def _dtype_of(type: Attribute) -> DType:
     match type:
         case VectorType():
             (lanes,) = type.get_shape()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, i32
@@ -16,6 +16,8 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import OpOperands, SSAValues, _unknown_loc
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
+
+from .identity import cache_by_identity
 
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
 
@@ -123,31 +125,22 @@ def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
     return self.index(_sizes(attribute), get_op_constructs(obj, self.construct))
 
 
+@cache_by_identity(maxsize=1024)
 def _sizes(attribute: Any) -> tuple[int, ...]:
     """The values of an array, which are unpacked once for the array that operations share."""
-    known = _SIZES.get(id(attribute))
-    if known is None or known[0] is not attribute:
-        if len(_SIZES) >= _MOST_SIZES:
-            _SIZES.clear()
-        known = _SIZES[id(attribute)] = attribute, attribute.get_values()
-    return known[1]
+    return attribute.get_values()
 
-
-_SIZES: dict[int, tuple[Any, tuple[int, ...]]] = {}
-"""Arrays, which stay alive, and their values, by the identity of the array."""
-
-_MOST_SIZES = 1024
 
 _list_sizes = DenseArrayBase.from_list
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _shared_sizes(sizes: tuple[int, ...]) -> DenseArrayBase[Any]:
     return _list_sizes(i32, sizes)
 
 
 def _array_of(data_type: Any, data: Sequence[Any]) -> DenseArrayBase[Any]:
-    if data_type is i32 and len(data) <= 4 and all([type(size) is int and 0 <= size <= 8 for size in data]):
+    if data_type is i32 and all([type(size) is int for size in data]):
         return _shared_sizes(tuple(data))
     return _list_sizes(data_type, data)
 
@@ -223,15 +216,16 @@ IRDLOperation.__post_init__ = _set_defaults
 
 
 @cache
-def _is_plain(cls: type[IRDLOperation]) -> bool:
-    """Whether a kind of operation has a fixed number of operands and of results, and neither regions nor successors."""
+def _plain_counts(cls: type[IRDLOperation]) -> tuple[int, int] | None:
+    """The numbers of operands and of results of a kind of operation; None if they differ between operations, or if the
+    kind has regions or successors."""
     definition = cls.get_irdl_definition()
-    sequences = (definition.operands, definition.results, definition.regions, definition.successors)
-    return (
-        not definition.options
-        and not any(isinstance(each, VariadicDef) for sequence in sequences[:2] for _, each in sequence)
-        and not any(sequences[2:])
-    )
+    values = [each for _, each in (*definition.operands, *definition.results)]
+    if definition.options or definition.regions or definition.successors:
+        return None
+    if any(isinstance(each, VariadicDef) for each in values):
+        return None
+    return len(definition.operands), len(definition.results)
 
 
 _init_irdl_operation = IRDLOperation.__init__
@@ -249,12 +243,10 @@ def _init_plain_operation(
 ) -> None:
     operands, result_types = operands or (), result_types or ()
     properties, attributes = properties or {}, attributes or {}
-    cls = type(self)
     if (
         not successors
         and not regions
-        and _is_plain(cls)
-        and _has_counts(cls, len(operands), len(result_types))
+        and _plain_counts(type(self)) == (len(operands), len(result_types))
         and all([isinstance(each, SSAValue) for each in operands])
         and all([isinstance(each, Attribute) for each in result_types])
     ):
@@ -275,11 +267,6 @@ def _init_plain_operation(
             successors=successors,
             regions=regions,
         )
-
-
-def _has_counts(cls: type[IRDLOperation], operands: int, results: int) -> bool:
-    definition = cls.get_irdl_definition()
-    return operands == len(definition.operands) and results == len(definition.results)
 
 
 def _given(attributes: Mapping[str, Attribute | None]) -> Mapping[str, Attribute]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 
 from ...analysis.names import fresh_name
 from ...operators import relax
@@ -49,17 +49,7 @@ def _captured(block: Block) -> Iterator[SSAValue]:
 
 
 def _replace_inside(block: Block, old: SSAValue, new: SSAValue) -> None:
-    for use in list(old.uses):
-        if _is_inside(use.operation, block):
-            use.operation.operands[use.index] = new
-
-
-def _is_inside(op: Operation, block: Block) -> bool:
-    parent = op.parent_block()
-    while parent is not None and parent is not block:
-        above = parent.parent_op()
-        parent = None if above is None else above.parent_block()
-    return parent is block
+    old.replace_uses_with_if(new, lambda use: block.find_ancestor_op_in_block(use.operation) is not None)
 
 
 def _free_sizes(block: Block) -> list[str]:

@@ -136,18 +136,22 @@ def _full_like(builder: RelayBuilder, x: SSAValue, fill_value: Any, dtype: str |
     )
     if not isinstance(number, int | float):
         raise TeError("full_like: a tensor as fill_value, expected a constant")
-    result = builder.operators("full_like", x, fill_value=number)
-    return result if dtype in (None, "", dtype_of_tensor(x)) else builder.operators("cast", result[0], dtype=dtype)
+    return _in_dtype(builder, builder.operators("full_like", x, fill_value=number), dtype)
 
 
 def _like(name: str) -> Callable[..., Values]:
     """A word for a tensor of the shape of another one, in a data type."""
 
     def build(builder: RelayBuilder, x: SSAValue, dtype: str | None = None) -> Values:
-        result = builder.operators(name, x)
-        return result if dtype in (None, "", dtype_of_tensor(x)) else builder.operators("cast", result[0], dtype=dtype)
+        return _in_dtype(builder, builder.operators(name, x), dtype)
 
     return build
+
+
+def _in_dtype(builder: RelayBuilder, results: Values, dtype: str | None) -> Values:
+    """The only result of an operator in a data type; None or "" keeps its own."""
+    same = dtype in (None, "", dtype_of_tensor(results[0]))
+    return results if same else builder.operators("cast", results[0], dtype=dtype)
 
 
 def _square(builder: RelayBuilder, x: SSAValue) -> Values:
@@ -367,8 +371,8 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "nn.pixel_shuffle": _pixel_shuffle,
     "nn.relu6": _relu6,
     "nn.softplus": _softplus,
-    "ones_like": _like("ones_like"),
     "one_hot": _one_hot,
+    "ones_like": _like("ones_like"),
     "outer": _outer,
     "reshape": reshape,
     "shape_to_tensor": _shape_to_tensor,

@@ -19,7 +19,7 @@ from ...dialects.tir import AccessOp, AllocBufferOp, Axis, BlockOp, ForOp, FuncO
 from ...dialects.tir.base import memory_space
 from ...dialects.tir.builder import is_speculatable
 from ...dialects.tir.copying import copy_expression
-from ...dialects.tir.tree import is_expression_op
+from ...dialects.tir.tree import erase_if_dead, is_expression_op
 from ..handles import BlockLike, BlockRV
 from ..recorder import Recorder
 from ..rewriting.copies import index_type, require_block
@@ -266,16 +266,4 @@ def _load(analyzer: Analyzer, block: BlockOp, plan: _Plan, buffer: SSAValue) -> 
         old = use.value
         builder = TirBuilder(InsertPoint.before(use.op), use.op.location)
         use.op.operands[use.index] = builder.load(buffer, [export(analyzer, each, builder, type) for each in elements])
-        _erase_unused(old)
-
-
-def _erase_unused(value: SSAValue) -> None:
-    """Erases an expression without uses."""
-    op = value.owner
-    if isinstance(op, Block) or any(result.uses for result in op.results) or not is_expression_op(op):
-        return
-    operands = list(op.operands)
-    op.detach()
-    op.erase()
-    for operand in operands:
-        _erase_unused(operand)
+        erase_if_dead(old)

@@ -16,7 +16,7 @@ from ...schedule.trace import traces_in_module
 from ..programs import read_program
 from .lines import Line, lines_of_source
 from .page import page_of
-from .stages import Explanation, explanation_of
+from .stages import explanation_of
 
 _SCHEDULE = "apply-schedule"
 
@@ -37,7 +37,7 @@ def explain_command(options: argparse.Namespace) -> int:
     explanation = explanation_of(module, str(file), _compiled_target(options.target), passes)
     output: Path = options.output or file.with_suffix(".html")
     output.write_text(page_of(str(file), lines_of_source(file), explanation), encoding="utf-8")
-    print(f"{output}: {_contents(explanation)}")
+    print(f"{output}: {len(explanation.stages)} stages, {len(explanation.remarks)} remarks")
     return 0
 
 
@@ -74,7 +74,3 @@ def _file_of(module: Module) -> str:
 def _lines_of_script(program: Module | Schedule) -> list[Line]:
     module = program.mod if isinstance(program, Schedule) else program
     return [Line(line) for line in module.script().splitlines()]
-
-
-def _contents(explanation: Explanation) -> str:
-    return f"{len(explanation.stages)} stages, {len(explanation.remarks)} remarks"

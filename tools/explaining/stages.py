@@ -77,8 +77,9 @@ class _Collector(PassObserver):
 
     def _observed(self, trace: TraceOp, schedule: Schedule) -> Iterator[ScheduleOp]:
         """The instructions of a trace; adds a stage after each, when the next one is requested."""
-        texts = [line.strip().partition(" : ")[0] for line in Trace(trace).as_ir().splitlines()[1:-1]]
-        for text, instruction in zip(texts, Trace(trace).instructions, strict=True):
+        read = Trace(trace)
+        texts = [line.strip().partition(" : ")[0] for line in read.as_ir().splitlines()[1:-1]]
+        for text, instruction in zip(texts, read.instructions, strict=True):
             yield instruction
             self._add(text.replace("schedule.", ""), schedule.mod)
 

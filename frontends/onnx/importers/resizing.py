@@ -87,6 +87,19 @@ def _scaled(call: Call, extents: Sequence[int], scales: Sequence[float]) -> list
         raise OnnxError(f"{call.op_type}: {error}") from error
 
 
+def _method(call: Call, mode: str) -> str:
+    """The interpolation method of a mode."""
+    if mode not in _METHODS:
+        raise OnnxUnsupportedError(f"{call.op_type}: mode '{mode}' is not supported")
+    return _METHODS[mode]
+
+
+def _require_antialiased(call: Call, where: str) -> None:
+    """Refuses a coordinate transformation mode without antialiasing filters."""
+    if where not in ANTIALIASED_MODES:
+        raise OnnxUnsupportedError(f"{call.op_type}: {where} with antialias is not supported")
+
+
 def _policy(call: Call) -> str:
     return call.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
 
@@ -107,8 +120,7 @@ def _resize(
     roi: Any,
 ) -> ModelTensor:
     """Resizes an image. Moves the resized axes after the others, which are folded into two axes."""
-    if mode not in _METHODS:
-        raise OnnxUnsupportedError(f"{call.op_type}: mode '{mode}' is not supported")
+    method = _method(call, mode)
     if any(n == 0 for n in sizes):
         raise OnnxUnsupportedError(f"{call.op_type}: to an extent of 0")
     changed = [n for n, axis in enumerate(axes) if sizes[n] != x.shape[axis] or scales[n] != 1 or roi is not None]
@@ -138,7 +150,7 @@ def _resize(
         f"image.resize{len(last)}d",
         image,
         size=sizes,
-        method=_METHODS[mode],
+        method=method,
         coordinate_transformation_mode=where,
         rounding_method=rounding if mode == "nearest" else "",
         cubic_alpha=call.floating("cubic_coeff_a", -0.75),
@@ -156,8 +168,7 @@ def _resize_antialiased(
 ) -> ModelTensor:
     """Resizes an image with an antialiasing filter, as a matrix product along each axis. targets: (axis, size, scale)
     of each resized axis."""
-    if where not in ANTIALIASED_MODES:
-        raise OnnxUnsupportedError(f"{call.op_type}: {where} with antialias is not supported")
+    _require_antialiased(call, where)
     resized = call.widen_small_floats(x)
     for axis, size, scale in targets:
         extent = int(x.shape[axis])
@@ -205,14 +216,13 @@ def _computed(
 ) -> ModelTensor:
     """The resize of a packed function. numbers: the scales, floats, or the sizes, integers, along the axes."""
     mode = call.text("mode", "nearest")
-    if mode not in _METHODS:
-        raise OnnxUnsupportedError(f"{call.op_type}: mode '{mode}' is not supported")
+    method = _method(call, mode)
     antialias = call.integer("antialias") == 1 and mode != "nearest"
-    if antialias and where not in ANTIALIASED_MODES:
-        raise OnnxUnsupportedError(f"{call.op_type}: {where} with antialias is not supported")
+    if antialias:
+        _require_antialiased(call, where)
     description = {
         "axes": list(axes),
-        "method": _METHODS[mode],
+        "method": method,
         "mode": where,
         "rounding": rounding if mode == "nearest" else "",
         "cubic_alpha": call.floating("cubic_coeff_a", -0.75),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import zip_longest
@@ -78,13 +79,16 @@ class BasePyModule:
     def _link(self) -> None:
         """Registers the Python functions under names of this instance, which its programs call."""
         for name, function in self.pyfuncs.items():
-            packed.register_func(self._prefix + name, self._on_tensors(function), override=True)
+            self._register(name, function)
         for op in self.ir_mod.op.walk():
             if isinstance(op, CallPurePackedOp) and op.func_name.data.startswith(PY_FUNC_PREFIX):
                 name = op.func_name.data.removeprefix(PY_FUNC_PREFIX)
                 if name not in self.pyfuncs:
                     raise ArgumentError(f"call_py_func: no Python function {name!r} (has: {', '.join(self.pyfuncs)})")
                 op.func_name = StringAttr(self._prefix + name)
+
+    def _register(self, name: str, function: Callable[..., Any]) -> None:
+        packed.register_func(self._prefix + name, self._on_tensors(function), override=True)
 
     def _on_tensors(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
@@ -128,7 +132,7 @@ class BasePyModule:
     def add_python_function(self, name: str, func: Callable[..., Any]) -> None:
         """Adds a Python function."""
         self.pyfuncs = {**self.pyfuncs, name: func}
-        packed.register_func(self._prefix + name, self._on_tensors(func), override=True)
+        self._register(name, func)
 
     # Calls
 
@@ -142,7 +146,7 @@ class BasePyModule:
         name = tir_func if isinstance(tir_func, str) else tir_func.name
         if name not in self._kernels:
             raise ArgumentError(f"call_tir: no kernel {name!r} (has: {', '.join(self._kernels)})")
-        inputs = self._convert_pytorch_to_tvm(list(args) if isinstance(args, list | tuple) else [args])
+        inputs = self._convert_pytorch_to_tvm(_as_list(args))
         outputs = self._outputs(_sizes_of_results(self.ir_mod, name, inputs), out_sinfo)
         self._kernels[name](*inputs, *outputs, *tir_args)
         return self._result(outputs)
@@ -150,7 +154,7 @@ class BasePyModule:
     def call_dps_packed(self, func_name: str, args: Any, out_sinfo: StructInfo | Sequence[StructInfo]) -> Any:
         """The results of a packed function in destination-passing style. out_sinfo: the types of the results, with
         known sizes."""
-        inputs = self._convert_pytorch_to_tvm(list(args) if isinstance(args, list | tuple) else [args])
+        inputs = self._convert_pytorch_to_tvm(_as_list(args))
         outputs = self._outputs([], out_sinfo)
         arguments = [each.layout if isinstance(each, HostArray) else each for each in (*inputs, *outputs)]
         packed.get_global_func(func_name)(*arguments)
@@ -160,8 +164,7 @@ class BasePyModule:
         """The result of a Python function of the module."""
         if func_name not in self.pyfuncs:
             raise ArgumentError(f"call_py_func: no Python function {func_name!r} (has: {', '.join(self.pyfuncs)})")
-        values = list(args) if isinstance(args, list | tuple) else [args]
-        return self.pyfuncs[func_name](*map(self._convert_tvm_to_pytorch, values))
+        return self.pyfuncs[func_name](*map(self._convert_tvm_to_pytorch, _as_list(args)))
 
     def _outputs(
         self, sizes: Sequence[Sequence[int | None]], infos: StructInfo | Sequence[StructInfo]
@@ -192,7 +195,7 @@ class BasePyModule:
         """Arrays as tensors of PyTorch without copies, also those in lists; other values stay."""
         if isinstance(arrays, list | tuple):
             return [self._convert_tvm_to_pytorch(each) for each in arrays]  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(arrays, NDArray) or find_spec("torch") is None:
+        if not isinstance(arrays, NDArray) or not _has_torch():
             return arrays
         return import_module("torch").from_dlpack(arrays)
 
@@ -217,6 +220,15 @@ class _Kernel:
 
     def __call__(self, *args: Any) -> Any:
         return self.function(*args)
+
+
+@cache
+def _has_torch() -> bool:
+    return find_spec("torch") is not None
+
+
+def _as_list(args: Any) -> list[Any]:
+    return list(args) if isinstance(args, list | tuple) else [args]  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _shape(info: StructInfo, sizes: Sequence[int | None]) -> list[int]:

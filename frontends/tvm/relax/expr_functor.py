@@ -73,15 +73,20 @@ def _checked(cls: ClassT, base: type, name: str) -> ClassT:
     return cls
 
 
+def _method_of(expr: Any) -> str:
+    """The name of the method for a node."""
+    method = next((_METHODS[kind] for kind in type(expr).__mro__ if kind in _METHODS), None)
+    if method is None:
+        raise OptionError(f"visit_expr: a value of type {type(expr).__name__}, expected an expression of relax")
+    return method
+
+
 class _Functor:
     """The selection of the method of a node."""
 
     def visit_expr(self, expr: Any) -> Any:
         """Visits an expression, an operator or a function. OptionError for a value of another kind."""
-        method = next((_METHODS[kind] for kind in type(expr).__mro__ if kind in _METHODS), None)
-        if method is None:
-            raise OptionError(f"visit_expr: a value of type {type(expr).__name__}, expected an expression of relax")
-        return getattr(self, method)(expr)
+        return getattr(self, _method_of(expr))(expr)
 
     def visit_binding(self, binding: Binding) -> None:
         """Visits a binding."""
@@ -242,10 +247,7 @@ class PyExprMutator(_Functor):
 
     def visit_expr_post_order(self, expr: Any) -> Any:
         """The expression with its parts rewritten, by the methods of this class itself."""
-        method = next((_METHODS[kind] for kind in type(expr).__mro__ if kind in _METHODS), None)
-        if method is None:
-            raise OptionError(f"a value of type {type(expr).__name__}, expected an expression of relax")
-        return getattr(PyExprMutator, method)(self, expr)
+        return getattr(PyExprMutator, _method_of(expr))(self, expr)
 
     def visit_tuple_(self, op: Tuple) -> Expr:
         """The tuple of the new fields."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ....analysis.names import fresh_name
 from ....backends.runtime import packed
 from ....core.errors import ArgumentError, LinkError, OptionError
 from ....module import Module
@@ -84,14 +85,13 @@ def _call_of_group(
     inputs: list[Expr] = list(inputs_of(group.bindings))
     if not bind_constants:
         inputs += dict.fromkeys(each for binding in group.bindings for each in _constants(binding.value))
-    params = [
-        Var(f"p{n}" if isinstance(each, Constant) else str(each), each.struct_info) for n, each in enumerate(inputs)
-    ]
-    params = _distinct(params)
+    hints = [f"p{n}" if isinstance(each, Constant) else str(each) for n, each in enumerate(inputs)]
+    taken: set[str] = set()
+    params = [Var(fresh_name(hint, taken), each.struct_info) for hint, each in zip(hints, inputs, strict=True)]
     result: Expr = outputs[0] if len(outputs) == 1 else Tuple(outputs)
     body = SeqExpr([DataflowBlock(group.bindings, outputs)], result)
     new = Function(params, _Substitution(dict(zip(inputs, params, strict=True))).visit_expr(body), attrs=group.attrs)
-    name = _unique(mod, group.name)
+    name = fresh_name(group.name, set(mod))
     mod[name] = new
     call = Call(GlobalVar(name), inputs, sinfo_args=[new.ret_struct_info])
     if len(outputs) == 1:
@@ -105,7 +105,7 @@ class _Substitution(PyExprMutator):
 
     def __init__(self, known: Mapping[Expr, Var]):
         super().__init__()
-        self.known = known
+        self.known = dict(known)
 
     def visit_var_(self, op: Var) -> Expr:
         return self.known.get(op, op)
@@ -117,7 +117,7 @@ class _Substitution(PyExprMutator):
         """Emits the binding of the new value to the same variable."""
         value = self.visit_expr(binding.value)
         copy = type(binding.var)(binding.var.name_hint, binding.var.struct_info)
-        self.known = {**self.known, binding.var: copy}
+        self.known[binding.var] = copy
         self.builder_.emit_normalized(VarBinding(copy, value))
 
     def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
@@ -148,28 +148,6 @@ def outputs_of(func: Function, block: BindingBlock, bindings: Sequence[Binding])
 
 def _constants(expr: Expr) -> list[Constant]:
     return [expr] if isinstance(expr, Constant) else [found for child in expr.children for found in _constants(child)]
-
-
-def _distinct(variables: Sequence[Var]) -> list[Var]:
-    """Variables with one name each."""
-    names: set[str] = set()
-    result: list[Var] = []
-    for var in variables:
-        name, n = var.name_hint, 0
-        while name in names:
-            n += 1
-            name = f"{var.name_hint}_{n}"
-        names.add(name)
-        result.append(var if name == var.name_hint else Var(name, var.struct_info))
-    return result
-
-
-def _unique(mod: IRModule, name: str) -> str:
-    unique, n = name, 0
-    while unique in mod:
-        n += 1
-        unique = f"{name}_{n}"
-    return unique
 
 
 def _in_order(nodes: Sequence[Sequence[Binding]], block: BindingBlock) -> list[Sequence[Binding]]:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .....core.errors import OptionError
+from .....dialects.tir import FuncOp
+from .....schedule.rules.results import DefaultSchedules, FunctionSchedule
+from ...ir.module import PrimFunc
 
 Apply = Callable[[Any, Any, bool], Any]
 """Schedules a function for a target. Returns a schedule, or None for a function that the rule does not support."""
@@ -34,6 +37,31 @@ class ScheduleRule:
             return _FunctionRule(name, function)
 
         return decorate
+
+
+class DefaultScheduleRule(ScheduleRule):
+    """A rule that gives a function its default schedule, if the function is of the kind of the rule."""
+
+    kinds: frozenset[str] = frozenset()
+    """The rules of default schedules, of which one has scheduled a block of the function."""
+
+    def default_schedules(self, func: PrimFunc) -> DefaultSchedules:
+        """The function with its default schedule."""
+        raise NotImplementedError(f"{type(self).__name__} has no method default_schedules")
+
+    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
+        """Whether a function with its default schedule is of the kind of the rule."""
+        return any(each.rule in self.kinds for each in schedule.applied)
+
+    def apply(self, func: Any, target: Any, tunable: bool) -> Any:
+        """The default schedule of a function as a `PrimFunc`, None for a function of another kind."""
+        if not isinstance(func, PrimFunc):
+            return None
+        result = self.default_schedules(func)
+        (original,) = func.functions.values()
+        if not all(self.fits(original, each) for each in result.functions.values()) or not result.functions:
+            return None
+        return PrimFunc(result.mod.op, func.constants)
 
 
 class _FunctionRule(ScheduleRule):

@@ -7,37 +7,23 @@ from typing import Any
 from .....core.walking import find_ops
 from .....dialects.tir import BlockOp, FuncOp
 from .....schedule.gpu.schedules import schedule_gpu
-from .....schedule.rules.results import FunctionSchedule
+from .....schedule.rules.results import DefaultSchedules, FunctionSchedule
 from ...absent import report_absent
 from ...ir.module import PrimFunc
-from ..base.schedule_rule import ScheduleRule
+from ..base.schedule_rule import DefaultScheduleRule
 
 __getattr__ = report_absent("tvm.dlight.gpu")
 
 
-class GPUScheduleRule(ScheduleRule):
-    """A rule for GPUs: the default schedule of a function, if it is of the kind of the rule."""
-
-    kinds: frozenset[str] = frozenset()
-    """The rules of default schedules, of which one has scheduled a block of the function."""
+class GPUScheduleRule(DefaultScheduleRule):
+    """A rule for GPUs."""
 
     def is_target_available(self, target: Any) -> bool:
         """Whether the target is a GPU."""
         return "gpu" in target.keys
 
-    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
-        """Whether a function with its default schedule is of the kind of the rule."""
-        return any(each.rule in self.kinds for each in schedule.applied)
-
-    def apply(self, func: Any, target: Any, tunable: bool) -> Any:
-        """The default schedule of a function as a `PrimFunc`, None for a function of another kind."""
-        if not isinstance(func, PrimFunc):
-            return None
-        result = schedule_gpu(func)
-        (original,) = func.functions.values()
-        if not all(self.fits(original, each) for each in result.functions.values()) or not result.functions:
-            return None
-        return PrimFunc(result.mod.op, func.constants)
+    def default_schedules(self, func: PrimFunc) -> DefaultSchedules:
+        return schedule_gpu(func)
 
 
 def _reductions(func: FuncOp) -> int:
