@@ -105,9 +105,8 @@ class Function(Module):
     @property
     def attrs(self) -> Attributes:
         """The attributes of the function."""
-        own = {} if self.func.func_attrs is None else self.func.func_attrs.data
         symbol = {} if self.func.private is not None else {"global_symbol": StringAttr(self.func.sym_name.data)}
-        return Attributes({**symbol, **own})
+        return Attributes({**symbol, **self._own_attrs})
 
     def with_attr(self, key: str | Mapping[str, object], value: object = None) -> Function:
         """A copy of the function with an attribute set, or with all attributes of a dictionary."""
@@ -117,7 +116,7 @@ class Function(Module):
         if symbol is not None:
             copy.func.sym_name, copy.func.private = StringAttr(str(symbol)), None
         new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
-        copy._set_attrs({**(copy.func.func_attrs.data if copy.func.func_attrs is not None else {}), **new})
+        copy._set_attrs({**self._own_attrs, **new})
         return copy
 
     def with_attrs(self, attrs: Mapping[str, object]) -> Function:
@@ -127,9 +126,13 @@ class Function(Module):
     def without_attr(self, key: str) -> Function:
         """A copy of the function without an attribute."""
         copy = Function.from_op(self.func, self.constants, self._module)
-        own = {} if copy.func.func_attrs is None else copy.func.func_attrs.data
-        copy._set_attrs({name: value for name, value in own.items() if name != key})
+        copy._set_attrs({name: value for name, value in self._own_attrs.items() if name != key})
         return copy
+
+    @property
+    def _own_attrs(self) -> Mapping[str, Attribute]:
+        """The attributes without the name of the function."""
+        return {} if self.func.func_attrs is None else self.func.func_attrs.data
 
     def _set_attrs(self, attrs: Mapping[str, Attribute]) -> None:
         self.func.func_attrs = DictionaryAttr(dict(attrs)) if attrs else None

@@ -326,15 +326,13 @@ def RunCodegen(
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        compiled: set[str] = set()
         by_generator: dict[str, list[str]] = {}
         for name, func in mod.items():
             if isinstance(func, Function) and CODEGEN in func.attrs:
                 by_generator.setdefault(func.attrs[CODEGEN], []).append(name)
         for generator, names in by_generator.items():
             _compile(mod, generator, names, dict((target_options or {}).get(generator, {})))
-            compiled |= set(names)
-        return _call_compiled(mod, compiled)
+        return _call_compiled(mod, {name for names in by_generator.values() for name in names})
 
     return FunctionalPass(run, PassInfo(0, "RunCodegen"))
 
