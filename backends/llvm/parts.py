@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 
+from ...core.collection import rare_collection
 from ...core.processes import shared_results
 from ...core.processors import available_processors, compile_jobs
 from ...core.remarks import Remark, collect_apart, report_again
@@ -70,7 +71,7 @@ class _Work:
     threads: int
 
     def __call__(self, numbers: Iterable[int]) -> Iterator[tuple[int, _PartCode]]:
-        with ThreadPoolExecutor(self.threads) as threads:
+        with ThreadPoolExecutor(self.threads) as threads, rare_collection():
             started: deque[tuple[int, Callable[[], _PartCode]]] = deque()
             try:
                 for number in numbers:

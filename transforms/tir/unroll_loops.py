@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.threads.axes import team_of, thread_axes_of
 from ...analysis.threads.memories import is_local, memory_of
 from ...core.dtypes import DType, dtype_of
 from ...core.remarks import PassRemarks
-from ...dialects.tir import ForOp, TirBuilder
-from ...dialects.tir.tree import captured_operands
+from ...dialects.tir import ForOp, TirBuilder, is_speculatable
+from ...dialects.tir.tree import captured_operands, is_pure_expression
 from .known_branches import KnownBranches, Place
 
 _remarks = PassRemarks("tir-unroll-loops")
@@ -29,7 +30,9 @@ class TirUnrollLoopsPass(ModulePass):
 
     A loop becomes a loop that runs its iterations in order where its trip count is unknown or more than `max-extent`,
     or where the copies would have more than `max-ops` operations. So does a loop around loops over threads whose memory
-    is private to a thread only because all its uses are in one loop. Inner loops are unrolled first.
+    is private to a thread only because all its uses are in one loop. Inner loops are unrolled first. Expressions
+    that do not depend on the loop variable move before the loop, so that the copies share them, and equal ones become
+    one; those with undefined behaviour for some operands stay.
 
     max-extent: the maximum number of iterations.  max-ops: the maximum number of operations of all copies of a body.
 
@@ -52,7 +55,7 @@ class TirUnrollLoopsPass(ModulePass):
     name = "tir-unroll-loops"
 
     max_extent: int = 256
-    max_ops: int = 8192
+    max_ops: int = 2048
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for loop in reversed(list(op.walk())):  # inner ones first
@@ -65,15 +68,17 @@ class TirUnrollLoopsPass(ModulePass):
             _keep(loop, "its number of iterations is not constant")
             return
         offsets = range(0, max(extent, 0), step)
-        ops = len(offsets) * sum(1 for _ in loop.body.walk())
         if len(offsets) > self.max_extent:
             _keep(loop, f"it has {len(offsets)} iterations, max-extent is {self.max_extent}")
             return
-        if ops > self.max_ops:
-            _keep(loop, f"the copies of its body would have {ops} operations, max-ops is {self.max_ops}")
-            return
         if len(offsets) > 1 and _holds_memory_of_threads(loop):
             _keep(loop, "its copies would share memory that is private to a thread")
+            return
+        if len(offsets) > 1:
+            _hoist_invariants(loop)
+        ops = len(offsets) * sum(1 for _ in loop.body.walk())
+        if ops > self.max_ops:
+            _keep(loop, f"the copies of its body would have {ops} operations, max-ops is {self.max_ops}")
             return
         _remarks.applied(loop, lambda: f"loop {loop.loop_var.data} is unrolled: {len(offsets)} copies of its body")
         builder = TirBuilder(InsertPoint.before(loop), loop.location)
@@ -112,3 +117,23 @@ def _copy_body(loop: ForOp, variable: SSAValue) -> None:
         for fact in (difference, -difference):
             analyzer.assume_not_negative(fact)
         KnownBranches(analyzer).copy_block(loop.body.block, Place.before_op(loop), [variable])
+
+
+def _hoist_invariants(loop: ForOp) -> None:
+    """Moves the expressions in a loop that do not depend on its variable before the loop, one of equal expressions."""
+    kept: dict[Hashable, SSAValue] = {}
+    for op in list(loop.body.walk()):
+        if not (is_pure_expression(op) and is_speculatable(op)) or any(
+            loop.is_ancestor(operand.owner) for operand in op.operands
+        ):
+            continue
+        key = type(op), op.results[0].type, tuple(op.operands), tuple(sorted(op.properties.items()))
+        known = kept.get(key)
+        if known is None:
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(loop))
+            kept[key] = op.results[0]
+        else:
+            op.results[0].replace_all_uses_with(known)
+            op.detach()
+            op.erase()

@@ -12,20 +12,18 @@ tir.func @nested("A" %A: memref<8x8xf32>, "n" %n: i32, "x" %x: f32) {
   }
 }
 // CHECK:         tir.func @nested(
+// CHECK-NEXT:      %[[three:\d+]] = arith.constant 3 : i32
+// CHECK-NEXT:      %[[j:\d+]] = arith.addi %n, %[[three]] : i32
 // CHECK-NEXT:      %[[one:\d+]] = arith.constant 1 : i32
 // CHECK-NEXT:      %[[y1:.*]] = tir.let "y" %x : f32
 // CHECK-NEXT:      tir.store %[[y1]], %A[%[[one]], %n] : memref<8x8xf32>
 // CHECK-NEXT:      %[[y2:.*]] = tir.let "y" %x : f32
-// CHECK-NEXT:      %[[three:\d+]] = arith.constant 3 : i32
-// CHECK-NEXT:      %[[j:\d+]] = arith.addi %n, %[[three]] : i32
 // CHECK-NEXT:      tir.store %[[y2]], %A[%[[one]], %[[j]]] : memref<8x8xf32>
 // CHECK-NEXT:      %[[two:\d+]] = arith.constant 2 : i32
 // CHECK-NEXT:      tir.let
 // CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %n] : memref<8x8xf32>
 // CHECK-NEXT:      tir.let
-// CHECK-NEXT:      arith.constant 3 : i32
-// CHECK-NEXT:      arith.addi
-// CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %{{.*}}] : memref<8x8xf32>
+// CHECK-NEXT:      tir.store %{{.*}}, %A[%[[two]], %[[j]]] : memref<8x8xf32>
 // CHECK-NEXT:    }
 
 // OPS:           tir.func @nested(
@@ -121,3 +119,28 @@ tir.func @branches("A" %A: memref<2xf32>, "x" %x: f32, "y" %y: f32) {
 // CHECK-NOT:       tir.if
 // CHECK:           tir.store %x, %A
 // CHECK-NOT:       tir.store
+
+// Expressions that the loop does not change are shared, one of equal ones; a division by a value that may be 0 stays.
+tir.func @invariant("A" %A: memref<8xi32>, "n" %n: i32, "c" %c: i1) {
+  tir.for unrolled "i" %i : i32 in [0 +: 2] {
+    %0 = arith.muli %n, %n : i32
+    %1 = arith.addi %0, %i : i32
+    tir.store %1, %A[%i] : memref<8xi32>
+    tir.if %c {
+      %2 = arith.muli %n, %n : i32
+      %3 = arith.floordivsi %2, %n : i32
+      tir.store %3, %A[%i] : memref<8xi32>
+    }
+  }
+}
+// CHECK-LABEL:   tir.func @invariant(
+// CHECK-NEXT:      %[[square:.*]] = arith.muli %n, %n : i32
+// CHECK-NEXT:      %[[zero:.*]] = arith.constant 0 : i32
+// CHECK-NEXT:      arith.addi %[[square]], %[[zero]]
+// CHECK-NEXT:      tir.store
+// CHECK-NEXT:      tir.if %c {
+// CHECK-NEXT:        arith.floordivsi %[[square]], %n
+// CHECK-NEXT:        tir.store
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[one:.*]] = arith.constant 1 : i32
+// CHECK-NEXT:      arith.addi %[[square]], %[[one]]
