@@ -27,6 +27,8 @@ tir.func @nested("A" %A: memref<8x8xf32>, "n" %n: i32, "x" %x: f32) {
 // CHECK-NEXT:    }
 
 // OPS:           tir.func @nested(
+// OPS-NEXT:        arith.constant
+// OPS-NEXT:        arith.addi
 // OPS-NEXT:        tir.for unrolled "i"
 // OPS-NEXT:          tir.let
 
