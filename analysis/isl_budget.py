@@ -11,7 +11,7 @@ DEPENDENCES = 1_200_000
 """The budget for the flow of values: longer analyses are not worth the wait."""
 DEAD_EXECUTIONS = 600_000
 """The budget for a second comparison of flows, without dead executions."""
-REGIONS = 500_000
+REGIONS = 50_000
 """The budget for a region."""
 MAPS = 2_000_000
 """The budget for a map of loops to axes: some divisions by large numbers would take minutes."""

@@ -41,17 +41,19 @@ class Recorder:
         debug_mask: str | int = "none",
         error_render_level: str = "detail",
         enable_check: bool = True,
+        copy: bool = True,
     ):
         """mod: the program, which is not modified.  seed: the seed of random choices; None for a new one each time.
 
         debug_mask: "all" verifies the program after each primitive.  error_render_level: the detail of errors.
-        enable_check: False omits the dependence check, for traces that are known to be legal.
+        enable_check: False omits the dependence check, for traces that are known to be legal.  copy: False for a
+        program that stays unchanged as long as the schedule exists.
         """
         if error_render_level not in RENDER_LEVELS:
             raise OptionError(f"error_render_level {error_render_level!r}, expected one of {', '.join(RENDER_LEVELS)}")
         source = mod if isinstance(mod, Module) else Module(mod)
         self._constants = source.constants
-        self._start = source.op.clone()
+        self._start = source.op.clone() if copy else source.op
         self._state = State(self._start.clone(), checked=enable_check, seed=seed)
         self._trace = TraceOp()
         self._values: dict[Handle, SSAValue] = {}

@@ -26,7 +26,7 @@ class Search:
     def of(func: FuncOp, checked: bool = True) -> Search:
         """The search for the schedule of a copy of a function. checked: whether primitives are checked."""
         module = ModuleOp([func.clone()])
-        return Search(func.sym_name.data, Schedule(module, error_render_level="fast", enable_check=checked))
+        return Search(func.sym_name.data, Schedule(module, error_render_level="fast", enable_check=checked, copy=False))
 
     @property
     def func(self) -> FuncOp:
