@@ -14,12 +14,15 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import parse_dtype
+from ...core.remarks import PassRemarks, Place
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
 from .graphs import erase, graphs_of, replace
 
 Array: TypeAlias = npt.NDArray[Any]
+
+_remarks = PassRemarks("relay-fold-scale-axis")
 
 
 class RelayFoldScaleAxisPass(ModulePass):
@@ -55,20 +58,29 @@ class RelayFoldScaleAxisPass(ModulePass):
 
 def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
     """Folds one multiplication if one of its operands is a constant factor."""
+    at, reasons = Place.of(op), list[str]()
     for data, factor in (op.args, op.args[::-1]):
+        if not isinstance(factor.owner, ConstantOp):
+            continue
         scale = _scale_of(factor, data)
         if scale is None or data.type != op.outputs[0].type:
+            reasons.append("it is no float, or not one number for each channel")
             continue
         folder = _Folder(RelayBuilder(InsertPoint.before(op), constants, op.location), scale)
         scaled = folder.scale_result(data)
         if scaled is not None:
             replace(op, [scaled])
             _erase_chain(data)
+            _remarks.applied(at, lambda: "the factor moves into the weights of the product before it")
         elif folder.scale_reader(op, data):
             replace(op, [data])
+            _remarks.applied(at, lambda: "the factor moves into the weights of the product after it")
         else:
+            reasons.append("no product or convolution whose weights are constant is alone before or after it")
             continue
         return
+    if reasons:
+        _remarks.missed(at, lambda: f"the constant factor stays: {reasons[0]}")
 
 
 def _erase_chain(value: SSAValue) -> None:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
+from ...core.remarks import PassRemarks
 from .graphs import graph_blocks, graphs_of
-from .libraries import Library, find_matches, library_of
+from .libraries import Library, Match, find_matches, library_of, refusals_of
 from .outline import Outliner, erase_unused_scalars, operator_names
+
+_remarks = PassRemarks("relay-partition")
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,19 @@ def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
     outliner = Outliner(module)
     for func in graphs_of(module):
         for block in graph_blocks(func):
-            for match in find_matches(block, libraries):
+            matches = find_matches(block, libraries)
+            _report(block, libraries, matches)
+            for match in matches:
                 name = f"{match.library.name}_{operator_names(match.ops)}"
                 outliner.outline(match.ops, func, name, compiler=match.library.name)
         erase_unused_scalars(func)
+
+
+def _report(block: Block, libraries: Sequence[Library], matches: Sequence[Match]) -> None:
+    """Reports the operators of a block that libraries compute, and those that only nearly match a pattern."""
+    for match in matches:
+        names = ", ".join(op.operator.name for op in match.ops)
+        _remarks.applied(match.ops[-1], lambda: f"library {match.library.name} computes {names}")
+    if _remarks.are_collected:
+        for op, reason in refusals_of(block, libraries, matches).items():
+            _remarks.missed(op, lambda: f"{op.operator.name} stays: {reason}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,10 +15,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects import te
 from ...dialects.attributes import INLINE_RULE
 from ...dialects.tir import ConstOp, IfThenElseOp, TirBuilder
+
+_remarks = PassRemarks("te-inline")
 
 
 @dataclass(frozen=True)
@@ -59,28 +62,46 @@ class TeInlinePass(ModulePass):
     recompute: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inline_tensors(op, self.recompute)
+        inline_tensors(op, self.recompute, _remarks)
 
 
-def inline_tensors(op: Operation, recompute: bool) -> None:
-    """Inlines the tensors of a module or function, as the pass `te-inline` does."""
+def inline_tensors(op: Operation, recompute: bool, remarks: PassRemarks | None = None) -> None:
+    """Inlines the tensors of a module or function, as the pass `te-inline` does. remarks: for the decisions."""
     # Readers first: each body is cloned once for each of its readers, however long the chain of readers is.
     for compute in reversed(list(find_ops(op, te.ComputeOp))):
-        if _may_be_inlined(compute):
-            if recompute or _is_moved(compute) or _is_computed_once(compute):
-                _inline(compute)
+        obstacle = _obstacle(compute, recompute)
+        if remarks is not None:
+            _report(remarks, compute, obstacle)
+        if not obstacle:
+            _inline(compute)
 
 
-def _may_be_inlined(op: te.ComputeOp) -> bool:
-    """Whether elements of a tensor can be computed where they are read, and no annotation forbids it."""
+def _report(remarks: PassRemarks, op: te.ComputeOp, obstacle: str) -> None:
+    """Reports the decision on a tensor that is no parameter. obstacle: the reason why the tensor is stored, or ""."""
+    name = op.op_name.data
+    if not obstacle:
+        remarks.applied(op, lambda: f"tensor {name} is computed where it is read")
+    elif not any(isinstance(user, te.ParamsOp) for user in _users(op)):
+        remarks.missed(op, lambda: f"tensor {name} is stored: {obstacle}")
+
+
+def _obstacle(op: te.ComputeOp, recompute: bool) -> str:
+    """The reason why elements of a tensor are not computed where they are read; "" if they are."""
     annotations = {} if op.annotations is None else op.annotations.data
-    is_pinned = annotations.get(INLINE_RULE) == StringAttr("disable")
-    return not op.is_reduction and not is_pinned and all(_is_read_only(tensor) for tensor in op.tensors)
+    if op.is_reduction:
+        return "it is a reduction"
+    if annotations.get(INLINE_RULE) == StringAttr("disable"):
+        return f"its annotation {INLINE_RULE} is disable"
+    if not all(isinstance(user, te.ReadOp) for user in _users(op)):
+        return "it has uses other than reads of elements"
+    if not (recompute or _is_moved(op) or _is_computed_once(op)):
+        return "its elements would be computed more than once"
+    return ""
 
 
-def _is_read_only(tensor: SSAValue) -> bool:
-    """Whether all uses of a tensor are reads of elements."""
-    return all(isinstance(use.operation, te.ReadOp) for use in tensor.uses)
+def _users(op: te.ComputeOp) -> Iterator[Operation]:
+    """The operations that use the tensors of an op."""
+    return (use.operation for tensor in op.tensors for use in tensor.uses)
 
 
 def _is_moved(op: te.ComputeOp) -> bool:

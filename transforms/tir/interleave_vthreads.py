@@ -16,11 +16,14 @@ from ...analysis.threads.axes import is_virtual_thread_loop, outer_loop_of_axis,
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks, Place
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import has_effect, is_expression_op, treeify
 from .launch_ops import replace_loop
+
+_remarks = PassRemarks("tir-interleave-vthreads")
 
 _MOST_COPIES = 16
 """The maximum number of virtual threads for which a statement is replicated; a loop runs more virtual threads."""
@@ -73,9 +76,21 @@ class TirInterleaveVthreadsPass(ModulePass):
         loops = [o for o in find_ops(op, ForOp) if is_virtual_thread_loop(o)]
         for loop in reversed(loops):  # inner ones first
             if outer_loop_of_axis(loop) is None:
-                divided = _use_outer(loop)
-                if self.serial or not _interleave(loop, divided):
-                    loop.kind, loop.thread = StringAttr("serial"), None
+                self._run_in_one_thread(loop)
+
+    def _run_in_one_thread(self, loop: ForOp) -> None:
+        """Interleaves the virtual threads of a loop, or runs them one after another."""
+        divided, name, extent = _use_outer(loop), loop.loop_var.data, loop.mixed_bounds[1]
+        at = Place.of(loop)
+        obstacle = "" if self.serial else _interleave(loop, divided)
+        if self.serial or obstacle:
+            loop.kind, loop.thread = StringAttr("serial"), None
+        if self.serial:
+            _remarks.applied(at, lambda: f"virtual threads run one after another in loop {name}")
+        elif obstacle:
+            _remarks.missed(at, lambda: f"virtual threads run one after another in loop {name}: {obstacle}")
+        else:
+            _remarks.applied(at, lambda: f"{extent} virtual threads of loop {name} are interleaved")
 
 
 def _loop_over(launch: LaunchThreadOp) -> None:
@@ -109,15 +124,16 @@ def _use_outer(loop: ForOp) -> set[SSAValue | None]:
     return divided
 
 
-def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
-    """Replaces a loop by interleaved statements; returns False, and changes nothing, where this is impossible."""
+def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> str:
+    """Replaces a loop by interleaved statements; where this is impossible, changes nothing and returns the reason."""
     low, extent, step = loop.mixed_bounds
     if low != 0 or step != 1 or not isinstance(extent, int) or extent < 1:
-        return False
+        return "their number is not constant"
     treeify(loop)
     allocs = _memory_to_expand(loop, divided)
-    if not all(_can_be_several(alloc) for alloc in allocs):
-        return False
+    for alloc in allocs:
+        if not _can_be_several(alloc):
+            return f"buffer {alloc.buffer_name.data} has strides, or uses that are no loads and stores"
     for alloc in allocs:
         _expand(alloc, loop.variable, extent)
     body = loop.body.block
@@ -127,7 +143,7 @@ def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
         Rewriter.insert_op(op, InsertPoint.before(loop))
     loop.detach()
     loop.erase()
-    return True
+    return ""
 
 
 # Memory

@@ -11,7 +11,7 @@ from .library import (
     lower_function,
     symbols_of_libraries,
 )
-from .matching import Match, find_matches
+from .matching import Match, find_matches, refusals_of
 from .patterns import GraphPattern, is_constant, is_op, is_var, wildcard
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "library_of",
     "library_symbols",
     "lower_function",
+    "refusals_of",
     "symbols_of_libraries",
     "wildcard",
 ]

@@ -10,8 +10,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.threads.axes import is_block_loop, is_thread_loop
+from ....core.remarks import PassRemarks
 from ....dialects.tir import FuncOp
 from .walk import sanitize
+
+_remarks = PassRemarks("tir-sanitize")
 
 
 class TirSanitizePass(ModulePass):
@@ -58,4 +62,16 @@ class TirSanitizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, FuncOp):
-                sanitize(func)
+                _sanitize(func)
+            else:
+                _remarks.missed(func, lambda: f"{func.name} is not checked, expected tir.func")
+
+
+def _sanitize(func: FuncOp) -> None:
+    """Inserts the checks of a function, unless it is one of a GPU."""
+    name = func.sym_name.data
+    if any(is_block_loop(op) or is_thread_loop(op) for op in func.walk()):
+        _remarks.missed(func, lambda: f"function {name} is not checked: loops are bound to blocks or threads of a GPU")
+    else:
+        count = sanitize(func)
+        _remarks.applied(func, lambda: f"function {name} has {count} checks")
