@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, PluginError
 from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
@@ -29,23 +28,18 @@ from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
+from .usage import check_command, refuse_arguments
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    options, unknown = _parser().parse_known_args(complete_remarks_option(args))
-    if unknown:
-        _refuse_arguments(options.parser, unknown)
+    words, parser = complete_remarks_option(args), _parser()
+    check_command(parser, words, parser.get_default("commands"))
+    options, unknown = parser.parse_known_args(words)
+    refuse_arguments(options.parser, unknown)
     with report_user_errors():
         sys.exit(options.command(options))
-
-
-def _refuse_arguments(parser: argparse.ArgumentParser, unknown: list[str]) -> None:
-    """Exits with the usage of a command and the arguments that it does not take."""
-    known = [name for action in parser._actions for name in action.option_strings]  # pyright: ignore[reportPrivateUsage]
-    name = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
-    parser.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(name, known)}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -69,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(command=cache_command, parser=cache)
     caching.add_options(cache)
     _add_fuzz(commands)
+    parser.set_defaults(commands=tuple(commands.choices))
     return parser
 
 
