@@ -34,7 +34,8 @@ from .usage import check_command, refuse_arguments
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    words, parser = complete_remarks_option(args), _parser()
+    words = complete_remarks_option(args)
+    parser = _parser(has_fuzz="fuzz" in words[:1])
     check_command(parser, words, parser.get_default("commands"))
     options, unknown = parser.parse_known_args(words)
     refuse_arguments(options.parser, unknown)
@@ -42,7 +43,8 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(options.command(options))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(has_fuzz: bool) -> argparse.ArgumentParser:
+    """The parser of the commands. has_fuzz: whether it has the options of `fuzz`, whose import takes a second."""
     parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
     parser.add_argument("--version", action="version", version=versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -62,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
     cache.set_defaults(command=cache_command, parser=cache)
     caching.add_options(cache)
-    _add_fuzz(commands)
+    fuzz = commands.add_parser("fuzz", help="search for programs that are compiled wrongly")
+    if has_fuzz:
+        _complete_fuzz(fuzz)
     parser.set_defaults(commands=tuple(commands.choices))
     return parser
 
@@ -90,9 +94,8 @@ def _add_run(commands: Any) -> None:
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
 
 
-def _add_fuzz(commands: Any) -> None:
-    """Adds the command `fuzz`; without hypothesis, the command says how to install it."""
-    fuzz = commands.add_parser("fuzz", help="search for programs that are compiled wrongly")
+def _complete_fuzz(fuzz: argparse.ArgumentParser) -> None:
+    """Adds the options of `fuzz` to its parser; without hypothesis, the command says how to install it."""
     try:
         from .fuzzing import command  # lazy: needs hypothesis, which is an extra
     except ModuleNotFoundError as error:

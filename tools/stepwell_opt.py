@@ -42,6 +42,7 @@ from ..transforms.pipelines.lowering import go_down_in_place
 from ..transforms.reproducers import ReproducerWriter, read_reproducer, versions
 from ..transforms.timing import report_times
 from . import universe
+from .entry import report_interrupts
 from .frontends import STANDARD_INPUT, ReadsTvmscript
 from .pass_printing import ALL, PassPrinter
 from .remarks import add_remarks_options, complete_remarks_option, report_decisions
@@ -49,8 +50,6 @@ from .usage import refuse_arguments
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
 _VALIDATE = "--validate"
-_INTERRUPTED = 130
-"""The exit code of a shell for a process that SIGINT has ended."""
 _LOWERING_TARGETS = (*_SHORT_TARGETS, *_SHORT_TARGETS.values())
 """The targets that lower programs."""
 
@@ -199,16 +198,13 @@ def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
     """Reports a user error on stderr and exits with 1, an interrupt of the keyboard in one line, and a warning of a
     broken package in another."""
     try:
-        with warnings.catch_warnings():
+        with report_interrupts(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
             yield
     except (*_MISTAKES, *more) as error:
         _show_traceback(error, sys.stderr)
         show_error(error, sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
 
 
 def _show_warning(

@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.backends import build as build_module
 from stepwell.core.cache import VARIABLE, Cache
 from stepwell.core.target import Target
-from stepwell.tools import program_runs, progress
+from stepwell.tools import entry, program_runs, progress, stepwell
 from stepwell.tools.stepwell import main
 from stepwell.transforms.pipelines import spec
 
@@ -222,6 +222,28 @@ def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatc
 
     monkeypatch.setattr(program_runs, "read_program", interrupt)
     assert run(capsys, "x.py") == (130, "", "interrupted\n")
+
+
+def test_an_interrupt_of_the_imports_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(entry, "import_module", interrupt)
+    with pytest.raises(SystemExit) as stop:
+        entry.stepwell()
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_only_the_command_fuzz_imports_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    completed: list[str] = []
+    monkeypatch.setattr(stepwell, "_complete_fuzz", lambda parser: completed.append(parser.prog))
+    for words in (["--version"], ["fuzz", "--help"]):
+        with pytest.raises(SystemExit):
+            main(words)
+    assert completed == ["stepwell fuzz"]
 
 
 def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
