@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.diagnostics import did_you_mean
+from ..core.diagnostics import did_you_mean, nearest
 from ..core.errors import OptionError, PluginError
 from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
@@ -34,11 +34,24 @@ from .stepwell_opt import report_user_errors
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    options, unknown = _parser().parse_known_args(complete_remarks_option(args))
-    if unknown:
-        _refuse_arguments(options.parser, unknown)
     with report_user_errors():
+        words, (parser, commands) = complete_remarks_option(args), _parser()
+        _check_command(parser, commands, words)
+        options, unknown = parser.parse_known_args(words)
+        if unknown:
+            _refuse_arguments(options.parser, unknown)
         sys.exit(options.command(options))
+
+
+def _check_command(
+    parser: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser], words: Sequence[str]
+) -> None:
+    """Exits with the usage of the nearest command if the first word is no command."""
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is not None and name not in commands:
+        near = nearest(name, commands)
+        known = "" if near else f" (there are {', '.join(commands)})"
+        commands.get(near or "", parser).error(f"no command {name!r}{did_you_mean(name, commands)}{known}")
 
 
 def _refuse_arguments(parser: argparse.ArgumentParser, unknown: list[str]) -> None:
@@ -48,7 +61,8 @@ def _refuse_arguments(parser: argparse.ArgumentParser, unknown: list[str]) -> No
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(name, known)}")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and those of its commands by name."""
     parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
     parser.add_argument("--version", action="version", version=versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -69,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     cache.set_defaults(command=cache_command, parser=cache)
     caching.add_options(cache)
     _add_fuzz(commands)
-    return parser
+    return parser, commands.choices
 
 
 def _add_run(commands: Any) -> None:

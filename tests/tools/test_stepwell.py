@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.backends import build as build_module
 from stepwell.core.cache import VARIABLE, Cache
 from stepwell.core.target import Target
-from stepwell.tools import program_runs, progress
+from stepwell.tools import program_runs, progress, stepwell
 from stepwell.tools.stepwell import main
 from stepwell.transforms.pipelines import spec
 
@@ -197,6 +197,8 @@ def test_the_usage_of_the_command_is_shown(capsys: pytest.CaptureFixture[str]) -
         (["run", "x.py", "--taget", "python"], "usage: stepwell run", "--taget python, did you mean '--target'?"),
         (["cache", "--claer"], "usage: stepwell cache", "--claer, did you mean '--clear'?"),
         (["profile", "x.py", "more"], "usage: stepwell profile", "unrecognized arguments: more"),
+        (["rn", "x.py"], "usage: stepwell run", "no command 'rn', did you mean 'run'?"),
+        (["frob"], "usage: stepwell [", "no command 'frob' (there are compile, run, profile, "),
     ):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
@@ -372,3 +374,14 @@ def test_the_cache_is_shown_and_cleared(
     assert cache_command(capsys) == [head]
     monkeypatch.setenv(VARIABLE, "off")
     assert cache_command(capsys) == ["no cache"]
+
+
+@pytest.mark.parametrize("stage", ["run_program", "_parser"])
+def test_an_interrupt_ends_a_command_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stepwell, stage, interrupt)
+    assert run(capsys, "x.py") == (130, "", "interrupted\n")
