@@ -64,6 +64,8 @@ class TirSanitizePass(ModulePass):
         for func in op.body.block.ops:
             if isinstance(func, FuncOp):
                 _sanitize(func)
+            else:
+                _remarks.missed(func, lambda: f"{func.name} is not checked, expected tir.func")
 
 
 def _sanitize(func: FuncOp) -> None:
