@@ -100,9 +100,22 @@ def collect_remarks() -> Generator[Counter[Remark]]:
     """Collects the remarks of the body, in order, each with the number of its reports. Collections around the body do
     not receive them."""
     remarks = Counter[Remark]()
+    with _replace_collection(remarks):
+        yield remarks
+
+
+@contextmanager
+def ignore_remarks() -> Generator[None]:
+    """Hides the remarks of the body from collections around it."""
+    with _replace_collection(None):
+        yield
+
+
+@contextmanager
+def _replace_collection(remarks: Counter[Remark] | None) -> Generator[None]:
     token = _collection.set(remarks)
     try:
-        yield remarks
+        yield
     finally:
         _collection.reset(token)
 

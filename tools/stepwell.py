@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.diagnostics import did_you_mean, nearest
 from ..core.errors import OptionError, PluginError
 from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
@@ -29,6 +28,7 @@ from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
+from .usage import check_command, refuse_arguments
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -36,29 +36,10 @@ def main(args: Sequence[str] | None = None) -> None:
     sys.setrecursionlimit(20_000)
     with report_user_errors():
         words, (parser, commands) = complete_remarks_option(args), _parser()
-        _check_command(parser, commands, words)
+        check_command(parser, words, commands)
         options, unknown = parser.parse_known_args(words)
-        if unknown:
-            _refuse_arguments(options.parser, unknown)
+        refuse_arguments(options.parser, unknown)
         sys.exit(options.command(options))
-
-
-def _check_command(
-    parser: argparse.ArgumentParser, commands: Mapping[str, argparse.ArgumentParser], words: Sequence[str]
-) -> None:
-    """Exits with the usage of the nearest command if the first word is no command."""
-    name = next((word for word in words if not word.startswith("-")), None)
-    if name is not None and name not in commands:
-        near = nearest(name, commands)
-        known = "" if near else f" (there are {', '.join(commands)})"
-        commands.get(near or "", parser).error(f"no command {name!r}{did_you_mean(name, commands)}{known}")
-
-
-def _refuse_arguments(parser: argparse.ArgumentParser, unknown: list[str]) -> None:
-    """Exits with the usage of a command and the arguments that it does not take."""
-    known = [name for action in parser._actions for name in action.option_strings]  # pyright: ignore[reportPrivateUsage]
-    name = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
-    parser.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(name, known)}")
 
 
 def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:

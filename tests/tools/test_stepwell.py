@@ -197,8 +197,10 @@ def test_the_usage_of_the_command_is_shown(capsys: pytest.CaptureFixture[str]) -
         (["run", "x.py", "--taget", "python"], "usage: stepwell run", "--taget python, did you mean '--target'?"),
         (["cache", "--claer"], "usage: stepwell cache", "--claer, did you mean '--clear'?"),
         (["profile", "x.py", "more"], "usage: stepwell profile", "unrecognized arguments: more"),
-        (["rn", "x.py"], "usage: stepwell run", "no command 'rn', did you mean 'run'?"),
-        (["frob"], "usage: stepwell [", "no command 'frob' (there are compile, run, profile, "),
+        (["rn", "x.py"], "usage: stepwell run", "unknown command 'rn', did you mean 'run'? (there are compile, run, "),
+        (["frob"], "usage: stepwell [", "unknown command 'frob' (there are compile, run, "),
+        (["--verison"], "usage: stepwell [", "unrecognized arguments: --verison, did you mean '--version'?"),
+        ([], "usage: stepwell [", "expected a command (there are compile, run, "),
     ):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
