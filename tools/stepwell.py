@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,17 +34,18 @@ from .usage import check_command, refuse_arguments
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    words = complete_remarks_option(args)
-    parser = _parser(has_fuzz="fuzz" in words[:1])
-    check_command(parser, words, parser.get_default("commands"))
-    options, unknown = parser.parse_known_args(words)
-    refuse_arguments(options.parser, unknown)
     with report_user_errors():
+        words = complete_remarks_option(args)
+        parser, commands = _parser("fuzz" in words[:1])
+        check_command(parser, words, commands)
+        options, unknown = parser.parse_known_args(words)
+        refuse_arguments(options.parser, unknown)
         sys.exit(options.command(options))
 
 
-def _parser(has_fuzz: bool) -> argparse.ArgumentParser:
-    """The parser of the commands. has_fuzz: whether it has the options of `fuzz`, whose import takes a second."""
+def _parser(has_fuzz: bool) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and those of its commands by name. has_fuzz: whether `fuzz` has its options,
+    whose import takes a second."""
     parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
     parser.add_argument("--version", action="version", version=versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -67,8 +68,7 @@ def _parser(has_fuzz: bool) -> argparse.ArgumentParser:
     fuzz = commands.add_parser("fuzz", help="search for programs that are compiled wrongly")
     if has_fuzz:
         _complete_fuzz(fuzz)
-    parser.set_defaults(commands=tuple(commands.choices))
-    return parser
+    return parser, commands.choices
 
 
 def _add_run(commands: Any) -> None:

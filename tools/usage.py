@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..core.diagnostics import did_you_mean
+from ..core.diagnostics import did_you_mean, nearest
 
 
-def check_command(parser: argparse.ArgumentParser, words: Sequence[str], commands: Sequence[str]) -> None:
-    """Exits with the usage unless the first word is a command, or an option that precedes commands."""
+def check_command(
+    parser: argparse.ArgumentParser, words: Sequence[str], commands: Mapping[str, argparse.ArgumentParser]
+) -> None:
+    """Exits with the usage, of the nearest command if there is one, unless the first word is a command, or an option
+    that precedes commands."""
     if not words:
         parser.error(f"expected a command (there are {', '.join(commands)})")
     first = words[0]
     if not first.startswith("-") and first not in commands:
-        parser.error(f"unknown command {first!r}{did_you_mean(first, commands)} (there are {', '.join(commands)})")
+        usage = commands.get(nearest(first, commands) or "", parser)
+        usage.error(f"unknown command {first!r}{did_you_mean(first, commands)} (there are {', '.join(commands)})")
     if first.startswith("-") and not any(name.startswith(first.partition("=")[0]) for name in _options(parser)):
         refuse_arguments(parser, [first])
 

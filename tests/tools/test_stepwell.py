@@ -197,7 +197,8 @@ def test_the_usage_of_the_command_is_shown(capsys: pytest.CaptureFixture[str]) -
         (["run", "x.py", "--taget", "python"], "usage: stepwell run", "--taget python, did you mean '--target'?"),
         (["cache", "--claer"], "usage: stepwell cache", "--claer, did you mean '--clear'?"),
         (["profile", "x.py", "more"], "usage: stepwell profile", "unrecognized arguments: more"),
-        (["rn", "x.py"], "usage: stepwell [", "unknown command 'rn', did you mean 'run'? (there are compile, run, "),
+        (["rn", "x.py"], "usage: stepwell run", "unknown command 'rn', did you mean 'run'? (there are compile, run, "),
+        (["frob"], "usage: stepwell [", "unknown command 'frob' (there are compile, run, "),
         (["--verison"], "usage: stepwell [", "unrecognized arguments: --verison, did you mean '--version'?"),
         ([], "usage: stepwell [", "expected a command (there are compile, run, "),
     ):
@@ -397,3 +398,14 @@ def test_the_cache_is_shown_and_cleared(
     assert cache_command(capsys) == [head]
     monkeypatch.setenv(VARIABLE, "off")
     assert cache_command(capsys) == ["no cache"]
+
+
+@pytest.mark.parametrize("stage", ["run_program", "_parser"])
+def test_an_interrupt_ends_a_command_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stepwell, stage, interrupt)
+    assert run(capsys, "x.py") == (130, "", "interrupted\n")

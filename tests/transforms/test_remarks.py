@@ -569,19 +569,142 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64,), "float32")):
         "tir-sanitize",
         """\
 @T.prim_func
-def main(A: T.Buffer((64,), "float32"), n: T.int32):
-    for i in range(8):
-        A[n + i] = A[n] / T.float32(2)
-
+def host(A: T.Buffer((8,), "float32"), n: T.int32):
+    A[n] = 1.0 / A[0]
 @T.prim_func
-def kernel(A: T.Buffer((64,), "float32"), I: T.Buffer((64,), "int32")):
-    for b in T.thread_binding(2, thread="blockIdx.x"):
-        for t in T.thread_binding(32, thread="threadIdx.x"):
-            A[I[b * 32 + t]] = 1.0
+def kernel(A: T.Buffer((8,), "float32"), n: T.int32):
+    for t in T.thread_binding(8, "threadIdx.x"):
+        A[t] = A[n]
 """,
         [
-            "2:5: applied: function main has 2 checks",
-            "7:5: missed: function kernel is not checked: loops are bound to blocks or threads of a GPU",
+            "2:5: applied: function host has 1 checks",
+            "6:5: missed: function kernel has no checks: loop t is bound to threadIdx.x",
+        ],
+    ),
+    (
+        "tir-interleave-vthreads",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8, 8), "float32"), n: T.int32):
+    for v in T.thread_binding(2, "vthread.x"):
+        A[v, 0] = 1.0
+    for w in T.thread_binding(n, "vthread.x"):
+        A[w, 1] = 1.0
+    B = T.alloc_buffer((8,), strides=(2,))
+    for x in T.thread_binding(2, "vthread.x"):
+        B[0] = A[x, 0]
+        A[x, 1] = B[0]
+""",
+        [
+            "8:5: missed: loop x becomes serial: buffer B, of which each virtual thread needs its own, has "
+            "strides, or uses other than loads and stores",
+            "5:5: missed: loop w becomes serial: its iterations are not 0, 1, ... to a known number",
+            "3:5: applied: 2 virtual threads of loop v are interleaved in one thread",
+        ],
+    ),
+    (
+        "tir-interleave-vthreads{serial=true}",
+        """\
+@T.prim_func
+def main(A: T.Buffer((8,), "float32")):
+    for v in T.thread_binding(2, "vthread.x"):
+        A[v] = 1.0
+""",
+        [
+            "3:5: applied: virtual threads of loop v run in order",
+        ],
+    ),
+    (
+        "te-inline{recompute=false}",
+        """\
+te.func @main {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
+    %0 = te.read %A[%i] : tensor<8xf32>
+    te.yield %0 : f32
+  }
+  %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
+    %1 = te.read %B[%i] : tensor<8xf32>
+    %2 = arith.mulf %1, %1 : f32
+    te.yield %2 : f32
+  }
+  %D = te.compute "D" (spatial "i" %i : i32 in [0 +: 4], spatial "j" %j : i32 in [0 +: 8]) : tensor<4x8xf32> {
+    %3 = te.read %C[%j] : tensor<8xf32>
+    te.yield %3 : f32
+  }
+  te.params %A : tensor<8xf32>, %D : tensor<4x8xf32>
+}
+""",
+        [
+            "7:3: missed: tensor C stays: elements would be computed several times",
+            "3:3: applied: tensor B is computed where its elements are read",
+        ],
+    ),
+    (
+        "relay-partition{libraries=cblas}",
+        """\
+relay.func @main("x" %x: tensor<1x8xf32>, "w" %w: tensor<8x8xf32>, "i" %i: tensor<2x2xi32>) {
+  %0 = relay.nn.dense(%x, %w) : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+  %1 = relay.nn.matmul(%i, %i) : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  relay.return %0 : tensor<1x8xf32>, %1 : tensor<2x2xi32>
+}
+""",
+        [
+            "2:3: applied: library cblas computes nn.dense",
+            "3:3: missed: nn.matmul is not for library cblas: it does not compute these types, shapes and attributes",
+        ],
+    ),
+    (
+        "relay-partition{libraries=cudnn}",
+        """\
+relay.func @main("x" %x: tensor<1x3x8x8xf32>, "w" %w: tensor<4x3x3x3xf32>, "b" %b: tensor<4xf32>) {
+  %0 = relay.nn.conv2d(%x, %w) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %1 = relay.nn.bias_add(%0, %b) : (tensor<1x4x6x6xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
+  %2 = relay.nn.relu(%1) : (tensor<1x4x6x6xf32>) -> tensor<1x4x6x6xf32>
+  relay.return %1 : tensor<1x4x6x6xf32>, %2 : tensor<1x4x6x6xf32>
+}
+""",
+        [
+            "2:3: applied: library cudnn computes nn.conv2d",
+            "4:3: missed: nn.relu is not for library cudnn: a result inside of the pattern has other readers, or "
+            "is computed outside of the branch",
+        ],
+    ),
+    (
+        "relay-partition",
+        """\
+relay.func @main("x" %x: tensor<8xf32>) {
+  relay.return %x : tensor<8xf32>
+}
+""",
+        [
+            "1:1: missed: no operator leaves its graph: no library is given",
+        ],
+    ),
+    (
+        "relay-fold-scale-axis",
+        """\
+relay.func @main("x" %x: tensor<2x3xf32>, "p" %p: tensor<4xf32>, "v" %v: tensor<4x3xf32>) {
+  %w = relay.constant "w" : tensor<4x3xf32>
+  %s = relay.constant "s" : tensor<4xf32>
+  %r = relay.constant "r" : tensor<2x1xf32>
+  %0 = relay.nn.dense(%x, %w) : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %1 = relay.multiply(%0, %s) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %2 = relay.multiply(%1, %p) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %3 = relay.nn.dense(%x, %v) : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %4 = relay.multiply(%3, %s) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %5 = relay.nn.dense(%x, %w) : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+  %6 = relay.multiply(%5, %r) : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+  relay.return %2 : tensor<2x4xf32>, %4 : tensor<2x4xf32>, %6 : tensor<2x4xf32>
+}
+""",
+        [
+            "6:3: applied: the factor is part of constant weights",
+            "7:3: missed: the factor is not folded into weights: it is no constant",
+            "9:3: missed: the factor is not folded into weights: nn.dense before it has no constant weights; no "
+            "operator alone reads the product",
+            "11:3: missed: the factor is not folded into weights: it is along axis 0, the channels of nn.dense "
+            "are axis 1; no operator alone reads the product",
         ],
     ),
     (
@@ -592,121 +715,6 @@ func.func @f() {
 }
 """,
         ["1:1: missed: func.func is not checked, expected tir.func"],
-    ),
-    (
-        "tir-interleave-vthreads",
-        """\
-@T.prim_func
-def main(A: T.Buffer((64,), "float32"), n: T.int32):
-    for v in T.thread_binding(2, thread="vthread.x"):
-        for k in range(32):
-            A[v * 32 + k] = 1.0
-    for v in T.thread_binding(n, thread="vthread.y"):
-        A[v] = 2.0
-    for w in T.thread_binding(2, thread="vthread.x"):
-        B = T.alloc_buffer((2,), strides=(2,))
-        B[0] = A[w]
-        A[w] = B[0] + 1.0
-""",
-        [
-            "8:5: missed: virtual threads run one after another in loop w: buffer B has strides, or uses that are no "
-            "loads and stores",
-            "6:5: missed: virtual threads run one after another in loop v: their number is not constant",
-            "3:5: applied: 2 virtual threads of loop v are interleaved",
-        ],
-    ),
-    (
-        "te-inline",
-        """\
-te.func @main {
-  %A = te.placeholder "A" [8] : tensor<8xf32>
-  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
-    %0 = te.read %A[%i] : tensor<8xf32>
-    te.yield %0 : f32
-  }
-  %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8])
-      annotations {meta_schedule.inline_rule = "disable"} : tensor<8xf32> {
-    %2 = te.read %B[%i] : tensor<8xf32>
-    te.yield %2 : f32
-  }
-  %D = te.compute "D" (spatial "i" %i : i32 in [0 +: 1], reduce "k" %k : i32 in [0 +: 8]) : tensor<1xf32> {
-    %3 = te.read %C[%k] : tensor<8xf32>
-    te.yield %3 : f32
-  } combine (%x : f32, %y : f32) {
-    %4 = arith.addf %x, %y : f32
-    te.yield %4 : f32
-  } init (%j : i32) {
-    %5 = arith.constant 0.0 : f32
-    te.yield %5 : f32
-  }
-  %E = te.compute "E" (spatial "i" %i : i32 in [0 +: 1]) : tensor<1xf32> {
-    %6 = te.read %D[%i] : tensor<1xf32>
-    te.yield %6 : f32
-  }
-  te.params %A : tensor<8xf32>, %E : tensor<1xf32>
-}
-""",
-        [
-            "12:3: missed: tensor D is stored: it is a reduction",
-            "7:3: missed: tensor C is stored: its annotation meta_schedule.inline_rule is disable",
-            "3:3: applied: tensor B is computed where it is read",
-        ],
-    ),
-    (
-        "te-inline{recompute=false}",
-        """\
-te.func @main {
-  %A = te.placeholder "A" [8] : tensor<8xf32>
-  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
-    %0 = te.read %A[%i] : tensor<8xf32>
-    %1 = math.exp %0 : f32
-    te.yield %1 : f32
-  }
-  %C = te.compute "C" (spatial "i" %i : i32 in [0 +: 8], spatial "j" %j : i32 in [0 +: 2]) : tensor<8x2xf32> {
-    %2 = te.read %B[%i] : tensor<8xf32>
-    te.yield %2 : f32
-  }
-  te.params %A : tensor<8xf32>, %C : tensor<8x2xf32>
-}
-""",
-        ["3:3: missed: tensor B is stored: its elements would be computed more than once"],
-    ),
-    (
-        "relay-fold-scale-axis",
-        """\
-relay.func @main("x" %x: tensor<2x3xf32>) {
-  %w = relay.constant "w" : tensor<4x3xf32>
-  %s = relay.constant "s" : tensor<4xf32>
-  %m = relay.constant "m" : tensor<2x3xf32>
-  %0 = relay.nn.dense(%x, %w) : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
-  %1 = relay.multiply(%0, %s) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
-  %2 = relay.multiply(%x, %m) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
-  %3 = relay.exp(%1) : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  %4 = relay.multiply(%3, %s) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
-  relay.return %2 : tensor<2x3xf32>, %4 : tensor<2x4xf32>
-}
-""",
-        [
-            "6:3: applied: the factor moves into the weights of the product before it",
-            "7:3: missed: the constant factor stays: it is no float, or not one number for each channel",
-            "9:3: missed: the constant factor stays: no product or convolution whose weights are constant is alone "
-            "before or after it",
-        ],
-    ),
-    (
-        "relay-partition{libraries=cblas}",
-        """\
-relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<8x8xf32>, "v" %v: tensor<8x8xi32>, "y" %y: tensor<4x8xi32>) {
-  %0 = relay.nn.dense(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %1 = relay.nn.relu(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  %2 = relay.nn.dense(%y, %v) : (tensor<4x8xi32>, tensor<8x8xi32>) -> tensor<4x8xi32>
-  relay.return %1 : tensor<4x8xf32>, %2 : tensor<4x8xi32>
-}
-""",
-        [
-            "2:3: applied: library cblas computes nn.dense",
-            "4:3: missed: nn.dense stays: library cblas does not accept its types or attributes",
-        ],
     ),
     (
         "tir-promote-elements",

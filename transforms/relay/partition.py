@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...core.remarks import PassRemarks
 from .graphs import graph_blocks, graphs_of
-from .libraries import Library, Match, find_matches, library_of, refusals_of
+from .libraries import Library, Match, find_matches, find_refusals, library_of
 from .outline import Outliner, erase_unused_scalars, operator_names
 
 _remarks = PassRemarks("relay-partition")
@@ -59,11 +59,14 @@ class RelayPartitionPass(ModulePass):
 
 def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
     """Outlines the operators that the libraries compute into functions; earlier libraries take precedence."""
+    if not libraries:
+        _remarks.missed(module, lambda: "no operator leaves its graph: no library is given")
     outliner = Outliner(module)
     for func in graphs_of(module):
         for block in graph_blocks(func):
             matches = find_matches(block, libraries)
-            _report(block, libraries, matches)
+            if _remarks.are_collected:
+                _report(block, libraries, matches)
             for match in matches:
                 name = f"{match.library.name}_{operator_names(match.ops)}"
                 outliner.outline(match.ops, func, name, compiler=match.library.name)
@@ -71,10 +74,10 @@ def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
 
 
 def _report(block: Block, libraries: Sequence[Library], matches: Sequence[Match]) -> None:
-    """Reports the operators of a block that libraries compute, and those that only nearly match a pattern."""
+    """Reports the operators that become calls of libraries, and those that a library declines."""
     for match in matches:
         names = ", ".join(op.operator.name for op in match.ops)
         _remarks.applied(match.ops[-1], lambda: f"library {match.library.name} computes {names}")
-    if _remarks.are_collected:
-        for op, reason in refusals_of(block, libraries, matches).items():
-            _remarks.missed(op, lambda: f"{op.operator.name} stays: {reason}")
+    for refusal in find_refusals(block, libraries, matches):
+        name = refusal.op.operator.name
+        _remarks.missed(refusal.op, lambda: f"{name} is not for library {refusal.library.name}: {refusal.reason}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -62,46 +62,39 @@ class TeInlinePass(ModulePass):
     recompute: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inline_tensors(op, self.recompute, _remarks)
+        inline_tensors(op, self.recompute)
 
 
-def inline_tensors(op: Operation, recompute: bool, remarks: PassRemarks | None = None) -> None:
-    """Inlines the tensors of a module or function, as the pass `te-inline` does. remarks: for the decisions."""
+def inline_tensors(op: Operation, recompute: bool) -> None:
+    """Inlines the tensors of a module or function, as the pass `te-inline` does."""
     # Readers first: each body is cloned once for each of its readers, however long the chain of readers is.
     for compute in reversed(list(find_ops(op, te.ComputeOp))):
         obstacle = _obstacle(compute, recompute)
-        if remarks is not None:
-            _report(remarks, compute, obstacle)
-        if not obstacle:
+        name = compute.op_name.data
+        if obstacle is None:
+            _remarks.applied(compute, lambda: f"tensor {name} is computed where its elements are read")
             _inline(compute)
+        elif any(_are_reads(compute)):
+            _remarks.missed(compute, lambda: f"tensor {name} stays: {obstacle}")
 
 
-def _report(remarks: PassRemarks, op: te.ComputeOp, obstacle: str) -> None:
-    """Reports the decision on a tensor that is no parameter. obstacle: the reason why the tensor is stored, or ""."""
-    name = op.op_name.data
-    if not obstacle:
-        remarks.applied(op, lambda: f"tensor {name} is computed where it is read")
-    elif not any(isinstance(user, te.ParamsOp) for user in _users(op)):
-        remarks.missed(op, lambda: f"tensor {name} is stored: {obstacle}")
-
-
-def _obstacle(op: te.ComputeOp, recompute: bool) -> str:
-    """The reason why elements of a tensor are not computed where they are read; "" if they are."""
+def _obstacle(op: te.ComputeOp, recompute: bool) -> str | None:
+    """Why the elements of a tensor are not computed where they are read; None if they are."""
     annotations = {} if op.annotations is None else op.annotations.data
     if op.is_reduction:
         return "it is a reduction"
     if annotations.get(INLINE_RULE) == StringAttr("disable"):
-        return f"its annotation {INLINE_RULE} is disable"
-    if not all(isinstance(user, te.ReadOp) for user in _users(op)):
+        return f"its annotation {INLINE_RULE} forbids it"
+    if not all(_are_reads(op)):
         return "it has uses other than reads of elements"
     if not (recompute or _is_moved(op) or _is_computed_once(op)):
-        return "its elements would be computed more than once"
-    return ""
+        return "elements would be computed several times"
+    return None
 
 
-def _users(op: te.ComputeOp) -> Iterator[Operation]:
-    """The operations that use the tensors of an op."""
-    return (use.operation for tensor in op.tensors for use in tensor.uses)
+def _are_reads(op: te.ComputeOp) -> list[bool]:
+    """For each use of the tensors, whether it reads an element."""
+    return [isinstance(use.operation, te.ReadOp) for tensor in op.tensors for use in tensor.uses]
 
 
 def _is_moved(op: te.ComputeOp) -> bool:

@@ -12,11 +12,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
+from ...analysis.names import buffer_name, loop_name
 from ...analysis.threads.axes import is_virtual_thread_loop, outer_loop_of_axis, thread_axis_of
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
-from ...core.remarks import PassRemarks, Place
+from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.operands import redirect_access
@@ -76,21 +77,12 @@ class TirInterleaveVthreadsPass(ModulePass):
         loops = [o for o in find_ops(op, ForOp) if is_virtual_thread_loop(o)]
         for loop in reversed(loops):  # inner ones first
             if outer_loop_of_axis(loop) is None:
-                self._run_in_one_thread(loop)
-
-    def _run_in_one_thread(self, loop: ForOp) -> None:
-        """Interleaves the virtual threads of a loop, or runs them one after another."""
-        divided, name, extent = _use_outer(loop), loop.loop_var.data, loop.mixed_bounds[1]
-        at = Place.of(loop)
-        obstacle = "" if self.serial else _interleave(loop, divided)
-        if self.serial or obstacle:
-            loop.kind, loop.thread = StringAttr("serial"), None
-        if self.serial:
-            _remarks.applied(at, lambda: f"virtual threads run one after another in loop {name}")
-        elif obstacle:
-            _remarks.missed(at, lambda: f"virtual threads run one after another in loop {name}: {obstacle}")
-        else:
-            _remarks.applied(at, lambda: f"{extent} virtual threads of loop {name} are interleaved")
+                divided = _use_outer(loop)
+                if self.serial:
+                    _serialize(loop)
+                    _remarks.applied(loop, lambda: f"virtual threads of loop {loop_name(loop)} run in order")
+                else:
+                    _interleave(loop, divided)
 
 
 def _loop_over(launch: LaunchThreadOp) -> None:
@@ -124,16 +116,32 @@ def _use_outer(loop: ForOp) -> set[SSAValue | None]:
     return divided
 
 
-def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> str:
-    """Replaces a loop by interleaved statements; where this is impossible, changes nothing and returns the reason."""
-    low, extent, step = loop.mixed_bounds
-    if low != 0 or step != 1 or not isinstance(extent, int) or extent < 1:
-        return "their number is not constant"
+def _serialize(loop: ForOp) -> None:
+    """Lets virtual threads run one after the other."""
+    loop.kind, loop.thread = StringAttr("serial"), None
+
+
+def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> None:
+    """Replaces a loop by interleaved statements, or by a serial loop where this is impossible."""
+    extent, name = loop.mixed_bounds[1], loop_name(loop)
+    if not _has_known_iterations(loop) or not isinstance(extent, int):
+        _serialize(loop)
+        _remarks.missed(loop, lambda: f"loop {name} becomes serial: its iterations are not 0, 1, ... to a known number")
+        return
     treeify(loop)
     allocs = _memory_to_expand(loop, divided)
-    for alloc in allocs:
-        if not _can_be_several(alloc):
-            return f"buffer {alloc.buffer_name.data} has strides, or uses that are no loads and stores"
+    fixed = next((alloc for alloc in allocs if not _can_be_several(alloc)), None)
+    if fixed is not None:
+        _serialize(loop)
+        _remarks.missed(
+            loop,
+            lambda: (
+                f"loop {name} becomes serial: buffer {buffer_name(fixed.buffer)}, of which each virtual thread "
+                "needs its own, has strides, or uses other than loads and stores"
+            ),
+        )
+        return
+    _remarks.applied(loop, lambda: f"{extent} virtual threads of loop {name} are interleaved in one thread")
     for alloc in allocs:
         _expand(alloc, loop.variable, extent)
     body = loop.body.block
@@ -143,7 +151,12 @@ def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> str:
         Rewriter.insert_op(op, InsertPoint.before(loop))
     loop.detach()
     loop.erase()
-    return ""
+
+
+def _has_known_iterations(loop: ForOp) -> bool:
+    """Whether a loop counts from 0 in steps of 1 to a known number."""
+    low, extent, step = loop.mixed_bounds
+    return low == 0 and step == 1 and isinstance(extent, int) and extent >= 1
 
 
 # Memory

@@ -10,7 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ....analysis.threads.axes import is_block_loop, is_thread_loop
+from ....analysis.names import loop_name
+from ....analysis.threads.axes import BoundLoop, is_block_loop, is_thread_loop, thread_axis_of
 from ....core.remarks import PassRemarks
 from ....dialects.tir import FuncOp
 from .walk import sanitize
@@ -68,10 +69,16 @@ class TirSanitizePass(ModulePass):
 
 
 def _sanitize(func: FuncOp) -> None:
-    """Inserts the checks of a function, unless it is one of a GPU."""
-    name = func.sym_name.data
-    if any(is_block_loop(op) or is_thread_loop(op) for op in func.walk()):
-        _remarks.missed(func, lambda: f"function {name} is not checked: loops are bound to blocks or threads of a GPU")
-    else:
-        count = sanitize(func)
-        _remarks.applied(func, lambda: f"function {name} has {count} checks")
+    """Inserts the checks of a function, unless a GPU runs it."""
+    name, bound = func.sym_name.data, _loop_of_gpu(func)
+    if bound is not None:
+        axis = thread_axis_of(bound)
+        _remarks.missed(bound, lambda: f"function {name} has no checks: loop {loop_name(bound)} is bound to {axis}")
+        return
+    count = sanitize(func)
+    _remarks.applied(func, lambda: f"function {name} has {count} checks")
+
+
+def _loop_of_gpu(func: FuncOp) -> BoundLoop | None:
+    """The first loop of a function that is bound to the blocks or threads of a GPU."""
+    return next((op for op in func.walk() if is_block_loop(op) or is_thread_loop(op)), None)

@@ -41,7 +41,7 @@ from .shadows import Shadows
 
 
 def sanitize(func: FuncOp) -> int:
-    """Inserts the checks of a function of a processor, in place. Returns the number of checks."""
+    """Inserts the checks of a function that a processor runs, in place. Returns their number."""
     sanitizer = _Sanitizer(func)
     sanitizer.block(func.body.block)
     treeify(func)
