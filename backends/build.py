@@ -12,6 +12,7 @@ from ..core.remarks import RemarkReceiver, report_remarks
 from ..core.target import Target
 from ..module import Module, has_graphs, has_programs
 from ..transforms.reproducers import leave_reproducers
+from ..transforms.statistics import StatisticsReceiver, report_statistics
 from ..transforms.timing import TimesReceiver, report_times
 from .validation import validate_passes, validation_options
 
@@ -104,6 +105,7 @@ def build(
     remarks: RemarkReceiver | None = None,
     schedule: bool = True,
     times: TimesReceiver | None = None,
+    statistics: StatisticsReceiver | None = None,
 ) -> Program:
     """Compiles `mod`, which is not modified, for `target`.
 
@@ -119,7 +121,8 @@ def build(
     (docs/errors.md); the oracle always does.  remarks: is called with each decision of the passes, as `print`
     (docs/performance.md).  schedule: whether functions that nobody has scheduled get default schedules for the
     processor (docs/cpu.md); with `sanitize` they get none.  times: is called at the end with the times of the passes,
-    of the emitter and of LLVM, as `print`; the program is then compiled as a whole, without the cache.
+    of the emitter and of LLVM, as `print`; the program is then compiled as a whole, without the cache.  statistics: is
+    called at the end with the numbers of the decisions of each pass, as `print`.
 
     A fault of a pass leaves a reproducer (docs/workbench.md#reproducers), whose path is a note of the error.
     With the environment variable STEPWELL_VALIDATE set to 1, all passes are validated (docs/workbench.md#validation).
@@ -144,5 +147,6 @@ def build(
                 return TARGETS[parsed.kind](module, parsed)
             return _build_llvm(module, parsed, schedule, sanitize)
 
-    with leave_reproducers(compile_module, validation_options()), report_remarks(remarks), report_times(times):
-        return compile_module()
+    with leave_reproducers(compile_module, validation_options()), report_remarks(remarks):
+        with report_statistics(statistics), report_times(times):
+            return compile_module()

@@ -85,8 +85,13 @@ class Span:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The hint `, did you mean 'x'?` for the nearest known name, or "" if no name is close."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f", did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, known)
+    return "" if near is None else f", did you mean {near!r}?"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The nearest known name, or None if no name is close."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)), None)
 
 
 @dataclass(frozen=True)

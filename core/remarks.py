@@ -7,7 +7,8 @@ A pass reports by the `PassRemarks` of its module. Remarks are collected for the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -89,18 +90,32 @@ RemarkReceiver: TypeAlias = Callable[[Remark], object]
 """A function called with each remark, as `print` or `list.append`."""
 
 
-_collection: ContextVar[dict[Remark, None] | None] = ContextVar("stepwell.remarks", default=None)
-"""The remarks collected so far, in order, equal ones once: passes copy statements, and each copy yields equal remarks.
-None if nobody collects."""
+_collection: ContextVar[Counter[Remark] | None] = ContextVar("stepwell.remarks", default=None)
+"""The remarks collected so far, in order, each with the number of its reports: passes copy statements, and each copy
+yields equal remarks. None if nobody collects."""
 
 
 @contextmanager
-def collect_remarks() -> Generator[Collection[Remark]]:
-    """Collects the remarks of the body, in order, equal ones once. Collections around the body do not receive them."""
-    remarks: dict[Remark, None] = {}
+def collect_remarks() -> Generator[Counter[Remark]]:
+    """Collects the remarks of the body, in order, each with the number of its reports. Collections around the body do
+    not receive them."""
+    remarks = Counter[Remark]()
+    with _replace_collection(remarks):
+        yield remarks
+
+
+@contextmanager
+def ignore_remarks() -> Generator[None]:
+    """Hides the remarks of the body from collections around it."""
+    with _replace_collection(None):
+        yield
+
+
+@contextmanager
+def _replace_collection(remarks: Counter[Remark] | None) -> Generator[None]:
     token = _collection.set(remarks)
     try:
-        yield remarks.keys()
+        yield
     finally:
         _collection.reset(token)
 
@@ -112,7 +127,7 @@ def report_remarks(receive: RemarkReceiver | None) -> Generator[None]:
     if receive is None:
         yield
         return
-    remarks: Collection[Remark] = ()
+    remarks = Counter[Remark]()
     try:
         with collect_remarks() as remarks:
             yield
@@ -121,18 +136,17 @@ def report_remarks(receive: RemarkReceiver | None) -> Generator[None]:
             receive(remark)
 
 
-def report_again(remarks: Iterable[Remark]) -> None:
-    """Adds remarks that a collection inside of the current one has, in their order."""
+def report_again(remarks: Counter[Remark]) -> None:
+    """Adds the remarks of a collection inside of the current one to it, in their order."""
     around = _collection.get()
     if around is not None:
-        for remark in remarks:
-            around.setdefault(remark)
+        around.update(remarks)
 
 
 @contextmanager
-def collect_apart() -> Generator[Collection[Remark]]:
+def collect_apart() -> Generator[Counter[Remark]]:
     """Collects the remarks of the body like `collect_remarks` if somebody collects; otherwise no message is built."""
-    with collect_remarks() if is_collecting() else nullcontext(()) as remarks:
+    with collect_remarks() if is_collecting() else nullcontext(Counter[Remark]()) as remarks:
         yield remarks
 
 
@@ -167,4 +181,4 @@ class PassRemarks:
         remarks = _collection.get()
         if remarks is not None:
             place = Place.of(at) if isinstance(at, Operation) else at
-            remarks.setdefault(Remark(kind, self.pass_name, message(), place))
+            remarks[Remark(kind, self.pass_name, message(), place)] += 1

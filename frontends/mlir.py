@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from typing import NoReturn
 
@@ -16,6 +17,11 @@ from ..core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span, did_you_mean
 from ..core.errors import ParseError
 from ..dialects import mlir_context
 from ..module import Module
+
+_NAME = re.compile(r'(?:%[^=\n]*=\s*)?"?([\w$.-]+)')
+"""The results of an operation, and its name."""
+_FEW = 8
+"""The maximum number of operations of a dialect that the error of an unknown operation lists."""
 
 
 def parse_mlir(text: str, filename: str = "<string>") -> Module:
@@ -87,12 +93,18 @@ class _LocatingParser(Parser):
         try:
             op = super().parse_operation()
         except VerifyException as error:
-            self._source.fail(start, self._source.end_of_line(start), str(error.__cause__ or error), error)
+            message = f"{self._name_at(start)}: {error.__cause__ or error}"
+            self._source.fail(start, self._source.end_of_line(start), message, error)
         if isinstance(op.location, UnknownLoc):
             line, column = self._source.position(start)
             line += self._source.file.first_line - 1
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def _name_at(self, start: int) -> str:
+        """The name of the operation whose text starts at an offset."""
+        match = _NAME.match(self._source.text, start)
+        return "operation" if match is None else match[1]
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         op = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
@@ -101,7 +113,9 @@ class _LocatingParser(Parser):
         end = self._current_token.span.start
         start = self._source.text.rfind(name, 0, end)
         start, end = (start, start + len(name)) if start >= 0 else (end, end)
-        self._source.fail(start, end, f"unknown operation {name!r}{did_you_mean(name, self._names_near(name))}")
+        near = self._names_near(name)
+        hint = did_you_mean(name, near) or (f" (there are {', '.join(near)})" if 0 < len(near) <= _FEW else "")
+        self._source.fail(start, end, f"unknown operation {name!r}{hint}")
 
     def _names_near(self, name: str) -> list[str]:
         """The names of the operations of the dialect of a name, or of the dialects with the most similar names."""

@@ -25,7 +25,7 @@ from ..transforms.relay.to_tir import arrays_of
 from .arrays import read_arrays
 from .phases import Phases
 from .programs import entry_of
-from .remarks import add_remarks_option, remark_printer
+from .remarks import add_remarks_options, report_decisions
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_graph_options(parser)
     add("--target", default="llvm", help="what to compile for: 'llvm -libs=cblas' (this machine), cuda")
     add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
-    add_remarks_option(parser)
+    add_remarks_options(parser)
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
 
 
@@ -83,16 +83,16 @@ def compile_command(options: argparse.Namespace) -> int:
         module = read_graph(options)
         entry = entry_of(module, options.entry)
         phases.begin("compile" if observer is None else "optimise")
-        executable = build_graph(
-            module,
-            target=target,
-            entry=entry,
-            opt_level=options.O,
-            winograd=not options.no_winograd,
-            after=observer,
-            sanitize=options.sanitize,
-            remarks=remark_printer(options.remarks),
-        )
+        with report_decisions(options):
+            executable = build_graph(
+                module,
+                target=target,
+                entry=entry,
+                opt_level=options.O,
+                winograd=not options.no_winograd,
+                after=observer,
+                sanitize=options.sanitize,
+            )
         phases.begin("write")
         with _exit_on_sigterm():
             executable.save(options.output)

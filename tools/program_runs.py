@@ -24,13 +24,14 @@ from ..backends.validation.inputs import InputGenerator
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import OptionError, UnsupportedError
 from ..core.printing import no_printing
+from ..core.remarks import ignore_remarks
 from ..core.target import Target
 from ..dialects.tir import FuncOp
 from ..module import Module
 from ..transforms.timing import report_times
 from .programs import check_sizes, entry_of, read_program
 from .progress import show_progress
-from .remarks import add_remarks_option, remark_printer
+from .remarks import add_remarks_options, report_decisions
 
 ORACLE_LIMIT = 60.0
 """The default of `--oracle-limit`, in seconds."""
@@ -52,7 +53,7 @@ def add_options(group: Any) -> list[argparse.Action]:
         add("--validate", action="store_true", help="run the program before and after each pass on small inputs"),
         add("--sanitize", action="store_true", help="detect undefined behavior in native code, not in the oracle"),
         add("--time-passes", action="store_true", help="show the times of the passes and of LLVM"),
-        add_remarks_option(group),
+        *add_remarks_options(group),
     ]  # fmt: skip
 
 
@@ -63,9 +64,9 @@ def run_program(options: argparse.Namespace) -> int:
     run = _Run.of(module, options)
     if options.check:
         run.check_oracle_time(options.oracle_limit)
-    with report_times(partial(print, file=sys.stderr) if options.time_passes else None):
-        with validate_passes(options.validate or None) as validator:
-            program, passed = _compile(run.module, target, options)
+    show_times = partial(print, file=sys.stderr) if options.time_passes else None
+    with report_decisions(options), report_times(show_times), validate_passes(options.validate or None) as validator:
+        program, passed = _compile(run.module, target, options)
     if options.validate:
         print(validator, file=sys.stderr)
     print(f"{run.entry}({', '.join(f'{name}: {_describe(value)}' for name, value in run.arguments.items())})")
@@ -102,11 +103,11 @@ def _target(options: argparse.Namespace) -> str:
 
 def _compile(module: Module, target: str, options: argparse.Namespace) -> tuple[Any, Module]:
     """The compiled program, and the module after the passes of the options."""
-    remarks = remark_printer(options.remarks)
-    passed = apply_passes(module, options.passes, remarks=remarks) if options.passes else module
+    passed = apply_passes(module, options.passes) if options.passes else module
     if options.print_landings:
-        print_landings(passed, options.sanitize)
-    return build(passed, target=target, sanitize=options.sanitize, remarks=remarks), passed
+        with ignore_remarks():
+            print_landings(passed, options.sanitize)
+    return build(passed, target=target, sanitize=options.sanitize), passed
 
 
 @dataclass(frozen=True)

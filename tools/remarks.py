@@ -1,28 +1,32 @@
-"""The option `--remarks[=text|json]` of the tools: prints the decisions of passes on stderr."""
+"""The options `--remarks[=text|json]` and `--statistics` of the tools: the decisions of passes on stderr."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
-from ..core.remarks import Remark, RemarkReceiver
+from ..core.remarks import Remark, RemarkReceiver, report_remarks
+from ..transforms.statistics import report_statistics
 
 _FORMATS = ("text", "json")
 
 
-class _Options(Protocol):
-    """A parser of arguments, or a group of it."""
-
-    def add_argument(self, *names: str, choices: Sequence[str], help: str) -> argparse.Action: ...
-
-
-def add_remarks_option(parser: _Options) -> argparse.Action:
-    """Adds `--remarks` to a parser. Its arguments must come from `complete_remarks_option`."""
-    return parser.add_argument(
-        "--remarks", choices=_FORMATS, help="show the decisions of passes on stderr, as lines of text (default) or JSON"
-    )
+def add_remarks_options(parser: Any) -> list[argparse.Action]:
+    """Adds `--remarks` and `--statistics` to a parser, or to a group of its options; returns the options. The arguments
+    of the parser must come from `complete_remarks_option`."""
+    add = parser.add_argument
+    return [
+        add(
+            "--remarks",
+            choices=_FORMATS,
+            help="show the decisions of passes on stderr, as lines of text (default) or JSON",
+        ),
+        add("--statistics", action="store_true", help="show how many decisions each pass made and missed"),
+    ]
 
 
 def complete_remarks_option(args: Sequence[str] | None) -> list[str]:
@@ -32,7 +36,15 @@ def complete_remarks_option(args: Sequence[str] | None) -> list[str]:
     return [f"--remarks={_FORMATS[0]}" if word == "--remarks" else word for word in words]
 
 
-def remark_printer(format: str | None) -> RemarkReceiver | None:
+@contextmanager
+def report_decisions(options: argparse.Namespace) -> Generator[None]:
+    """Shows the remarks and the statistics of the body on stderr after its end, as the options require."""
+    show_statistics = partial(print, file=sys.stderr) if options.statistics else None
+    with report_remarks(_remark_printer(options.remarks)), report_statistics(show_statistics):
+        yield
+
+
+def _remark_printer(format: str | None) -> RemarkReceiver | None:
     """The function that prints a remark on stderr in a format; None for no format."""
     if format is None:
         return None

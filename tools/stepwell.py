@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError, PluginError
 from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
@@ -29,26 +28,24 @@ from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
 from .running import FILLS, run_saved
 from .stepwell_opt import report_user_errors
+from .usage import check_command, refuse_arguments
 
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs `stepwell` with `args`, by default the command line; exits with 1 on a user error or a failed check."""
     sys.setrecursionlimit(20_000)
-    options, unknown = _parser().parse_known_args(complete_remarks_option(args))
-    if unknown:
-        _refuse_arguments(options.parser, unknown)
     with report_user_errors():
+        words = complete_remarks_option(args)
+        parser, commands = _parser("fuzz" in words[:1])
+        check_command(parser, words, commands)
+        options, unknown = parser.parse_known_args(words)
+        refuse_arguments(options.parser, unknown)
         sys.exit(options.command(options))
 
 
-def _refuse_arguments(parser: argparse.ArgumentParser, unknown: list[str]) -> None:
-    """Exits with the usage of a command and the arguments that it does not take."""
-    known = [name for action in parser._actions for name in action.option_strings]  # pyright: ignore[reportPrivateUsage]
-    name = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
-    parser.error(f"unrecognized arguments: {' '.join(unknown)}{did_you_mean(name, known)}")
-
-
-def _parser() -> argparse.ArgumentParser:
+def _parser(has_fuzz: bool) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+    """The parser of the command line, and those of its commands by name. has_fuzz: whether `fuzz` has its options,
+    whose import takes a second."""
     parser = argparse.ArgumentParser(prog="stepwell", description="tensor programs, landing by landing")
     parser.add_argument("--version", action="version", version=versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -68,8 +65,10 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="show or clear the cache of compiled programs")
     cache.set_defaults(command=cache_command, parser=cache)
     caching.add_options(cache)
-    _add_fuzz(commands)
-    return parser
+    fuzz = commands.add_parser("fuzz", help="search for programs that are compiled wrongly")
+    if has_fuzz:
+        _complete_fuzz(fuzz)
+    return parser, commands.choices
 
 
 def _add_run(commands: Any) -> None:
@@ -95,9 +94,8 @@ def _add_run(commands: Any) -> None:
     run.set_defaults(of_programs=of_programs, of_graphs=of_graphs)
 
 
-def _add_fuzz(commands: Any) -> None:
-    """Adds the command `fuzz`; without hypothesis, the command says how to install it."""
-    fuzz = commands.add_parser("fuzz", help="search for programs that are compiled wrongly")
+def _complete_fuzz(fuzz: argparse.ArgumentParser) -> None:
+    """Adds the options of `fuzz` to its parser; without hypothesis, the command says how to install it."""
     try:
         from .fuzzing import command  # lazy: needs hypothesis, which is an extra
     except ModuleNotFoundError as error:

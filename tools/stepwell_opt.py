@@ -33,7 +33,6 @@ from ..core.cpu import cpu_of
 from ..core.diagnostics import did_you_mean
 from ..core.errors import FaultyPassError, OptionError, PluginWarning, StepwellError
 from ..core.plugins import installed_universe
-from ..core.remarks import report_remarks
 from ..core.target import Target
 from ..module import Module
 from ..transforms.observers import PassObserver, observe_passes
@@ -43,14 +42,14 @@ from ..transforms.pipelines.lowering import go_down_in_place
 from ..transforms.reproducers import ReproducerWriter, read_reproducer, versions
 from ..transforms.timing import report_times
 from . import universe
+from .entry import report_interrupts
 from .frontends import STANDARD_INPUT, ReadsTvmscript
 from .pass_printing import ALL, PassPrinter
-from .remarks import add_remarks_option, complete_remarks_option, remark_printer
+from .remarks import add_remarks_options, complete_remarks_option, report_decisions
+from .usage import refuse_arguments
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
 _VALIDATE = "--validate"
-_INTERRUPTED = 130
-"""The exit code of a shell for a process that SIGINT has ended."""
 _LOWERING_TARGETS = (*_SHORT_TARGETS, *_SHORT_TARGETS.values())
 """The targets that lower programs."""
 
@@ -74,9 +73,13 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
     landings: tuple[Landing, ...]
     """The landings of the option `--stop-after`."""
 
+    def __init__(self, description: str, words: Sequence[str]) -> None:
+        self._words = words
+        super().__init__(description, words)
+
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
-        add_remarks_option(arg_parser)
+        add_remarks_options(arg_parser)
         add = arg_parser.add_argument
         add("--diff", action="store_true", help="show the changes of each pass on stderr, function by function")
         add(
@@ -86,6 +89,15 @@ class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
         add("--stop-after", metavar="LANDING", help="lower the program to a landing, after the passes")
         add(_VALIDATE, action="store_true", help="run the program before and after each pass on small inputs")
         add("--reproducer", metavar="FILE", type=Path, help="where to write a program on which a pass fails")
+        self._check_words(arg_parser)
+
+    def _check_words(self, parser: argparse.ArgumentParser) -> None:
+        """Exits with the usage for an unknown option or target."""
+        options, unknown = parser.parse_known_args(self._words)
+        refuse_arguments(parser, unknown)
+        name, known = parse_spec(options.target).name, [*self.available_targets]
+        if name not in known:
+            parser.error(f"unknown target {name!r}{did_you_mean(name, known)} (there are {', '.join(known)})")
 
     def register_all_passes(self) -> None:
         for name, load in installed_universe().all_passes.items():
@@ -176,7 +188,7 @@ def main(args: Sequence[str] | None = None) -> None:
         spec = parse_spec(tool.args.target)
         load_target = cast("Callable[[], type[OutputTarget]]", tool.available_targets[spec.name])
         load_target().from_spec(spec)
-    with report_user_errors(), report_remarks(remark_printer(tool.args.remarks)):
+    with report_user_errors(), report_decisions(tool.args):
         tool.check_frontend()
         tool.run()
 
@@ -186,16 +198,13 @@ def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
     """Reports a user error on stderr and exits with 1, an interrupt of the keyboard in one line, and a warning of a
     broken package in another."""
     try:
-        with warnings.catch_warnings():
+        with report_interrupts(), warnings.catch_warnings():
             warnings.showwarning = partial(_show_warning, warnings.showwarning)
             yield
     except (*_MISTAKES, *more) as error:
         _show_traceback(error, sys.stderr)
         show_error(error, sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
 
 
 def _show_warning(

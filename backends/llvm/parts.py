@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class _PartCode:
     facts: Facts
     text: str
     code: ObjectCode
-    remarks: tuple[Remark, ...]
+    remarks: Counter[Remark]
 
 
 def compile_parts(
@@ -94,6 +94,6 @@ class _Work:
             code = result()
             with collect_apart() as late:
                 report_stack_buffers(emitted.stack, code.optimized_text)
-            return _PartCode(emitted.facts, emitted.text, code, (*remarks, *late))
+            return _PartCode(emitted.facts, emitted.text, code, remarks + late)
 
         return finish

@@ -34,6 +34,7 @@ def test_upstream_landings_parse_too() -> None:
             "4:3: error: unknown operation 'tri.store', did you mean 'tir.store'?",
         ),
         (GOOD.replace("tir.store", "stor"), "4:3: error: unknown operation 'stor'"),
+        ("ub.undefine", "1:1: error: unknown operation 'ub.undefine' (there are ub.poison, ub.unreachable)"),
         (GOOD.replace("memref<4xf32>) {", "memref<4xf32> {"), "1:"),
         (GOOD.replace("1.0 : f32", "1.0 : i32"), "not valid for integer type"),
         (GOOD[:-3], "error: "),
@@ -77,4 +78,4 @@ def test_a_violation_during_parsing_is_at_its_operation() -> None:
         "      %y = arith.addi %x, %x : f32",
         "      ^~~~~~~~~~~~~~~~~~~~~~~~~~~~",
     ]
-    assert str(error.value).startswith("program.mlir:2:3: error: ")
+    assert str(error.value).startswith("program.mlir:2:3: error: arith.addi: ")

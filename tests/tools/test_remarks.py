@@ -1,4 +1,4 @@
-"""The option `--remarks` of the tools."""
+"""The options `--remarks` and `--statistics` of the tools."""
 
 import json
 from pathlib import Path
@@ -59,6 +59,25 @@ def test_stepwell_run_prints_remarks_on_stderr(capsys: pytest.CaptureFixture[str
     assert "remark" not in output.out
 
 
+TABLE = """\
+pass                 applied  missed
+tir-vectorize-loops        1       0
+total                      1       0
+"""
+
+
+@pytest.mark.parametrize("command", ["stepwell-opt", "stepwell run"])
+def test_statistics_are_a_table_on_stderr_before_the_remarks(
+    capsys: pytest.CaptureFixture[str], program: str, command: str
+) -> None:
+    if command == "stepwell-opt":
+        assert optimize(capsys, program, "--statistics", "-p", "tir-vectorize-loops") == TABLE
+    else:
+        with pytest.raises(SystemExit):
+            stepwell.main(["run", program, "--repeat", "1", "--statistics", "--remarks", "--print-landings"])
+        assert capsys.readouterr().err == f"{TABLE}{program}:{DECISION}\n"
+
+
 def test_an_unknown_format_is_refused(capsys: pytest.CaptureFixture[str], program: str) -> None:
     with pytest.raises(SystemExit) as stop:
         stepwell.main(["run", program, "--remarks=xml"])
@@ -69,8 +88,12 @@ def test_an_unknown_format_is_refused(capsys: pytest.CaptureFixture[str], progra
 def test_stepwell_compile_prints_remarks_on_stderr(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "graph.mlir").write_text(GRAPH)
     with pytest.raises(SystemExit) as stop:
-        stepwell.main(["compile", str(tmp_path / "graph.mlir"), "-o", str(tmp_path / "out"), "--remarks=json"])
+        stepwell.main(
+            ["compile", str(tmp_path / "graph.mlir"), "-o", str(tmp_path / "out"), "--remarks=json", "--statistics"]
+        )
     assert not stop.value.code
-    remarks = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+    lines = capsys.readouterr().err.splitlines()
+    remarks = [json.loads(line) for line in lines if line.startswith("{")]
+    assert any(line.startswith("tir-schedule-cpu") for line in lines)
     assert {remark["pass"] for remark in remarks} >= {"tir-schedule-cpu", "tir-vectorize-loops", "expand-math"}
     assert {remark["function"] for remark in remarks} == {"fused_exp", "fused_exp.collapsed"}

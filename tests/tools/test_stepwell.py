@@ -17,7 +17,7 @@ from xdsl.rewriter import Rewriter
 from stepwell.backends import build as build_module
 from stepwell.core.cache import VARIABLE, Cache
 from stepwell.core.target import Target
-from stepwell.tools import program_runs, progress
+from stepwell.tools import entry, program_runs, progress, stepwell
 from stepwell.tools.stepwell import main
 from stepwell.transforms.pipelines import spec
 
@@ -197,6 +197,10 @@ def test_the_usage_of_the_command_is_shown(capsys: pytest.CaptureFixture[str]) -
         (["run", "x.py", "--taget", "python"], "usage: stepwell run", "--taget python, did you mean '--target'?"),
         (["cache", "--claer"], "usage: stepwell cache", "--claer, did you mean '--clear'?"),
         (["profile", "x.py", "more"], "usage: stepwell profile", "unrecognized arguments: more"),
+        (["rn", "x.py"], "usage: stepwell run", "unknown command 'rn', did you mean 'run'? (there are compile, run, "),
+        (["frob"], "usage: stepwell [", "unknown command 'frob' (there are compile, run, "),
+        (["--verison"], "usage: stepwell [", "unrecognized arguments: --verison, did you mean '--version'?"),
+        ([], "usage: stepwell [", "expected a command (there are compile, run, "),
     ):
         with pytest.raises(SystemExit) as stop:
             main(arguments)
@@ -219,6 +223,28 @@ def test_an_interrupt_is_one_line(capsys: pytest.CaptureFixture[str], monkeypatc
 
     monkeypatch.setattr(program_runs, "read_program", interrupt)
     assert run(capsys, "x.py") == (130, "", "interrupted\n")
+
+
+def test_an_interrupt_of_the_imports_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(entry, "import_module", interrupt)
+    with pytest.raises(SystemExit) as stop:
+        entry.stepwell()
+    assert stop.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_only_the_command_fuzz_imports_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    completed: list[str] = []
+    monkeypatch.setattr(stepwell, "_complete_fuzz", lambda parser: completed.append(parser.prog))
+    for words in (["--version"], ["fuzz", "--help"]):
+        with pytest.raises(SystemExit):
+            main(words)
+    assert completed == ["stepwell fuzz"]
 
 
 def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,3 +398,14 @@ def test_the_cache_is_shown_and_cleared(
     assert cache_command(capsys) == [head]
     monkeypatch.setenv(VARIABLE, "off")
     assert cache_command(capsys) == ["no cache"]
+
+
+@pytest.mark.parametrize("stage", ["run_program", "_parser"])
+def test_an_interrupt_ends_a_command_with_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stepwell, stage, interrupt)
+    assert run(capsys, "x.py") == (130, "", "interrupted\n")

@@ -334,3 +334,21 @@ def test_a_mistake_is_a_message_and_exit_code_1(
     error = mistake(capsys, *args)
     assert message in error
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tiem-passes"], "unrecognized arguments: --tiem-passes, did you mean '--time-passes'?"),
+        (["-t", "lvm"], "unknown target 'lvm', did you mean 'llvm'? (there are "),
+    ],
+)
+def test_a_misspelled_option_or_target_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], program: str, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([program, *arguments])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("usage: ")
+    assert message in error

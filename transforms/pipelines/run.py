@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException, ShrinkException
 
 from ...core.collection import rare_collection
 from ...core.errors import FaultyPassError, PassError, StepwellError, VerifyError
+from ...core.remarks import ignore_remarks
 from ...dialects import mlir_context
 from ...module import Module
 from ..observers import observe_nothing, pass_observers
@@ -61,8 +62,9 @@ def run_in_place(
 def _run_observed(mod: Module, module_pass: ModulePass, context: Context, verify: bool) -> None:
     observers = pass_observers()
     with observe_nothing():
-        for observer in observers:
-            observer.before_pass(module_pass, mod)
+        with ignore_remarks():
+            for observer in observers:
+                observer.before_pass(module_pass, mod)
         start = time.perf_counter()
         _apply(mod, module_pass, context)
         seconds = time.perf_counter() - start
@@ -71,8 +73,9 @@ def _run_observed(mod: Module, module_pass: ModulePass, context: Context, verify
                 mod.verify()
             except VerifyError as error:
                 raise FaultyPassError(f"pass {module_pass.name} leaves an invalid module: {error}") from error
-        for observer in observers:
-            observer.after_pass(module_pass, mod, seconds)
+        with ignore_remarks():
+            for observer in observers:
+                observer.after_pass(module_pass, mod, seconds)
 
 
 def _apply(mod: Module, module_pass: ModulePass, context: Context) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,10 +14,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import parse_dtype
+from ...core.remarks import PassRemarks, Place
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
 from .graphs import erase, graphs_of, replace
+
+_remarks = PassRemarks("relay-fold-scale-axis")
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -55,11 +58,14 @@ class RelayFoldScaleAxisPass(ModulePass):
 
 def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
     """Folds one multiplication if one of its operands is a constant factor."""
+    place, obstacles = Place.of(op), list[str]()
     for data, factor in (op.args, op.args[::-1]):
-        scale = _scale_of(factor, data)
-        if scale is None or data.type != op.outputs[0].type:
+        if data.type != op.outputs[0].type or not _is_factor(factor, data):
             continue
-        folder = _Folder(RelayBuilder(InsertPoint.before(op), constants, op.location), scale)
+        if not isinstance(factor.owner, ConstantOp):
+            obstacles.append("it is no constant")
+            continue
+        folder = _Folder(RelayBuilder(InsertPoint.before(op), constants, op.location), _scale_of(factor, data))
         scaled = folder.scale_result(data)
         if scaled is not None:
             replace(op, [scaled])
@@ -67,8 +73,12 @@ def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
         elif folder.scale_reader(op, data):
             replace(op, [data])
         else:
+            obstacles += folder.obstacles
             continue
+        _remarks.applied(place, lambda: "the factor is part of constant weights")
         return
+    if obstacles:
+        _remarks.missed(place, lambda: f"the factor is not folded into weights: {'; '.join(dict.fromkeys(obstacles))}")
 
 
 def _erase_chain(value: SSAValue) -> None:
@@ -89,14 +99,22 @@ class _Scale:
     axis: int | None
 
 
-def _scale_of(factor: SSAValue, data: SSAValue) -> _Scale | None:
-    """A constant as factors of a tensor, if its elements vary along at most one axis."""
-    rank, shape = len(shape_of(data)), shape_of(factor)
+def _is_factor(factor: SSAValue, data: SSAValue) -> bool:
+    """Whether a tensor of floats has factors that vary along at most one axis."""
     is_float = parse_dtype(dtype_of_tensor(data)).is_float
-    if not isinstance(factor.owner, ConstantOp) or not is_float or len(shape) > rank:
-        return None
-    long = [d + rank - len(shape) for d, size in enumerate(shape) if size != 1]
-    return _Scale(factor, long[0] if long else None) if len(long) < 2 else None
+    return is_float and len(shape_of(factor)) <= len(shape_of(data)) and len(_long_axes(factor, data)) < 2
+
+
+def _scale_of(factor: SSAValue, data: SSAValue) -> _Scale:
+    """The factors of a tensor, for which `_is_factor` holds."""
+    axes = _long_axes(factor, data)
+    return _Scale(factor, axes[0] if axes else None)
+
+
+def _long_axes(factor: SSAValue, data: SSAValue) -> list[int]:
+    """The axes of a tensor along which its factors have several elements."""
+    rank, shape = len(shape_of(data)), shape_of(factor)
+    return [d + rank - len(shape) for d, size in enumerate(shape) if size != 1]
 
 
 @dataclass(frozen=True)
@@ -135,21 +153,38 @@ def _weights_of(op: OperatorOp) -> _Weights | None:
     return _Weights(result.index("C"), kernel.index("O"), data.index("C"), kernel.index("I") if is_whole else None)
 
 
-class _Folder:
-    """Moves factors into weights. The new operators precede the multiplication."""
+def _reader(op: OperatorOp) -> OperatorOp | None:
+    """The only reader of an operator, in its block, if it reads the result as its first operand."""
+    uses = list(op.outputs[0].uses)
+    reader = uses[0].operation if len(uses) == 1 else None
+    if not isinstance(reader, OperatorOp) or reader.parent is not op.parent or reader.args[0] is not op.outputs[0]:
+        return None
+    return reader
 
-    def __init__(self, build: RelayBuilder, scale: _Scale):
-        self.build = build
-        self.scale = scale
+
+@dataclass
+class _Folder:
+    """Moves factors into weights. The new operators precede the multiplication.
+
+    obstacles: the reasons why factors stay, if they do.
+    """
+
+    build: RelayBuilder
+    scale: _Scale
+    obstacles: list[str] = field(default_factory=list[str])
 
     def scale_result(self, value: SSAValue) -> SSAValue | None:
         """The tensor `value` times the factors, computed with scaled weights; None if no weights accept the factors."""
         op = value.owner
-        if not isinstance(op, OperatorOp) or len(list(value.uses)) != 1:
-            return None
+        if not isinstance(op, OperatorOp):
+            return self._stay("no operator is before it")
+        if len(list(value.uses)) != 1:
+            return self._stay(f"{op.operator.name} before it has other readers")
         match op.operator.name:
             case "nn.relu":
-                inner = self.scale_result(op.args[0]) if self._is_positive() else None
+                if not self._is_positive():
+                    return self._stay("nn.relu is before it, and it is not positive")
+                inner = self.scale_result(op.args[0])
                 return None if inner is None else self.build.operator("nn.relu", inner)
             case "nn.bias_add":
                 return self._bias(op)
@@ -160,14 +195,15 @@ class _Folder:
 
     def scale_reader(self, op: OperatorOp, data: SSAValue) -> bool:
         """Moves the factors into the weights of the single reader of `op`. Returns whether it did."""
-        uses = list(op.outputs[0].uses)
-        reader = uses[0].operation if len(uses) == 1 else None
-        if not isinstance(reader, OperatorOp) or reader.parent is not op.parent or reader.args[0] is not op.outputs[0]:
+        reader = _reader(op)
+        if reader is None:
+            self._stay("no operator alone reads the product")
             return False
         weights = _weights_of(reader)
-        if weights is None or weights.inputs is None or self.scale.axis not in (None, weights.read):
+        if weights is None or weights.inputs is None:
+            self._stay(f"{reader.operator.name} after it has no constant weights of all inputs")
             return False
-        if dtype_of_tensor(reader.args[1]) != dtype_of_tensor(data):
+        if not self._fits(reader, weights.read, data):
             return False
         weight = reader.args[1]
         self.build = RelayBuilder(InsertPoint.before(reader), self.build.constants, reader.location)
@@ -177,11 +213,11 @@ class _Folder:
 
     def _product(self, op: OperatorOp, value: SSAValue) -> SSAValue | None:
         weights = _weights_of(op)
-        if weights is None or self.scale.axis not in (None, weights.computed):
+        if weights is None:
+            return self._stay(f"{op.operator.name} before it has no constant weights")
+        if not self._fits(op, weights.computed, value):
             return None
         weight = op.args[1]
-        if dtype_of_tensor(weight) != dtype_of_tensor(value):
-            return None
         scaled = self.build.operator("multiply", weight, self._along(len(shape_of(weight)), weights.outputs))
         return self.build.operator(op.operator.name, op.args[0], scaled, *op.args[2:], **op.explicit_attributes)
 
@@ -189,7 +225,7 @@ class _Folder:
         data, bias = op.args
         axis = op.attribute_value("axis") % len(shape_of(data))
         if not isinstance(bias.owner, ConstantOp) or self.scale.axis not in (None, axis):
-            return None
+            return self._stay("the bias before it is no constant, or has another axis")
         inner = self.scale_result(data)
         if inner is None:
             return None
@@ -206,7 +242,22 @@ class _Folder:
                 scaled = self.build.operator("multiply", constant, self.scale.value)
                 args = (scaled, inner) if index == 0 else (inner, scaled)
                 return self.build.operator(op.operator.name, *args)
-        return None
+        return self._stay(f"no operand of {op.operator.name} before it is a constant")
+
+    def _fits(self, op: OperatorOp, axis: int, data: SSAValue) -> bool:
+        """Whether the factors are along the channels of an operator, whose weights have the type of the data."""
+        name, dtype = op.operator.name, dtype_of_tensor(op.args[1])
+        if self.scale.axis not in (None, axis):
+            self._stay(f"it is along axis {self.scale.axis}, the channels of {name} are axis {axis}")
+        elif dtype != dtype_of_tensor(data):
+            self._stay(f"the weights of {name} are {dtype}, the data {dtype_of_tensor(data)}")
+        else:
+            return True
+        return False
+
+    def _stay(self, obstacle: str) -> None:
+        """Records a reason why the factors stay."""
+        self.obstacles.append(obstacle)
 
     def _along(self, rank: int, axis: int) -> SSAValue:
         """The factors, reshaped to broadcast along `axis` of a tensor of rank `rank`."""

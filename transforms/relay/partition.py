@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
+from ...core.remarks import PassRemarks
 from .graphs import graph_blocks, graphs_of
-from .libraries import Library, find_matches, library_of
+from .libraries import Library, Match, find_matches, find_refusals, library_of
 from .outline import Outliner, erase_unused_scalars, operator_names
+
+_remarks = PassRemarks("relay-partition")
 
 
 @dataclass(frozen=True)
@@ -55,10 +59,25 @@ class RelayPartitionPass(ModulePass):
 
 def partition(module: ModuleOp, libraries: Sequence[Library]) -> None:
     """Outlines the operators that the libraries compute into functions; earlier libraries take precedence."""
+    if not libraries:
+        _remarks.missed(module, lambda: "no operator leaves its graph: no library is given")
     outliner = Outliner(module)
     for func in graphs_of(module):
         for block in graph_blocks(func):
-            for match in find_matches(block, libraries):
+            matches = find_matches(block, libraries)
+            if _remarks.are_collected:
+                _report(block, libraries, matches)
+            for match in matches:
                 name = f"{match.library.name}_{operator_names(match.ops)}"
                 outliner.outline(match.ops, func, name, compiler=match.library.name)
         erase_unused_scalars(func)
+
+
+def _report(block: Block, libraries: Sequence[Library], matches: Sequence[Match]) -> None:
+    """Reports the operators that become calls of libraries, and those that a library declines."""
+    for match in matches:
+        names = ", ".join(op.operator.name for op in match.ops)
+        _remarks.applied(match.ops[-1], lambda: f"library {match.library.name} computes {names}")
+    for refusal in find_refusals(block, libraries, matches):
+        name = refusal.op.operator.name
+        _remarks.missed(refusal.op, lambda: f"{name} is not for library {refusal.library.name}: {refusal.reason}")

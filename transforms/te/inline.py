@@ -15,10 +15,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects import te
 from ...dialects.attributes import INLINE_RULE
 from ...dialects.tir import ConstOp, IfThenElseOp, TirBuilder
+
+_remarks = PassRemarks("te-inline")
 
 
 @dataclass(frozen=True)
@@ -66,21 +69,32 @@ def inline_tensors(op: Operation, recompute: bool) -> None:
     """Inlines the tensors of a module or function, as the pass `te-inline` does."""
     # Readers first: each body is cloned once for each of its readers, however long the chain of readers is.
     for compute in reversed(list(find_ops(op, te.ComputeOp))):
-        if _may_be_inlined(compute):
-            if recompute or _is_moved(compute) or _is_computed_once(compute):
-                _inline(compute)
+        obstacle = _obstacle(compute, recompute)
+        name = compute.op_name.data
+        if obstacle is None:
+            _remarks.applied(compute, lambda: f"tensor {name} is computed where its elements are read")
+            _inline(compute)
+        elif any(_are_reads(compute)):
+            _remarks.missed(compute, lambda: f"tensor {name} stays: {obstacle}")
 
 
-def _may_be_inlined(op: te.ComputeOp) -> bool:
-    """Whether elements of a tensor can be computed where they are read, and no annotation forbids it."""
+def _obstacle(op: te.ComputeOp, recompute: bool) -> str | None:
+    """Why the elements of a tensor are not computed where they are read; None if they are."""
     annotations = {} if op.annotations is None else op.annotations.data
-    is_pinned = annotations.get(INLINE_RULE) == StringAttr("disable")
-    return not op.is_reduction and not is_pinned and all(_is_read_only(tensor) for tensor in op.tensors)
+    if op.is_reduction:
+        return "it is a reduction"
+    if annotations.get(INLINE_RULE) == StringAttr("disable"):
+        return f"its annotation {INLINE_RULE} forbids it"
+    if not all(_are_reads(op)):
+        return "it has uses other than reads of elements"
+    if not (recompute or _is_moved(op) or _is_computed_once(op)):
+        return "elements would be computed several times"
+    return None
 
 
-def _is_read_only(tensor: SSAValue) -> bool:
-    """Whether all uses of a tensor are reads of elements."""
-    return all(isinstance(use.operation, te.ReadOp) for use in tensor.uses)
+def _are_reads(op: te.ComputeOp) -> list[bool]:
+    """For each use of the tensors, whether it reads an element."""
+    return [isinstance(use.operation, te.ReadOp) for tensor in op.tensors for use in tensor.uses]
 
 
 def _is_moved(op: te.ComputeOp) -> bool:

@@ -17,6 +17,7 @@ from ...analysis.threads.axes import BoundLoop, outer_loop_of_axis
 from ...core.diagnostics import where
 from ...core.errors import PassError
 from ...core.intervals import Interval
+from ...core.remarks import PassRemarks
 from ...dialects.tir import (
     AccessOp,
     AssertOp,
@@ -39,6 +40,9 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import has_effect, is_expression_op
+from .preconditions import report_blocks
+
+_remarks = PassRemarks("tir-check-bounds")
 
 _EXITS = (AssertOp, CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ReturnOp)
 """The ops after which a function may not go on."""
@@ -73,6 +77,7 @@ class TirCheckBoundsPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function.private is None:
                 _Check(function).block(function.body.block)
+                report_blocks(_remarks, function, "are not checked")
 
 
 class _Check:

@@ -38,6 +38,7 @@ from ...dialects.tir.tree import (
     is_expression_op,
 )
 from .known_branches import KnownBranches, Place
+from .preconditions import report_blocks
 
 _remarks = PassRemarks("tir-hoist-conditions")
 
@@ -92,8 +93,14 @@ class TirHoistConditionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
-            if isinstance(function, FuncOp) and all(thread_axis_of(inner) is None for inner in function.walk()):
+            if not isinstance(function, FuncOp):
+                continue
+            if all(thread_axis_of(inner) is None for inner in function.walk()):
                 _Hoisting(function, self.max_ops).block(function.body.block)
+                report_blocks(_remarks, function)
+            else:
+                name = function.sym_name.data
+                _remarks.missed(function, lambda: f"function {name} stays as it is: loops are bound to threads")
 
 
 class _Hoisting:

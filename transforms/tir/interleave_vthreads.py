@@ -12,15 +12,19 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.lanes import free_values
+from ...analysis.names import buffer_name, loop_name
 from ...analysis.threads.axes import is_virtual_thread_loop, outer_loop_of_axis, thread_axis_of
 from ...analysis.threads.barriers import is_barrier
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
+from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, StoreOp, TirBuilder
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import has_effect, is_expression_op, treeify
 from .launch_ops import replace_loop
+
+_remarks = PassRemarks("tir-interleave-vthreads")
 
 _MOST_COPIES = 16
 """The maximum number of virtual threads for which a statement is replicated; a loop runs more virtual threads."""
@@ -74,8 +78,11 @@ class TirInterleaveVthreadsPass(ModulePass):
         for loop in reversed(loops):  # inner ones first
             if outer_loop_of_axis(loop) is None:
                 divided = _use_outer(loop)
-                if self.serial or not _interleave(loop, divided):
-                    loop.kind, loop.thread = StringAttr("serial"), None
+                if self.serial:
+                    _serialize(loop)
+                    _remarks.applied(loop, lambda: f"virtual threads of loop {loop_name(loop)} run in order")
+                else:
+                    _interleave(loop, divided)
 
 
 def _loop_over(launch: LaunchThreadOp) -> None:
@@ -109,15 +116,32 @@ def _use_outer(loop: ForOp) -> set[SSAValue | None]:
     return divided
 
 
-def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
-    """Replaces a loop by interleaved statements; returns False, and changes nothing, where this is impossible."""
-    low, extent, step = loop.mixed_bounds
-    if low != 0 or step != 1 or not isinstance(extent, int) or extent < 1:
-        return False
+def _serialize(loop: ForOp) -> None:
+    """Lets virtual threads run one after the other."""
+    loop.kind, loop.thread = StringAttr("serial"), None
+
+
+def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> None:
+    """Replaces a loop by interleaved statements, or by a serial loop where this is impossible."""
+    extent, name = loop.mixed_bounds[1], loop_name(loop)
+    if not _has_known_iterations(loop) or not isinstance(extent, int):
+        _serialize(loop)
+        _remarks.missed(loop, lambda: f"loop {name} becomes serial: its iterations are not 0, 1, ... to a known number")
+        return
     treeify(loop)
     allocs = _memory_to_expand(loop, divided)
-    if not all(_can_be_several(alloc) for alloc in allocs):
-        return False
+    fixed = next((alloc for alloc in allocs if not _can_be_several(alloc)), None)
+    if fixed is not None:
+        _serialize(loop)
+        _remarks.missed(
+            loop,
+            lambda: (
+                f"loop {name} becomes serial: buffer {buffer_name(fixed.buffer)}, of which each virtual thread "
+                "needs its own, has strides, or uses other than loads and stores"
+            ),
+        )
+        return
+    _remarks.applied(loop, lambda: f"{extent} virtual threads of loop {name} are interleaved in one thread")
     for alloc in allocs:
         _expand(alloc, loop.variable, extent)
     body = loop.body.block
@@ -127,7 +151,12 @@ def _interleave(loop: ForOp, divided: set[SSAValue | None]) -> bool:
         Rewriter.insert_op(op, InsertPoint.before(loop))
     loop.detach()
     loop.erase()
-    return True
+
+
+def _has_known_iterations(loop: ForOp) -> bool:
+    """Whether a loop counts from 0 in steps of 1 to a known number."""
+    low, extent, step = loop.mixed_bounds
+    return low == 0 and step == 1 and isinstance(extent, int) and extent >= 1
 
 
 # Memory

@@ -7,9 +7,13 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.attributes import ALIGNED_STRIDES
-from ...dialects.tir import AllocBufferOp, LoadOp, StoreOp, scope_of
+from ...dialects.tir import AllocBufferOp, FuncOp, LoadOp, StoreOp, scope_of
+from .preconditions import report_blocks
+
+_remarks = PassRemarks("tir-pad-buffers")
 
 
 class TirPadBuffersPass(ModulePass):
@@ -35,6 +39,8 @@ class TirPadBuffersPass(ModulePass):
     name = "tir-pad-buffers"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in find_ops(op, FuncOp):
+            report_blocks(_remarks, function)
         for alloc in list(find_ops(op, AllocBufferOp)):
             rows = alloc.attributes.pop(ALIGNED_STRIDES, None)
             if isinstance(rows, ArrayAttr) and (scope_of(alloc.type) or "").startswith("shared"):
@@ -47,12 +53,15 @@ def _numbers(row: ArrayAttr[IntegerAttr]) -> tuple[int, int, int]:
 
 
 def _pad(alloc: AllocBufferOp, rows: list[tuple[int, int, int]]) -> None:
-    extents = [n for n in alloc.mixed_shape if isinstance(n, int)]
+    name, extents = alloc.buffer_name.data, [n for n in alloc.mixed_shape if isinstance(n, int)]
     users = [use.operation for use in alloc.buffer.uses]
     if len(extents) != len(alloc.mixed_shape) or alloc.mixed_strides is not None:
+        _remarks.missed(alloc, lambda: f"buffer {name} keeps its shape: it has dynamic extents or strides")
         return
     if not all(isinstance(user, LoadOp | StoreOp) for user in users):
+        _remarks.missed(alloc, lambda: f"buffer {name} keeps its shape: it has uses that are no loads and stores")
         return
+    old = _size(extents)
     stride = 1
     alignments = {dimension: (factor, offset) for dimension, factor, offset in rows}
     for n in range(len(extents) - 1, 0, -1):
@@ -63,3 +72,9 @@ def _pad(alloc: AllocBufferOp, rows: list[tuple[int, int, int]]) -> None:
     type = alloc.type
     padded = MemRefType(type.element_type, extents, type.layout, type.memory_space)
     Rewriter.replace_value_with_new_type(alloc.buffer, padded)
+    _remarks.applied(alloc, lambda: f"buffer {name} grows from {old} to {_size(extents)} elements")
+
+
+def _size(extents: list[int]) -> str:
+    """The extents of a buffer: `8x33`."""
+    return "x".join(map(str, extents))

@@ -23,6 +23,7 @@ from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IntrinsicOp, Mixed, Ti
 from ...dialects.tir.tree import depends_on
 from .allocations import sink_allocation
 from .known_branches import KnownBranches, Place
+from .preconditions import report_blocks
 
 _MOST = 4
 """The greatest number of ranges of a loop; of more, the longest one and the rest before and after it remain."""
@@ -81,6 +82,7 @@ class TirPartitionLoopsPass(ModulePass):
                 for alloc in list(find_ops(function, AllocBufferOp)):
                     sink_allocation(alloc, analyzer, into_lanes=False)
                 _Partition(self.max_ops - sum(1 for _ in function.walk())).block(function.body.block)
+                report_blocks(_remarks, function)
 
 
 class _Partition(KnownBranches):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -45,6 +45,7 @@ from ...dialects.tir.base import memref_type
 from ...dialects.tir.copying import copy_out
 from ...dialects.tir.operands import drop_mask, redirect_access
 from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op, is_pure_expression
+from .preconditions import report_blocks
 
 _remarks = PassRemarks("tir-promote-elements")
 
@@ -95,6 +96,7 @@ class TirPromoteElementsPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp):
                 _Promotion(function, self.max_bytes).block(function.body.block)
+                report_blocks(_remarks, function)
 
 
 Access = LoadOp | StoreOp
@@ -133,6 +135,11 @@ class _Elements:
 
     buffer: SSAValue
     accesses: dict[_Place, list[Access]] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """The number of elements."""
+        return sum(place.count for place in self.accesses)
 
     def are_separate(self) -> bool:
         """Whether no two places have elements in common. Their indices differ by constants; with strides, elements of
@@ -176,36 +183,47 @@ class _Promotion:
         if any(op.kind.data != "serial" for op in find_ops(loop, ForOp)):
             return
         for elements in self._candidates(loop):
-            count = sum(place.count for place in elements.accesses)
-            size, name = count * _element_size(elements.buffer), elements.buffer.name_hint
-            if size <= self._max_bytes:
-                self._promote(loop, elements)
-                _remarks.applied(
-                    loop, lambda: f"{count} elements of {name} are in registers during loop {loop.loop_var.data}"
-                )
-            else:
-                _remarks.missed(
-                    loop, lambda: f"{count} elements of {name} are {size} bytes, more than {self._max_bytes}"
-                )
+            count, name = elements.count, elements.buffer.name_hint
+            size = count * _element_size(elements.buffer)
+            if size > self._max_bytes:
+                _keep(loop, elements, f"they are {size} bytes, more than {self._max_bytes}")
+                continue
+            self._promote(loop, elements)
+            _remarks.applied(
+                loop, lambda: f"{count} elements of {name} are in registers during loop {loop.loop_var.data}"
+            )
 
     def _candidates(self, loop: ForOp) -> list[_Elements]:
-        """The buffers whose elements a loop uses at indices that it does not change."""
+        """The elements that a loop uses at indices that it does not change, and that no other statement concerns."""
         accesses: dict[SSAValue, list[Access]] = {}
+        obstacle = ""
         for op in loop.body.walk():
             if type(op) is LoadOp or type(op) is StoreOp:
                 accesses.setdefault(op.buffer, []).append(op)
             elif type(op) is AssertOp or type(op) is ReturnOp or has_effect(op) or uses_address(op):
-                return []
-        memories = {buffer: memory_of(buffer) for buffer in accesses}
+                if not _remarks.are_collected:
+                    return []
+                obstacle = f"the loop contains {op.name}"
         stored = [buffer for buffer, ops in accesses.items() if any(isinstance(op, StoreOp) for op in ops)]
-        return [
-            elements
-            for buffer in stored
-            if all(
-                are_apart(memories[buffer], memories[other], self._noalias) for other in accesses if other is not buffer
-            )
-            and (elements := self._elements(loop, buffer, memories[buffer], accesses[buffer])) is not None
-        ]
+        candidates: list[_Elements] = []
+        for buffer in stored:
+            reason = obstacle or self._alias(buffer, accesses)
+            if reason and not _remarks.are_collected:
+                continue
+            elements = self._elements(loop, buffer, memory_of(buffer), accesses[buffer])
+            if elements is not None and reason:
+                _keep(loop, elements, reason)
+            elif elements is not None:
+                candidates.append(elements)
+        return candidates
+
+    def _alias(self, buffer: SSAValue, others: Iterable[SSAValue]) -> str:
+        """The reason why an access of another buffer may concern the memory of a buffer; "" if none does."""
+        memory = memory_of(buffer)
+        for other in others:
+            if other is not buffer and not are_apart(memory, memory_of(other), self._noalias):
+                return f"{other.name_hint} may be the same memory"
+        return ""
 
     def _elements(
         self, loop: ForOp, buffer: SSAValue, memory: SSAValue | None, accesses: Sequence[Access]
@@ -322,6 +340,12 @@ class _Promotion:
         """Whether no load of an expression may concern the memory of a buffer."""
         loads = find_ops(op, LoadOp)
         return all(are_apart(memory_of(load.buffer), memory_of(buffer), self._noalias) for load in loads)
+
+
+def _keep(loop: ForOp, elements: _Elements, reason: str) -> None:
+    """Reports elements that stay in memory."""
+    text = f"{elements.count} elements of {elements.buffer.name_hint} stay in memory during loop {loop.loop_var.data}"
+    _remarks.missed(loop, lambda: f"{text}: {reason}")
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from .library import (
     lower_function,
     symbols_of_libraries,
 )
-from .matching import Match, find_matches
+from .matching import Match, Refusal, find_matches, find_refusals
 from .patterns import GraphPattern, is_constant, is_op, is_var, wildcard
 
 __all__ = [
@@ -19,7 +19,9 @@ __all__ = [
     "Library",
     "LibraryPattern",
     "Match",
+    "Refusal",
     "find_matches",
+    "find_refusals",
     "is_constant",
     "is_op",
     "is_var",

@@ -1,4 +1,5 @@
-"""Matching of graphs against the patterns of libraries; each operator is in at most one match."""
+"""Matching of graphs against the patterns of libraries; each operator is in at most one match. Operators that a
+library declines are found with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from xdsl.ir import Block
 
 from ....operators.relay import OperatorOp
 from .library import Library
-from .patterns import GraphPattern, operators_in
+from .patterns import GraphPattern, lone_operators, operators_in
 
 
 @dataclass(frozen=True)
@@ -20,19 +21,30 @@ class Match:
     library: Library
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """An operator that stays outside of a library although the library has a pattern for it."""
+
+    op: OperatorOp
+    library: Library
+    reason: str
+
+
 def find_matches(block: Block, libraries: Sequence[Library]) -> list[Match]:
     """The disjoint matches of libraries in a block, in the order of their results.
 
     Of overlapping matches, the longest is taken, then the match of the first library, of its first pattern, and finally
     the first match.
     """
-    order = {op: n for n, op in enumerate(block.ops) if isinstance(op, OperatorOp)}
+    order = _operators(block)
     candidates = [
         Match(ops, library)
         for library in libraries
         for entry in library.patterns
         for root in order
-        for ops in _groups(root, entry.pattern, order)
+        for group in _groups(root, entry.pattern)
+        if _is_separate(group, root, order)
+        for ops in [tuple(sorted(group, key=order.__getitem__))]
         if entry.check(ops)
     ]
     taken, matches = set[OperatorOp](), list[Match]()
@@ -43,15 +55,38 @@ def find_matches(block: Block, libraries: Sequence[Library]) -> list[Match]:
     return sorted(matches, key=lambda match: order[match.ops[-1]])
 
 
-def _groups(
-    root: OperatorOp, pattern: GraphPattern, order: Mapping[OperatorOp, int]
-) -> Iterator[tuple[OperatorOp, ...]]:
-    """The groups of operators that compute results of `root`, match a pattern and can be outlined."""
+def find_refusals(block: Block, libraries: Sequence[Library], matches: Sequence[Match]) -> Iterator[Refusal]:
+    """The operators of a block outside of `matches` that are the result of a pattern of a library."""
+    order = _operators(block)
+    taken = {op for match in matches for op in match.ops}
+    for root in order:
+        if root not in taken and any(result.uses for result in root.results):
+            for library in libraries:
+                reason = _reason(root, library, order)
+                if reason is not None:
+                    yield Refusal(root, library, reason)
+
+
+def _reason(root: OperatorOp, library: Library, order: Mapping[OperatorOp, int]) -> str | None:
+    """Why a library does not compute the result of an operator; None if it has no pattern for it."""
+    groups = [ops for entry in library.patterns for ops in _groups(root, entry.pattern) if root in ops]
+    if not all(_is_separate(ops, root, order) for ops in groups):
+        return "a result inside of the pattern has other readers, or is computed outside of the branch"
+    if groups or any(root.operator.name in lone_operators(entry.pattern) for entry in library.patterns):
+        return "it does not compute these types, shapes and attributes"
+    return None
+
+
+def _operators(block: Block) -> dict[OperatorOp, int]:
+    """The operators of a block, with their positions."""
+    return {op: n for n, op in enumerate(block.ops) if isinstance(op, OperatorOp)}
+
+
+def _groups(root: OperatorOp, pattern: GraphPattern) -> Iterator[set[OperatorOp]]:
+    """The groups of operators that compute results of `root` and match a pattern."""
     for result in root.outputs:
         for match in pattern.matches(result):
-            ops = operators_in(match)
-            if _is_separate(ops, root, order):
-                yield tuple(sorted(ops, key=lambda op: order[op]))
+            yield operators_in(match)
 
 
 def _is_separate(ops: set[OperatorOp], root: OperatorOp, order: Mapping[OperatorOp, int]) -> bool:

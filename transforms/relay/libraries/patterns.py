@@ -158,6 +158,19 @@ def is_op(name: str) -> CallPattern:
     return CallPattern(operator_of(name).name)
 
 
+def lone_operators(pattern: GraphPattern) -> set[str]:
+    """The names of operators that a pattern matches on any operands, under its conditions."""
+    match pattern:
+        case WherePattern(inner=inner):
+            return lone_operators(inner)
+        case AltPattern(left=left, right=right):
+            return lone_operators(left) | lone_operators(right)
+        case CallPattern(operator=name, args=args) if all(isinstance(arg, WildcardPattern) for arg in args or ()):
+            return {name}
+        case _:
+            return set()
+
+
 def operators_in(found: Bindings) -> set[OperatorOp]:
     """The operators of a match."""
     owners = (value.owner for pattern, value in found.items() if isinstance(pattern, CallPattern))

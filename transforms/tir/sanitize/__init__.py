@@ -10,8 +10,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ....analysis.names import loop_name
+from ....analysis.threads.axes import BoundLoop, is_block_loop, is_thread_loop, thread_axis_of
+from ....core.remarks import PassRemarks
 from ....dialects.tir import FuncOp
 from .walk import sanitize
+
+_remarks = PassRemarks("tir-sanitize")
 
 
 class TirSanitizePass(ModulePass):
@@ -58,4 +63,22 @@ class TirSanitizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, FuncOp):
-                sanitize(func)
+                _sanitize(func)
+            else:
+                _remarks.missed(func, lambda: f"{func.name} is not checked, expected tir.func")
+
+
+def _sanitize(func: FuncOp) -> None:
+    """Inserts the checks of a function, unless a GPU runs it."""
+    name, bound = func.sym_name.data, _loop_of_gpu(func)
+    if bound is not None:
+        axis = thread_axis_of(bound)
+        _remarks.missed(bound, lambda: f"function {name} has no checks: loop {loop_name(bound)} is bound to {axis}")
+        return
+    count = sanitize(func)
+    _remarks.applied(func, lambda: f"function {name} has {count} checks")
+
+
+def _loop_of_gpu(func: FuncOp) -> BoundLoop | None:
+    """The first loop of a function that is bound to the blocks or threads of a GPU."""
+    return next((op for op in func.walk() if is_block_loop(op) or is_thread_loop(op)), None)

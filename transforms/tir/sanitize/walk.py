@@ -10,7 +10,6 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....analysis.index import Analyzer
 from ....analysis.threads.atomics import atomic_of
-from ....analysis.threads.axes import is_block_loop, is_thread_loop
 from ....core.diagnostics import unsupported_op_error
 from ....dialects.tir import (
     DIVISIONS,
@@ -41,12 +40,12 @@ from .memories import Positions
 from .shadows import Shadows
 
 
-def sanitize(func: FuncOp) -> None:
-    """Applies `TirSanitizePass` to one function, in place."""
-    if any(is_block_loop(op) or is_thread_loop(op) for op in func.walk()):
-        return
-    _Sanitizer(func).block(func.body.block)
+def sanitize(func: FuncOp) -> int:
+    """Inserts the checks of a function that a processor runs, in place. Returns their number."""
+    sanitizer = _Sanitizer(func)
+    sanitizer.block(func.body.block)
     treeify(func)
+    return sanitizer.checks.count
 
 
 class _Sanitizer:

@@ -10,7 +10,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from stepwell.analysis.dependence import carried_dependence
+from stepwell.core.remarks import PassRemarks
 from stepwell.dialects.tir import ForOp, TirBuilder
+
+_remarks = PassRemarks("vectorize-inner-loops")
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,14 @@ class VectorizeInnerLoop(RewritePattern):
             return
         if not isinstance(extent, int) or extent % self.lanes:
             return
-        if any(isinstance(inner, ForOp) for inner in op.body.walk()) or carried_dependence(op) is not None:
+        if any(isinstance(inner, ForOp) for inner in op.body.walk()):
             return
+        name, dependence = op.loop_var.data, carried_dependence(op)
+        if dependence is not None:
+            _remarks.missed(op, lambda: f"loop {name} stays serial: {dependence}")
+            return
+        _remarks.applied(op, lambda: f"loop {name} becomes vectors of {self.lanes} lanes")
         builder = TirBuilder(InsertPoint.before(op), op.location)
-        name = op.loop_var.data
         with builder.loops([f"{name}_0"], [extent // self.lanes], type=op.variable.type) as (outer,):
             with builder.loops([f"{name}_1"], [self.lanes], type=op.variable.type, kind="vectorized") as (inner,):
                 index = builder.add(builder.mul(outer, self.lanes), inner)
