@@ -84,7 +84,7 @@ def spatial_rank(call: Call, data: ModelTensor) -> int:
 def conv(call: Call) -> ModelTensor:
     x, w, bias = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1)), call.optional(2)
     result = convolve(call, x, w)
-    return call.cast(_add_bias(call, result, bias), call.tensor().dtype)
+    return call.cast(add_channel_bias(call, result, bias), call.tensor().dtype)
 
 
 def convolve(call: Call, x: ModelTensor, w: ModelTensor) -> ModelTensor:
@@ -105,7 +105,8 @@ def convolve(call: Call, x: ModelTensor, w: ModelTensor) -> ModelTensor:
     )
 
 
-def _add_bias(call: Call, data: ModelTensor, bias: ModelTensor | None) -> ModelTensor:
+def add_channel_bias(call: Call, data: ModelTensor, bias: ModelTensor | None) -> ModelTensor:
+    """The result of a convolution with a number added to each channel, in the data type of the sums."""
     return data if bias is None else call.op("nn.bias_add", data, call.widen_small_floats(bias), axis=1)
 
 
@@ -131,7 +132,7 @@ def conv_transpose(call: Call) -> ModelTensor:
     )
     around = [(max(-before, 0), max(-after, 0)) for before, after in pads]
     result = pad_axes(call, result, [(0, 0), (0, 0), *around], "constant")
-    return call.cast(_add_bias(call, result, call.optional(2)), call.tensor().dtype)
+    return call.cast(add_channel_bias(call, result, call.optional(2)), call.tensor().dtype)
 
 
 def _transposed_pads(
