@@ -11,8 +11,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from ..core import intervals
 from ..core.dtypes import int_fits
 from ..core.errors import SizeError
+from ..core.intervals import Interval
 from ..core.sizes import check_size
 from .errors import TeError
 from .expr import (
@@ -113,6 +115,37 @@ def size_function(text: str) -> Callable[[Mapping[str, int]], int]:
     names: dict[str, SizeVar] = {}
     compute = _function(parse_size(text, lambda name: names.setdefault(name, SizeVar(name))))
     return lambda numbers: check_size(compute(numbers), f"size {text}")
+
+
+def size_interval(text: str, bounds: Mapping[str, int]) -> Interval | None:
+    """An interval that contains all values of a size whose variables are from 0 to their bounds; None if a variable has
+    no bound. ValueError if the text denotes no size."""
+    names: set[str] = set()
+    size = parse_size(text, lambda name: (names.add(name), SizeVar(name))[1])
+    return _interval(size, bounds) if names <= bounds.keys() else None
+
+
+def _interval(size: PrimExpr, bounds: Mapping[str, int]) -> Interval:
+    match size:
+        case IntImm():
+            return size.value, size.value
+        case Var():
+            return 0, bounds[size.name]
+        case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max():
+            return _INTERVALS[type(size)](_interval(size.a, bounds), _interval(size.b, bounds))
+        case _:
+            raise ValueError(f"{size!r} is no size")
+
+
+_INTERVALS: dict[type[PrimExpr], Callable[[Interval, Interval], Interval]] = {
+    Add: intervals.add,
+    Sub: intervals.sub,
+    Mul: intervals.mul,
+    FloorDiv: intervals.floordiv,
+    FloorMod: intervals.floormod,
+    Min: intervals.minimum,
+    Max: intervals.maximum,
+}
 
 
 def _function(size: PrimExpr) -> Callable[[Mapping[str, int]], int]:

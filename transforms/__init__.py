@@ -31,6 +31,7 @@ PASSES: dict[str, str] = {
     "relax-inline-dataflow": "relax.inline_dataflow",
     "relax-legalize-operators": "relax.legalize_operators",
     "relax-outline-graphs": "relax.outline_graphs",
+    "relax-plan-memory": "relax.plan_memory",
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-weights": "relay.pack_weights",
     "relay-copy-results": "relay.copy_results",
