@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.expressions.sizes import evaluate_size
+from stepwell.expressions.sizes import evaluate_size, size_interval
 from stepwell.operators.relay import normal_size
 
 NAMES = ("n", "m", "k")
@@ -31,6 +31,18 @@ def python_of(size: str, numbers: dict[str, int]) -> int:
 def test_the_normal_form_is_the_same_number(size: str, numbers: dict[str, int]) -> None:
     assert python_of(str(normal_size(size)), numbers) == python_of(size, numbers)
     assert evaluate_size(size, numbers) == python_of(size, numbers)
+
+
+@given(size=SIZES, numbers=NUMBERS, more=NUMBERS)
+def test_a_size_is_within_the_interval_of_bounds(size: str, numbers: dict[str, int], more: dict[str, int]) -> None:
+    interval = size_interval(size, {name: number + more[name] for name, number in numbers.items()})
+    assert interval is not None
+    assert interval[0] <= python_of(size, numbers) <= interval[1]
+
+
+def test_a_size_without_a_bound_has_no_interval() -> None:
+    assert size_interval("n * m", {"n": 3}) is None
+    assert size_interval("2 * n + 1", {"n": 3}) == (1, 7)
 
 
 @given(size=SIZES)

@@ -60,7 +60,9 @@ def test_the_machine_computes_what_a_program_computes(program: RandomProgram, le
 
 @given(program=relax_programs(), level=st.sampled_from([0, 2]))
 @settings(max_examples=max(1, settings().max_examples // 3))
-def test_memory_is_written_before_it_is_read_and_not_read_after_its_last_use(program: RandomProgram, level: int) -> None:
+def test_memory_is_written_before_it_is_read_and_not_read_after_its_last_use(
+    program: RandomProgram, level: int
+) -> None:
     """Poisons memory of intermediate results, which the second call finds as the first one left it."""
     vm = VirtualMachine(build_relax(program.module, opt_level=level), poisons=True)
     for _ in range(2):

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from ...core.remarks import PassRemarks
 from ...operators.relax import CallDpsPackedOp, CallTirOp, FuncOp
 from ...operators.relay import CallOp as GraphCallOp
-from ..relay.placement import plan_function
+from ..relay.placement import plan_function, planned_bytes
 from .functions import relax_functions
+
+_remarks = PassRemarks("relax-plan-memory")
 
 _CALLS = (CallDpsPackedOp, CallTirOp, GraphCallOp)
 """Calls in destination-passing style, which neither return nor keep their arguments."""
@@ -42,17 +45,27 @@ class RelaxPlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in relax_functions(op):
             if func.size_bounds:
-                plan_function(func, _intermediates(func))
+                plan_function(func, list(_intermediates(func)))
 
 
 def _intermediates(func: FuncOp) -> Iterator[SSAValue]:
+    """The results of calls that no reader returns or keeps, and that have an upper bound of their bytes."""
     for op in func.body.block.ops:
-        if isinstance(op, _CALLS):
-            for result in op.results:
-                if isinstance(result.type, TensorType) and _is_local(result):
-                    yield result
+        if not isinstance(op, _CALLS):
+            continue
+        for result in op.results:
+            if not isinstance(result.type, TensorType):
+                continue
+            size = planned_bytes(result, func.size_bounds)
+            reader = next((use.operation for use in result.uses if not isinstance(use.operation, _CALLS)), None)
+            if reader is not None:
+                _missed(op, f"{reader.name} reads it")
+            elif size is None:
+                _missed(op, "its size has no upper bound")
+            else:
+                _remarks.applied(op, lambda size=size: f"the result has {size} bytes of memory that all calls use")
+                yield result
 
 
-def _is_local(value: SSAValue) -> bool:
-    """Whether no reader of a tensor returns it or keeps it."""
-    return all(isinstance(use.operation, _CALLS) for use in value.uses)
+def _missed(op: Operation, reason: str) -> None:
+    _remarks.missed(op, lambda: f"each call allocates the result: {reason}")

@@ -54,3 +54,26 @@ relax.func @main("x" %x: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-NEXT:      relax.return %[[v1]] : tensor<8xf32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
+
+// -----
+
+// A branch reads a tensor of the memory; tensors that it computes itself have no place.
+relax.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "y" %y: tensor<?xf32, #relay.sizes<"m">>, "c" %c: tensor<i1>) -> tensor<f32> attrs {tir_var_upper_bound = {n = 8 : i64}} {
+  %0 = relax.call_dps_packed "f"(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %1 = relax.call_pure_packed "same"(%0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %2 = relax.call_dps_packed "f"(%y) : (tensor<?xf32, #relay.sizes<"m">>) -> tensor<?xf32, #relay.sizes<"m">>
+  %3 = relax.call_dps_packed "g"(%1, %2) : (tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"m">>) -> tensor<2xf32>
+  %4 = relax.if %c : tensor<i1> -> tensor<f32> {
+    %5 = relax.call_dps_packed "h"(%3) : (tensor<2xf32>) -> tensor<f32>
+    relax.yield %5 : tensor<f32>
+  } else {
+    %5 = relax.call_dps_packed "k"(%3) : (tensor<2xf32>) -> tensor<f32>
+    relax.yield %5 : tensor<f32>
+  }
+  relax.return %4 : tensor<f32>
+}
+// CHECK:      relax.func @main({{.*}} relay.workspace = 64 : i64
+// CHECK-NEXT:   relax.call_dps_packed "f"(%x) : (tensor
+// CHECK:        relax.call_dps_packed "f"(%y) : (tensor
+// CHECK:        relax.call_dps_packed "g"({{.*}}) attributes {offsets = [0 : i64]} : (tensor
+// CHECK-NOT:    offsets
