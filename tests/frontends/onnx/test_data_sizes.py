@@ -298,7 +298,7 @@ def test_the_frames_of_a_computed_step(onesided: int) -> None:
 
 
 def test_computed_bands_of_the_mel_scale() -> None:
-    inputs = {name: ((FLOAT if name in "lh" else INT), ()) for name in "bnrlh"}
+    inputs: Any = {name: ((FLOAT if name in "lh" else INT), ()) for name in "bnrlh"}
     proto = model([node("MelWeightMatrix", list("bnrlh"), ["y"])], inputs, ["y"], opset=17)
     numbers = [np.asarray(each) for each in (4, 32, 8192)], [np.asarray(each, "float32") for each in (125, 3000)]
     check(proto, *numbers[0], *numbers[1])
