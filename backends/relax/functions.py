@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.diagnostics import where
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, UnsupportedError
-from ...core.sizes import byte_count
+from ...core.sizes import byte_count, check_shape
 from ...expressions.sizes import size_function
 from ...operators.relax import (
     CallDpsPackedOp,
@@ -242,11 +242,21 @@ class _Compiler:
         return [self.registers[value] for value in values]
 
     def allocator(self, type: Attribute, what: str, offset: int | None = None) -> Callable[[Registers, Sizes], Value]:
-        """The function that allocates a tensor, or takes it from the memory of the function at an offset."""
+        """The function that allocates a tensor, or takes it from the memory of the function at an offset. The function
+        raises ArgumentError or SizeError for a negative extent."""
         dtype, name, shape = dtype_of_tensor(type), f"{self.name}: {what}", _shape_function(shape_of(type))
         device, storage = self.device, self.storage
         if offset is not None:
-            return lambda registers, sizes: registers[storage].tensor(offset, shape(sizes), dtype)
+            if not names_in(type):
+                return lambda registers, sizes: registers[storage].tensor(offset, shape(sizes), dtype)
+            element = numpy_dtype(dtype).itemsize
+
+            def place(registers: Registers, sizes: Sizes) -> Value:
+                extents = shape(sizes)
+                check_shape(extents, element, name)
+                return registers[storage].tensor(offset, extents, dtype)
+
+            return place
         if device.kind == "cpu":
             kind = numpy_dtype(dtype)
             if not names_in(type):

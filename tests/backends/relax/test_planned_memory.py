@@ -13,6 +13,7 @@ import pytest
 from stepwell import (
     ArgumentError,
     Module,
+    SizeError,
     VerifyError,
     VirtualMachine,
     VMExecutable,
@@ -79,6 +80,18 @@ def test_results_do_not_share_the_memory() -> None:
 def test_a_call_beyond_the_bound_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="main: size n is 9, expected at most 8"):
         VirtualMachine(build_relax(module()))["main"](ones(9))
+
+
+def test_a_negative_extent_is_an_error() -> None:
+    text = PROGRAM.replace(
+        '(b,), out_sinfo=R.Tensor((n, n), "float32")', '(b,), out_sinfo=R.Tensor((n - 2,), "float32")'
+    )
+    mod = parse_tvmscript(text)
+    register_func("test.plan", lambda x, y: y.fill(1), override=True)
+    vm = VirtualMachine(build_relax(mod))
+    assert vm["main"](ones(2)).shape == (2, 2)
+    with pytest.raises(SizeError, match=r"main: result of relax.call_dps_packed: extent -1 of dimension 0"):
+        vm["main"](ones(1))
 
 
 def test_a_cast_beyond_the_bound_is_an_error() -> None:
