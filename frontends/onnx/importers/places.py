@@ -168,6 +168,14 @@ def grid_sample(call: Call) -> ModelTensor:
     return call.cast(result, call.tensor().dtype)
 
 
+@importer("ImageDecoder")
+def image_decoder(call: Call) -> ModelTensor:
+    data, pixels = call.tensor_of_rank(0, 1), call.choice("pixel_format", "RGB", "BGR", "Grayscale")
+    sizes = [call.builder.new_size("image") for _ in range(2)]
+    shape: list[Size] = [*sizes, 1 if pixels == "Grayscale" else 3]
+    return call_host(call.builder, "decode_image", [pixels, data], [("uint8", shape)])[0]
+
+
 @importer("RoiAlign")
 def roi_align(call: Call) -> ModelTensor:
     x, rois, batches = call.widen_small_floats(call.tensor_of_rank(0, 4)), call.tensor_of_rank(1, 2), call.tensor(2)

@@ -1,5 +1,6 @@
 """Models with sizes that only data determines: programs, whose results are those of ONNX's reference evaluator."""
 
+import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -304,6 +305,19 @@ def test_computed_bands_of_the_mel_scale() -> None:
     check(proto, *numbers[0], *numbers[1])
     with pytest.raises(ExecutionError, match="bands up to frequency"):
         VirtualMachine(build_relax(from_onnx(proto)))["main"](*numbers[0], numbers[1][0], np.asarray(9000, "float32"))
+
+
+@pytest.mark.parametrize("pixels", ["RGB", "BGR", "Grayscale"])
+def test_images_are_decoded(pixels: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    data = io.BytesIO()
+    image.fromarray(np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype="uint8")).save(data, "png")
+    proto = model(
+        [node("ImageDecoder", ["x"], ["y"], pixel_format=pixels)], {"x": (TensorProto.UINT8, ("n",))}, ["y"], opset=20
+    )
+    check(proto, np.frombuffer(data.getvalue(), np.uint8))
+    with pytest.raises(ExecutionError, match="an image of 3 bytes: cannot identify image file"):
+        VirtualMachine(build_relax(from_onnx(proto)))["main"](np.arange(3, dtype="uint8"))
 
 
 def test_the_program_names_the_sizes_of_data() -> None:
