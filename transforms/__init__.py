@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     "merge-allocations": "upstream.merge_allocations",
     "relax-inline-dataflow": "relax.inline_dataflow",
     "relax-legalize-operators": "relax.legalize_operators",
+    "relax-lift-parameters": "relax.lift_parameters",
     "relax-outline-graphs": "relax.outline_graphs",
     "relax-plan-memory": "relax.plan_memory",
     "relay-convert-convolutions": "relay.convert_convolutions",

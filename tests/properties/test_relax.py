@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 
 from stepwell import Module, VirtualMachine, apply_passes, build_relax
+from stepwell.backends.interpreter import interpret
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.operators.relax import FuncOp
 from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.relax_programs import (
@@ -49,6 +52,20 @@ def test_a_pass_leaves_what_a_program_computes(passes: str, program: RandomProgr
     after = apply_passes(program.module, passes)
     check(after)
     assert_near(results_by_interpreter(after, program.inputs), program.expected, program.tolerances)
+
+
+@given(program=relax_programs(), data=st.data())
+@settings(max_examples=max(1, settings().max_examples // 3))
+def test_lifted_weights_are_those_of_the_program(program: RandomProgram, data: st.DataObject) -> None:
+    main = program.module.functions["main"]
+    assert isinstance(main, FuncOp)
+    inputs = data.draw(st.integers(0, len(program.inputs)))
+    main.func_attrs = DictionaryAttr({"num_input": IntegerAttr(inputs, i64)})
+    after = apply_passes(program.module, "relax-inline-dataflow,relax-lift-parameters")
+    check(after)
+    weights = interpret(after, "main_transform_params", [tuple(program.inputs[inputs:])])
+    got = results_by_interpreter(after, [*program.inputs[:inputs], *weights])
+    assert_near(got, program.expected, program.tolerances)
 
 
 @given(program=relax_programs(), level=st.sampled_from([0, 1, 2]))

@@ -15,6 +15,7 @@ from ....operators.relax import FuncOp
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
+from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fold_constants import RelayFoldConstantsPass
 from ....transforms.relay.to_te import ConvertRelayToTePass
@@ -82,6 +83,14 @@ def BindParams(func_name: str, params: Mapping[str, Any]) -> FunctionalPass:
 def LegalizeOps() -> FunctionalPass:
     """Replaces operators by calls of functions of `tir`."""
     return _pass("LegalizeOps", lambda: [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()])
+
+
+def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
+    """Moves operations that depend on weights alone, the parameters after the first `num_input`, to a function
+    `NAME_transform_params` from the weights to new weights. UnsupportedError for a function shared by several."""
+    if shared_transform:
+        raise UnsupportedError("LiftTransformParams: shared_transform is not supported, expected False")
+    return _pass("LiftTransformParams", lambda: [RelaxInlineDataflowPass(), RelaxLiftParametersPass()])
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
@@ -185,6 +194,6 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 
 __all__ = [
     "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
-    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "MergeCompositeFunctions", "RunCodegen", "ToNonDataflow",
-    "dataflowblock_pass", "function_pass",
+    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions",
+    "RunCodegen", "ToNonDataflow", "dataflowblock_pass", "function_pass",
 ]  # fmt: skip
