@@ -11,8 +11,10 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from ..core import intervals
 from ..core.dtypes import int_fits
 from ..core.errors import SizeError
+from ..core.intervals import Interval
 from ..core.sizes import check_size
 from .errors import TeError
 from .expr import (
@@ -109,10 +111,58 @@ def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
 
 def size_function(text: str) -> Callable[[Mapping[str, int]], int]:
     """The function from the values of the variables of a size to its value. ValueError if the text denotes no size.
-    The function raises KeyError for a missing variable, and SizeError for a value that int64 does not hold."""
+    The function raises KeyError for a missing variable, and SizeError for a division by 0 and a value that int64 does
+    not hold."""
     names: dict[str, SizeVar] = {}
     compute = _function(parse_size(text, lambda name: names.setdefault(name, SizeVar(name))))
-    return lambda numbers: check_size(compute(numbers), f"size {text}")
+
+    def value(numbers: Mapping[str, int]) -> int:
+        try:
+            return check_size(compute(numbers), f"size {text}")
+        except ZeroDivisionError:
+            values = ", ".join(f"{name} = {numbers[name]}" for name in names)
+            raise SizeError(f"size {text} divides by 0 for {values}") from None
+
+    return value
+
+
+def size_interval(text: str, bounds: Mapping[str, int]) -> Interval | None:
+    """An interval that contains all values of a size whose variables are from 0 to their bounds; None if a variable has
+    no bound, or a divisor is always 0. ValueError if the text denotes no size."""
+    names: set[str] = set()
+    size = parse_size(text, lambda name: (names.add(name), SizeVar(name))[1])
+    if not names <= bounds.keys():
+        return None
+    try:
+        return _interval(size, bounds)
+    except ZeroDivisionError:
+        return None
+
+
+def _interval(size: PrimExpr, bounds: Mapping[str, int]) -> Interval:
+    match size:
+        case IntImm():
+            return size.value, size.value
+        case Var():
+            return 0, bounds[size.name]
+        case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max():
+            a, b = _interval(size.a, bounds), _interval(size.b, bounds)
+            if b == (0, 0) and isinstance(size, FloorDiv | FloorMod):
+                raise ZeroDivisionError
+            return _INTERVALS[type(size)](a, b)
+        case _:
+            raise ValueError(f"{size!r} is no size")
+
+
+_INTERVALS: dict[type[PrimExpr], Callable[[Interval, Interval], Interval]] = {
+    Add: intervals.add,
+    Sub: intervals.sub,
+    Mul: intervals.mul,
+    FloorDiv: intervals.floordiv,
+    FloorMod: intervals.floormod,
+    Min: intervals.minimum,
+    Max: intervals.maximum,
+}
 
 
 def _function(size: PrimExpr) -> Callable[[Mapping[str, int]], int]:

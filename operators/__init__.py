@@ -20,6 +20,7 @@ from . import (
     scans,
     sorting,
     transform,
+    vision,
     winograd,
 )
 from .definition import OPERATORS, Attribute, Operator, Pattern, UnknownOperatorError, operator, operator_of
@@ -50,5 +51,6 @@ __all__ = [
     "scans",
     "sorting",
     "transform",
+    "vision",
     "winograd",
 ]

@@ -21,8 +21,9 @@ from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...module import Module
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, shape_of
+from ...operators.relay.bounds import greatest_byte_count
 from ...transforms.relay.libraries import libraries_in
-from ...transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
+from ...transforms.relay.placement import ALIGNMENT, offsets_of, workspace_of
 from ...transforms.relay.to_tir import arrays_of
 from ..runtime.program import Program
 from ..runtime.signature import BufferParameter, RuntimeParameter, ScalarParameter
@@ -124,8 +125,10 @@ class GraphDescription:
         actual = [_argument_of(parameter) for parameter in parameters]
         if expected != actual:
             raise LoadError(f"{path}: the graph has the arguments {expected}, code.o expects {actual}")
+        bounds = {limit.size: limit.number for limit in self.size_limits if limit.sign == "<="}
         for spec, offset in self.tensors:
-            if offset is not None and not 0 <= offset <= self.workspace - _bytes(spec):
+            size = greatest_byte_count(spec.shape, spec.dtype, bounds)
+            if offset is not None and (size is None or not 0 <= offset <= self.workspace - size):
                 raise LoadError(
                     f"{path}: tensor {spec.name} is at byte {offset} of a workspace of {self.workspace} bytes"
                 )

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from .executor import GraphExecutor
 
 
+def part_of(memory: NDArray, offset: int, shape: tuple[int, ...], dtype: str) -> NDArray:
+    """The tensor at an offset, in bytes, in an array of bytes."""
+    kind = numpy_dtype(dtype)
+    layout = memory.layout[offset : offset + byte_count(shape, kind.itemsize)].view(kind).reshape(shape)
+    if isinstance(memory, DeviceArray):
+        return DeviceArray(memory.device, layout, memory, memory.context)
+    return HostArray(layout)
+
+
 class Workspace:
     """The memory of intermediate results, which executors on one device may share: `GraphExecutor(..., workspace=w)`.
 
@@ -43,12 +52,8 @@ class Workspace:
 
     def part(self, offset: int, shape: tuple[int, ...], dtype: str) -> NDArray:
         """The tensor at an offset in bytes. An executor that joins may replace the memory by more."""
-        memory, kind = self._memory, numpy_dtype(dtype)
-        assert memory is not None
-        layout = memory.layout[offset : offset + byte_count(shape, kind.itemsize)].view(kind).reshape(shape)
-        if isinstance(memory, DeviceArray):
-            return DeviceArray(self.device, layout, memory, memory.context)
-        return HostArray(layout)
+        assert self._memory is not None
+        return part_of(self._memory, offset, shape, dtype)
 
     @contextmanager
     def running(self) -> Generator[None]:

@@ -1,6 +1,7 @@
 """Programs of `relax`: native code for their graphs and kernels, and the virtual machine that calls it."""
 
-from . import host_functions as host_functions  # registers them
+from . import host_decoding as host_decoding  # registers them
+from . import host_functions as host_functions
 from . import host_images as host_images
 from . import host_objects as host_objects
 from .build import build_relax

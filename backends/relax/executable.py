@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xdsl.parser import Parser
 
-from ...core.errors import ArgumentError
+from ...core.errors import ArgumentError, LoadError
 from ...core.target import Target
 from ...core.walking import find_ops
 from ...dialects import mlir_context
@@ -19,6 +19,7 @@ from ...operators.relax import FuncOp
 from ...operators.relay import CallOp, ConstantOp, dtype_of_tensor, shape_of
 from ...operators.relay import FuncOp as GraphOp
 from ...transforms.relay.libraries import libraries_in, symbols_of_libraries
+from ...transforms.relay.placement import offsets_of, planned_bytes, workspace_of
 from ..devices.device import Device
 from ..devices.nd import NDArray
 from ..graph.description import CONSTANTS, GraphDescription, constant_chunks, read_constants
@@ -102,12 +103,25 @@ class VMExecutable:
         executable = _load(Path(path), symbols or {})
         for graph in executable.graphs.values():
             graph.check(Path(path), executable.program)
+        for func in executable.functions.values():
+            _check_memory(Path(path), func)
         return executable
 
     @staticmethod
     def load_cached(path: Path) -> VMExecutable:
         """Loads a program that `save` saved and nothing has edited: as `load`, without checks of its graphs."""
         return _load(path, {})
+
+
+def _check_memory(path: Path, func: FuncOp) -> None:
+    """Raises LoadError for a result outside of the memory of its function."""
+    whole = workspace_of(func)
+    for op in func.body.block.ops:
+        for n, offset in enumerate(offsets_of(op)):
+            size = None if offset is None else planned_bytes(op.results[n], func.size_bounds)
+            if offset is not None and (size is None or not 0 <= offset <= whole - size):
+                place = f"at byte {offset} of a workspace of {whole} bytes"
+                raise LoadError(f"{path}: result {n} of {op.name} in {func.sym_name.data} is {place}")
 
 
 def _load(path: Path, symbols: Mapping[str, int]) -> VMExecutable:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -10,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.diagnostics import where
 from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, UnsupportedError
-from ...core.sizes import byte_count
+from ...core.sizes import byte_count, check_shape
 from ...expressions.sizes import size_function
 from ...operators.relax import (
     CallDpsPackedOp,
@@ -35,10 +36,13 @@ from ...operators.relax.calls import result_types
 from ...operators.relax.types import known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
+from ...operators.relay.types import names_of
+from ...transforms.relay.placement import last_reader, offset_of, planned_bytes, workspace_of
 from ..devices.timing import host_clock
 from ..graph.executable import allocate_array
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
+from .memory import Workspaces
 from .profile import CallProfile, StepTime, shapes_of, step_name
 from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
 
@@ -61,8 +65,11 @@ class VMFunction:
         self._binds, self._checks = (
             zip(*(type_checker(type, machine.device) for type in self.types), strict=True) if (self.types) else ((), ())
         )
-        self._limits = [(limit, size_function(limit.size)) for limit in op.size_limits]
+        self._limits = _Limits(op, {name for type in self.types for name in names_bound_by(type)})
         compiler = _Compiler(machine, op)
+        size = workspace_of(op)
+        self._workspaces = Workspaces(size, machine.device, machine.poisons) if size else None
+        self._storage = compiler.storage
         self._steps, self._result = compiler.steps(op.body.block)
         self._registers = compiler.count
         self._labels = [
@@ -84,9 +91,26 @@ class VMFunction:
         sizes: Sizes = {}
         registers: Registers = [None] * self._registers
         self._bind(args, registers, sizes)
-        for step in self._steps:
-            step(registers, sizes)
+        if self._workspaces is None:
+            for step in self._steps:
+                step(registers, sizes)
+        else:
+            with self._memory(registers):
+                for step in self._steps:
+                    step(registers, sizes)
         return registers[self._result]
+
+    @contextmanager
+    def _memory(self, registers: Registers) -> Generator[None]:
+        """Memory of intermediate results for the steps of a call."""
+        if self._workspaces is None:
+            yield
+            return
+        memory = registers[self._storage] = self._workspaces.acquire()
+        try:
+            yield
+        finally:
+            self._workspaces.release(memory)
 
     def profile(self, *args: Any) -> CallProfile:
         """A call whose steps are measured one by one, by the clock of the device. Raises the errors of a call."""
@@ -100,7 +124,8 @@ class VMFunction:
                 seconds = self.machine.clock(lambda step=step: step(registers, sizes), 1)
                 times.append(StepTime(name, operation, shapes_of([registers[n] for n in results]), seconds))
 
-        total = host_clock(run, 1)
+        with self._memory(registers):
+            total = host_clock(run, 1)
         return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.device))
 
     def _bind(self, args: Sequence[Value], registers: Registers, sizes: Sizes) -> None:
@@ -116,10 +141,7 @@ class VMFunction:
                     check(registers[index], sizes)
         except Mismatch as error:
             raise self._error(index, error) from None
-        for limit, compute in self._limits:
-            number = compute(sizes)
-            if not limit.admits(number):
-                raise ArgumentError(f"{self.name}: size {limit.size} is {number}, expected {limit.requirement}")
+        self._limits.check(sizes)
 
     def _error(self, index: int, error: Mismatch) -> ArgumentError:
         if error.size is None:
@@ -133,15 +155,39 @@ class VMFunction:
         return f"<function {self.name}({', '.join(self.params)}) of a virtual machine>"
 
 
+class _Limits:
+    """The bounds of sizes of a function whose names are known. known: the names."""
+
+    def __init__(self, op: FuncOp, known: set[str], among: set[str] | None = None):
+        """among: names of which a bound has at least one; by default all bounds count."""
+        self.name = op.sym_name.data
+        self.limits = [
+            (limit, size_function(limit.size))
+            for limit in op.size_limits
+            if (names := set(names_of(limit.size))) <= known and (among is None or names & among)
+        ]
+
+    def check(self, sizes: Sizes) -> None:
+        """Raises ArgumentError for a size that a bound does not admit."""
+        for limit, compute in self.limits:
+            number = compute(sizes)
+            if not limit.admits(number):
+                raise ArgumentError(f"{self.name}: size {limit.size} is {number}, expected {limit.requirement}")
+
+
 class _Compiler:
-    """The compilation of one function. registers: the register of each value.  count: the number of registers."""
+    """The compilation of one function. registers: the register of each value.  count: the number of registers.
+    storage: the register of the memory of planned results.  names: the sizes that are known so far."""
 
     def __init__(self, machine: VirtualMachine, op: FuncOp):
         self.machine = machine
         self.device = machine.device
+        self.func = op
         self.name = op.sym_name.data
         self.registers: dict[SSAValue, int] = {value: n for n, (_, value) in enumerate(op.params)}
-        self.count = len(self.registers)
+        self.storage = len(self.registers)
+        self.count = self.storage + 1
+        self.names = {name for _, value in op.params for name in names_bound_by(value.type)}
 
     def steps(self, block: Block) -> tuple[list[Step], int]:
         """The steps of a block, and the register of its result."""
@@ -151,8 +197,39 @@ class _Compiler:
                 return steps, self.registers[op.value]
             if type(op) not in _COMPILERS:
                 raise UnsupportedError(f"{where(op)}{op.name} in function {self.name}, expected calls and values")
-            steps.append(_COMPILERS[type(op)](self, op))
+            step = _COMPILERS[type(op)](self, op)
+            steps.append(self._poisoned(op, step) if self.machine.poisons else step)
         raise UnsupportedError(f"function {self.name} without a return")
+
+    def branch(self, block: Block) -> tuple[list[Step], int]:
+        """The steps of a branch, whose sizes are unknown after it, and the register of its result."""
+        names = set(self.names)
+        result = self.steps(block)
+        self.names = names
+        return result
+
+    def _poisoned(self, op: Operation, step: Step) -> Step:
+        """A step that overwrites the memory of its results before, and the memory of operands that it reads last."""
+        before = [self._place(result) for result in op.results]
+        after = [self._place(value) for value in _planned_values(self.func) if last_reader(value) is op]
+
+        def run(registers: Registers, sizes: Sizes) -> None:
+            for offset, size in filter(None, before):
+                registers[self.storage].poison(offset, size)
+            step(registers, sizes)
+            for offset, size in filter(None, after):
+                registers[self.storage].poison(offset, size)
+
+        return run
+
+    def _place(self, value: SSAValue) -> tuple[int, int] | None:
+        """The offset and the bytes of a planned result."""
+        offset = offset_of(value)
+        if offset is None:
+            return None
+        size = planned_bytes(value, self.func.size_bounds)
+        assert size is not None
+        return offset, size
 
     def define(self, value: SSAValue) -> int:
         """A new register for a value."""
@@ -164,18 +241,35 @@ class _Compiler:
         """The registers of operands."""
         return [self.registers[value] for value in values]
 
-    def allocator(self, type: Attribute, what: str) -> Callable[[Sizes], Value]:
-        """The function that allocates a tensor, given the values of size names."""
+    def allocator(self, type: Attribute, what: str, offset: int | None = None) -> Callable[[Registers, Sizes], Value]:
+        """The function that allocates a tensor, or takes it from the memory of the function at an offset. The function
+        raises ArgumentError or SizeError for a negative extent."""
         dtype, name, shape = dtype_of_tensor(type), f"{self.name}: {what}", _shape_function(shape_of(type))
-        device = self.device
+        device, storage = self.device, self.storage
+        if offset is not None:
+            if not names_in(type):
+                return lambda registers, sizes: registers[storage].tensor(offset, shape(sizes), dtype)
+            element = numpy_dtype(dtype).itemsize
+
+            def place(registers: Registers, sizes: Sizes) -> Value:
+                extents = shape(sizes)
+                check_shape(extents, element, name)
+                return registers[storage].tensor(offset, extents, dtype)
+
+            return place
         if device.kind == "cpu":
             kind = numpy_dtype(dtype)
             if not names_in(type):
                 known = shape({})
                 size = byte_count(known, kind.itemsize)
-                return lambda _: allocate(known, kind, size, name)
-            return lambda sizes: empty_array(shape(sizes), kind, name)
-        return lambda sizes: allocate_array(shape(sizes), dtype, device, name)
+                return lambda _, __: allocate(known, kind, size, name)
+            return lambda _, sizes: empty_array(shape(sizes), kind, name)
+        return lambda _, sizes: allocate_array(shape(sizes), dtype, device, name)
+
+
+def _planned_values(func: FuncOp) -> Iterator[SSAValue]:
+    for op in func.body.block.ops:
+        yield from (result for result in op.results if offset_of(result) is not None)
 
 
 def _shape_function(shape: Sequence[Size]) -> Callable[[Mapping[str, int]], tuple[int, ...]]:
@@ -200,14 +294,16 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
     function = machine.executable.program[name]
     inputs = compiler.reads(op.args)
     constants = [machine.constant(spec.name) for spec in description.constants]
-    allocators = [compiler.allocator(output.type, f"result {n}") for n, output in enumerate(op.outputs)]
+    allocators = [
+        compiler.allocator(output.type, f"result {n}", offset_of(output)) for n, output in enumerate(op.outputs)
+    ]
     outputs = [compiler.define(output) for output in op.outputs]
     numbers = description.numbers
     acquire, release = machine.workspaces.acquire, machine.workspaces.release
     needs_workspace = description.workspace
 
     def run(registers: Registers, sizes: Sizes) -> None:
-        results = [allocate(sizes) for allocate in allocators]
+        results = [allocate(registers, sizes) for allocate in allocators]
         arguments = [*(registers[n] for n in inputs), *constants, *results]
         extra = [sizes[each] for each in numbers]
         if needs_workspace:
@@ -243,11 +339,12 @@ def _destination(
 ) -> Step:
     """A call in destination-passing style."""
     types = result_types(op.output.type)
-    allocators = [compiler.allocator(type, f"result of {op.name}") for type in types]
+    offset = offset_of(op.output)
+    allocators = [compiler.allocator(type, f"result of {op.name}", offset) for type in types]
     is_tuple, output = op.output.type is not types[0], compiler.define(op.output)
 
     def run(registers: Registers, sizes: Sizes) -> None:
-        results = [allocate(sizes) for allocate in allocators]
+        results = [allocate(registers, sizes) for allocate in allocators]
         call([*(registers[n] for n in inputs), *results], sizes)
         registers[output] = tuple(results) if is_tuple else results[0]
 
@@ -299,7 +396,7 @@ def _call(compiler: _Compiler, op: CallOp) -> Step:
 
 def _branch(compiler: _Compiler, op: IfOp) -> Step:
     condition = compiler.registers[op.condition]
-    then, orelse = (compiler.steps(region.block) for region in (op.then, op.orelse))
+    then, orelse = (compiler.branch(region.block) for region in (op.then, op.orelse))
     output, is_host = compiler.define(op.output), compiler.device.kind == "cpu"
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -382,6 +479,9 @@ def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
 def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
     value, (bind, check) = compiler.registers[op.value], type_checker(op.output.type, compiler.device)
     output, place = compiler.define(op.output), f"{where(op)}{compiler.name}: match_cast to {describe(op.output.type)}"
+    bound = set(names_bound_by(op.output.type))
+    compiler.names |= bound
+    limits = _Limits(compiler.func, compiler.names, bound)
 
     def run(registers: Registers, sizes: Sizes) -> None:
         try:
@@ -390,6 +490,7 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
                 check(registers[output], sizes)
         except Mismatch as error:
             raise argument_error(place, error) from None
+        limits.check(sizes)
 
     return run
 

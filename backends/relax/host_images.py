@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import ArgumentError
+from ...operators import spectra
 from ...operators.image.interpolation import Interpolation
 from ...operators.image.positions import Dimension
 from ...operators.image.reference import resize_array
 from ...operators.image.scaling import antialias_weights, resampling, scaled_sizes, sizes_and_scales
+from ...operators.vision import roi_align_reference
 from ..runtime.packed import register_func
 from .host_functions import on_host
 
@@ -105,7 +107,43 @@ def dft(x: Array, length: Array, axis: Array, inverse: int, onesided: int) -> Ar
     return np.stack([result.real, result.imag], -1).astype(x.dtype)
 
 
-IMAGE_FUNCTIONS: dict[str, Callable[..., Any]] = {"col2im": col2im, "dft": dft, "resize": resize}
+def stft(signal: Array, step: Array, window: Array, length: Array, onesided: int) -> Array:
+    """The transforms of frames of a signal: [batch, frames, frequencies, 2] of [batch, elements, 1 or 2 parts].
+
+    step: the distance of two frames.  window: a factor for each element of a frame, or one for all.  length: of a
+    frame.  onesided: whether a transform is the first half of its frequencies.
+    """
+    hop, count = int(step.reshape(())), int(length.reshape(()))
+    if hop < 1 or not 1 <= count <= signal.shape[1] or len(window) not in (1, count):
+        raise ArgumentError(
+            f"frames of {count} of {signal.shape[1]} elements, in steps of {hop}, with a window of {len(window)}"
+        )
+    places = np.arange(0, signal.shape[1] - count + 1, hop)[:, None] + np.arange(count)
+    frames = signal[:, places] * window.reshape(-1, 1)
+    return dft(frames, np.asarray(count), np.asarray(2), 0, onesided)
+
+
+def mel_weights(bands: Array, length: Array, rate: Array, low: Array, high: Array) -> Array:
+    """The weights of the frequencies of a spectrum in bands of the mel scale: see `operators.spectra`."""
+    try:
+        return spectra.mel_weights(*(each.item() for each in (bands, length, rate, low, high)))
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
+
+
+def roi_align(description: str, x: Array, regions: Array) -> Array:
+    """`vision.roi_align` with as many samples of each part as it has elements. description: the attributes, as JSON."""
+    return np.asarray(roi_align_reference(x, regions, **json.loads(description), sample_ratio=0), order="C")
+
+
+IMAGE_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "col2im": col2im,
+    "dft": dft,
+    "mel_weights": mel_weights,
+    "resize": resize,
+    "roi_align": roi_align,
+    "stft": stft,
+}
 """The functions, which are registered with the prefix `stepwell.`."""
 
 for _name, _function in IMAGE_FUNCTIONS.items():

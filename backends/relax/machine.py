@@ -9,53 +9,13 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, ExecutionError
 from ...operators.relay import ConstantOp, constant_array
 from ..devices.device import Device
-from ..devices.nd import DeviceArray, HostArray, NDArray
 from ..devices.timing import BenchmarkResult, Repetition, device_clock, host_clock
-from ..graph.executable import allocate_array, to_device
+from ..graph.executable import to_device
 from .executable import VMExecutable
 from .functions import VMFunction
+from .memory import Workspaces, argument_of
 from .profile import CallProfile
 from .values import Value
-
-
-class Memory:
-    """Memory of intermediate results of graphs. array: its bytes."""
-
-    def __init__(self, size: int, device: Device):
-        self.array = allocate_array([size], "uint8", device, "workspace")
-        self._parts: dict[int, Value] = {}
-
-    def part(self, size: int) -> Value:
-        """The first bytes, as an argument of native code."""
-        if size not in self._parts:
-            layout = self.array.layout
-            self._parts[size] = layout[:size] if isinstance(self.array, HostArray) else self._device_part(size)
-        return self._parts[size]
-
-    def _device_part(self, size: int) -> Value:
-        assert isinstance(self.array, DeviceArray)
-        return DeviceArray(self.array.device, self.array.layout[:size], self.array, self.array.context)
-
-
-class Workspaces:
-    """The memory of the calls of graphs at a time: a call in a call, or in another thread, has memory of its own."""
-
-    def __init__(self, size: int, device: Device):
-        """size: the bytes that the largest graph needs."""
-        self.size = size
-        self.device = device
-        self._free: list[Memory] = []
-
-    def acquire(self) -> Memory:
-        """Memory that no other call uses. Raises DeviceError if there is not enough."""
-        try:
-            return self._free.pop()
-        except IndexError:
-            return Memory(self.size, self.device)
-
-    def release(self, memory: Memory) -> None:
-        """Hands back the memory of a call."""
-        self._free.append(memory)
 
 
 class VirtualMachine:
@@ -66,14 +26,18 @@ class VirtualMachine:
     call. Several threads may call functions of one machine.
     """
 
-    def __init__(self, executable: VMExecutable, device: Device | None = None):
-        """device: by default the first of the program's kind. Raises ArgumentError for a device of another kind,
-        DeviceError if the device does not exist or has no memory left.
+    def __init__(self, executable: VMExecutable, device: Device | None = None, *, poisons: bool = False):
+        """device: by default the first of the program's kind.  poisons: whether memory of intermediate results is
+        overwritten by NaN before they are computed and after their last use, to find packed functions that keep their
+        operands. Raises ArgumentError for a device of another kind, DeviceError if the device does not exist or has no
+        memory left.
         """
         self.executable = executable
         self.device = executable.device(device)
+        self.poisons = poisons
         self._constants = executable.constants_on(self.device)
-        self.workspaces = Workspaces(max((g.workspace for g in executable.graphs.values()), default=0), self.device)
+        most = max((g.workspace for g in executable.graphs.values()), default=0)
+        self.workspaces = Workspaces(most, self.device, poisons)
         self.functions = {name: VMFunction(self, op) for name, op in executable.functions.items()}
         self.clock = host_clock if self.device.kind == "cpu" else device_clock(self.device)
         self._inputs: dict[str, tuple[Any, ...]] = {}
@@ -81,7 +45,7 @@ class VirtualMachine:
 
     def constant(self, name: str) -> Value:
         """A constant array, as an argument of native code."""
-        return self._argument(self._constants[name])
+        return argument_of(self._constants[name])
 
     def array_of(self, op: ConstantOp) -> Value:
         """The array of a constant, as a value of the machine."""
@@ -89,11 +53,7 @@ class VirtualMachine:
             return self.constant(op.array_name.data)
         array = constant_array(op, {})
         assert array is not None
-        return self._argument(to_device(array, self.device))
-
-    @staticmethod
-    def _argument(array: NDArray) -> Value:
-        return array.layout if isinstance(array, HostArray) else array
+        return argument_of(to_device(array, self.device))
 
     def __getitem__(self, name: str) -> VMFunction:
         """The function with a name. Raises ArgumentError for an unknown name."""

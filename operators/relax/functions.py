@@ -56,6 +56,7 @@ from ...dialects.tir.base import (
 )
 from ..relay import SIZE_LIMITS, Size, SizeLimit
 from ..relay.attributes import as_python
+from ..relay.bounds import size_bounds, verify_bounds
 from .types import CallableType, accepts, names_bound_by, names_in, sizes_in, substitute, verify_type
 
 
@@ -81,6 +82,7 @@ class FuncOp(TirOp):
         (C2) the body ends in relax.return of a value of the result type.
         (C3) each name of a size is determined by a parameter or a preceding relax.match_cast, which have it as a size.
         (C4) only an impure function contains operations with side effects.
+        (C5) upper bounds of sizes, if present, are integers from 0 on, by name.
 
     Example
         relax.func @main("x" %x: tensor<8xf32>) -> tensor<8xf32> {
@@ -137,9 +139,15 @@ class FuncOp(TirOp):
 
     @property
     def size_limits(self) -> list[SizeLimit]:
-        """The lower and upper bounds of sizes, as of `relay.func`."""
+        """The lower and upper bounds of sizes, as of `relay.func`, those of `size_bounds` included."""
         attribute = None if self.func_attrs is None else self.func_attrs.data.get(SIZE_LIMITS)
-        return [] if attribute is None else [SizeLimit.of(str(text)) for text in as_python(attribute)]
+        stated = [] if attribute is None else [SizeLimit.of(str(text)) for text in as_python(attribute)]
+        return [*stated, *(SizeLimit(name, "<=", most) for name, most in self.size_bounds.items())]
+
+    @property
+    def size_bounds(self) -> dict[str, int]:
+        """The upper bounds of sizes by which memory is planned, by name."""
+        return size_bounds(self.func_attrs)
 
     @property
     def return_value(self) -> SSAValue:
@@ -162,6 +170,7 @@ class FuncOp(TirOp):
             f"(C2) returns {last.value.type}, expected {self.result_type}",
         )
         self._verify_sizes()
+        verify_bounds(self.func_attrs, "(C5)")
         if self.impure is None:
             effect = next(impure_ops(self.body), None)
             require(effect is None, f"(C4) {effect and describe(effect)} in a pure function")

@@ -128,6 +128,12 @@ _add("scatter_elements", "scatter_elements", "data indices updates", "axis reduc
 _add("gather_elements", "gather", "data indices", "axis")
 _add("einsum", "einsum", "operands", "subscripts:equation")
 _add("image.grid_sample", "image.grid_sample", "data grid", "method layout padding_mode align_corners")
+_add(
+    "vision.roi_align",
+    "vision.roi_align",
+    "data rois",
+    "pooled_size spatial_scale sample_ratio aligned layout mode",
+)
 _add("quantize", "qnn.quantize", "data scale zero_point", "axis out_dtype")
 _add("dequantize", "qnn.dequantize", "data scale zero_point", "axis out_dtype")
 _add(

@@ -66,6 +66,7 @@ from ...dialects.tir.base import (
 )
 from ...dialects.tir.directives import TypedValues, YieldingBody
 from .attributes import as_python, parse_attribute_value, print_attribute_value
+from .bounds import size_bounds, verify_bounds
 from .inference import free_sizes
 from .types import dtype_of_tensor, names_of, normal_size, shape_of, verify_tensor
 
@@ -129,6 +130,7 @@ class FuncOp(TirOp):
         (C2) the body ends in relay.return.
         (C3) size limits are strings such as "n <= 64" and "n >= 1", of sizes of the parameters.
         (C4) result names, if present, are distinct, one for each result.
+        (C5) upper bounds of sizes, if present, are integers from 0 on, by name.
 
     Example
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -200,8 +202,19 @@ class FuncOp(TirOp):
 
     @property
     def size_limits(self) -> list[SizeLimit]:
-        """The lower and upper bounds of sizes."""
-        return [SizeLimit.of(text) for text in self._texts(SIZE_LIMITS)]
+        """The lower and upper bounds of sizes, those of `size_bounds` that the caller determines included."""
+        known = {*self._names_of_parameters(), *self.size_parameters}
+        declared = [SizeLimit(name, "<=", most) for name, most in self.size_bounds.items() if name in known]
+        return [*(SizeLimit.of(text) for text in self._texts(SIZE_LIMITS)), *declared]
+
+    @property
+    def size_bounds(self) -> dict[str, int]:
+        """The upper bounds of sizes by which memory is planned, by name."""
+        return size_bounds(self.func_attrs)
+
+    def _names_of_parameters(self) -> set[str]:
+        sizes = [size for argument in self.body.block.args for size in shape_of(argument.type)]
+        return {name for size in sizes if isinstance(size, str) for name in names_of(size)}
 
     @property
     def size_parameters(self) -> list[str]:
@@ -226,12 +239,12 @@ class FuncOp(TirOp):
         require(len(set(named)) == len(named), f"(C4) results of one name: {', '.join(named)}")
 
     def _verify_limits(self) -> None:
+        verify_bounds(self.func_attrs, "(C5)")
         try:
             limits = self.size_limits
         except ValueError as error:
             raise VerifyException(f"(C3) size limit {error}") from None
-        sizes = [size for argument in self.body.block.args for size in shape_of(argument.type)]
-        known = {name for size in sizes if isinstance(size, str) for name in names_of(size)}
+        known = {*self._names_of_parameters(), *self.size_parameters}
         for limit in limits:
             missing = [name for name in names_of(limit.size) if name not in known]
             require(not missing, f"(C3) size limit {limit}: no parameter has {', '.join(missing)}")

@@ -1,12 +1,14 @@
 """Symbolic sizes: equal sizes have equal text, which parses to the same size."""
 
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.expressions.sizes import evaluate_size
+from stepwell import SizeError
+from stepwell.expressions.sizes import evaluate_size, size_function, size_interval
 from stepwell.operators.relay import normal_size
 
 NAMES = ("n", "m", "k")
@@ -31,6 +33,27 @@ def python_of(size: str, numbers: dict[str, int]) -> int:
 def test_the_normal_form_is_the_same_number(size: str, numbers: dict[str, int]) -> None:
     assert python_of(str(normal_size(size)), numbers) == python_of(size, numbers)
     assert evaluate_size(size, numbers) == python_of(size, numbers)
+
+
+@given(size=SIZES, numbers=NUMBERS, more=NUMBERS)
+def test_a_size_is_within_the_interval_of_bounds(size: str, numbers: dict[str, int], more: dict[str, int]) -> None:
+    interval = size_interval(size, {name: number + more[name] for name, number in numbers.items()})
+    assert interval is not None
+    assert interval[0] <= python_of(size, numbers) <= interval[1]
+
+
+def test_a_size_without_a_bound_has_no_interval() -> None:
+    assert size_interval("n * m", {"n": 3}) is None
+    assert size_interval("2 * n + 1", {"n": 3}) == (1, 7)
+    assert size_interval("8 // n", {"n": 0}) is None
+
+
+@pytest.mark.parametrize("size", ["8 // (n - m)", "8 % (n - m)"])
+def test_a_size_that_divides_by_0_is_an_error(size: str) -> None:
+    compute = size_function(size)
+    assert compute({"n": 9, "m": 1}) == evaluate_size(size, {"n": 9, "m": 1})
+    with pytest.raises(SizeError, match=re.escape(f"size {size} divides by 0 for n = 2, m = 2")):
+        compute({"n": 2, "m": 2})
 
 
 @given(size=SIZES)

@@ -26,6 +26,7 @@ from stepwell.operators import (
     scans,
     sorting,
     transform,
+    vision,
 )
 
 A = te.placeholder((2, 3), name="A")
@@ -289,6 +290,38 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no target": (
         lambda: grids.affine_grid(te.placeholder((1, 2, 3)), [2]),
         "image.affine_grid: target_shape [2], expected 2 numbers from 1 on",
+    ),
+    "regions of four numbers": (
+        lambda: vision.roi_align(X, te.placeholder((2, 4)), 2, 1.0, 2),
+        "vision.roi_align: data and rois of shapes [1, 3, 3, 3] and [2, 4], expected [R, 5] rois",
+    ),
+    "samples of unknown number": (
+        lambda: vision.roi_align(X, te.placeholder((2, 5)), 2, 1.0, 0),
+        "vision.roi_align: sample_ratio 0, expected at least 1",
+    ),
+    "a mode of regions": (
+        lambda: vision.roi_align(X, te.placeholder((2, 5)), 2, 1.0, 2, mode="min"),
+        "vision.roi_align: mode 'min', expected 'avg', 'max' or 'max_tap'",
+    ),
+    "regions of nothing": (
+        lambda: vision.roi_align(te.placeholder((1, 1, 0, 2)), te.placeholder((2, 5)), 2, 1.0, 2),
+        "vision.roi_align: an image of shape [1, 1, 0, 2] has no elements",
+    ),
+    "offsets of one window": (
+        lambda: vision.deformable_patches(X, te.placeholder((1, 8, 1, 1)), 2),
+        "vision.deformable_patches: offset of shape [1, 8, 1, 1], expected [1, 8, 2, 2]",
+    ),
+    "groups of channels": (
+        lambda: vision.deformable_patches(X, te.placeholder((1, 16, 2, 2)), 2, deformable_groups=2),
+        "vision.deformable_patches: 3 channels in 2 deformable groups",
+    ),
+    "offsets of no dimension": (
+        lambda: vision.deformable_patches(X, A, 2),
+        "vision.deformable_patches: data and offset of 4 and 2 dimensions, expected 4",
+    ),
+    "windows of no image": (
+        lambda: vision.deformable_patches(te.placeholder((1, 1, 0, 2)), te.placeholder((1, 2, 0, 2)), 1),
+        "vision.deformable_patches: an image of shape [1, 1, 0, 2] has no elements",
     ),
     "quantities of integers": (lambda: quantization.quantize(I, Q, U), "qnn.quantize of int32, expected floats"),
     "scales of integers": (lambda: quantization.quantize(A, I, U), "qnn.quantize: scale of int32, expected floats"),

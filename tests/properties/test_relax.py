@@ -1,17 +1,17 @@
 """Random programs of `relax` compute the results of numpy: before and after passes, from their text, and by the virtual
-machine; memory of intermediate results is not read before it is written."""
-
-from unittest.mock import patch
+machine; memory of intermediate results is read between its first write and its last use alone."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, i64
 
-from stepwell import Module, apply_passes
-from stepwell.backends.relax.machine import Workspaces
+from stepwell import Module, VirtualMachine, apply_passes, build_relax
+from stepwell.backends.interpreter import interpret
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.operators.relax import FuncOp
 from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.relax_programs import (
@@ -19,6 +19,7 @@ from stepwell.tools.testing.relax_programs import (
     relax_programs,
     results_by_interpreter,
     results_by_machine,
+    results_of_main,
 )
 
 PASSES = [
@@ -27,6 +28,7 @@ PASSES = [
     "relax-legalize-operators{fuse=true}",
     "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir",
     "relax-inline-dataflow,relax-outline-graphs",
+    "relax-inline-dataflow,relax-outline-graphs,relax-plan-memory",
     "relay-fold-constants",
     "relay-eliminate-dead-code",
     "cse",
@@ -52,6 +54,20 @@ def test_a_pass_leaves_what_a_program_computes(passes: str, program: RandomProgr
     assert_near(results_by_interpreter(after, program.inputs), program.expected, program.tolerances)
 
 
+@given(program=relax_programs(), data=st.data())
+@settings(max_examples=max(1, settings().max_examples // 3))
+def test_lifted_weights_are_those_of_the_program(program: RandomProgram, data: st.DataObject) -> None:
+    main = program.module.functions["main"]
+    assert isinstance(main, FuncOp)
+    inputs = data.draw(st.integers(0, len(program.inputs)))
+    main.func_attrs = DictionaryAttr({"num_input": IntegerAttr(inputs, i64)})
+    after = apply_passes(program.module, "relax-inline-dataflow,relax-lift-parameters")
+    check(after)
+    weights = interpret(after, "main_transform_params", [tuple(program.inputs[inputs:])])
+    got = results_by_interpreter(after, [*program.inputs[:inputs], *weights])
+    assert_near(got, program.expected, program.tolerances)
+
+
 @given(program=relax_programs(), level=st.sampled_from([0, 1, 2]))
 @settings(max_examples=max(1, settings().max_examples // 2))
 def test_the_machine_computes_what_a_program_computes(program: RandomProgram, level: int) -> None:
@@ -59,20 +75,15 @@ def test_the_machine_computes_what_a_program_computes(program: RandomProgram, le
     assert_near(got, program.expected, program.tolerances)
 
 
-@given(program=relax_programs())
+@given(program=relax_programs(), level=st.sampled_from([0, 2]))
 @settings(max_examples=max(1, settings().max_examples // 3))
-def test_memory_is_written_before_it_is_read(program: RandomProgram) -> None:
-    """Poisons the workspace of each call of a graph."""
-    acquire = Workspaces.acquire
-
-    def poison(self: Workspaces) -> object:
-        memory = acquire(self)
-        memory.array.layout[...] = 255
-        return memory
-
-    with patch.object(Workspaces, "acquire", poison):
-        got = results_by_machine(program.module, program.inputs)
-    assert_near(got, program.expected, program.tolerances)
+def test_memory_is_written_before_it_is_read_and_not_read_after_its_last_use(
+    program: RandomProgram, level: int
+) -> None:
+    """Poisons memory of intermediate results, which the second call finds as the first one left it."""
+    vm = VirtualMachine(build_relax(program.module, opt_level=level), poisons=True)
+    for _ in range(2):
+        assert_near(results_of_main(vm, program.inputs), program.expected, program.tolerances)
 
 
 @given(program=relax_programs(), style=st.sampled_from(["classic", "0.27"]))
@@ -94,7 +105,7 @@ def test_tvmscript_is_read_as_what_was_printed(program: RandomProgram, style: st
 def test_a_saved_program_computes_what_it_computed(
     program: RandomProgram, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    from stepwell import VirtualMachine, VMExecutable, build_relax
+    from stepwell import VMExecutable
 
     path = tmp_path_factory.mktemp("program") / "program.tar"
     build_relax(program.module).save(path)

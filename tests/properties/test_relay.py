@@ -26,7 +26,7 @@ from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.execution import interpret_graph
 from stepwell.tools.testing.graphs import RandomGraph, graphs
 from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipeline
-from stepwell.transforms.relay.plan_memory import ALIGNMENT, offsets_of, workspace_of
+from stepwell.transforms.relay.placement import ALIGNMENT, offsets_of, workspace_of
 from stepwell.transforms.relay.to_tir import arrays_of
 
 EXACT = [

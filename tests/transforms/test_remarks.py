@@ -528,6 +528,23 @@ relay.func @main("x" %x: tensor<8x32xf32>, "v" %v: tensor<40x32xf32>, "y" %y: te
         ],
     ),
     (
+        "relax-plan-memory",
+        """\
+relax.func @main("x" %x: tensor<4xf32>, "y" %y: tensor<?xf32, #relay.sizes<"m">>) -> tensor<4xf32>
+    attrs {tir_var_upper_bound = {n = 5}} {
+  %0 = relax.call_dps_packed "f"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_dps_packed "g"(%y) : (tensor<?xf32, #relay.sizes<"m">>) -> tensor<?xf32, #relay.sizes<"m">>
+  %2 = relax.call_dps_packed "h"(%0, %1) : (tensor<4xf32>, tensor<?xf32, #relay.sizes<"m">>) -> tensor<4xf32>
+  relax.return %2 : tensor<4xf32>
+}
+""",
+        [
+            "3:3: applied: the result has 64 bytes of memory that all calls use",
+            "4:3: missed: each call allocates the result: its size has no upper bound",
+            "5:3: missed: each call allocates the result: relax.return reads it",
+        ],
+    ),
+    (
         "relay-convert-convolutions",
         """\
 relay.func @main("x" %x: tensor<1x64x56x56xf32>, "w" %w: tensor<64x64x3x3xf32>) {
@@ -760,7 +777,8 @@ tir.func @main("n" %n: i32) {
 def remarks_of(program: str, pipeline: str) -> list[str]:
     """The remarks of the last pass of a pipeline, without the names of file and pass."""
     name = pipeline.split(",")[-1].partition("{")[0]
-    parse = parse_mlir if program.startswith(("func.func", "relay.func", "te.func", "tir.func")) else parse_tvmscript
+    landings = ("func.func", "relay.func", "relax.func", "te.func", "tir.func")
+    parse = parse_mlir if program.startswith(landings) else parse_tvmscript
     module = parse(program, filename="p")
     with collect_remarks() as remarks:
         apply_passes(module, pipeline)

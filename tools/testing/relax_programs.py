@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import TupleType
+from xdsl.dialects.builtin import DictionaryAttr, TupleType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -22,6 +22,7 @@ from ...module import Module
 from ...operators import relax
 from ...operators.relax.types import names_bound_by, names_in, tensor, tuple_type
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...operators.relay.bounds import SIZE_BOUNDS, bounds_attribute
 from .execution import interpret_graph
 from .graphs import Array, Draw, graphs
 
@@ -39,12 +40,14 @@ class RandomProgram:
 
 @st.composite
 def relax_programs(draw: Draw, most: int = 12) -> RandomProgram:
-    """Programs of up to `most` operators, with symbolic sizes, dataflow regions, branches, calls of packed functions,
-    of kernels and of functions, tuples, and values of partly known type that are cast.
+    """Programs of up to `most` operators, with symbolic sizes, upper bounds of some, dataflow regions, branches, calls
+    of packed functions, of kernels and of functions, tuples, and values of partly known type that are cast.
     """
     graph = draw(graphs(most=most))
     expected = interpret_graph(graph.module, graph.inputs)
     program = apply_passes(graph.module, "convert-relay-to-relax")
+    if draw(st.booleans()):
+        _bound_sizes(draw, program, graph.inputs)
     if draw(st.booleans()):
         program = apply_passes(program, "relax-inline-dataflow")
     disguise = _Disguise(draw, program)
@@ -64,13 +67,32 @@ def results_by_interpreter(module: Module, inputs: Sequence[Array]) -> list[Arra
 
 def results_by_machine(module: Module, inputs: Sequence[Array], opt_level: int = 2) -> list[Array]:
     """The results of `main` by the virtual machine."""
-    vm = VirtualMachine(build_relax(module, opt_level=opt_level))
+    return results_of_main(VirtualMachine(build_relax(module, opt_level=opt_level)), inputs)
+
+
+def results_of_main(vm: VirtualMachine, inputs: Sequence[Array]) -> list[Array]:
+    """The results of `main` of a machine."""
     results = vm["main"](*inputs)
     return [each.numpy() for each in (results if isinstance(results, tuple) else (results,))]
 
 
 def _as_list(results: Any) -> list[Array]:
     return [np.asarray(each) for each in (results if isinstance(results, tuple) else (results,))]
+
+
+def _bound_sizes(draw: Draw, program: Module, inputs: Sequence[Array]) -> None:
+    """Declares upper bounds of some sizes of the parameters of `main`."""
+    main = program.functions["main"]
+    assert isinstance(main, relax.FuncOp)
+    bounds: dict[str, int] = {}
+    for (_, value), array in zip(main.params, inputs, strict=True):
+        names = names_bound_by(value.type)
+        for size, extent in zip(shape_of(value), array.shape, strict=True):
+            if size in names and draw(st.integers(0, 3)):
+                bounds[str(size)] = extent + draw(st.integers(0, 3))
+    if bounds:
+        attrs = {} if main.func_attrs is None else main.func_attrs.data
+        main.func_attrs = DictionaryAttr({**attrs, SIZE_BOUNDS: bounds_attribute(bounds)})
 
 
 @dataclass

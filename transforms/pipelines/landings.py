@@ -136,6 +136,7 @@ def _partition_graphs(options: Options) -> list[ModulePass]:
 
 def _call_kernels(options: Options) -> list[ModulePass]:
     # lazy: the operators of relay are needed for graphs only
+    from ..relax.plan_memory import RelaxPlanMemoryPass
     from ..relay.copy_results import RelayCopyResultsPass
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
@@ -155,6 +156,7 @@ def _call_kernels(options: Options) -> list[ModulePass]:
         RelayCopyResultsPass(),
         RelayFuseOperatorsPass(level=2 if options.opt_level else 0),
         RelayPlanMemoryPass(),
+        RelaxPlanMemoryPass(),
     ]
 
 

@@ -38,6 +38,7 @@ from ...operators.relax.types import names_bound_by, names_in, prim
 from ...operators.relay import SIZE_PARAMETERS, CallOp, ConstantOp, OperatorOp, free_sizes
 from ...operators.relay import FuncOp as GraphOp
 from ...operators.relay import ReturnOp as GraphReturnOp
+from ...operators.relay.bounds import SIZE_BOUNDS, bounds_attribute
 from ..relay.graphs import erase
 from .functions import insert_before, relax_functions, replace_by_fields
 
@@ -242,6 +243,9 @@ class _Stages:
         attrs: dict[str, Attribute] = {SHARED_INPUTS: UnitAttr()}
         if numbers:
             attrs[SIZE_PARAMETERS] = string_array(numbers)
+        bounded = {*own, *(name for value in inputs for name in names_in(value.type)), *numbers}
+        if bounds := {name: most for name, most in self.func.size_bounds.items() if name in bounded}:
+            attrs[SIZE_BOUNDS] = bounds_attribute(bounds)
         graph = GraphOp(self.name(f"{self.func.sym_name.data}_graph"), params, attrs=DictionaryAttr(attrs))
         graph.location = group[0].location
         block = graph.body.block

@@ -43,7 +43,7 @@ from ...operators.relay import (
     shape_of,
 )
 from .copy_results import uncomputed_operands
-from .plan_memory import offsets_of, workspace_of
+from .placement import offsets_of, workspace_of
 
 
 class ConvertRelayToTirPass(ModulePass):

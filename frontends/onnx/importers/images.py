@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype
+from ....operators.relay import Size
+from ...models.data_sizes import call_host
 from ...models.limits import require_created
 from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import Results, importer
+from .data_sizes import is_computed
 from .nn import absolute_powers, p_th_root
 from .reductions import reduce_along
 from .shapes import pad_axes
@@ -84,7 +87,7 @@ def spatial_rank(call: Call, data: ModelTensor) -> int:
 def conv(call: Call) -> ModelTensor:
     x, w, bias = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1)), call.optional(2)
     result = convolve(call, x, w)
-    return call.cast(_add_bias(call, result, bias), call.tensor().dtype)
+    return call.cast(add_channel_bias(call, result, bias), call.tensor().dtype)
 
 
 def convolve(call: Call, x: ModelTensor, w: ModelTensor) -> ModelTensor:
@@ -105,7 +108,8 @@ def convolve(call: Call, x: ModelTensor, w: ModelTensor) -> ModelTensor:
     )
 
 
-def _add_bias(call: Call, data: ModelTensor, bias: ModelTensor | None) -> ModelTensor:
+def add_channel_bias(call: Call, data: ModelTensor, bias: ModelTensor | None) -> ModelTensor:
+    """The result of a convolution with a number added to each channel, in the data type of the sums."""
     return data if bias is None else call.op("nn.bias_add", data, call.widen_small_floats(bias), axis=1)
 
 
@@ -131,7 +135,7 @@ def conv_transpose(call: Call) -> ModelTensor:
     )
     around = [(max(-before, 0), max(-after, 0)) for before, after in pads]
     result = pad_axes(call, result, [(0, 0), (0, 0), *around], "constant")
-    return call.cast(_add_bias(call, result, call.optional(2)), call.tensor().dtype)
+    return call.cast(add_channel_bias(call, result, call.optional(2)), call.tensor().dtype)
 
 
 def _transposed_pads(
@@ -210,13 +214,27 @@ def max_unpool(call: Call) -> ModelTensor:
     windows = windows_of(call, x, call.integers("kernel_shape") or (), rank)
     parts = zip(x.static_shape[2:], windows.strides, windows.sizes, windows.pads, strict=True)
     shape = [*x.static_shape[:2], *((n - 1) * stride + size - sum(pads) for n, stride, size, pads in parts)]
-    wanted = call.constant_integers(2, "output_shape") or shape
-    if len(wanted) != len(shape) or any(n < least for n, least in zip(wanted, shape, strict=True)):
-        raise OnnxError(f"MaxUnpool to output_shape {list(wanted)}, expected {shape} at least")
     zeros = call.builder.full([math.prod(shape)], np.zeros((), numpy_dtype(x.dtype)))
     flat = [call.builder.reshape(each, [math.prod(x.static_shape)]) for each in (places, x)]
     unpooled = call.builder.reshape(call.op("scatter_elements", zeros, *flat, axis=0), shape)
+    if is_computed(call, 2):
+        return _pad_to_computed_shape(call, unpooled)
+    wanted = call.constant_integers(2, "output_shape") or shape
+    if len(wanted) != len(shape) or any(n < least for n, least in zip(wanted, shape, strict=True)):
+        raise OnnxError(f"MaxUnpool to output_shape {list(wanted)}, expected {shape} at least")
     return pad_axes(call, unpooled, [(0, n - least) for n, least in zip(wanted, shape, strict=True)], "constant")
+
+
+def _pad_to_computed_shape(call: Call, data: ModelTensor) -> ModelTensor:
+    """The tensor with zeros at the ends of its spatial axes, up to the shape that operand 2 states."""
+    axes = np.arange(2, data.rank)
+    own = call.constant(np.array(data.static_shape[2:]), "int64")
+    after = call.op("subtract", call.op("take", call.tensor_of_rank(2, 1), call.constant(axes, "int64"), axis=0), own)
+    widths = call.op("concatenate", call.op("zeros_like", after), after, axis=0)
+    shape: list[Size] = [*data.shape[:2], *(call.builder.new_size("unpool") for _ in axes)]
+    zero = call.constant(np.zeros((), numpy_dtype(data.dtype)))
+    operands = [data, widths, call.constant(axes, "int64"), zero, "constant"]
+    return call_host(call.builder, "pad", operands, [(data.dtype, shape)])[0]
 
 
 @importer("AveragePool")

@@ -18,8 +18,9 @@ from ...models.values import ModelTensor, known_integers
 from ..call import Call
 from ..errors import OnnxError, OnnxUnsupportedError
 from ..registry import importer
-from .data_sizes import computed_nonzero, computed_scalar, element_count, is_computed
-from .shapes import insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
+from .data_sizes import computed, computed_nonzero, computed_scalar, element_count, is_computed
+from .images import add_channel_bias, windows_of
+from .shapes import concatenate_along, insert_axes, is_foldable, moved_constant, permute_axes, reshape_to
 
 
 @importer("Gather")
@@ -165,6 +166,111 @@ def grid_sample(call: Call) -> ModelTensor:
         align_corners=call.integer("align_corners") == 1,
     )
     return call.cast(result, call.tensor().dtype)
+
+
+@importer("ImageDecoder")
+def image_decoder(call: Call) -> ModelTensor:
+    data, pixels = call.tensor_of_rank(0, 1), call.choice("pixel_format", "RGB", "BGR", "Grayscale")
+    sizes = [call.builder.new_size("image") for _ in range(2)]
+    shape: list[Size] = [*sizes, 1 if pixels == "Grayscale" else 3]
+    return call_host(call.builder, "decode_image", [pixels, data], [("uint8", shape)])[0]
+
+
+@importer("RoiAlign")
+def roi_align(call: Call) -> ModelTensor:
+    x, rois, batches = call.widen_small_floats(call.tensor_of_rank(0, 4)), call.tensor_of_rank(1, 2), call.tensor(2)
+    if rois.shape[1] != 4 or batches.shape != rois.shape[:1]:
+        raise OnnxError(f"RoiAlign of regions {list(rois.shape)} and batch_indices {list(batches.shape)}")
+    boxes = call.widen_small_floats(rois)
+    numbers = call.op("expand_dims", call.cast(batches, boxes.dtype), axis=1)
+    mode = call.choice("mode", "avg", "max")
+    half = call.choice("coordinate_transformation_mode", "half_pixel", "output_half_pixel") == "half_pixel"
+    attributes: dict[str, Any] = {
+        "pooled_size": [call.integer("output_height", 1), call.integer("output_width", 1)],
+        "spatial_scale": call.floating("spatial_scale", 1.0),
+        "layout": "NCHW",
+        "mode": "max_tap" if mode == "max" else mode,
+        "aligned": half and call.version >= 16,
+    }
+    regions, samples = concatenate_along(call, [numbers, boxes], 1), call.integer("sampling_ratio")
+    if samples:
+        result = call.op("vision.roi_align", x, regions, **attributes, sample_ratio=samples)
+    else:
+        shape = [rois.shape[0], x.shape[1], *attributes["pooled_size"]]
+        result = call_host(call.builder, "roi_align", [json.dumps(attributes), x, regions], [(x.dtype, shape)])[0]
+    return call.cast(result, call.tensor().dtype)
+
+
+@importer("DeformConv")
+def deform_conv(call: Call) -> ModelTensor:
+    """The product of weights and the elements of deformed windows, as a convolution of windows of one element."""
+    x, weight = call.widen_small_floats(call.tensor(0)), call.widen_small_floats(call.tensor(1))
+    if x.rank != 4 or weight.rank != 4:
+        raise OnnxUnsupportedError(f"DeformConv of {x.rank - 2} dimensions, expected 2")
+    features, inner, *sizes = weight.static_shape
+    windows, groups = windows_of(call, x, call.integers("kernel_shape") or sizes, 2), call.integer("offset_group", 1)
+    if windows.sizes != sizes:
+        raise OnnxError(f"DeformConv: weight for windows of {sizes}, expected {windows.sizes}")
+    patches = call.op(
+        "vision.deformable_patches",
+        x,
+        call.tensor(2),
+        kernel_size=sizes,
+        strides=windows.strides,
+        padding=windows.flat_pads,
+        dilation=windows.dilations,
+        deformable_groups=groups,
+    )
+    batch, channels, taps, *counts = patches.extents
+    mask = call.optional(4)
+    if mask is not None:
+        grouped = call.builder.reshape(patches, [batch, groups, channels // groups, taps, *counts])
+        factors = call.builder.reshape(call.widen_small_floats(mask), [batch, groups, 1, taps, *counts])
+        patches = call.op("multiply", grouped, factors)
+    columns = call.builder.reshape(patches, [batch, channels * taps, *counts])
+    rows = call.builder.reshape(weight, [features, inner * math.prod(sizes), 1, 1])
+    sums = call.op("nn.conv2d", columns, rows, groups=call.integer("group", 1))
+    return call.cast(add_channel_bias(call, sums, call.optional(3)), call.tensor().dtype)
+
+
+@importer("AffineGrid")
+def affine_grid(call: Call) -> ModelTensor:
+    """The products of matrices and the positions of the elements of an image or a volume."""
+    theta, size = call.tensor_of_rank(0, 3), call.tensor_of_rank(1, 1)
+    rank = known_integers(size.shape, "AffineGrid of a size of numbers")[0] - 2
+    if rank not in (2, 3) or theta.shape[1:] != (rank, rank + 1):
+        raise OnnxError(f"AffineGrid: matrices {list(theta.shape)} for a size of {rank + 2} numbers")
+    wide, grid = call.widen_small_floats(theta), None
+    for column in range(rank + 1):
+        weights = call.op("take", wide, call.constant(column, "int64"), axis=2)
+        part = insert_axes(call, weights, range(1, rank + 1))
+        if column < rank:
+            d = rank - 1 - column
+            along = _grid_coordinates(call, _index_vector_at(call, size, d + 2), wide.dtype)
+            axes = [axis for axis in range(rank + 2) if axis != d + 1]
+            part = call.op("multiply", part, insert_axes(call, along, axes))
+        grid = part if grid is None else call.op("add", grid, part)
+    assert grid is not None
+    return call.cast(grid, theta.dtype)
+
+
+def _index_vector_at(call: Call, sizes: ModelTensor, n: int) -> ModelTensor:
+    """The indices of an axis whose extent is an element of a vector."""
+    if sizes.known_elements is not None:
+        return call.builder.index_vector(sizes.known_elements[n])
+    limit = call.op("take", sizes, call.constant(n, "int64"), axis=0)
+    return computed(call, "arange", [call.constant(0, "int64"), limit, call.constant(1, "int64")], "int64", 1)
+
+
+def _grid_coordinates(call: Call, indices: ModelTensor, dtype: str) -> ModelTensor:
+    """The coordinates of the elements of an axis, between the centres or the outer edges of the first element, -1, and
+    the last element, 1."""
+    extent = call.builder.size_value(indices.extents[0])
+    doubled = call.op("subtract", call.scalar("add", call.scalar("multiply", indices, 2), 1), extent)
+    span = extent
+    if call.integer("align_corners"):
+        span = call.scalar("maximum", call.scalar("subtract", extent, 1), 1)
+    return call.op("divide", call.cast(doubled, dtype), call.cast(span, dtype))
 
 
 @importer("Col2Im")

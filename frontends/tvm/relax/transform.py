@@ -9,11 +9,13 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ....core.arrays import plain_array
-from ....core.errors import UnsupportedError
+from ....core.errors import ArgumentError, UnsupportedError
 from ....module import Module
+from ....operators.relax import FuncOp
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
+from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fold_constants import RelayFoldConstantsPass
 from ....transforms.relay.to_te import ConvertRelayToTePass
@@ -21,7 +23,9 @@ from ....transforms.te.to_tir import ConvertTeToTirPass
 from ...relay.parameters import bind_parameters
 from ..absent import report_absent
 from ..ir.module import IRModule
-from ..transform import FunctionalPass, PassContext, PassInfo
+from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from .bindings import BindingBlock, DataflowBlock
+from .expr_functor import PyExprMutator
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
 
 _report_absent = report_absent("tvm.relax.transform")
@@ -81,6 +85,14 @@ def LegalizeOps() -> FunctionalPass:
     return _pass("LegalizeOps", lambda: [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()])
 
 
+def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
+    """Moves operations that depend on weights alone, the parameters after the first `num_input`, to a function
+    `NAME_transform_params` from the weights to new weights. UnsupportedError for a function shared by several."""
+    if shared_transform:
+        raise UnsupportedError("LiftTransformParams: shared_transform is not supported, expected False")
+    return _pass("LiftTransformParams", lambda: [RelaxInlineDataflowPass(), RelaxLiftParametersPass()])
+
+
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
     """Moves operators that are to be one kernel to functions of their own, which `FuseTIR` lowers. Operators that
     `LegalizeOps` has replaced stay kernels of their own. fuse_opt_level: ignored, as there is one way of fusion."""
@@ -113,6 +125,65 @@ def ToNonDataflow() -> FunctionalPass:
     return _pass("ToNonDataflow", lambda: [RelaxInlineDataflowPass()])
 
 
+def function_pass(
+    pass_func: Any = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
+) -> Any:
+    """A pass from a function of a program, the module and the context, that returns a function. For a class with such a
+    method `transform_function` a class of passes. traceable: ignored."""
+
+    def on_module(transform: Transform) -> Transform:
+        return lambda mod, ctx: _on_functions(lambda func: transform(func, mod, ctx), mod)
+
+    return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
+
+
+def dataflowblock_pass(
+    pass_func: Any = None,
+    opt_level: int = 0,
+    name: str | None = None,
+    required: Sequence[str] | None = None,
+    traceable: bool = False,
+) -> Any:
+    """A pass from a dataflow block, the module and the context, that returns a dataflow block with the same outputs.
+    For a class with such a method `transform_dataflowblock` a class of passes. traceable: ignored."""
+
+    def on_module(transform: Transform) -> Transform:
+        def on_blocks(mod: IRModule, ctx: PassContext) -> IRModule:
+            return _on_functions(_Blocks(lambda block: transform(block, mod, ctx)).visit_expr, mod)
+
+        return on_blocks
+
+    return define_pass(pass_func, "transform_dataflowblock", on_module, (opt_level, name, required))
+
+
+class _Blocks(PyExprMutator):
+    """Applies a function to each dataflow block."""
+
+    def __init__(self, change: Callable[[DataflowBlock], DataflowBlock]):
+        super().__init__()
+        self._change = change
+
+    def visit_dataflow_block_(self, block: DataflowBlock) -> BindingBlock:
+        changed = self._change(block)
+        lost = [var.name_hint for var in block.outputs if var not in changed.outputs]
+        if lost:
+            raise ArgumentError(f"a dataflow block without the output {', '.join(lost)} that it had before the pass")
+        return changed
+
+
+def _on_functions(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
+    """A module whose functions of programs are changed."""
+    result = IRModule(mod.op.clone(), mod.constants)
+    for name, op in mod.functions.items():
+        if isinstance(op, FuncOp):
+            result[name] = change(mod[name])
+    return result
+
+
 def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
     """Nothing without modules. UnsupportedError for external modules: a packed function (`tvm.register_func`) computes
     what they would."""
@@ -123,5 +194,6 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 
 __all__ = [
     "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
-    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "MergeCompositeFunctions", "RunCodegen", "ToNonDataflow",
+    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions",
+    "RunCodegen", "ToNonDataflow", "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

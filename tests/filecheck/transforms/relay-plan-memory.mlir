@@ -69,3 +69,22 @@ relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) {
 // CHECK-NEXT:      relay.return %[[v2]] : tensor<f32>
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
+
+// -----
+
+// A tensor of dynamic size is planned for the upper bounds of its sizes.
+relay.func primitive @fused_concatenate("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+  %0 = relay.concatenate(%p0, %p0) {axis = 0} : (tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"2 * n">>
+  relay.return %0 : tensor<?xf32, #relay.sizes<"2 * n">>
+}
+relay.func primitive @fused_sum("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+  %0 = relay.sum(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+  relay.return %0 : tensor<f32>
+}
+relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {tir_var_upper_bound = {n = 40 : i64}} {
+  %0 = relay.call @fused_concatenate(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"2 * n">>
+  %1 = relay.call @fused_sum(%0) : (tensor<?xf32, #relay.sizes<"2 * n">>) -> tensor<f32>
+  relay.return %1 : tensor<f32>
+}
+// CHECK:      relay.func @main({{.*}} attrs {tir_var_upper_bound = {n = 40 : i64}, relay.workspace = 320 : i64, relay.unshared_workspace = 320 : i64} {
+// CHECK-NEXT:   relay.call @fused_concatenate(%x) attributes {offsets = [0 : i64]} :

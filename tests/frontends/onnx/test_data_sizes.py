@@ -1,5 +1,6 @@
 """Models with sizes that only data determines: programs, whose results are those of ONNX's reference evaluator."""
 
+import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -269,6 +270,54 @@ def test_a_computed_list_of_no_axes_is_known() -> None:
     executor.set_input("a", np.zeros(0, "int64"))
     executor.run()
     np.testing.assert_allclose(np.asarray(executor.get_output(0)), x.sum(keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("rank", "corners"), [(2, 0), (2, 1), (3, 1)])
+def test_an_affine_grid_of_a_computed_size(rank: int, corners: int) -> None:
+    inputs = {"t": floats(2, rank, rank + 1), "s": (INT, (rank + 2,))}
+    proto = model([node("AffineGrid", ["t", "s"], ["y"], align_corners=corners)], inputs, ["y"], opset=20)
+    check(proto, random(2, rank, rank + 1), INTS([2, 1, 3, 4, 2][: rank + 2]))
+
+
+def test_as_many_samples_of_a_region_as_it_has_elements() -> None:
+    attributes: Any = {"output_height": 2, "output_width": 2, "spatial_scale": 0.5}
+    inputs = {"x": floats(2, 3, 5, 6), "r": floats(3, 4), "b": (INT, (3,))}
+    rois = np.array([[0, 0, 9, 9], [2, 1, 3, 8], [-4, 2, 20, 3]], "float32")
+    proto = model([node("RoiAlign", ["x", "r", "b"], ["y"], **attributes)], inputs, ["y"], opset=16)
+    check(proto, random(2, 3, 5, 6), rois, INTS([0, 1, 1]))
+
+
+@pytest.mark.parametrize("onesided", [0, 1])
+def test_the_frames_of_a_computed_step(onesided: int) -> None:
+    step = np.asarray(3)
+    inputs = {"x": floats(2, 11, 1), "step": (INT, ()), "w": floats(4)}
+    proto = model([node("STFT", ["x", "step", "w"], ["y"], onesided=onesided)], inputs, ["y"], opset=17)
+    check(proto, random(2, 11, 1), step, random(4, seed=1))
+    main = VirtualMachine(build_relax(from_onnx(proto)))["main"]
+    with pytest.raises(ExecutionError, match="frames of 4 of 11 elements, in steps of 0"):
+        main(random(2, 11, 1), np.asarray(0), random(4))
+
+
+def test_computed_bands_of_the_mel_scale() -> None:
+    inputs: Any = {name: ((FLOAT if name in "lh" else INT), ()) for name in "bnrlh"}
+    proto = model([node("MelWeightMatrix", list("bnrlh"), ["y"])], inputs, ["y"], opset=17)
+    numbers = [np.asarray(each) for each in (4, 32, 8192)], [np.asarray(each, "float32") for each in (125, 3000)]
+    check(proto, *numbers[0], *numbers[1])
+    with pytest.raises(ExecutionError, match="bands up to frequency"):
+        VirtualMachine(build_relax(from_onnx(proto)))["main"](*numbers[0], numbers[1][0], np.asarray(9000, "float32"))
+
+
+@pytest.mark.parametrize("pixels", ["RGB", "BGR", "Grayscale"])
+def test_images_are_decoded(pixels: str) -> None:
+    image = pytest.importorskip("PIL.Image")
+    data = io.BytesIO()
+    image.fromarray(np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype="uint8")).save(data, "png")
+    proto = model(
+        [node("ImageDecoder", ["x"], ["y"], pixel_format=pixels)], {"x": (TensorProto.UINT8, ("n",))}, ["y"], opset=20
+    )
+    check(proto, np.frombuffer(data.getvalue(), np.uint8))
+    with pytest.raises(ExecutionError, match="an image of 3 bytes: cannot identify image file"):
+        VirtualMachine(build_relax(from_onnx(proto)))["main"](np.arange(3, dtype="uint8"))
 
 
 def test_the_program_names_the_sizes_of_data() -> None:

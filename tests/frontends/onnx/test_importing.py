@@ -70,6 +70,40 @@ def operators(proto: Any, **options: Any) -> list[str]:
 # Families
 
 
+@pytest.mark.parametrize("has_mask", [False, True])
+def test_deformable_convolution(has_mask: bool) -> None:
+    arrays = {
+        "w": random(4, 1, 2, 2, seed=1),
+        "o": random(1, 16, 2, 2, seed=2),
+        "b": random(4, seed=3),
+        "m": random(1, 8, 2, 2, seed=4),
+    }
+    operands = ["x", "w", "o", "b", *(["m"] if has_mask else [])]
+    convolution = node("DeformConv", operands, ["y"], group=4, offset_group=2, strides=[2, 1], pads=[1, 0, 0, 0])
+    used = {name: arrays[name] for name in operands[1:]}
+    check(model([convolution], [value("x", [1, 4, 3, 3])], ["y"], used, opset=19), random(1, 4, 3, 3))
+
+
+@pytest.mark.parametrize(("mode", "transform"), [("avg", "half_pixel"), ("max", "output_half_pixel")])
+def test_regions_of_images(mode: str, transform: str) -> None:
+    attributes: Any = {"output_height": 2, "output_width": 3, "sampling_ratio": 2, "spatial_scale": 0.5}
+    pool = node("RoiAlign", ["x", "r", "b"], ["y"], mode=mode, coordinate_transformation_mode=transform, **attributes)
+    inputs = [value("x", [2, 3, "h", 6]), value("r", ["n", 4]), value("b", ["n"], INT)]
+    rois = np.array([[0, 0, 9, 9], [2, 1, 3, 8], [-4, 2, 20, 3]], "float32")
+    check(model([pool], inputs, ["y"], opset=16), random(2, 3, 5, 6), rois, np.array([0, 1, 1]))
+
+
+def test_frames_of_complex_numbers() -> None:
+    proto = model(
+        [node("STFT", ["x", "step", "", "length"], ["y"], onesided=0)],
+        [value("x", [1, 9, 2])],
+        ["y"],
+        {"step": np.asarray(2), "length": np.asarray(5)},
+        opset=17,
+    )
+    check(proto, random(1, 9, 2))
+
+
 def test_convolutions_pools_and_norms_of_any_batch() -> None:
     rng = np.random.default_rng(0)
     nodes = [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, VMExecutable
+from stepwell import ArgumentError, UnsupportedError, VMExecutable
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.ir.module import IRModule
 from stepwell.frontends.tvm.script import ir as I
@@ -86,6 +86,27 @@ def test_passes_have_the_names_of_tvm(transform: Any, present: str, absent: str)
     assert absent not in after.script()
     x = np.arange(8, dtype="float32").reshape(2, 4)
     np.testing.assert_array_equal(run(after, x), 6 * (x + 1) ** 2)
+
+
+def test_work_on_weights_is_done_once() -> None:
+    @I.ir_module
+    class Layer:
+        @R.function
+        def main(x: R.Tensor(("n", 4), "float32"), w: R.Tensor((2, 4), "float32"), b: R.Tensor((2,), "float32")):
+            R.func_attr({"num_input": 1})
+            with R.dataflow():
+                y = R.add(R.matmul(x, R.permute_dims(w)), b)
+                R.output(y)
+            return y
+
+    vm = relax.VirtualMachine(relax.build(relax.transform.LiftTransformParams()(Layer), "llvm"), tvm.cpu())
+    x, w, b = (np.arange(count, dtype="float32") for count in (12, 8, 2))
+    weights = vm["main_transform_params"]([w.reshape(2, 4), b])
+    assert [each.shape for each in weights] == [(2,), (4, 2)]
+    got = vm["main"](x.reshape(3, 4), *weights).numpy()
+    np.testing.assert_array_equal(got, x.reshape(3, 4) @ w.reshape(2, 4).T + b)
+    with pytest.raises(UnsupportedError, match="shared_transform"):
+        relax.transform.LiftTransformParams(shared_transform=True)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])

@@ -95,6 +95,27 @@ def test_calls_are_replaced() -> None:
     assert "R.nn.relu(" in mod.script()
 
 
+def test_a_function_pass_and_a_pass_on_dataflow_blocks() -> None:
+    @relax.transform.function_pass(opt_level=0)
+    class ToGelu:
+        def transform_function(self, func: Any, mod: IRModule, ctx: Any) -> Any:
+            return ReluToGelu().visit_expr(func)
+
+    @relax.transform.dataflowblock_pass(opt_level=0, name="double")
+    def double(block: relax.DataflowBlock, mod: IRModule, ctx: Any) -> relax.DataflowBlock:
+        *bindings, last = block.bindings
+        assert isinstance(last, relax.VarBinding)
+        return relax.DataflowBlock([*bindings, relax.VarBinding(last.var, relax.op.add(last.value, last.value))])
+
+    mod = model()
+    assert "R.nn.gelu(" in ToGelu()(mod).script()
+    a, c = np.ones((3, 4), "float32"), np.array(False)
+    np.testing.assert_allclose(run(double(mod), a, c)[0].numpy(), 2 * run(mod, a, c)[0].numpy())
+    lost = relax.transform.dataflowblock_pass(lambda block, mod, ctx: relax.DataflowBlock(block.bindings[:-1]))
+    with pytest.raises(ArgumentError, match="without the output"):
+        lost(mod)
+
+
 def test_types_of_new_values_reach_their_uses() -> None:
     @I.ir_module
     class Module:

@@ -98,6 +98,7 @@ EXPRESSIONS = {
     "R.one_hot(i, T.float32(1.0), T.float32(0.0), depth=4, axis=-1)": ["one_hot"],
     "R.quantize(x, R.const(0.5, 'float32'), R.const(3, 'uint8'), axis=1, out_dtype='uint8')": ["qnn.quantize"],
     "R.image.grid_sample(im, R.zeros((1, 2, 5, 5), 'float32'), align_corners=False)": ["zeros", "image.grid_sample"],
+    "R.vision.roi_align(im, R.zeros((3, 5), 'float32'), (2, 2), 0.5, 2, aligned=True)": ["zeros", "vision.roi_align"],
     "R.zeros_like(x, 'int32')": ["zeros_like", "cast"],
     "R.full_like(x, R.const(2.5, 'float32'), dtype=None)": ["full_like"],
     "R.eye(4, 4, 1, dtype='float32')": ["eye"],

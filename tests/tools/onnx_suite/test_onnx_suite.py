@@ -197,17 +197,25 @@ def test_a_report_says_why_a_wrong_result_is_no_mistake(cases: dict[str, OnnxCas
     assert f"`{name}` (DFT): [0]: bad (expected are `numpy.fft.ifft`'s numbers in float32" in text
 
 
-def test_the_tool_writes_between_the_marks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tool_writes_between_the_marks_and_keeps_outcomes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     marks = "<!-- suite: made by `make onnx-suite` -->\nthe last run\n<!-- end of suite -->"
     page = tmp_path / "onnx.md"
     page.write_text(f"before\n{marks}\nafter\n")
-    main(["-k", "test_add_bcast", "-j", "2", "--write", str(page)])
+    results = tmp_path / "results"
+    main(["-k", "test_add_bcast", "-j", "2", "--results", str(results), "--write", str(page)])
     text = page.read_text()
+    kept = [f'["{mode}", "test_add_bcast", "pass", ""]' for mode in ("given", "folded")]
+    assert results.read_text().splitlines() == kept
+    assert "as given: 1 of 1 pass" in capsys.readouterr().err
+    results.write_text("\n".join(each.replace("pass", "crash") for each in kept) + "\n")
+    main(["-k", "test_add_bcast", "--results", str(results)])
+    assert "as given: 0 of 1 pass" in capsys.readouterr().err.splitlines()[-2]
     assert text.startswith("before\n<!-- suite")
     assert text.endswith("<!-- end of suite -->\nafter\n")
     assert "the last run" not in text
     assert "| Add | 1 | 1 |" in text
-    assert "as given: 1 of 1 pass" in capsys.readouterr().err
 
 
 def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:

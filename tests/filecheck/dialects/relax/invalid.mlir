@@ -91,6 +91,15 @@ relax.func @f("x" %x: tensor<f32>) -> !relax.object {
 
 // -----
 
+// (C5) relax.func: upper bounds are numbers.
+relax.func @f("x" %x: tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32> attrs {tir_var_upper_bound = {n = -1 : i64}} {
+  %0 = relay.sum(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+  relax.return %0 : tensor<f32>
+}
+// CHECK: (C5) tir_var_upper_bound: n = -1 : i64, expected an integer from 0 on
+
+// -----
+
 // (C1) relax.call: the function is there.
 relax.func @f("x" %x: tensor<f32>) -> tensor<f32> {
   %0 = relax.call @g(%x) : (tensor<f32>) -> tensor<f32>

@@ -41,6 +41,14 @@ relay.func @f("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {size_limits = ["m
 
 // -----
 
+// (C5) relay.func: there is an upper bound for each name.
+relay.func @f("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {tir_var_upper_bound = 64 : i64} {
+  relay.return
+}
+// CHECK: (C5) tir_var_upper_bound 64 : i64, expected a bound for each name
+
+// -----
+
 // (C1) relay.call: the function is there.
 relay.func @f("x" %x: tensor<f32>) {
   %0 = relay.call @g(%x) : (tensor<f32>) -> tensor<f32>

@@ -1,0 +1,52 @@
+"""Samples of operators that read images at computed positions."""
+
+from __future__ import annotations
+
+from math import prod
+
+from hypothesis import strategies as st
+
+from .sampling import FLOATS, Draw, Sample, any_layout, any_padding, change_layout, numbers
+
+
+@st.composite
+def regions(draw: Draw) -> Sample:
+    """Images, and regions inside, at the border and outside, empty and reversed ones too."""
+    batch, dtype, layout = draw(st.integers(1, 2)), draw(st.sampled_from(FLOATS)), any_layout(draw, "NCHW")
+    data = numbers(draw, (batch, draw(st.integers(0, 2)), *(draw(st.integers(1, 5)) for _ in range(2))), dtype)
+    rois = numbers(draw, (draw(st.integers(0, 3)), 5), draw(st.sampled_from(FLOATS)))
+    rois[:, 0] = numbers(draw, rois.shape[:1], "int32", 0, batch - 1)
+    attributes = {
+        "pooled_size": draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=2, max_size=2))),
+        "spatial_scale": draw(st.sampled_from((1.0, 0.5))),
+        "sample_ratio": draw(st.integers(1, 3)),
+        "layout": layout,
+        "mode": draw(st.sampled_from(("avg", "max", "max_tap"))),
+        "aligned": draw(st.booleans()),
+    }
+    return Sample([change_layout(data, "NCHW", layout), rois], attributes)
+
+
+@st.composite
+def deformed_windows(draw: Draw) -> Sample:
+    """Images, and windows that reach over their borders."""
+    dtype, groups = draw(st.sampled_from(FLOATS)), draw(st.integers(1, 2))
+    sizes, steps, far = ([draw(st.integers(1, 2)) for _ in range(2)] for _ in range(3))
+    padding = any_padding(draw, 2, 1)
+    extents = [draw(st.integers(3, 5)) for _ in range(2)]
+    pads = [padding] * 4 if isinstance(padding, int) else padding * (4 // len(padding))
+    counts = [
+        (n + pads[d] + pads[d + 2] - (size - 1) * distance - 1) // step + 1
+        for d, (n, size, step, distance) in enumerate(zip(extents, sizes, steps, far, strict=True))
+    ]
+    batch = draw(st.integers(0, 2))
+    data = numbers(draw, (batch, groups * draw(st.integers(1, 2)), *extents), dtype)
+    offset = numbers(draw, (batch, 2 * prod(sizes) * groups, *counts), draw(st.sampled_from(FLOATS)), -4, 4)
+    attributes = {"kernel_size": sizes, "strides": steps, "padding": padding, "dilation": far}
+    return Sample([data, offset], {**attributes, "deformable_groups": groups})
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "vision.roi_align": regions(),
+    "vision.deformable_patches": deformed_windows(),
+}

@@ -1,0 +1,129 @@
+"""The placement of tensors in one memory, shared between tensors of disjoint lifetimes: of graphs and of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from ...core.sizes import align_up, check_size
+from ...dialects.attributes import UNSHARED_WORKSPACE, WORKSPACE, WORKSPACE_OFFSETS
+from ...operators import relax
+from ...operators.relay import FuncOp, dtype_of_tensor, shape_of
+from ...operators.relay.bounds import greatest_byte_count
+
+ALIGNMENT = 64
+"""The alignment of tensors in the memory, in bytes."""
+
+
+def offsets_of(op: Operation) -> list[int | None]:
+    """The offset of each result of a call in the memory of its function, in bytes; None for results without a plan."""
+    planned = op.attributes.get(WORKSPACE_OFFSETS)
+    if not isinstance(planned, ArrayAttr):
+        return [None] * len(op.results)
+    numbers = [each.value.data for each in planned.data if isinstance(each, IntegerAttr)]
+    return [None if number < 0 else number for number in numbers]
+
+
+def offset_of(result: SSAValue) -> int | None:
+    """The offset of a result of an operation in the memory of its function, in bytes; None without a plan."""
+    assert isinstance(result, OpResult)
+    return offsets_of(result.op)[result.index]
+
+
+def workspace_of(func: FuncOp | relax.FuncOp, attribute: str = WORKSPACE) -> int:
+    """The size of the memory of a function in bytes."""
+    size = None if func.func_attrs is None else func.func_attrs.data.get(attribute)
+    return size.value.data if isinstance(size, IntegerAttr) else 0
+
+
+def planned_bytes(value: SSAValue, bounds: Mapping[str, int]) -> int | None:
+    """The bytes that a tensor occupies in the memory, at the upper bounds of its sizes; None if a size has none."""
+    size = greatest_byte_count(shape_of(value), dtype_of_tensor(value), bounds)
+    return None if size is None else align_up(max(size, 1), ALIGNMENT)
+
+
+def last_reader(value: SSAValue) -> Operation:
+    """The last operation of the block of a value that reads it, in its regions too; by default its owner."""
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    block = owner.parent
+    assert block is not None
+    position = {op: n for n, op in enumerate(block.ops)}
+    readers = [_in_block(use.operation, block) for use in value.uses]
+    return max(readers, key=lambda op: position[op], default=owner)
+
+
+def _in_block(op: Operation, block: Block) -> Operation:
+    while op.parent is not block:
+        parent = op.parent_op()
+        assert parent is not None
+        op = parent
+    return op
+
+
+@dataclass(eq=False)
+class _Tensor:
+    """A tensor to be placed.
+
+    first, last: the positions of the op that computes the tensor and of its last reader.  size, offset: in bytes.
+    """
+
+    value: SSAValue
+    size: int
+    first: int
+    last: int
+    offset: int = -1
+
+    def meets(self, other: _Tensor) -> bool:
+        """Whether the lifetimes of both tensors overlap."""
+        return self.first <= other.last and other.first <= self.last
+
+
+def plan_function(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> None:
+    """Places results of operations in the body of a function in its memory, those with an upper bound of their bytes.
+
+    Attributes of the operations state the offsets, attributes of the function the size of the memory, with and without
+    sharing. Raises SizeError for 2**63 bytes or more.
+    """
+    tensors = _tensors(func, values)
+    placed: list[_Tensor] = []
+    for tensor in sorted(tensors, key=lambda tensor: (-tensor.size, tensor.first)):
+        tensor.offset = _lowest(tensor, [other for other in placed if other.meets(tensor)])
+        placed.append(tensor)
+    offsets = {tensor.value: tensor.offset for tensor in tensors}
+    for op in func.body.block.ops:
+        if any(result in offsets for result in op.results):
+            op.attributes[WORKSPACE_OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
+    whole = max((tensor.offset + tensor.size for tensor in tensors), default=0)
+    unshared = check_size(sum(tensor.size for tensor in tensors), f"tensors of {func.sym_name.data}, in bytes")
+    attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
+    attributes[WORKSPACE] = IntegerAttr(whole, i64)
+    attributes[UNSHARED_WORKSPACE] = IntegerAttr(unshared, i64)
+    func.func_attrs = DictionaryAttr(attributes)
+
+
+def _tensors(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> list[_Tensor]:
+    block, bounds = func.body.block, func.size_bounds
+    position = {op: n for n, op in enumerate(block.ops)}
+    tensors: list[_Tensor] = []
+    for value in values:
+        size, owner = planned_bytes(value, bounds), value.owner
+        assert isinstance(owner, Operation)
+        if size is not None:
+            first = position[owner]
+            last = max((position[_in_block(use.operation, block)] for use in value.uses), default=first)
+            tensors.append(_Tensor(value, size, first, last))
+    return tensors
+
+
+def _lowest(tensor: _Tensor, others: list[_Tensor]) -> int:
+    """The lowest offset at which a tensor overlaps none of `others`."""
+    start = 0
+    for other in sorted(others, key=lambda other: other.offset):
+        if start + tensor.size <= other.offset:
+            break
+        start = max(start, other.offset + other.size)
+    return start
