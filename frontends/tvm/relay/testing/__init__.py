@@ -3,6 +3,7 @@
 from ...absent import report_absent
 from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
 from .init import create_workload
+from .passes import rand, run_infer_type, run_opt_pass
 
 __getattr__ = report_absent("tvm.relay.testing")
 
@@ -14,7 +15,10 @@ __all__ = [
     "mlp",
     "mobilenet",
     "mobilenet_v2",
+    "rand",
     "resnet",
+    "run_infer_type",
+    "run_opt_pass",
     "squeezenet",
     "transformer",
     "vgg",

@@ -1,0 +1,36 @@
+"""Expressions as passes change them: `run_infer_type`, `run_opt_pass`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ....relay.expr import Expr, Function
+from ...ir.module import IRModule
+from ...nd import NDArray, array
+from ...transform import Pass
+from ..transform import InferType
+
+
+def run_opt_pass(expr: Expr, opt_pass: Pass | Sequence[Pass], import_prelude: bool = False) -> Any:
+    """The expression after passes: a function, or the body of the function of the free variables.
+
+    import_prelude: ignored; there are no data types of users.
+    """
+    mod = InferType()(IRModule.from_expr(expr))
+    for each in opt_pass if isinstance(opt_pass, Sequence) else [opt_pass]:
+        mod = each(mod)
+    entry = mod["main"]
+    return entry if isinstance(expr, Function) else entry.body
+
+
+def run_infer_type(expr: Expr) -> Any:
+    """The expression with types."""
+    return run_opt_pass(expr, InferType())
+
+
+def rand(dtype: str, *shape: int) -> NDArray:
+    """An array of random numbers from 0 to 1."""
+    return array(np.random.rand(*shape).astype(dtype))
