@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from ...core.arrays import plain_array
 from ...core.dtypes import numpy_dtype
-from ...core.errors import OptionError
+from ...core.errors import OptionError, UnsupportedError
 from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
 from ...operators.attributes import normalize_attributes
-from .types import TensorType, TupleType, Type
+from .types import FuncType, TensorType, TupleType, Type
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -32,7 +32,7 @@ class Expr:
     known_type: Type | None = None
 
     @property
-    def checked_type(self) -> Type:
+    def checked_type(self) -> Any:
         """The type. OptionError for an expression that was not read from a module, whose types are not inferred."""
         if self.known_type is None:
             raise OptionError(f"{self!r}: its type is not known before the expression is part of a module")
@@ -89,6 +89,13 @@ class Expr:
     def children(self) -> Sequence[Expr]:
         """The subexpressions, in the order of computation."""
         return ()
+
+    def astext(self, show_meta_data: bool = True) -> str:
+        """Relay's text. show_meta_data: whether constant arrays follow."""
+        # lazy: the printer is written in terms of these classes
+        from .text import print_expr
+
+        return print_expr(self, show_meta_data)
 
 
 class Var(Expr):
@@ -214,6 +221,11 @@ class Tuple(Expr):
         return iter(self.fields)
 
     @property
+    def checked_type(self) -> TupleType:
+        """The type. OptionError as for other expressions."""
+        return TupleType([each.checked_type for each in self.fields])
+
+    @property
     def children(self) -> Sequence[Expr]:
         return self.fields
 
@@ -304,7 +316,11 @@ class Function(Expr):
     OptionError for a parameter that is not a variable, or appears twice.
     """
 
-    def __init__(self, params: Sequence[Var], body: Any, ret_type: Type | None = None):
+    def __init__(
+        self, params: Sequence[Var], body: Any, ret_type: Type | None = None, type_params: Sequence[Any] | None = None
+    ):
+        if type_params:
+            raise UnsupportedError("parameters of types are not supported yet: a function has one type")
         for n, param in enumerate(params):
             if not isinstance(param, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise OptionError(f"parameter {n}: {param!r}, expected a variable")
@@ -313,6 +329,11 @@ class Function(Expr):
         self.params = tuple(params)
         self.body = as_expr(body)
         self.ret_type = ret_type
+
+    @property
+    def checked_type(self) -> FuncType:
+        """The type. OptionError as for other expressions."""
+        return FuncType([each.checked_type for each in self.params], self.body.checked_type)
 
     def __call__(self, *args: Expr) -> Expr:
         return FunctionCall(self, args)
@@ -324,12 +345,15 @@ class Function(Expr):
 def var(
     name_hint: str, type_annotation: Type | Any = None, shape: Sequence[Any] | None = None, dtype: str = "float32"
 ) -> Var:
-    """A variable, whose type is inferred if no annotation is given. type_annotation: a type, or a shape.
+    """A variable, whose type is inferred if no annotation is given. type_annotation: a type, a shape, or the data type
+    of a tensor of rank 0.
 
     OptionError if both a type and a shape are given.
     """
     if type_annotation is not None and shape is not None:
         raise OptionError(f"variable {name_hint}: a type and a shape, expected one of them")
+    if isinstance(type_annotation, str):
+        return Var(name_hint, TensorType((), type_annotation))
     if isinstance(type_annotation, TensorType | TupleType) or (type_annotation is None and shape is None):
         return Var(name_hint, type_annotation)
     return Var(name_hint, TensorType(type_annotation if shape is None else shape, dtype))

@@ -52,7 +52,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "tvm.relay": {
         "quantize": "quantized operators are those of relay.qnn",
         "adt": "use tuples",
-        "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
     },
     "tvm.relay.frontend": dict.fromkeys(
         (

@@ -41,7 +41,9 @@ ELSEWHERE = {
     r"test_custom_datatypes": "data types of users",
 }
 """The files that test features of TVM which this package lacks by its nature, by a pattern of their paths."""
-_NUMBERS = re.compile(r"Not equal to tolerance|Mismatched elements|Arrays are not (almost )?equal|AssertionError: NUMBERS")
+_NUMBERS = re.compile(
+    r"Not equal to tolerance|Mismatched elements|Arrays are not (almost )?equal|AssertionError: NUMBERS"
+)
 _SKIP_OF_PACKAGE = re.compile(r"No module named '(\w+)|needs? (?:package )?(\w+)|could not import '(\w+)")
 
 
