@@ -30,6 +30,8 @@ class Expr:
     """
 
     known_type: Type | None = None
+    span: object = None
+    """The place in a source text, of which none is recorded."""
 
     @property
     def checked_type(self) -> Any:
@@ -97,6 +99,9 @@ class Expr:
 
         return print_expr(self, show_meta_data)
 
+    def __str__(self) -> str:
+        return self.astext(show_meta_data=False)
+
 
 class Var(Expr):
     """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type."""
@@ -112,11 +117,26 @@ class Var(Expr):
         return f"%{self.name_hint}"
 
 
+class ConstantArray(np.ndarray[Any, Any]):
+    """The array of a constant, with the methods of TVM's arrays."""
+
+    def numpy(self) -> Array:
+        """The array."""
+        return self.view(np.ndarray)
+
+    asnumpy = numpy
+
+
 class Constant(Expr):
-    """A constant array. data: the array."""
+    """A constant. array: its array."""
 
     def __init__(self, data: Array):
-        self.data = data
+        self.array = data
+
+    @property
+    def data(self) -> ConstantArray:
+        """The array, with the methods of TVM's arrays."""
+        return np.asarray(self.array).view(ConstantArray)
 
     def __repr__(self) -> str:
         return f"const({self.data if self.data.ndim == 0 else list(self.data.shape)}, {self.data.dtype})"
@@ -172,7 +192,14 @@ class Call(Expr):
     def __new__(cls, op: Operator | Expr, *_args: Any, **_named: Any) -> Call:  # noqa: PYI034
         return object.__new__(FunctionCall if isinstance(op, Expr) else cls)
 
-    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        op: Operator | Expr,
+        args: Sequence[Any],
+        attrs: Mapping[str, Any] | None = None,
+        type_args: Sequence[Any] | None = None,
+        span: object = None,
+    ):
         assert isinstance(op, Operator)
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
@@ -191,7 +218,14 @@ class Call(Expr):
 class FunctionCall(Call):
     """A call of a function of the module, or of a function expression."""
 
-    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        op: Operator | Expr,
+        args: Sequence[Any],
+        attrs: Mapping[str, Any] | None = None,
+        type_args: Sequence[Any] | None = None,
+        span: object = None,
+    ):
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
         self.attrs = dict(attrs or {})
@@ -312,12 +346,19 @@ class If(Expr):
 
 class Function(Expr):
     """A function. params: its parameters.  body: its result.  ret_type: the type of the result, None to infer the type.
+    attrs: attributes by name.  span: ignored.
 
     OptionError for a parameter that is not a variable, or appears twice.
     """
 
     def __init__(
-        self, params: Sequence[Var], body: Any, ret_type: Type | None = None, type_params: Sequence[Any] | None = None
+        self,
+        params: Sequence[Var],
+        body: Any,
+        ret_type: Type | None = None,
+        type_params: Sequence[Any] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        span: object = None,
     ):
         if type_params:
             raise UnsupportedError("parameters of types are not supported yet: a function has one type")
@@ -329,6 +370,19 @@ class Function(Expr):
         self.params = tuple(params)
         self.body = as_expr(body)
         self.ret_type = ret_type
+        self.attrs = dict(attrs or {})
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """A copy with an attribute set, or with all attributes of a dictionary."""
+        named = {key: value} if isinstance(key, str) else key
+        return self._with_attrs({**self.attrs, **named})
+
+    def without_attr(self, key: str) -> Function:
+        """A copy without an attribute."""
+        return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
+
+    def _with_attrs(self, attrs: Mapping[str, Any]) -> Function:
+        return Function(self.params, self.body, self.ret_type, attrs=attrs)
 
     @property
     def checked_type(self) -> FuncType:

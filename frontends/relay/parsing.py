@@ -17,6 +17,7 @@ from lark.exceptions import UnexpectedInput
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import numpy_dtype
 from ...core.errors import StepwellError
+from ...expressions.errors import TeError
 from ...operators import OPERATORS, operator_of
 from .expr import (
     Call,
@@ -143,7 +144,9 @@ class _Builder:
         first = node.children[0]
         match step:
             case "free_var":
-                variable = self._declare(_name(node.children[1]), self.type(node.children[2]))
+                variable = self._declare(
+                    _name(node.children[1]), self.type(node.children[2]) if len(node.children) == 4 else None
+                )
                 self.free[variable] = None
             case "let":
                 annotation = self.type(node.children[1]) if len(node.children) == 4 else None
@@ -204,6 +207,8 @@ class _Builder:
                 return as_expr(function(*args, **attributes))
             leaves = [leaf for arg in args for leaf in (arg.fields if isinstance(arg, Tuple) else (arg,))]
             return Call(operator, leaves, attributes)
+        except TeError as error:
+            raise RelayTextError(f"line {node.meta.line}: {error.what}") from None
         except StepwellError as error:
             raise RelayTextError(f"line {node.meta.line}: {error}") from None
 

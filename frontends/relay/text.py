@@ -162,7 +162,7 @@ class _Printer:
             case GlobalVar():
                 return [f"@{expr.name_hint}"]
             case Constant():
-                return [self.constant(expr.data)]
+                return [self.constant(expr.array)]
             case Number():
                 return [self.constant(np.asarray(expr.value, "float32" if isinstance(expr.value, float) else None))]
             case Operator():

@@ -17,7 +17,8 @@ _numbers = count()
 
 
 class Any_:
-    """A size unknown until run time: `relay.Any()`. Each instance is a distinct size."""
+    """A size unknown until run time: `relay.Any()`. Each instance is a distinct size; so are its repetitions in one
+    shape."""
 
     def __init__(self) -> None:
         self.name = f"any{next(_numbers)}"
@@ -37,7 +38,7 @@ class TensorType:
         """OptionError for an invalid size or data type."""
         sizes = shape if isinstance(shape, Sequence | Iterable) and not isinstance(shape, str) else (shape,)
         try:
-            object.__setattr__(self, "shape", tuple(_size(size) for size in sizes))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            object.__setattr__(self, "shape", _shape(sizes))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
             object.__setattr__(self, "dtype", parse_dtype(dtype).name)
         except ValueError as error:
             raise OptionError(f"type of a tensor: {error}") from None
@@ -87,6 +88,16 @@ class FuncType:
 
 
 Type: TypeAlias = "TensorType | TupleType | FuncType"
+
+
+def _shape(sizes: Iterable[Any]) -> tuple[Size, ...]:
+    """The sizes of a shape; an `Any` that is repeated is another size."""
+    shape: list[Size] = []
+    for size in sizes:
+        normal = _size(size)
+        is_repeated = isinstance(size, Any_) and normal in shape
+        shape.append(_size(Any_()) if is_repeated else normal)
+    return tuple(shape)
 
 
 def _size(size: Any) -> Size:

@@ -14,11 +14,13 @@ from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pa
 from .build_module import build, optimize
 from .execute import create_executor
 from .parser import fromtext, parse, parse_expr
+from .scope_builder import ScopeBuilder
 from .transform import build_config
 
 __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
+    "ScopeBuilder",
     "analysis",
     "backend",
     "build",

@@ -7,12 +7,12 @@ directly, under their own names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ....core.errors import OptionError
+from ....core.errors import OptionError, UnsupportedError
 from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
@@ -113,6 +113,11 @@ def AlterOpLayout() -> FunctionalPass:
         return run_pipeline(_on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
+
+
+def gradient(expr: Any, mod: object = None, mode: str = "higher_order") -> NoReturn:
+    """UnsupportedError: graphs have no gradients."""
+    raise UnsupportedError("gradients of graphs are not supported yet: write the gradient as a graph")
 
 
 def function_pass(

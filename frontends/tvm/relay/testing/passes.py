@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ....relay.expr import Expr, Function
+from .....core.errors import UnsupportedError
+from .....operators import Operator
+from ....relay.expr import Call, Expr, Function
+from ....relay.functor import post_order_visit
 from ...ir.module import IRModule
 from ...nd import NDArray, array
 from ...transform import Pass
@@ -34,3 +37,20 @@ def run_infer_type(expr: Expr) -> Any:
 def rand(dtype: str, *shape: int) -> NDArray:
     """An array of random numbers from 0 to 1."""
     return array(np.random.rand(*shape).astype(dtype))
+
+
+def count_ops(expr: Expr) -> dict[str, int]:
+    """The number of calls of each operator in an expression, by name."""
+    counts: dict[str, int] = {}
+
+    def visit(node: Any) -> None:
+        if isinstance(node, Call) and isinstance(node.op, Operator):
+            counts[node.op.name] = counts.get(node.op.name, 0) + 1
+
+    post_order_visit(expr, visit)
+    return counts
+
+
+def check_grad(func: Function, *args: Any, **options: Any) -> NoReturn:
+    """UnsupportedError: graphs have no gradients."""
+    raise UnsupportedError("gradients of graphs are not supported yet: write the gradient as a graph")
