@@ -15,6 +15,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "intrin": "tvm.te",
         "node": "tvm.ir",
     },
+    "tvm._ffi": {"base": "tvm._ffi"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),

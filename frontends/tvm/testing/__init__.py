@@ -107,15 +107,22 @@ def skip_if_32bit(reason: str) -> Any:
 
 
 def parametrize_targets(*targets: Any) -> Any:
-    """A decorator of tests with parameters `target` and `dev`: the named targets that are enabled, by default all."""
-    # lazy: pytest runs tests alone
-    import pytest
-
+    """A decorator of tests with parameters `target` and `dev`, or `target` alone: the named targets that are enabled, by
+    default all.
+    """
     is_bare = len(targets) == 1 and callable(targets[0])
     names: Sequence[str] = [str(each) for each in targets] if targets and not is_bare else ("llvm", "cuda")
     chosen = [(name, device(Target(name).kind.name)) for name in names if device_enabled(name)]
-    mark = pytest.mark.parametrize(("target", "dev"), chosen)
-    return mark(targets[0]) if is_bare else mark
+
+    def decorate(function: Any) -> Any:
+        # lazy: pytest runs tests alone
+        import pytest
+
+        if "dev" in inspect.signature(function).parameters:
+            return pytest.mark.parametrize(("target", "dev"), chosen)(function)
+        return pytest.mark.parametrize("target", [name for name, _ in chosen])(function)
+
+    return decorate(targets[0]) if is_bare else decorate
 
 
 def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: dict[str, Any] | None = None) -> Any:
@@ -179,12 +186,11 @@ known_failing_targets = exclude_targets
 
 
 def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool = False) -> Any:
-    """A fixture of pytest; with `cache_return_value` it is computed once for a module of tests."""
+    """A fixture of pytest. cache_return_value: ignored; it is computed for each test."""
     # lazy: pytest runs tests alone
     import pytest
 
-    make = pytest.fixture(scope="module" if cache_return_value else "function")
-    return make if func is None else make(func)
+    return pytest.fixture if func is None else pytest.fixture(func)
 
 
 def main() -> None:
