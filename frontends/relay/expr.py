@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ...core.arrays import plain_array
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError, UnsupportedError
+from ...expressions.expr import FloatImm, IntImm, StringImm
 from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
 from ...operators.attributes import normalize_attributes
@@ -370,7 +371,7 @@ class Function(Expr):
         self.params = tuple(params)
         self.body = as_expr(body)
         self.ret_type = ret_type
-        self.attrs = dict(attrs or {})
+        self.attrs = {name: _plain(value) for name, value in (attrs or {}).items()}
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
         """A copy with an attribute set, or with all attributes of a dictionary."""
@@ -444,6 +445,11 @@ def call(name: str, *args: Any, **attributes: object) -> Call:
     """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
     return Call(operator, args, attributes)
+
+
+def _plain(value: Any) -> Any:
+    """The value of an attribute, also of a constant of te."""
+    return value.value if isinstance(value, IntImm | FloatImm | StringImm) else value
 
 
 def _number(value: Any) -> Expr:

@@ -297,7 +297,7 @@ class _Function:
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
             raise OptionError(f"{callee!r} is called, expected a function")
-        if callee.attrs:
+        if callee.attrs.keys() - {"Inline"}:
             names = ", ".join(callee.attrs)
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
         if len(args) != len(callee.params):

@@ -7,7 +7,6 @@ from .registry import get_global_func, register_func
 __getattr__ = report_absent("tvm._ffi")
 
 
-
 def py_str(value: bytes) -> str:
     """Bytes as text."""
     return value.decode("utf-8")

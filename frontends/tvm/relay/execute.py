@@ -8,7 +8,7 @@ from typing import Any
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Expr, Function, Var
+from ...relay import Constant, Expr, Function, Var
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array
 from .building import build
@@ -31,7 +31,10 @@ class Executor:
 
         binds: arrays for parameters, by name or variable. Errors as raised by `relay.build`.
         """
-        by_name = {key.name_hint if isinstance(key, Var) else key: value for key, value in (binds or {}).items()}
+        by_name = {
+            key.name_hint if isinstance(key, Var) else key: value.array if isinstance(value, Constant) else value
+            for key, value in (binds or {}).items()
+        }
         bound = {**(self._params or {}), **by_name}
         if expr is None:
             if self._mod is None:

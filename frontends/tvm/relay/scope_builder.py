@@ -32,7 +32,8 @@ class ScopeBuilder:
         """The statements of the branch that is taken if a condition holds."""
         self._scopes.append(_Scope())
         yield
-        self._scopes[-2].branches = (cond, self._scopes.pop().get())
+        then = self._scopes.pop().get()
+        self._scopes[-1].branches = (cond, then)
 
     @contextmanager
     def else_scope(self) -> Iterator[None]:
