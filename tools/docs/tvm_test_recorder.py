@@ -21,12 +21,12 @@ SECONDS = 60
 install()
 
 
-def _end(signum: int, frame: FrameType | None) -> None:
+def _end(_signal: int, _frame: FrameType | None) -> None:
     raise TimeoutError(f"the test runs longer than {SECONDS} s")
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+def pytest_runtest_call() -> Generator[None, Any, Any]:
     """Ends a test after `SECONDS`."""
     signal.signal(signal.SIGALRM, _end)
     signal.alarm(SECONDS)

@@ -199,7 +199,7 @@ class IRModule(Module):
         return self._source[0]
 
     def astext(self, show_meta_data: bool = True, annotate: object = None) -> str:
-        """The text of the module: TVMScript for functions on buffers, Relay's text for graphs, else that of its dialects.
+        """The text: TVMScript of functions on buffers, Relay's text of graphs, else that of the module's dialects.
 
         show_meta_data: whether the arrays of constants follow. UnsupportedError for `annotate`.
         """

@@ -118,8 +118,7 @@ def AlterOpLayout() -> FunctionalPass:
 
 
 def Inline() -> FunctionalPass:
-    """Replaces calls of the functions of the module that have the attribute `Inline` by their results; functions with it
-    that are called by no other are removed, `main` excepted."""
+    """Replaces calls of functions of the module that have the attribute `Inline`, and removes these functions."""
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
         graphs = {name: func for name, func in mod.items() if isinstance(func, Function)}

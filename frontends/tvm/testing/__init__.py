@@ -107,8 +107,8 @@ def skip_if_32bit(reason: str) -> Any:
 
 
 def parametrize_targets(*targets: Any) -> Any:
-    """A decorator of tests with parameters `target` and `dev`, or `target` alone: the named targets that are enabled, by
-    default all.
+    """A decorator of tests with parameters `target` and `dev`, or `target` alone: the named targets that are enabled,
+    by default all.
     """
     is_bare = len(targets) == 1 and callable(targets[0])
     names: Sequence[str] = [str(each) for each in targets] if targets and not is_bare else ("llvm", "cuda")

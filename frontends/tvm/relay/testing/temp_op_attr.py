@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from .....core.errors import UnsupportedError
 from ..op import ALTER_LAYOUT
@@ -21,7 +21,7 @@ class TempOpAttr:
         self._name = op_name
         self._function = attr_value
 
-    def __enter__(self) -> TempOpAttr:
+    def __enter__(self) -> Self:
         self._older = ALTER_LAYOUT.get(self._name)
         ALTER_LAYOUT[self._name] = [(10, self._function)]
         return self
