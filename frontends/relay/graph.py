@@ -46,7 +46,7 @@ from .expr import (
     TupleWrapper,
     Var,
 )
-from .types import TensorType, TupleType, Type
+from .types import FuncType, TensorType, TupleType, Type
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
 """A tensor, or a tuple of values: tuple expressions stay Python tuples until a function or branch returns them."""
@@ -118,6 +118,10 @@ class _Function:
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
+        if isinstance(type, FuncType):
+            raise UnsupportedError(
+                f"function @{self.name}: parameter {name} is a function, expected a tensor or a tuple"
+            )
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         set_name_hint(argument, name)
         return argument

@@ -178,8 +178,7 @@ class _Builder:
 
     def _signed(self, node: Node) -> Expr:
         sign, operand = node.children
-        is_literal = isinstance(operand, Tree) and operand.data == "number"
-        if is_literal and str(sign) == "-":
+        if isinstance(operand, Tree) and operand.data == "number" and str(sign) == "-":
             return self._literal(f"-{operand.children[0]}", operand)
         value = self.expr(operand)
         if str(sign) == "+":

@@ -110,7 +110,7 @@ class AbsentModule(ModuleType):
     def __init__(self, name: str, hint: str):
         super().__init__(name, f"Absent: {hint}")
         self._hint = hint
-        self.__path__: list[str] = []
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stepwell.frontends.tvm import install
+from ...frontends.tvm import install
 
 SECONDS = 60
 """The greatest run time of a test."""

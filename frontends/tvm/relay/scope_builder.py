@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,7 +28,7 @@ class ScopeBuilder:
         return var
 
     @contextmanager
-    def if_scope(self, cond: Expr) -> Iterator[None]:
+    def if_scope(self, cond: Expr) -> Generator[None, None, None]:
         """The statements of the branch that is taken if a condition holds."""
         self._scopes.append(_Scope())
         yield
@@ -36,7 +36,7 @@ class ScopeBuilder:
         self._scopes[-1].branches = (cond, then)
 
     @contextmanager
-    def else_scope(self) -> Iterator[None]:
+    def else_scope(self) -> Generator[None, None, None]:
         """The statements of the other branch. OptionError without a preceding `if_scope`."""
         if self._scopes[-1].branches is None:
             raise OptionError("else_scope without an if_scope before it")

@@ -53,10 +53,11 @@ def test_a_marked_function_takes_the_place_of_its_calls() -> None:
 
 
 def test_helpers_of_tests() -> None:
-    x = relay.var("x", shape=("n", 2))
-    assert run_infer_type(relay.exp(x)).checked_type == relay.TensorType(("n", 2), "float32")
+    type = relay.TensorType(("n", 2), "float32")
+    x = relay.var("x", type)
+    assert run_infer_type(relay.exp(x)).checked_type == type
     func = run_infer_type(relay.Function([x], relay.Tuple([x, relay.exp(x)])))
-    assert func.checked_type == relay.FuncType([x.type_annotation], relay.TupleType([x.type_annotation] * 2))
+    assert func.checked_type == relay.FuncType([type], relay.TupleType([type, type]))
     passes = [relay.transform.SimplifyExpr(), relay.transform.FoldConstant()]
     assert count_ops(run_opt_pass(relay.transpose(relay.transpose(x)), passes)) == {}
     with pytest.raises(UnsupportedError, match="gradients"):
