@@ -269,7 +269,7 @@ class _Builder:
         return self.function(node.children)
 
     def function(self, parts: list[Any]) -> Function:
-        """A function of its parameters, its result if it is said, and its body."""
+        """A function. parts: its parameters, the type of its result if the text has it, and its body."""
         outside = dict(self.locals), dict(self.temps)
         params = [
             self._declare(_name(each.children[0]), self.type(each.children[1]) if len(each.children) > 1 else None)
