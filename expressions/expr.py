@@ -381,7 +381,12 @@ class EQ(CmpOp):
     operator = "eq"
 
     def __bool__(self) -> bool:
-        return self.a is self.b
+        return _is_same(self.a, self.b)
+
+
+def _is_same(a: PrimExpr, b: PrimExpr) -> bool:
+    """Whether two expressions are one node, or constants of the same value."""
+    return a is b or (isinstance(a, IntImm | FloatImm) and isinstance(b, IntImm | FloatImm) and a.value == b.value)
 
 
 class NE(CmpOp):
@@ -391,7 +396,7 @@ class NE(CmpOp):
     operator = "ne"
 
     def __bool__(self) -> bool:
-        return self.a is not self.b
+        return not _is_same(self.a, self.b)
 
 
 class LT(CmpOp):

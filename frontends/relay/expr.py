@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from ...core.arrays import plain_array
 from ...core.dtypes import numpy_dtype
-from ...core.errors import OptionError
+from ...core.errors import OptionError, UnsupportedError
+from ...expressions.expr import FloatImm, IntImm, StringImm
 from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
 from ...operators.attributes import normalize_attributes
-from .types import TensorType, TupleType, Type
+from .types import FuncType, TensorType, TupleType, Type
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -30,9 +31,11 @@ class Expr:
     """
 
     known_type: Type | None = None
+    span: object = None
+    """The place in a source text, of which none is recorded."""
 
     @property
-    def checked_type(self) -> Type:
+    def checked_type(self) -> Any:
         """The type. OptionError for an expression that was not read from a module, whose types are not inferred."""
         if self.known_type is None:
             raise OptionError(f"{self!r}: its type is not known before the expression is part of a module")
@@ -90,6 +93,16 @@ class Expr:
         """The subexpressions, in the order of computation."""
         return ()
 
+    def astext(self, show_meta_data: bool = True) -> str:
+        """Relay's text. show_meta_data: whether constant arrays follow."""
+        # lazy: the printer is written in terms of these classes
+        from .text import print_expr
+
+        return print_expr(self, show_meta_data)
+
+    def __str__(self) -> str:
+        return self.astext(show_meta_data=False)
+
 
 class Var(Expr):
     """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type."""
@@ -105,11 +118,26 @@ class Var(Expr):
         return f"%{self.name_hint}"
 
 
+class ConstantArray(np.ndarray[Any, Any]):
+    """The array of a constant, with the methods of TVM's arrays."""
+
+    def numpy(self) -> Array:
+        """The array."""
+        return self.view(np.ndarray)
+
+    asnumpy = numpy
+
+
 class Constant(Expr):
-    """A constant array. data: the array."""
+    """A constant. array: its array."""
 
     def __init__(self, data: Array):
-        self.data = data
+        self.array = data
+
+    @property
+    def data(self) -> ConstantArray:
+        """The array, with the methods of TVM's arrays."""
+        return np.asarray(self.array).view(ConstantArray)
 
     def __repr__(self) -> str:
         return f"const({self.data if self.data.ndim == 0 else list(self.data.shape)}, {self.data.dtype})"
@@ -165,7 +193,14 @@ class Call(Expr):
     def __new__(cls, op: Operator | Expr, *_args: Any, **_named: Any) -> Call:  # noqa: PYI034
         return object.__new__(FunctionCall if isinstance(op, Expr) else cls)
 
-    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        op: Operator | Expr,
+        args: Sequence[Any],
+        attrs: Mapping[str, Any] | None = None,
+        type_args: Sequence[Any] | None = None,
+        span: object = None,
+    ):
         assert isinstance(op, Operator)
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
@@ -184,7 +219,14 @@ class Call(Expr):
 class FunctionCall(Call):
     """A call of a function of the module, or of a function expression."""
 
-    def __init__(self, op: Operator | Expr, args: Sequence[Any], attrs: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        op: Operator | Expr,
+        args: Sequence[Any],
+        attrs: Mapping[str, Any] | None = None,
+        type_args: Sequence[Any] | None = None,
+        span: object = None,
+    ):
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
         self.attrs = dict(attrs or {})
@@ -212,6 +254,11 @@ class Tuple(Expr):
 
     def __iter__(self) -> Iterator[Expr]:
         return iter(self.fields)
+
+    @property
+    def checked_type(self) -> TupleType:
+        """The type. OptionError as for other expressions."""
+        return TupleType([each.checked_type for each in self.fields])
 
     @property
     def children(self) -> Sequence[Expr]:
@@ -300,11 +347,22 @@ class If(Expr):
 
 class Function(Expr):
     """A function. params: its parameters.  body: its result.  ret_type: the type of the result, None to infer the type.
+    attrs: attributes by name.  span: ignored.
 
     OptionError for a parameter that is not a variable, or appears twice.
     """
 
-    def __init__(self, params: Sequence[Var], body: Any, ret_type: Type | None = None):
+    def __init__(
+        self,
+        params: Sequence[Var],
+        body: Any,
+        ret_type: Type | None = None,
+        type_params: Sequence[Any] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        span: object = None,
+    ):
+        if type_params:
+            raise UnsupportedError("parameters of types are not supported yet: a function has one type")
         for n, param in enumerate(params):
             if not isinstance(param, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise OptionError(f"parameter {n}: {param!r}, expected a variable")
@@ -313,6 +371,24 @@ class Function(Expr):
         self.params = tuple(params)
         self.body = as_expr(body)
         self.ret_type = ret_type
+        self.attrs = {name: _plain(value) for name, value in (attrs or {}).items()}
+
+    def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
+        """A copy with an attribute set, or with all attributes of a dictionary."""
+        named = {key: value} if isinstance(key, str) else key
+        return self._with_attrs({**self.attrs, **named})
+
+    def without_attr(self, key: str) -> Function:
+        """A copy without an attribute."""
+        return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
+
+    def _with_attrs(self, attrs: Mapping[str, Any]) -> Function:
+        return Function(self.params, self.body, self.ret_type, attrs=attrs)
+
+    @property
+    def checked_type(self) -> FuncType:
+        """The type. OptionError as for other expressions."""
+        return FuncType([each.checked_type for each in self.params], self.body.checked_type)
 
     def __call__(self, *args: Expr) -> Expr:
         return FunctionCall(self, args)
@@ -324,12 +400,15 @@ class Function(Expr):
 def var(
     name_hint: str, type_annotation: Type | Any = None, shape: Sequence[Any] | None = None, dtype: str = "float32"
 ) -> Var:
-    """A variable, whose type is inferred if no annotation is given. type_annotation: a type, or a shape.
+    """A variable, whose type is inferred if no annotation is given. type_annotation: a type, a shape, or the data type
+    of a tensor of rank 0.
 
     OptionError if both a type and a shape are given.
     """
     if type_annotation is not None and shape is not None:
         raise OptionError(f"variable {name_hint}: a type and a shape, expected one of them")
+    if isinstance(type_annotation, str):
+        return Var(name_hint, TensorType((), type_annotation))
     if isinstance(type_annotation, TensorType | TupleType) or (type_annotation is None and shape is None):
         return Var(name_hint, type_annotation)
     return Var(name_hint, TensorType(type_annotation if shape is None else shape, dtype))
@@ -366,6 +445,11 @@ def call(name: str, *args: Any, **attributes: object) -> Call:
     """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
     return Call(operator, args, attributes)
+
+
+def _plain(value: Any) -> Any:
+    """The value of an attribute, also of a constant of te."""
+    return value.value if isinstance(value, IntImm | FloatImm | StringImm) else value
 
 
 def _number(value: Any) -> Expr:

@@ -150,10 +150,13 @@ class ExprMutator(ExprFunctor):
 
     def visit_function(self, fn: Function) -> Expr:
         params, body = [self.visit(param) for param in fn.params], self.visit(fn.body)
-        return fn if params == list(fn.params) and body is fn.body else Function(params, body, fn.ret_type)
+        is_same = params == list(fn.params) and body is fn.body
+        return fn if is_same else Function(params, body, fn.ret_type, attrs=fn.attrs)
 
     def visit_let(self, let: Let) -> Expr:
-        return Let(self.visit(let.var), self.visit(let.value), self.visit(let.body))
+        variable, value, body = self.visit(let.var), self.visit(let.value), self.visit(let.body)
+        is_same = variable is let.var and value is let.value and body is let.body
+        return let if is_same else Let(variable, value, body)
 
     def visit_call(self, call: Call) -> Expr:
         op, args = self.visit(call.op), [self.visit(arg) for arg in call.args]
@@ -164,7 +167,9 @@ class ExprMutator(ExprFunctor):
         return new
 
     def visit_if(self, if_: If) -> Expr:
-        return If(self.visit(if_.cond), self.visit(if_.true_branch), self.visit(if_.false_branch))
+        cond, then, orelse = self.visit(if_.cond), self.visit(if_.true_branch), self.visit(if_.false_branch)
+        is_same = cond is if_.cond and then is if_.true_branch and orelse is if_.false_branch
+        return if_ if is_same else If(cond, then, orelse)
 
     def visit_tuple(self, tup: Tuple) -> Expr:
         fields = [self.visit(field) for field in tup.fields]

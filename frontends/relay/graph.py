@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import DictionaryAttr, FileLineColLoc, ModuleOp, UnknownLoc
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...core.dtypes import numpy_dtype
-from ...core.errors import OptionError
+from ...core.errors import OptionError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
+from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
@@ -45,7 +46,7 @@ from .expr import (
     TupleWrapper,
     Var,
 )
-from .types import TensorType, TupleType, Type
+from .types import FuncType, TensorType, TupleType, Type
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
 """A tensor, or a tuple of values: tuple expressions stay Python tuples until a function or branch returns them."""
@@ -102,7 +103,8 @@ class _Function:
         self.result = body
         self.builder.insert(ReturnOp(list(flatten_value(body))))
         names = [name for param in self.function.params for name in _names(param.name_hint, self.params[param])]
-        self.func.param_names = string_array(names)
+        self.func.param_names = string_array(_distinct(names))
+        self.func.func_attrs = _attributes(self.function)
         self.is_written = True
 
     # Parameters
@@ -116,6 +118,10 @@ class _Function:
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
+        if isinstance(type, FuncType):
+            raise UnsupportedError(
+                f"function @{self.name}: parameter {name} is a function, expected tensors"
+            )
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         set_name_hint(argument, name)
         return argument
@@ -181,7 +187,7 @@ class _Function:
         yield
 
     def _constant(self, expr: Constant) -> Steps:
-        return self.builder.constant(expr.data)
+        return self.builder.constant(expr.array)
         yield
 
     def _call(self, expr: Call) -> Steps:
@@ -295,6 +301,9 @@ class _Function:
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
             raise OptionError(f"{callee!r} is called, expected a function")
+        if callee.attrs.keys() - {"Inline"}:
+            names = ", ".join(callee.attrs)
+            raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
         if len(args) != len(callee.params):
             raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
         outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
@@ -313,6 +322,22 @@ class _Function:
             raise OptionError(f"call of @{callee.name_hint} with {got}, expected {', '.join(map(str, expected))}")
         call = self.builder.insert(CallOp(callee.name_hint, operands, other.func.result_types_))
         return _like(other.result, iter(call.outputs))
+
+
+def _attributes(function: Function) -> DictionaryAttr | None:
+    """The attributes of a function in its operation."""
+    if not function.attrs:
+        return None
+    return DictionaryAttr({annotation_key(name): annotation_value(value) for name, value in function.attrs.items()})
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names of parameters, where the second `x` is `x_1`."""
+    result: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{n}" for n in count(1))
+        result.append(name if name not in result else next(each for each in numbered if each not in [*names, *result]))
+    return result
 
 
 def _line(expr: Call) -> str:

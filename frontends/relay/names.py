@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
 from .types import Any_ as Any  # Relay's name for the class
-from .types import TensorType, TupleType
+from .types import FuncType, TensorType, TupleType
 
 __all__ = [
     "Any",
     "Call",
     "Constant",
     "Expr",
+    "FuncType",
     "Function",
     "GlobalVar",
     "If",

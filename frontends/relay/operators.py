@@ -56,6 +56,7 @@ def operator_function(name: str) -> Callable[..., Call]:
         for operand in operator.operands:
             value = as_expr(bound.pop(operand))
             operands += value.fields if isinstance(value, Tuple) else [value]
+        bound = {key: value.array.tolist() if isinstance(value, Constant) else value for key, value in bound.items()}
         return call_operator(name, *operands, **bound)
 
     build.__name__ = build.__qualname__ = name.rpartition(".")[2]

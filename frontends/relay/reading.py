@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, OperatorOp, dtype_of_tensor, shape_of
+from ...operators.relay.attributes import as_python
 from ...operators.relay.constants import Array, constant_array
 from .expr import Call, Constant, Expr, Function, FunctionCall, GlobalVar, If, Tuple, TupleGetItem, Var
 from .types import TensorType, TupleType, Type
@@ -24,7 +25,8 @@ def read_function(func: FuncOp, constants: Mapping[str, Array]) -> Function:
         params.append(Var(name, type_of(argument)))
         values[argument] = _typed(params[-1], params[-1].type_annotation)
     body = _read_block(func.body.block, values, constants)
-    return Function(params, body)
+    attrs = {} if func.func_attrs is None else {key: as_python(each) for key, each in func.func_attrs.data.items()}
+    return Function(params, body, attrs=attrs)
 
 
 def type_of(value: SSAValue) -> TensorType:

@@ -6,4 +6,10 @@ from .registry import get_global_func, register_func
 
 __getattr__ = report_absent("tvm._ffi")
 
-__all__ = ["TVMError", "get_global_func", "register_func"]
+
+def py_str(value: bytes) -> str:
+    """Bytes as text."""
+    return value.decode("utf-8")
+
+
+__all__ = ["TVMError", "get_global_func", "py_str", "register_func"]

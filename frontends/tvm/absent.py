@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from types import ModuleType
+from typing import Any, NoReturn
 
+from ...core.errors import UnsupportedError
 from .submodules import submodule
+
+_NO_RECURSION = "a graph has no recursion: write the loop in Python, or a program of tvm.relax"
+_NO_TYPES = "types of users are absent: use tuples and numbers"
+ABSENT_MODULES: dict[str, str] = {
+    "tvm.autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
+    "tvm.auto_scheduler": "compile without a schedule for a default schedule",
+    "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
+    "tvm.relay.adt": _NO_TYPES,
+    "tvm.relay.prelude": _NO_TYPES,
+    "tvm.relay.loops": _NO_RECURSION,
+    "tvm.relay.backend.interpreter": "relay.create_executor compiles functions",
+    "tvm.relay.backend.te_compiler": "relay.build compiles functions",
+    "tvm.relay.quantize": "quantized operators are those of relay.qnn",
+    "tvm.relay.testing.byoc": "tvm.relax has code generators of users",
+    "tvm.relay.testing.nat": _NO_TYPES,
+    "tvm.relay.testing.py_converter": "relay.create_executor compiles functions",
+    "tvm.relay.transform.infer_layout_utils": "ConvertLayout inserts transposes around operators",
+    "tvm.topi.cuda.conv3d_winograd": "relay.build chooses Winograd's algorithm",
+    "tvm.contrib.cublas": "relay.build with the target `cuda -libs=cublas`",
+    "tvm.contrib.cudnn": "relay.build with the target `cuda -libs=cudnn`",
+}
+"""The absent modules that programs may import, each with what does its work."""
 
 ABSENT: dict[str, dict[str, str]] = {
     "tvm": {
-        "autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
-        "auto_scheduler": "compile without a schedule for a default schedule",
-        "meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
         "micro": "programs run on this machine",
         "opencl": "expected tvm.cpu or tvm.cuda",
         "metal": "expected tvm.cpu or tvm.cuda",
@@ -49,11 +71,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "StorageRewrite": "merge-allocations, which tvm.build runs",
         "ThreadSync": "tir-insert-barriers, which tvm.build runs",
     },
-    "tvm.relay": {
-        "quantize": "quantized operators are those of relay.qnn",
-        "adt": "use tuples",
-        "parser": "build graphs with the functions of tvm.relay, or read them with relay.frontend.from_onnx",
-    },
+    "tvm.relay": {},
     "tvm.relay.frontend": dict.fromkeys(
         (
             "from_caffe",
@@ -75,14 +93,53 @@ ABSENT: dict[str, dict[str, str]] = {
         "tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     },
     "tvm.contrib": {
-        "cublas": "relay.build with the target `cuda -libs=cublas`",
-        "cudnn": "relay.build with the target `cuda -libs=cudnn`",
         "xcode": "programs run on this machine",
         "ndk": "programs run on this machine",
         "spirv": "expected the target llvm or cuda",
     },
 }
 """The replacements, by module and name."""
+
+
+class AbsentModule(ModuleType):
+    """A module of TVM that is absent: its import succeeds, a use of one of its names is an error.
+
+    Programs import tuners and interpreters that they do not always use.
+    """
+
+    def __init__(self, name: str, hint: str):
+        super().__init__(name, f"Absent: {hint}")
+        self._hint = hint
+        self.__path__ = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return AbsentName(f"{self.__name__}.{name}", self._hint)
+
+
+@cache
+def absent_module(name: str) -> AbsentModule:
+    """The absent module of a name of TVM."""
+    return AbsentModule(name, ABSENT_MODULES[name])
+
+
+class AbsentName:
+    """A name of an absent module. Every use is an UnsupportedError."""
+
+    def __init__(self, name: str, hint: str):
+        self._name = name
+        self._hint = hint
+
+    def _refuse(self, *args: Any, **named: Any) -> NoReturn:
+        raise UnsupportedError(f"{self._name} is absent in Stepwell: {self._hint}")
+
+    __call__ = __bool__ = __iter__ = __getitem__ = __enter__ = __mro_entries__ = __instancecheck__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return AbsentName(f"{self._name}.{name}", self._hint)
 
 
 def report_absent(module: str) -> Callable[[str], Any]:
@@ -93,6 +150,8 @@ def report_absent(module: str) -> Callable[[str], Any]:
 
     def __getattr__(name: str) -> Any:
         found = submodule(module, name)
+        if found is None and f"{module}.{name}" in ABSENT_MODULES:
+            found = absent_module(f"{module}.{name}")
         if found is not None:
             return found
         hint = f": {hints[name]}" if name in hints else " (docs/tvm.md lists the names that it has)"

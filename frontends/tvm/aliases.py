@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from ...core.errors import OptionError
-from .absent import ABSENT
+from .absent import ABSENT, ABSENT_MODULES, AbsentModule, absent_module
 
 _ROOT = __name__.rpartition(".")[0]
 _PACKAGE = _ROOT.partition(".")[0]
@@ -41,12 +41,15 @@ class _Finder(MetaPathFinder, Loader):
         if fullname.startswith(f"{_ROOT}."):
             _report_absent(fullname.replace(_ROOT, "tvm", 1))
             return None
-        if _own_module(fullname) is None:
+        if _absent_of(fullname) is None and _own_module(fullname) is None:
             _report_absent(fullname)
             return None
         return ModuleSpec(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        absent = _absent_of(spec.name)
+        if absent is not None:
+            return absent
         module = _own_module(spec.name)
         assert module is not None
         self._specs[spec.name] = module.__spec__
@@ -63,6 +66,11 @@ class _Finder(MetaPathFinder, Loader):
 
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
+
+
+def _absent_of(name: str) -> AbsentModule | None:
+    """The absent module of a name, if programs may import it: of `tvm.autotvm`, and of the modules inside of it."""
+    return next((absent_module(each) for each in ABSENT_MODULES if f"{name}.".startswith(f"{each}.")), None)
 
 
 def _report_absent(name: str) -> None:

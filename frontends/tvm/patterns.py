@@ -199,6 +199,42 @@ class TupleGetItemPattern(DFPattern):
         return self.tuple_value.find(expr.tuple_value, known)
 
 
+class IfPattern(DFPattern):
+    """A conditional expression, by the patterns of its parts."""
+
+    def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
+        self.parts = [cond, true_branch, false_branch]
+
+    def attempt(self, expr: Any, known: Matches) -> Matches | None:
+        if not isinstance(expr, relay.If):
+            return None
+        return _find_all(self.parts, [expr.cond, expr.true_branch, expr.false_branch], known)
+
+
+class LetPattern(DFPattern):
+    """A binding, by the patterns of the variable, the value and the body."""
+
+    def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
+        self.parts = [var, value, body]
+
+    def attempt(self, expr: Any, known: Matches) -> Matches | None:
+        return _find_all(self.parts, [expr.var, expr.value, expr.body], known) if isinstance(expr, relay.Let) else None
+
+
+class FunctionPattern(DFPattern):
+    """A function. params: the patterns of its parameters, None for any.  body: the pattern of its body."""
+
+    def __init__(self, params: Sequence[DFPattern] | None, body: DFPattern):
+        self.params = None if params is None else list(params)
+        self.body = body
+
+    def attempt(self, expr: Any, known: Matches) -> Matches | None:
+        if not isinstance(expr, relay.Function):
+            return None
+        found = known if self.params is None else _find_all(self.params, expr.params, known)
+        return None if found is None else self.body.find(expr.body, found)
+
+
 class AltPattern(DFPattern):
     """The expressions of either of two patterns; the first pattern has precedence."""
 
@@ -278,6 +314,16 @@ def is_expr(expr: Any) -> ExprPattern:
 def is_tuple(fields: Sequence[DFPattern] | None = None) -> TuplePattern:
     """A tuple. fields: the patterns of its fields; None for any."""
     return TuplePattern(fields)
+
+
+def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
+    """A conditional expression, by the patterns of its parts."""
+    return IfPattern(cond, true_branch, false_branch)
+
+
+def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
+    """A binding, by the patterns of the variable, the value and the body."""
+    return LetPattern(var, value, body)
 
 
 def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:

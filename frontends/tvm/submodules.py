@@ -6,11 +6,21 @@ import importlib
 from types import ModuleType
 
 SUBMODULES: dict[str, dict[str, str]] = {
-    "tvm": {"api": "tvm.te", "container": "tvm.ir", "error": "tvm.error", "intrin": "tvm.te", "node": "tvm.ir"},
+    "tvm": {
+        "_ffi": "tvm._ffi",
+        "api": "tvm.te",
+        "parser": "tvm.relay.parser",
+        "container": "tvm.ir",
+        "error": "tvm.error",
+        "intrin": "tvm.te",
+        "node": "tvm.ir",
+    },
+    "tvm._ffi": {"base": "tvm._ffi"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
     "tvm.relay": dict.fromkeys(("base", "function", "ty"), "tvm.relay"),
+    "tvm.relay.op": {"op": "tvm.relay.op", "tensor": "tvm.relay.op", "transform": "tvm.relay.op"},
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
     "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
     "tvm.runtime": dict.fromkeys(("container", "module", "object", "packed_func"), "tvm.runtime"),

@@ -70,7 +70,7 @@ def transpose_in_registers(
     source: the index of the buffer among those that the block reads.  outer, square: the loops around a square, and
     those over its elements.
     """
-    copy = sch.cache_read(block, source, "local")
+    copy = sch.cache_read(block, source, "local", [block])
     sch.compute_at(copy, outer[-1])
     tile = sch.get_loops(copy)[len(outer) :]
     if tile:  # else the square has one element

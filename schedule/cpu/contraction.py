@@ -119,7 +119,7 @@ def transposed_factor(nest: Nest) -> str:
     decline_unless(factor is not None, "no factor has rows that are summed for many results")
     assert factor is not None
     source, order = factor
-    nest.sch.cache_read(nest.rv, source, "global")
+    nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
     nest.sch.transform_layout(nest.rv, ("read", source), lambda *dims: tuple(dims[n] for n in order))
     return "a copy with contiguous columns"
 

@@ -72,7 +72,7 @@ def _transpose_squares(nest: Nest, rows: int, columns: int, buffers: Sequence[in
     inner = [splits[n][1] for n in (rows, columns)]
     sch.reorder(*outer[nest.strides.shared :], *inner)
     for buffer in buffers:
-        square = sch.cache_read(nest.rv, buffer, "local")
+        square = sch.cache_read(nest.rv, buffer, "local", [nest.rv])
         sch.compute_at(square, outer[-1])
         fill_registers(sch, sch.get_loops(square)[-2:])
     fill_registers(sch, inner)

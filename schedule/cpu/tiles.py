@@ -132,6 +132,6 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
 
 def _copy_panel(nest: Nest, source: int, columns: LoopRV) -> None:
     """Copies the columns of a factor for a tile. columns: the loop over tiles of columns."""
-    copy = nest.sch.cache_read(nest.rv, source, "global")
+    copy = nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
     nest.sch.compute_at(copy, columns)
     nest.sch.vectorize(nest.sch.split(nest.sch.get_loops(copy)[-1], [None, nest.lanes])[1])

@@ -46,7 +46,7 @@ def transpose_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     sch.reorder(*outer, row_block, column_block, row_inner, column_inner)
     block = fuse_loops(sch, [*outer, row_block, column_block])
     sch.bind(block, "blockIdx.x")
-    tile = sch.cache_read(kernel.rv, transposed[0], "shared")
+    tile = sch.cache_read(kernel.rv, transposed[0], "shared", [kernel.rv])
     sch.compute_at(tile, block)
     sch.storage_align(tile, 0, axis=-2, factor=TILE, offset=1)
     for nest in ((row_inner, column_inner), tuple(sch.get_loops(tile)[-len(read.indices) :])):

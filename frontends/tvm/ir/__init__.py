@@ -1,8 +1,9 @@
 """The module `tvm.ir`."""
 
 from ....expressions.expr import PrimExpr
+from ....operators import Operator as Op
 from ...relay.expr import GlobalVar
-from ...relay.types import TensorType, TupleType
+from ...relay.types import FuncType, TensorType, TupleType
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
 from .comparison import assert_structural_equal, structural_equal, structural_hash
@@ -12,8 +13,10 @@ from .range import Range
 __getattr__ = report_absent("tvm.ir")
 
 __all__ = [
+    "FuncType",
     "GlobalVar",
     "IRModule",
+    "Op",
     "PrimExpr",
     "PrimFunc",
     "Range",

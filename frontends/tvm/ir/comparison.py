@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Block
 
@@ -13,7 +14,11 @@ from ....core.errors import ArgumentError
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
-from ...relay import Function, module
+from ....operators import Operator
+from ...relay.expr import Expr, Function, Number
+from ...relay.functor import post_order_visit
+from ...relay.text import canonical_form
+from ...relay.types import FuncType, TensorType, TupleType
 from ..nodes.expr import BufferLoad
 from .module import IRModule, PrimFunc
 
@@ -56,8 +61,14 @@ def _first_difference(lhs: Any, rhs: Any, map_free_vars: bool) -> tuple[str, str
 def _form(node: Any, map_free_vars: bool) -> list[str]:
     """The lines of a text that is equal for structurally equal nodes."""
     match node:
-        case Function():
-            return _module_form(module(node))
+        case Expr():
+            return canonical_form(_resolved(node), map_free_vars)
+        case TensorType() | TupleType() | FuncType():
+            return [repr(node)]
+        case Operator():
+            return [node.name]
+        case np.ndarray():
+            return [f"{node.dtype} {node.shape} {node.tobytes().hex()}"]
         case PrimFunc():
             return _module_form(IRModule({"main": node}))
         case Module():
@@ -74,6 +85,15 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             raise ArgumentError(
                 f"structural equality of {type(node).__name__}, expected a module, function or expression"
             )
+
+
+def _resolved(expr: Expr) -> Expr:
+    """A function with typed parameters in which numbers beside tensors have types; another expression as it is."""
+    if not isinstance(expr, Function) or any(each.type_annotation is None for each in expr.params):
+        return expr
+    nodes: list[Any] = []
+    post_order_visit(expr, nodes.append)
+    return IRModule.from_expr(expr)["main"] if any(isinstance(each, Number) for each in nodes) else expr
 
 
 def _module_form(mod: Module) -> list[str]:

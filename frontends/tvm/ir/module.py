@@ -23,6 +23,7 @@ from ...relay.analysis import free_vars
 from ...relay.expr import Function, GlobalVar
 from ...relay.graph import module_of
 from ...relay.reading import read_function
+from ...relay.text import print_module
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
@@ -198,17 +199,27 @@ class IRModule(Module):
         return self._source[0]
 
     def astext(self, show_meta_data: bool = True, annotate: object = None) -> str:
-        """The text of the module: TVMScript for functions on buffers, else the text of its dialects.
+        """The text: TVMScript of functions on buffers, Relay's text of graphs, else that of the module's dialects.
 
-        show_meta_data: ignored; constants are no part of the text. UnsupportedError for `annotate`.
+        show_meta_data: whether the arrays of constants follow. UnsupportedError for `annotate`.
         """
         if annotate is not None:
             raise UnsupportedError("astext: annotate is not supported yet")
-        return str(self)
+        return print_module(self._graphs(), show_meta_data) if self._is_graph() else str(self)
+
+    def _is_graph(self) -> bool:
+        """Whether all functions are graphs."""
+        ops = [] if self._untyped else list(self.op.body.block.ops)
+        return bool(self._untyped or ops) and all(isinstance(op, GraphFuncOp) for op in ops)
+
+    def _graphs(self) -> dict[str, Function]:
+        return {name: self[name] for name in self}
 
     def __str__(self) -> str:
         if self.simple_mode:
             return "\n\n".join(_statements(func.script()) for _, func in self.items())
+        if self._is_graph():
+            return print_module(self._graphs(), show_meta_data=False)
         on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
         return self.script() if on_buffers else str(self.op)
 

@@ -10,14 +10,17 @@ from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
 from ..params import load_param_dict, save_param_dict
-from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, op, testing, transform, vm
+from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, op, parser, testing, transform, vm
 from .build_module import build, optimize
 from .execute import create_executor
+from .parser import fromtext, parse, parse_expr
+from .scope_builder import ScopeBuilder
 from .transform import build_config
 
 __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
+    "ScopeBuilder",
     "analysis",
     "backend",
     "build",
@@ -27,11 +30,15 @@ __all__ = [
     "dataflow_pattern",
     "expr",
     "expr_functor",
+    "fromtext",
     "frontend",
     "ir_pass",
     "load_param_dict",
     "op",
     "optimize",
+    "parse",
+    "parse_expr",
+    "parser",
     "qnn",
     "save_param_dict",
     "scalar_type",

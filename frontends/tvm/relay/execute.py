@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Expr, Function
+from ...relay import Constant, Expr, Function, Var
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array
 from .building import build
@@ -25,13 +25,17 @@ class Executor:
         self._target = target
         self._params = params
 
-    def evaluate(self, expr: Expr | None = None, binds: Mapping[str, Any] | None = None) -> Any:
+    def evaluate(self, expr: Expr | None = None, binds: Mapping[Any, Any] | None = None) -> Any:
         """A Python function that runs `expr`, by default `main` of the module; the value of `expr` if it is not a
         function.
 
-        binds: arrays for parameters, by name. Errors as raised by `relay.build`.
+        binds: arrays for parameters, by name or variable. Errors as raised by `relay.build`.
         """
-        bound = {**(self._params or {}), **(binds or {})}
+        by_name = {
+            key.name_hint if isinstance(key, Var) else key: value.array if isinstance(value, Constant) else value
+            for key, value in (binds or {}).items()
+        }
+        bound = {**(self._params or {}), **by_name}
         if expr is None:
             if self._mod is None:
                 raise OptionError("evaluate without an expression, of an executor without a module")
@@ -44,7 +48,8 @@ class Executor:
         executor = GraphExecutor(build(mod, self._target, params=params).executable, self._device)
         names = [spec.name for spec in executor.executable.inputs]
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*values: Any, **kwargs: Any) -> Any:
+            args = list(_leaves(values))
             if len(args) > len(names):
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
             executor.run(**dict(zip(names, args, strict=False)), **kwargs)
@@ -53,6 +58,15 @@ class Executor:
             return results[0] if len(results) == 1 else results
 
         return call
+
+
+def _leaves(values: Sequence[Any]) -> Iterator[Any]:
+    """The arrays of arguments; a tuple is several."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _leaves(value)
+        else:
+            yield value
 
 
 def create_executor(

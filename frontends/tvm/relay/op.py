@@ -9,6 +9,7 @@ from ....core.errors import OptionError
 from ....operators import OPERATORS, Operator, operator_of
 from ...relay import op as operators
 from ...relay.op import *  # noqa: F403
+from ..submodules import submodule
 
 AlterLayout = Callable[[Any, Any, Any, Any], Any]
 """Another expression for a call: of its attributes, its operands, their types and the type of its result; None to keep
@@ -22,7 +23,8 @@ __all__ += operators.__all__
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(operators, name)
+    found = submodule("tvm.relay.op", name)
+    return getattr(operators, name) if found is None else found
 
 
 def get(op_name: str) -> Operator:

@@ -7,12 +7,12 @@ directly, under their own names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ....core.errors import OptionError
+from ....core.errors import OptionError, UnsupportedError
 from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
@@ -23,6 +23,8 @@ from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
+from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
+from ...relay.functor import ExprMutator
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
@@ -113,6 +115,37 @@ def AlterOpLayout() -> FunctionalPass:
         return run_pipeline(_on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
+
+
+def Inline() -> FunctionalPass:
+    """Replaces calls of functions of the module that have the attribute `Inline`, and removes these functions."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        graphs = {name: func for name, func in mod.items() if isinstance(func, Function)}
+        inlined = {name: func for name, func in graphs.items() if func.attrs.get("Inline")}
+        kept = {name: _Inliner(inlined).visit(func) for name, func in graphs.items() if name not in inlined}
+        others = {name: func for name, func in mod.items() if name not in graphs}
+        return IRModule({**kept, **others})
+
+    return FunctionalPass(run, PassInfo(1, "InlineGlobals"))
+
+
+class _Inliner(ExprMutator):
+    def __init__(self, functions: Mapping[str, Function]):
+        super().__init__()
+        self.functions = functions
+
+    def visit_call(self, call: Call) -> Expr:
+        new = super().visit_call(call)
+        callee = getattr(new, "op", None)
+        if not isinstance(callee, GlobalVar) or callee.name_hint not in self.functions:
+            return new
+        return FunctionCall(self.visit(self.functions[callee.name_hint]), new.args)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def gradient(expr: Any, mod: object = None, mode: str = "higher_order") -> NoReturn:
+    """UnsupportedError: graphs have no gradients."""
+    raise UnsupportedError("gradients of graphs are not supported yet: write the gradient as a graph")
 
 
 def function_pass(

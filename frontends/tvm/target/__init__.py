@@ -2,6 +2,7 @@
 
 from ..absent import report_absent
 from ..intrinsics import register_intrin_rule
+from . import codegen as codegen
 from .creation import arm_cpu, create, cuda, llvm, mali, rasp
 from .generic_func import generic_func, override_native_generic_func
 from .tags import list_tags

@@ -59,6 +59,44 @@ conv3d_ncdhw_python = _convolution("nn.conv3d", "NCDHW", "OIDHW")
 conv3d_ndhwc_python = _convolution("nn.conv3d", "NDHWC", "DHWIO")
 
 
+def _transposed_convolution(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Array]:
+    def reference(
+        a_np: Array, w_np: Array, stride: Any, padding: Any, output_padding: Any = 0, groups: int = 1
+    ) -> Array:
+        layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
+        sizes = {"strides": stride, "padding": padding, "output_padding": output_padding, "groups": groups}
+        return _reference(name, a_np, w_np, **sizes, **layouts)
+
+    reference.__doc__ = f"`{name}` of data in the layout {data_layout} with weights in the layout {kernel_layout}."
+    return reference
+
+
+conv1d_transpose_ncw_python = _transposed_convolution("nn.conv1d_transpose", "NCW", "IOW")
+conv2d_transpose_nchw_python = _transposed_convolution("nn.conv2d_transpose", "NCHW", "IOHW")
+conv3d_transpose_ncdhw_python = _transposed_convolution("nn.conv3d_transpose", "NCDHW", "IODHW")
+
+
+def _resize(rank: int, usual: str) -> Callable[..., Array]:
+    def reference(
+        data: Array,
+        scale: Sequence[float],
+        layout: str = usual,
+        method: str = "nearest_neighbor",
+        coordinate_transformation_mode: str = "align_corners",
+    ) -> Array:
+        sizes = [round(data.shape[layout.index(letter)] * each) for letter, each in zip(usual[2:], scale, strict=True)]
+        mode = {"coordinate_transformation_mode": coordinate_transformation_mode}
+        return _reference(f"image.resize{rank}d", data, size=sizes, layout=layout, method=method, **mode)
+
+    reference.__doc__ = f"`image.resize{rank}d` to `scale` times the sizes."
+    return reference
+
+
+resize1d_python = _resize(1, "NCW")
+resize2d_python = _resize(2, "NCHW")
+resize3d_python = _resize(3, "NCDHW")
+
+
 def depthwise_conv2d_python_nchw(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
     """The convolution of each channel by its own filters. filter_np: (channels, multiplier, height, width)."""
     channels, multiplier, height, width = filter_np.shape

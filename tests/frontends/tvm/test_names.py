@@ -554,25 +554,29 @@ def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
         "assert IntImm is tvm.tir.IntImm is tvm.tir.expr.IntImm\n"
         "assert Schedule is tvm.te.Schedule and conv2d is tvm.relay.nn.conv2d and tvm.te.tensor is tvm.te\n"
         "assert TVMError is tvm.TVMError\n"
-        "for absent in ('tvm.autotvm', 'tvm.relay.quantize', 'tvm.te.nothing'):\n"
+        "for absent in ('tvm.micro', 'tvm.contrib.xcode', 'tvm.te.nothing'):\n"
         "    try:\n"
         "        __import__(absent)\n"
         "    except ImportError as error:\n"
         "        print(error)\n"
-        "try:\n"
-        "    from tvm import autotvm\n"
-        "except ImportError as error:\n"
+        "from tvm import autotvm\n"
+        "from tvm.relay.quantize import quantize\n"
+        "assert tvm.autotvm is autotvm\n"
+        "for absent in (autotvm.template, quantize):\n"
+        "  try:\n"
+        "    absent('conv2d')\n"
+        "  except tvm.TVMError as error:\n"
         "    print(error)\n"
     )
     done = subprocess.run(
         [sys.executable, "-m", "stepwell.frontends.tvm", str(program)], capture_output=True, text=True, check=True
     )
-    tuner = "module 'tvm.autotvm' is absent in Stepwell: templates are not searched; write the schedule, or compile"
     lines = done.stdout.splitlines()
-    assert lines[0].startswith(tuner)
-    assert lines[1].startswith("module 'tvm.relay.quantize' is absent in Stepwell: quantized operators")
+    assert lines[0] == "module 'tvm.micro' is absent in Stepwell: programs run on this machine"
+    assert lines[1] == "module 'tvm.contrib.xcode' is absent in Stepwell: programs run on this machine"
     assert lines[2] == "No module named 'tvm.te.nothing'"
-    assert lines[3].startswith(tuner)
+    assert lines[3].startswith("tvm.autotvm.template is absent in Stepwell: templates are not searched; write the")
+    assert lines[4].startswith("tvm.relay.quantize.quantize is absent in Stepwell: quantized operators")
 
 
 def test_a_scope_tags_the_tensors_that_it_computes() -> None:

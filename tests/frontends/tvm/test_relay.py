@@ -260,9 +260,9 @@ def test_passes_stand_in_a_row() -> None:
     )
     with tvm.transform.PassContext(opt_level=3):
         fused = seq(mod)
-    assert "relay.nn.batch_norm" in str(mod)
-    assert "relay.nn.batch_norm" not in str(fused)
-    assert "relay.rsqrt" not in str(fused)
+    assert "nn.batch_norm(" in str(mod)
+    assert "nn.batch_norm(" not in str(fused)
+    assert "rsqrt(" not in str(fused)
     assert len([name for name in fused if name.startswith("fused")]) == 1
     np.testing.assert_allclose(interpret(fused, "main", [data]), expected(data, params), 1e-5, 1e-5)
 
@@ -281,29 +281,29 @@ def test_passes_of_a_higher_level_and_disabled_ones_do_not_run() -> None:
     fold = relay.transform.FoldConstant()
     assert fold.info.name == "FoldConstant"
     with tvm.transform.PassContext(opt_level=1):
-        assert "relay.multiply" in str(fold(mod))
+        assert "multiply(" in str(fold(mod))
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["FoldConstant"]):
-        assert "relay.multiply" in str(fold(mod))
-    assert "relay.multiply" not in str(fold(mod))
+        assert "multiply(" in str(fold(mod))
+    assert "multiply(" not in str(fold(mod))
 
 
 def test_what_is_computed_twice_is_computed_once() -> None:
     x = relay.var("x", shape=(2,))
     mod = tvm.IRModule.from_expr(relay.exp(x) * relay.exp(x))
     with tvm.transform.PassContext(opt_level=3):
-        assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("relay.exp") == 1
-    assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("relay.exp") == 2
+        assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("exp(") == 1
+    assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("exp(") == 2
 
 
 def test_what_moves_nothing_goes() -> None:
     mod = tvm.IRModule.from_expr(relay.transpose(relay.transpose(relay.var("x", shape=(2, 3)))))
-    assert "relay.transpose" not in str(relay.transform.SimplifyExpr()(mod))
+    assert "transpose(" not in str(relay.transform.SimplifyExpr()(mod))
 
 
 def test_a_graph_is_optimized_and_shown() -> None:
     net, params, _ = small()
     mod, constants = relay.optimize(net, "llvm", params)
-    assert "relay.nn.batch_norm" not in str(mod)
+    assert "nn.batch_norm(" not in str(mod)
     assert constants
     assert all(isinstance(each, tvm.nd.NDArray) for each in constants.values())
 

@@ -120,7 +120,7 @@ def test_converted_layouts_keep_the_result(layouts: list[str]) -> None:
         converted["main"],
         lambda node: (
             layouts_used.add(node.attrs.get("data_layout", "NCHW"))
-            if hasattr(node, "attrs") and getattr(node.op, "name", "") == "nn.conv2d"
+            if isinstance(node, relay.Call) and node.op.name == "nn.conv2d"
             else None
         ),
     )

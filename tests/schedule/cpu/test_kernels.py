@@ -70,6 +70,12 @@ def test_transposes_and_elements(shape: tuple[int, int]) -> None:
     np.testing.assert_array_equal(run(lambda x, y: x * relay.transpose(y) + x, x, y), x * y.T + x)
 
 
+def test_rows_are_sorted() -> None:
+    """The result is transposed from a buffer that blocks before it read too."""
+    x = random(20, 16)
+    np.testing.assert_array_equal(run(lambda x: relay.sort(x, axis=1), x), np.sort(x, 1))
+
+
 @pytest.mark.parametrize("rows", [3, 16, 21])
 @pytest.mark.parametrize(("columns", "length"), [(1, 1), (16, 16), (49, 5), (40, 33)])
 def test_products(rows: int, columns: int, length: int) -> None:

@@ -91,7 +91,8 @@ def test_a_transpose_goes_through_shared_memory(run: Any, rules: Any) -> None:
     made = function((70, 33), computes=lambda a: te.compute((33, 70), lambda i, j: a[j, i], name="B"))
     schedules = run(*_flat(made))
     assert rules(schedules) == {"B": "transpose"}
-    assert 'cache_read(block=b0, read_buffer_index=0, storage_scope="shared")' in str(schedules.trace)
+    copy = 'cache_read(block=b0, read_buffer_index=0, storage_scope="shared", consumer_blocks=[b0])'
+    assert copy in str(schedules.trace)
 
 
 def test_a_matrix_product_is_tiles(run: Any, rules: Any) -> None:

@@ -1,20 +1,32 @@
 """Test networks: `tvm.relay.testing`."""
 
 from ...absent import report_absent
+from ...testing import enabled_targets
+from ..transform import gradient
 from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
 from .init import create_workload
+from .passes import check_grad, count_ops, rand, run_infer_type, run_opt_pass
+from .temp_op_attr import TempOpAttr
 
 __getattr__ = report_absent("tvm.relay.testing")
 
 __all__ = [
+    "TempOpAttr",
+    "check_grad",
+    "count_ops",
     "create_workload",
     "dcgan",
+    "enabled_targets",
+    "gradient",
     "layers",
     "lstm",
     "mlp",
     "mobilenet",
     "mobilenet_v2",
+    "rand",
     "resnet",
+    "run_infer_type",
+    "run_opt_pass",
     "squeezenet",
     "transformer",
     "vgg",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from .absent import report_absent
-from .nd import Device, cuda, device
-from .target.target import Target
+from ..absent import report_absent
+from ..nd import Device, cuda, device
+from ..target.target import Target
 
 __getattr__ = report_absent("tvm.testing")
 
@@ -50,6 +52,14 @@ def _mark(is_available: Callable[[], bool], reason: str) -> Callable[..., Any]:
     return decorate
 
 
+def _has_feature(name: str) -> bool:
+    """Whether the processor of this machine has a feature with a name of LLVM."""
+    # lazy: few tests need it
+    import llvmlite.binding as llvm
+
+    return bool(llvm.get_host_cpu_features().get(name))
+
+
 requires_llvm = _mark(lambda: True, "")
 requires_x86 = _mark(lambda: Target("llvm -mtriple=x86_64").is_local, "needs a processor of the x86 family")
 requires_gpu = _mark(lambda: cuda(0).exist, "needs a GPU")
@@ -58,6 +68,12 @@ requires_opencl = _mark(lambda: False, "no code is generated for OpenCL")
 requires_vulkan = _mark(lambda: False, "no code is generated for Vulkan")
 requires_metal = _mark(lambda: False, "no code is generated for Metal")
 requires_rocm = _mark(lambda: False, "no code is generated for ROCm")
+requires_x86_vnni = _mark(lambda: _has_feature("avx512vnni"), "needs a processor with AVX-512 VNNI")
+requires_x86_avx512 = _mark(lambda: _has_feature("avx512f"), "needs a processor with AVX-512")
+requires_arm_dot = _mark(lambda: False, "needs a processor of ARM")
+requires_micro = _mark(lambda: False, "needs a microcontroller")
+requires_cmsisnn = requires_corstone300 = requires_hexagon = requires_micro
+requires_cudnn = requires_cublas = requires_cuda
 uses_gpu = _mark(lambda: True, "")
 
 
@@ -70,16 +86,43 @@ def requires_package(*packages: str) -> Callable[[Any], Any]:
     return _mark(lambda: not missing, f"needs {', '.join(missing)}")
 
 
-def parametrize_targets(*targets: Any) -> Any:
-    """A decorator of tests with parameters `target` and `dev`: the named targets that are enabled, by default all."""
-    # lazy: pytest runs tests alone
-    import pytest
+def requires_nvcc_version(major_version: int, minor_version: int = 0, release_version: int = 0) -> Any:
+    """A decorator of tests that need a version of nvcc, which this package does not use."""
+    return _mark(lambda: False, "needs nvcc")
 
+
+def requires_cuda_compute_version(major_version: int, minor_version: int = 0) -> Any:
+    """A decorator of tests that need a GPU of a compute capability."""
+    version = (major_version, minor_version)
+
+    def is_available() -> bool:
+        return cuda(0).exist and tuple(map(int, cuda(0).compute_version.split("."))) >= version
+
+    return _mark(is_available, f"needs a GPU of compute capability {major_version}.{minor_version}")
+
+
+def skip_if_32bit(reason: str) -> Any:
+    """A decorator of tests that need 64 bits, which every machine of this package has."""
+    return _mark(lambda: True, reason)
+
+
+def parametrize_targets(*targets: Any) -> Any:
+    """A decorator of tests with parameters `target` and `dev`, or `target` alone: the named targets that are enabled,
+    by default all.
+    """
     is_bare = len(targets) == 1 and callable(targets[0])
     names: Sequence[str] = [str(each) for each in targets] if targets and not is_bare else ("llvm", "cuda")
     chosen = [(name, device(Target(name).kind.name)) for name in names if device_enabled(name)]
-    mark = pytest.mark.parametrize(("target", "dev"), chosen)
-    return mark(targets[0]) if is_bare else mark
+
+    def decorate(function: Any) -> Any:
+        # lazy: pytest runs tests alone
+        import pytest
+
+        if "dev" in inspect.signature(function).parameters:
+            return pytest.mark.parametrize(("target", "dev"), chosen)(function)
+        return pytest.mark.parametrize("target", [name for name, _ in chosen])(function)
+
+    return decorate(targets[0]) if is_bare else decorate
 
 
 def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: dict[str, Any] | None = None) -> Any:
@@ -93,19 +136,61 @@ def parameter(*values: Any, ids: Sequence[str] | None = None, by_dict: dict[str,
     params, names = (list(by_dict.values()), list(by_dict)) if by_dict else (list(values), ids)
 
     @pytest.fixture(params=params, ids=names)
-    def fixture(request: Any) -> Any:
+    def fixture(*_tests: Any, request: Any) -> Any:
         return request.param
 
     return fixture
 
 
-def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool = False) -> Any:
-    """A fixture of pytest; with `cache_return_value` it is computed once for a module of tests."""
+@dataclass(frozen=True)
+class Column:
+    """The values of one of several parameters that vary together. group: the identity of their table."""
+
+    group: int
+    values: Sequence[Any]
+
+
+_groups = count()
+
+
+def parameters(*value_sets: Sequence[Any], ids: Sequence[str] | None = None) -> list[Any]:
+    """Fixtures of pytest that vary together: `m, n = parameters((1, 2), (3, 4))` runs a test for both pairs. They need
+    the plugin `tvm.testing.plugin`. ids: ignored.
+    """
+    group = next(_groups)
+    return [_column(Column(group, values)) for values in zip(*value_sets, strict=True)]
+
+
+def _column(column: Column) -> Any:
     # lazy: pytest runs tests alone
     import pytest
 
-    make = pytest.fixture(scope="module" if cache_return_value else "function")
-    return make if func is None else make(func)
+    def fixture(*_tests: Any, request: Any) -> Any:
+        return request.param
+
+    fixture.column = column  # pyright: ignore[reportFunctionMemberAccess]
+    return pytest.fixture(fixture)
+
+
+def exclude_targets(*targets: str) -> Callable[[Any], Any]:
+    """A decorator of tests that do not run for targets."""
+
+    def decorate(function: Any) -> Any:
+        function.excluded_targets = targets
+        return function
+
+    return decorate
+
+
+known_failing_targets = exclude_targets
+
+
+def fixture(func: Callable[..., Any] | None = None, *, cache_return_value: bool = False) -> Any:
+    """A fixture of pytest. cache_return_value: ignored; it is computed for each test."""
+    # lazy: pytest runs tests alone
+    import pytest
+
+    return pytest.fixture if func is None else pytest.fixture(func)
 
 
 def main() -> None:
