@@ -14,7 +14,7 @@ from .cases import KINDS, OnnxCase, fold_shapes, load_cases
 from .outcomes import Outcomes
 from .peers import PEERS
 from .report import MODES, report, write_report
-from .running import CaseOutcome, Prepare, run_cases
+from .running import CaseOutcome, Prepare, run_attempt, run_cases
 
 _MODES: dict[str, Callable[[OnnxCase], OnnxCase]] = {"given": lambda case: case, "folded": fold_shapes}
 
@@ -25,6 +25,8 @@ def main(args: Sequence[str] | None = None) -> None:
     kinds = options.kind or ["inference"]
     cases = [case for case in load_cases() if case.kind in kinds and options.only in f"{case.name} {case.op}"]
     prepare = PEERS[options.peer]()
+    for case in cases[:1]:
+        run_attempt(case, prepare)  # imports modules, which the processes of cases inherit
     with Outcomes(options.results) as known:
         results = {mode: _run(mode, cases, prepare, options, known) for mode in options.mode or MODES}
     text = f"Run by {options.peer}, with the cases of onnx {onnx.__version__}.\n\n{report(results)}"
