@@ -119,9 +119,7 @@ class _Function:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
         if isinstance(type, FuncType):
-            raise UnsupportedError(
-                f"function @{self.name}: parameter {name} is a function, expected tensors"
-            )
+            raise UnsupportedError(f"function @{self.name}: parameter {name} is a function, expected tensors")
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         set_name_hint(argument, name)
         return argument

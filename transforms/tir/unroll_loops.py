@@ -123,8 +123,10 @@ def _hoist_invariants(loop: ForOp) -> None:
     """Moves the expressions in a loop that do not depend on its variable before the loop, one of equal expressions."""
     kept: dict[Hashable, SSAValue] = {}
     for op in list(loop.body.walk()):
-        if not (is_pure_expression(op) and is_speculatable(op)) or any(
-            loop.is_ancestor(operand.owner) for operand in op.operands
+        if (
+            op.regions
+            or not (is_pure_expression(op) and is_speculatable(op))
+            or any(loop.is_ancestor(operand.owner) for operand in op.operands)
         ):
             continue
         key = type(op), op.results[0].type, tuple(op.operands), tuple(sorted(op.properties.items()))

@@ -74,11 +74,11 @@ relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) {
 
 // A tensor of dynamic size is planned for the upper bounds of its sizes.
 relay.func primitive @fused_concatenate("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
-  %0 = relay.concatenate(%p0, %p0) {axis = 0} : (tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"2 * n">>
+  %0 = relay.concatenate(%p0, %p0) : (tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"2 * n">>
   relay.return %0 : tensor<?xf32, #relay.sizes<"2 * n">>
 }
-relay.func primitive @fused_sum("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
-  %0 = relay.sum(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
+relay.func primitive @fused_sum("p0" %p0: tensor<?xf32, #relay.sizes<"2 * n">>) {
+  %0 = relay.sum(%p0) : (tensor<?xf32, #relay.sizes<"2 * n">>) -> tensor<f32>
   relay.return %0 : tensor<f32>
 }
 relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {tir_var_upper_bound = {n = 40 : i64}} {
