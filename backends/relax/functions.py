@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -37,7 +38,7 @@ from ...operators.relax.types import known_shape, names_bound_by, names_in, numb
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
-from ...transforms.relay.placement import last_reader, offset_of, planned_bytes, workspace_of
+from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
 from ..devices.timing import host_clock
 from ..graph.executable import allocate_array
 from ..runtime.memory import allocate, empty_array
@@ -211,16 +212,27 @@ class _Compiler:
     def _poisoned(self, op: Operation, step: Step) -> Step:
         """A step that overwrites the memory of its results before, and the memory of operands that it reads last."""
         before = [self._place(result) for result in op.results]
-        after = [self._place(value) for value in _planned_values(self.func) if last_reader(value) is op]
+        after = self._last_reads.get(op, [])
 
         def run(registers: Registers, sizes: Sizes) -> None:
             for offset, size in filter(None, before):
                 registers[self.storage].poison(offset, size)
             step(registers, sizes)
-            for offset, size in filter(None, after):
+            for offset, size in after:
                 registers[self.storage].poison(offset, size)
 
         return run
+
+    @cached_property
+    def _last_reads(self) -> dict[Operation, list[tuple[int, int]]]:
+        """The places of the planned results that an operation of the function reads last."""
+        block, reads = self.func.body.block, dict[Operation, list[tuple[int, int]]]()
+        ops = list(block.ops)
+        results: list[SSAValue] = [result for op in ops for result in op.results]
+        places = {result: place for result in results if (place := self._place(result))}
+        for value, _, last in lifetimes(block, places):
+            reads.setdefault(ops[last], []).append(places[value])
+        return reads
 
     def _place(self, value: SSAValue) -> tuple[int, int] | None:
         """The offset and the bytes of a planned result."""
@@ -265,11 +277,6 @@ class _Compiler:
                 return lambda _, __: allocate(known, kind, size, name)
             return lambda _, sizes: empty_array(shape(sizes), kind, name)
         return lambda _, sizes: allocate_array(shape(sizes), dtype, device, name)
-
-
-def _planned_values(func: FuncOp) -> Iterator[SSAValue]:
-    for op in func.body.block.ops:
-        yield from (result for result in op.results if offset_of(result) is not None)
 
 
 def _shape_function(shape: Sequence[Size]) -> Callable[[Mapping[str, int]], tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..devices.device import Device
-from ..devices.nd import DeviceArray, HostArray, NDArray
+from ..devices.nd import HostArray, NDArray
 from ..graph.executable import allocate_array
 from ..graph.workspace import part_of
 from .values import Value
@@ -41,13 +41,8 @@ class Memory:
     def part(self, size: int) -> Value:
         """The first bytes, as an argument of native code."""
         if size not in self._parts:
-            layout = self.array.layout
-            self._parts[size] = layout[:size] if isinstance(self.array, HostArray) else self._device_part(size)
+            self._parts[size] = self.tensor(0, (size,), "uint8")
         return self._parts[size]
-
-    def _device_part(self, size: int) -> Value:
-        assert isinstance(self.array, DeviceArray)
-        return DeviceArray(self.array.device, self.array.layout[:size], self.array, self.array.context)
 
 
 class Workspaces:

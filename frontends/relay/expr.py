@@ -201,11 +201,15 @@ class Call(Expr):
         type_args: Sequence[Any] | None = None,
         span: object = None,
     ):
-        assert isinstance(op, Operator)
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
-        self.attrs = CallAttributes(op, normalize_attributes(op, attrs or {}))
+        self.attrs = self._checked(attrs or {})
         self.location = location_of_user()
+
+    def _checked(self, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Attributes in the form in which the call keeps them."""
+        assert isinstance(self.op, Operator)
+        return CallAttributes(self.op, normalize_attributes(self.op, attrs))
 
     @property
     def children(self) -> Sequence[Expr]:
@@ -219,18 +223,8 @@ class Call(Expr):
 class FunctionCall(Call):
     """A call of a function of the module, or of a function expression."""
 
-    def __init__(
-        self,
-        op: Operator | Expr,
-        args: Sequence[Any],
-        attrs: Mapping[str, Any] | None = None,
-        type_args: Sequence[Any] | None = None,
-        span: object = None,
-    ):
-        self.op = op
-        self.args = tuple(as_expr(arg) for arg in args)
-        self.attrs = dict(attrs or {})
-        self.location = location_of_user()
+    def _checked(self, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+        return dict(attrs)
 
     @property
     def children(self) -> Sequence[Expr]:

@@ -38,7 +38,7 @@ from .text import METADATA, SUFFIXES, function_of
 from .types import Any_, TensorType, TupleType, Type
 
 Node = Tree[Token]
-COMPARISONS = {
+_BINARY = {
     "<": "less",
     "<=": "less_equal",
     ">": "greater",
@@ -174,7 +174,7 @@ class _Builder:
 
     def _binary(self, node: Node) -> Expr:
         left, sign, right = node.children
-        return call(COMPARISONS[str(sign)], self.expr(left), self.expr(right))
+        return call(_BINARY[str(sign)], self.expr(left), self.expr(right))
 
     def _signed(self, node: Node) -> Expr:
         sign, operand = node.children

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..marks import replace_between_marks
+
 NAMES = Path(__file__).with_name("tvm_names.json")
 PACKAGE = "stepwell.frontends.tvm"
 MODULES = (
@@ -74,13 +76,12 @@ def present(module: str, names: list[str]) -> list[str]:
 
 def coverage_page(text: str) -> str:
     """The page with the table of names."""
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
     rows = ["| module | names of TVM | here | missing |", "|---|---:|---:|---|"]
     for module, names in json.loads(NAMES.read_text()).items():
         here = present(module, names)
         missing = [f"`{name}`" for name in names if name not in here]
         rows.append(f"| `{module}` | {len(names)} | {len(here)} | {', '.join(missing)} |")
-    return "\n".join([text[:begin], *rows, text[end:]])
+    return replace_between_marks(text, BEGIN, END, "\n".join(rows))
 
 
 def main() -> None:

@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..marks import replace_between_marks
+
 PAGE = Path("docs") / "tvm.md"
 BEGIN, END = "<!-- programs: begin -->", "<!-- programs: end -->"
 SECONDS = 600
@@ -171,8 +173,7 @@ def _shares(outcomes: Mapping[Path, Outcome], versions: Sequence[str]) -> Iterat
 
 def page_with(text: str, outcomes: Mapping[Path, Outcome]) -> str:
     """A page with the table of outcomes between its marks."""
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    return f"{text[:begin]}\n{table(outcomes)}\n{text[end:]}"
+    return replace_between_marks(text, BEGIN, END, table(outcomes))
 
 
 def main() -> None:

@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..marks import replace_between_marks
+
 PAGE = Path("docs") / "tvm.md"
 BEGIN, END = "<!-- tests: begin -->", "<!-- tests: end -->"
 SECONDS = 600
@@ -189,8 +191,7 @@ def _cell(text: str) -> str:
 
 def page_with(text: str, content: str) -> str:
     """A page with a table between its marks."""
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    return f"{text[:begin]}\n{content}\n{text[end:]}"
+    return replace_between_marks(text, BEGIN, END, content)
 
 
 def main() -> None:

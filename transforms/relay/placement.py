@@ -45,15 +45,17 @@ def planned_bytes(value: SSAValue, bounds: Mapping[str, int]) -> int | None:
     return None if size is None else align_up(max(size, 1), ALIGNMENT)
 
 
-def last_reader(value: SSAValue) -> Operation:
-    """The last operation of the block of a value that reads it, in its regions too; by default its owner."""
-    owner = value.owner
-    assert isinstance(owner, Operation)
-    block = owner.parent
-    assert block is not None
+def lifetimes(block: Block, values: Iterable[SSAValue]) -> list[tuple[SSAValue, int, int]]:
+    """The lifetimes of results of operations in a block: each with the positions of its operation and of the last one
+    that reads it, in its regions too."""
     position = {op: n for n, op in enumerate(block.ops)}
-    readers = [_in_block(use.operation, block) for use in value.uses]
-    return max(readers, key=lambda op: position[op], default=owner)
+    found: list[tuple[SSAValue, int, int]] = []
+    for value in values:
+        assert isinstance(value.owner, Operation)
+        first = position[value.owner]
+        last = max((position[_in_block(use.operation, block)] for use in value.uses), default=first)
+        found.append((value, first, last))
+    return found
 
 
 def _in_block(op: Operation, block: Block) -> Operation:
@@ -106,17 +108,9 @@ def plan_function(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> No
 
 
 def _tensors(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> list[_Tensor]:
-    block, bounds = func.body.block, func.size_bounds
-    position = {op: n for n, op in enumerate(block.ops)}
-    tensors: list[_Tensor] = []
-    for value in values:
-        size, owner = planned_bytes(value, bounds), value.owner
-        assert isinstance(owner, Operation)
-        if size is not None:
-            first = position[owner]
-            last = max((position[_in_block(use.operation, block)] for use in value.uses), default=first)
-            tensors.append(_Tensor(value, size, first, last))
-    return tensors
+    bounds = func.size_bounds
+    sizes = {value: size for value in values if (size := planned_bytes(value, bounds)) is not None}
+    return [_Tensor(value, sizes[value], first, last) for value, first, last in lifetimes(func.body.block, sizes)]
 
 
 def _lowest(tensor: _Tensor, others: list[_Tensor]) -> int:
