@@ -141,7 +141,7 @@ ARRAY_CHANGES: tuple[Callable[[np.ndarray[Any, Any]], Any], ...] = (
     lambda a: a.astype(a.dtype.newbyteorder()) if a.dtype.isbuiltin == 1 else a,
     lambda a: a[..., None],
     lambda a: a[None],
-    lambda a: a[0] if a.ndim else a,
+    lambda a: a[0] if a.ndim and len(a) else a,
     lambda a: a[..., ::2] if a.ndim else a,
     lambda a: a[::-1] if a.ndim else a,
     lambda a: np.concatenate([a, a]) if a.ndim else a,
