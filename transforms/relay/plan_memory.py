@@ -10,10 +10,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...core.dtypes import numpy_dtype
+from ...core.remarks import PassRemarks
 from ...core.sizes import align_up, byte_count, check_size
 from ...dialects.attributes import UNSHARED_WORKSPACE, WORKSPACE, WORKSPACE_OFFSETS
-from ...operators.relay import CallOp, FuncOp, IfOp, dtype_of_tensor, shape_of
+from ...operators.relay import CallOp, FuncOp, IfOp, OperatorOp, ReturnOp, YieldOp, dtype_of_tensor, shape_of
 from .graphs import graphs_of
+
+_remarks = PassRemarks("relay-plan-memory")
 
 ALIGNMENT = 64
 """The alignment of tensors in the workspace, in bytes."""
@@ -43,6 +46,8 @@ class RelayPlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
             _plan(func)
+            if _remarks.are_collected:
+                _report_others(func)
 
 
 def offsets_of(op: Operation) -> list[int | None]:
@@ -90,6 +95,8 @@ def _plan(func: FuncOp) -> None:
             op.attributes[WORKSPACE_OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
     whole = max((tensor.offset + tensor.size for tensor in tensors), default=0)
     unshared = check_size(sum(tensor.size for tensor in tensors), f"tensors of {func.sym_name.data}, in bytes")
+    if tensors:
+        _remarks.applied(func, lambda: f"the workspace has {whole} bytes, its tensors have {unshared} bytes in all")
     attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
     attributes[WORKSPACE] = IntegerAttr(whole, i64)
     attributes[UNSHARED_WORKSPACE] = IntegerAttr(unshared, i64)
@@ -110,6 +117,20 @@ def _tensors(func: FuncOp) -> list[_Tensor]:
                     reads = [position[_in_block(use.operation, func)] for use in result.uses]
                     tensors.append(_Tensor(result, size, n, max(reads, default=n)))
     return tensors
+
+
+def _report_others(func: FuncOp) -> None:
+    """Reports the tensors of a function that have no place in the workspace, except results of the function or a branch.
+    Operators outside of calls are among them."""
+    for op in func.walk():
+        if isinstance(op, OperatorOp):
+            _remarks.missed(op, lambda: f"{op.name} has no place in the workspace, run relay-fuse-operators first")
+        elif isinstance(op, CallOp | IfOp):
+            for n, result in enumerate(op.outputs):
+                reason = "it is in a branch" if op.parent is not func.body.block else "its size is dynamic"
+                is_result = any(isinstance(use.operation, ReturnOp | YieldOp) for use in result.uses)
+                if not is_result and (op.parent is not func.body.block or _bytes(result) is None):
+                    _remarks.missed(op, lambda: f"result {n} has no place in the workspace: {reason}")
 
 
 def _in_block(op: Operation, func: FuncOp) -> Operation:
