@@ -120,8 +120,8 @@ def _tensors(func: FuncOp) -> list[_Tensor]:
 
 
 def _report_others(func: FuncOp) -> None:
-    """Reports the tensors of a function that have no place in the workspace, except results of the function or a branch.
-    Operators outside of calls are among them."""
+    """Reports the tensors of a function that have no place in the workspace, except results of the function or of a
+    branch, and the operators outside of calls."""
     for op in func.walk():
         if isinstance(op, OperatorOp):
             _remarks.missed(op, lambda: f"{op.name} has no place in the workspace, run relay-fuse-operators first")
