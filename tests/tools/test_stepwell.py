@@ -117,9 +117,10 @@ def test_the_oracle_runs_under_check_alone(capsys: pytest.CaptureFixture[str], t
     code, out, err = run(capsys, write(tmp_path, huge), "--check")
     assert (code, out) == (1, "")
     assert re.match(r"error: main: the oracle would take some \d+ s, expected at most --oracle-limit 60: ", err)
-    code, _, err = run(capsys, write(tmp_path, PAST_THE_END.replace("9", "8")), "--check", "--oracle-limit", "0")
-    assert code == 1
-    assert "--oracle-limit 0" in err
+    for option in (["--check"], ["--target", "python"]):
+        code, _, err = run(capsys, write(tmp_path, PAST_THE_END.replace("9", "8")), *option, "--oracle-limit", "0")
+        assert code == 1
+        assert "--oracle-limit 0" in err
 
 
 @pytest.mark.parametrize(

@@ -764,6 +764,38 @@ tir.func @main("n" %n: i32) {
             "3:3: missed: buffer T keeps its shape: it has dynamic extents or strides",
         ],
     ),
+    (
+        "relay-plan-memory",
+        """\
+relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {
+  %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+  relay.return %0 : tensor<8xf32>
+}
+relay.func primitive @fused_sin("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
+  %0 = relay.sin(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  relay.return %0 : tensor<?xf32, #relay.sizes<"n">>
+}
+relay.func @main("x" %x: tensor<8xf32>, "y" %y: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) {
+  %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = relay.call @fused_sin(%y) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %2 = relay.sin(%1) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %3 = relay.if %c : tensor<i1> -> tensor<8xf32> {
+    %4 = relay.call @fused_exp(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    %5 = relay.call @fused_exp(%4) : (tensor<8xf32>) -> tensor<8xf32>
+    relay.yield %5 : tensor<8xf32>
+  } else {
+    relay.yield %0 : tensor<8xf32>
+  }
+  relay.return %2 : tensor<?xf32, #relay.sizes<"n">>, %3 : tensor<8xf32>
+}
+""",
+        [
+            "9:1: applied: the workspace has 64 bytes, its tensors have 64 bytes in all",
+            "11:3: missed: result 0 has no place in the workspace: its size has no upper bound",
+            "12:3: missed: relay.sin has no place in the workspace, run relay-fuse-operators first",
+            "14:5: missed: result 0 has no place in the workspace: it is in a branch",
+        ],
+    ),
     ("tir-hoist-conditions", BOUND, ["2:5: missed: function main stays as it is: loops are bound to threads"]),
     ("tir-check-bounds", BLOCKS, ["4:14: missed: blocks are not checked, run tir-resolve-blocks first: B"]),
     *(

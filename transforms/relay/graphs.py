@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...core.diagnostics import where
+from ...core.errors import UnsupportedError
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators import relax
@@ -27,6 +29,20 @@ def functions_of_operators(module: ModuleOp) -> Iterator[FuncOp | relax.FuncOp]:
     for func in list(module.body.block.ops):
         if isinstance(func, relax.FuncOp):
             yield func
+
+
+def check_no_operators(module: ModuleOp) -> None:
+    """Raises UnsupportedError, naming all of them, for operators outside of primitive functions."""
+    outside: dict[str, OperatorOp] = {}
+    for func in graphs_of(module):
+        for op in func.walk():
+            if isinstance(op, OperatorOp):
+                outside.setdefault(op.name, op)
+    if outside:
+        first = next(iter(outside.values()))
+        raise UnsupportedError(
+            f"{where(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
+        )
 
 
 def graph_blocks(func: FuncOp) -> list[Block]:

@@ -9,9 +9,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from ...operators.relay import CallOp, FuncOp, IfOp
+from ...core.remarks import PassRemarks
+from ...dialects.attributes import UNSHARED_WORKSPACE
+from ...operators.relay import CallOp, FuncOp, IfOp, OperatorOp, ReturnOp, YieldOp
 from .graphs import graphs_of
-from .placement import plan_function
+from .placement import offset_of, plan_function, workspace_of
+
+_remarks = PassRemarks("relay-plan-memory")
 
 
 class RelayPlanMemoryPass(ModulePass):
@@ -39,6 +43,8 @@ class RelayPlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
             plan_function(func, _intermediates(func))
+            if _remarks.are_collected:
+                _report(func)
 
 
 def _intermediates(func: FuncOp) -> Iterator[SSAValue]:
@@ -47,3 +53,20 @@ def _intermediates(func: FuncOp) -> Iterator[SSAValue]:
     for op in func.body.block.ops:
         if isinstance(op, CallOp | IfOp):
             yield from (result for result in op.outputs if result not in returned)
+
+
+def _report(func: FuncOp) -> None:
+    """Reports the size of the workspace, the operators outside of calls, and the tensors without a place in the
+    workspace, except results of the function or of a branch."""
+    if whole := workspace_of(func):
+        unshared = workspace_of(func, UNSHARED_WORKSPACE)
+        _remarks.applied(func, lambda: f"the workspace has {whole} bytes, its tensors have {unshared} bytes in all")
+    for op in func.walk():
+        if isinstance(op, OperatorOp):
+            _remarks.missed(op, lambda: f"{op.name} has no place in the workspace, run relay-fuse-operators first")
+        elif isinstance(op, CallOp | IfOp):
+            reason = "its size has no upper bound" if op.parent is func.body.block else "it is in a branch"
+            for n, result in enumerate(op.outputs):
+                is_result = any(isinstance(use.operation, ReturnOp | YieldOp) for use in result.uses)
+                if not is_result and offset_of(result) is None:
+                    _remarks.missed(op, lambda: f"result {n} has no place in the workspace: {reason}")

@@ -6,12 +6,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...core.diagnostics import where
-from ...core.errors import UnsupportedError
 from ...dialects import te, tir
-from ...operators.relay import FuncOp, OperatorOp
+from ...operators.relay import FuncOp
 from ..te.inline import inline_tensors
-from .graphs import graphs_of
+from .graphs import check_no_operators
 from .kernels import kernel_of
 from .libraries import lower_function
 
@@ -49,7 +47,7 @@ class ConvertRelayToTePass(ModulePass):
     name = "convert-relay-to-te"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _check(op)
+        check_no_operators(op)
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             if func.primitive is not None or func.compiler is not None:
                 block = func.parent
@@ -57,20 +55,6 @@ class ConvertRelayToTePass(ModulePass):
                 block.insert_op_before(_kernel(func), func)
                 func.detach()
                 func.erase()
-
-
-def _check(module: ModuleOp) -> None:
-    """Raises UnsupportedError, naming all of them, for operators outside of primitive functions."""
-    outside: dict[str, OperatorOp] = {}
-    for func in graphs_of(module):
-        for op in func.walk():
-            if isinstance(op, OperatorOp):
-                outside.setdefault(op.name, op)
-    if outside:
-        first = next(iter(outside.values()))
-        raise UnsupportedError(
-            f"{where(first)}{', '.join(outside)} outside of primitive functions: relay-fuse-operators"
-        )
 
 
 def _kernel(func: FuncOp) -> te.FuncOp | tir.FuncOp:

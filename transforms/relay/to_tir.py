@@ -43,6 +43,7 @@ from ...operators.relay import (
     shape_of,
 )
 from .copy_results import uncomputed_operands
+from .graphs import check_no_operators
 from .placement import offsets_of, workspace_of
 
 
@@ -74,6 +75,7 @@ class ConvertRelayToTirPass(ModulePass):
     name = "convert-relay-to-tir"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_no_operators(op)
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             if func.compiler is not None or func.primitive is not None:
                 raise UnsupportedError(f"{where(func)}function {func.sym_name.data} has not been lowered")
