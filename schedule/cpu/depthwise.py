@@ -12,7 +12,7 @@ from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
 from ..rules.results import decline_unless
 from .channels import LANES, copy_in_order, index_read, known_extents, only, require_lanes, transpose_in_registers
-from .tiles import fill_registers, greatest_height, keep_in_registers, parts
+from .tiles import fill_registers, keep_in_registers, parts, sums_of_windows
 
 COLUMNS = "columns"
 """The annotation of the block of the sums: the columns of an image of the result."""
@@ -23,19 +23,21 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
 
     Vectors are of channels, so that images may be small and windows may have any step. For each block of channels, the
     pixels of the image are transposed in registers to vectors of channels, and padded; then the sums of some columns of
-    a row at a time are in registers during the loops over taps; the results are transposed back.
+    a row at a time are in registers during the loop over the rows of taps, whose taps are unrolled, so that windows
+    that overlap load a pixel once; the results are transposed back.
 
     sums: the block of the sums, with the annotation `columns`, the columns of an image of the result. Returns the
     schedule in words, and the names of the blocks. Declines: dynamic sizes, and blocks of other numbers of channels
     than 16.
     """
-    columns, lanes = _columns(sch, sums), known_extents(sch, sums)[3]
+    columns, (*_, lanes, _, taps) = _columns(sch, sums), known_extents(sch, sums)
     require_lanes(lanes)
     *padded, image = steps = _steps_before(sch, sums)
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     square = cpu.lanes(element)
-    height = parts(columns, greatest_height(cpu, LANES // square))
+    vectors = LANES // square
+    height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
     block = _transpose_results(sch, output, sums, square)
@@ -83,8 +85,8 @@ def _sum(sch: Schedule, sums: BlockRV, columns: int, height: int) -> None:
     *_, pixel, lane, row_tap, column_tap = sch.get_loops(sums)
     row, pixel = sch.split(pixel, [None, columns])
     column, column_in = sch.split(pixel, [None, height])
-    sch.reorder(row, column, row_tap, column_tap, column_in, lane)
-    keep_in_registers(sch, sums, row_tap, [column_in, lane])
+    sch.reorder(row, column, row_tap, column_in, column_tap, lane)
+    keep_in_registers(sch, sums, row_tap, [column_in, column_tap, lane])
 
 
 def _transpose_image(sch: Schedule, image: BlockRV, square: int) -> None:

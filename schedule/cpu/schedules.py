@@ -28,6 +28,7 @@ from .packed import packed_convolution, packed_product
 from .reduction import columns, partial_sums
 from .rows import rows
 from .threads import loop_nests, threads
+from .windows import windows
 from .winograd import winograd
 
 Rule: TypeAlias = Callable[[Nest], str]
@@ -42,6 +43,7 @@ of the blocks. Errors: as of `Rule`."""
 
 RULES: Mapping[str, Rule] = {
     "contraction": contraction,
+    "windows": windows,
     "columns": columns,
     "partial sums": partial_sums,
     "transpose": transpose,
@@ -59,7 +61,7 @@ NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
 """The rules for the steps of convolutions and products, with their names, by the annotation `schedule_rule` of the
 block of the sums."""
 
-TILED = ("contraction", "columns")
+TILED = ("contraction", "windows", "columns")
 """The rules that keep tiles of sums in registers, where an epilogue may read them."""
 
 PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}

@@ -17,6 +17,10 @@ IN_FLIGHT = 8
 """The number of sums of vectors that keep a processor busy: two at a time, each of which takes four cycles."""
 
 
+MOST_OF_WINDOWS = 16
+"""The greatest number of vectors of sums over windows, whose taps are unrolled."""
+
+
 @dataclass(frozen=True)
 class Panel:
     """A factor of a product, and the order of the loops over its columns.
@@ -66,6 +70,16 @@ def greatest_width(cpu: CpuModel) -> int:
     return max(range(1, 5), key=lambda vectors: vectors * greatest_height(cpu, vectors))
 
 
+def sums_of_windows(cpu: CpuModel, taps: int, vectors: int = 1) -> int:
+    """The greatest number of vectors of sums over windows that overlap along an axis. The sums, the weights of the taps
+    along this axis, and the elements of one window fit into the registers, if these are enough to keep the processor
+    busy.
+
+    taps: the number of taps along the axis.  vectors: the number of vectors of the weights of a tap.
+    """
+    return min(max(cpu.vector_registers - 1 - 2 * taps * vectors, IN_FLIGHT), MOST_OF_WINDOWS)
+
+
 def parts(count: int, most: int) -> int:
     """The size of the equal parts of a number of things, with as few parts as parts of `most` things allow."""
     return -(-count // -(-count // most))
@@ -101,9 +115,14 @@ def fill_registers(sch: Schedule, tile: Sequence[LoopRV]) -> None:
 
 
 def keep_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV, tile: Sequence[LoopRV]) -> None:
-    """Vectorizes a tile of sums, and moves its init before the reduction loops."""
+    """Vectorizes a tile of sums, and moves its init before the reduction loops.
+
+    summed: the outermost reduction loop.  tile: the loops that are unrolled or vectorized, which may include reduction
+    loops.
+    """
+    around = [sch.get(loop) for loop in sch.get_loops(block)].index(sch.get(summed))
     start = sch.decompose_reduction(block, summed)
-    for loops in (tile, sch.get_loops(start)[-len(tile) :]):
+    for loops in (tile, sch.get_loops(start)[around:]):
         fill_registers(sch, loops)
 
 

@@ -101,6 +101,17 @@ for c, y, x in T.grid(k, m, n):
         E[vc, vy, vx] = T.max(C[vc, vy, vx], T.Cast("{dtype}", 1))
 """,
     ),
+    "windows": (
+        ("A: k, m + 2, n + 4", "B: k, 3, 5", "C: k, m, n"),
+        """
+for c, y, x, p, q in T.grid(k, m, n, 3, 5):
+    with T.block("C"):
+        vc, vy, vx, vp, vq = T.axis.remap("SSSRR", [c, y, x, p, q])
+        with T.init():
+            C[vc, vy, vx] = T.Cast("{dtype}", 1)
+        C[vc, vy, vx] = C[vc, vy, vx] + A[vc, vy + vp, vx + vq] * B[vc, vp, vq]
+""",
+    ),
     "columns": (
         ("A: m, n", "B: n, n", "C: n"),
         """

@@ -33,7 +33,7 @@ SHORT = 64
 """The number of products of a result below which vectors of pixels are faster than vectors of channels, if pixels fill
 them: the transposition of the results takes longer than the sums."""
 MANY_TAPS = 25
-"""The least number of taps of a depthwise convolution for which vectors of channels save the time of two
+"""The least number of taps of a depthwise convolution in steps for which vectors of channels save the time of two
 transpositions, where a row is longer than a vector."""
 _DTYPES = ("float32", "float64")
 
@@ -175,8 +175,9 @@ def _lack_of_depthwise(op: OperatorOp) -> str:
         return reason
     width, taps = shape_of(op.outputs[0])[3], prod(n for n in shape_of(op.args[1])[2:] if isinstance(n, int))
     assert isinstance(width, int)
-    if width > LANES and (width >= 2 * LANES or taps < MANY_TAPS):
-        return f"{width} columns of the result fill vectors, for {taps} taps"
+    step = each_dimension(op.attribute_value("strides"), 2, "strides")[1]
+    if width > LANES and (step == 1 or width >= 2 * LANES or taps < MANY_TAPS):
+        return f"{width} columns of the result fill vectors, for {taps} taps in steps of {step}"
     return ""
 
 

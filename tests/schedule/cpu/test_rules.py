@@ -44,6 +44,7 @@ def rules_of(name: str) -> dict[str, str]:
         ("transposed product", {"C": "contraction", "B_global": "transpose"}),
         ("product and elements", {"C": "epilogue"}),
         ("channels", {"E": "rows", "P": "elementwise", "C": "epilogue"}),
+        ("windows", {"C": "windows"}),
         ("columns", {"C": "columns"}),
         ("long rows", {"C": "columns"}),
         ("rows", {"S": "partial sums", "C": "elementwise"}),
@@ -107,6 +108,18 @@ def test_long_rows_are_read_as_they_are_in_memory() -> None:
     assert text(k=8, n=2048, m=1).endswith(", in 9 parts")  # the sums of each fit into half of the L1 cache
     assert text(k=8, n=7, m=8).startswith("sums in registers")
     assert text(k=7, n=8, m=1).startswith("sums in registers")
+
+
+def test_the_rows_of_windows_share_vectors() -> None:
+    def text(cpu: str, name: str = "windows", **sizes: int) -> str:
+        return next(each.text for each in schedule_cpu(program(name, **sizes), cpu).applied if each.rule == "windows")
+
+    start, end = "sums in registers, vectors of 16 lanes along vx", "along vy, 3 taps along vp unrolled"
+    assert text("avx512", m=48, n=96) == f"{start}, 2 at a time, 8 rows {end}"
+    assert text("avx512", m=48, n=16) == f"{start}, 16 rows {end}"
+    assert text("avx2", m=48, n=96) == f"{start.replace('16', '8')}, 2 at a time, 4 rows {end}"
+    assert "2 rows along vy" in text("avx512", m=2, n=96)
+    assert "3 taps along vp" in text("avx512", "channels")  # in steps of 2 rows
 
 
 def test_a_trace_replays_and_declined_rules_leave_no_steps() -> None:

@@ -1,0 +1,68 @@
+"""Reductions over windows that overlap, whose vectors are rows of an image: depthwise convolutions, and pools."""
+
+from __future__ import annotations
+
+from ..handles import LoopRV
+from ..rules.results import decline_unless
+from ..rules.strides import IRREGULAR, Strides
+from .contraction import require_sums, spatial_vector
+from .nest import Nest
+from .tiles import keep_in_registers, parts, sums_of_windows
+
+WIDEST = 2
+"""The greatest number of vectors of a row of a tile: more rows share more vectors."""
+MOST_TAPS = 16
+"""The greatest number of taps that are unrolled."""
+
+
+def windows(nest: Nest) -> str:
+    """Vectorizes a spatial axis along which stores are contiguous, and loads contiguous or invariant. The sums of some
+    rows, of windows that overlap along an axis, stay in registers; the taps along this axis are unrolled, so that each
+    vector is loaded once for all windows of the tile that it is in.
+
+    Declines: blocks without such axes, and sums over a single axis.
+    """
+    sch, strides = nest.sch, require_sums(nest)
+    vector = spatial_vector(nest, strides)
+    decline_unless(vector is not None, "no spatial axis is contiguous")
+    assert vector is not None
+    overlap = _overlap(strides, vector)
+    decline_unless(overlap is not None, "no windows of rows overlap")
+    assert overlap is not None
+    rows, taps = overlap
+    lanes = nest.lanes_along(strides.extents[vector])
+    vectors = parts(-(-strides.extents[vector] // lanes), WIDEST)
+    height = parts(strides.extents[rows], sums_of_windows(nest.cpu, strides.extents[taps]) // vectors)
+
+    outer, summed = list[LoopRV](), list[LoopRV]()
+    loops = sch.get_loops(nest.rv)
+    column, vector_in, lane = sch.split(loops[vector], [None, vectors, lanes])
+    row, row_in = sch.split(loops[rows], [None, height])
+    for n in range(strides.shared, len(loops)):
+        if strides.kinds[n] == "spatial":
+            outer.append(column if n == vector else row if n == rows else loops[n])
+        elif n != taps:
+            summed.append(loops[n])
+    tile = [vector_in, loops[taps], row_in, lane]
+    sch.reorder(*outer, *summed, *tile)
+    keep_in_registers(sch, nest.rv, summed[0], tile)
+    names = strides.names
+    times = "" if vectors == 1 else f", {vectors} at a time"
+    return (
+        f"sums in registers, vectors of {lanes} lanes along {names[vector]}{times}, {height} rows along {names[rows]}, "
+        f"{strides.extents[taps]} taps along {names[taps]} unrolled"
+    )
+
+
+def _overlap(strides: Strides, vector: int) -> tuple[int, int] | None:
+    """A spatial axis, and the axis of the taps of windows that overlap along this axis; None if there are none, or no
+    other axis is summed. vector: the vectorized axis."""
+    spatial, summed = strides.of_kind("spatial"), strides.of_kind("reduce")
+    for read in strides.read if len(summed) > 1 else ():
+        for rows in (n for n in spatial if n != vector and read[vector]):
+            for taps in summed:
+                if 0 < read[taps] <= read[rows] < IRREGULAR and strides.extents[taps] <= MOST_TAPS:
+                    step, rest = divmod(read[rows], read[taps])
+                    if not rest and step < strides.extents[taps]:
+                        return rows, taps
+    return None
