@@ -298,28 +298,37 @@ class _PackedConvolution(_WithBlocks):
 
     channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
     `nn.conv{rank}d`.  weight_layout: `OIHW16o` for blocks of 16 output channels: the axes of weight are block, input
-    channel, taps, and output channel in the block; other numbers than 16 likewise. The data have the layout NCHW.
+    channel, taps, and output channel in the block; other numbers than 16 likewise.  groups: the number of groups of
+    input channels, each with its own blocks of output channels. The data have the layout NCHW.
     """
+
+    groups: int = 1
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
         self.require_rank(data.shape)
         (inputs,) = require_known_extents(data.shape[1:2], self.name)
-        blocks, sizes = self.extents(weight, inputs)
+        if self.groups < 1 or inputs % self.groups:
+            raise TeError(f"{self.name}: {inputs} channels do not go together in {self.groups} groups")
+        blocks, sizes = self.extents(weight, inputs // self.groups)
+        if self.groups > 1 and self.channels % (self.groups * self.lanes):
+            given = f"{self.channels} output channels in {self.groups} groups"
+            raise TeError(f"{self.name}: {given}, expected whole blocks of {self.lanes} channels in each group")
+        groups = _Groups(self.groups, inputs // self.groups, blocks // self.groups)
         windows = _windows(self, self.padding, sizes)
         source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
-        channel, taps = reduce_axis((0, inputs), "rc"), _tap_axes(self, sizes)
+        channel, taps = reduce_axis((0, groups.inner), "rc"), _tap_axes(self, sizes)
 
         def products(*axes: PrimExpr) -> PrimExpr:
             batch, *positions, block, lane = axes
             at = _at_taps(positions, windows, taps)
             w = weight(block, channel.var, *(tap.var for tap in taps), lane)
-            return scalar.sum(source(batch, channel.var, *at) * w, axis=[channel, *taps])
+            return scalar.sum(source(batch, groups.channel(block, channel.var), *at) * w, axis=[channel, *taps])
 
         sums = compute(
             [data.shape[0], *counts, blocks, self.lanes],
             products,
             "conv_blocks",
-            attrs={"schedule_rule": "conv_pack"},
+            attrs={"schedule_rule": "conv_pack", "groups": self.groups},
             varargs_names=["n", *self.image.lower(), "block", "lane"],
         )
         return compute(
@@ -331,7 +340,7 @@ class _PackedConvolution(_WithBlocks):
         )
 
     def reference(self, data: Array, weight: Array) -> Array:
-        return self.plain_reference(data, weight, 1)
+        return self.plain_reference(data, weight, self.groups)
 
 
 contrib_conv2d_pack = for_rank(2, "nn.contrib_conv2d_pack", Pattern.OUT_FUSABLE, _PackedConvolution)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.index import Analyzer, Lin
@@ -43,6 +44,15 @@ def require_lanes(lanes: int) -> None:
     decline_unless(lanes == LANES, f"blocks of {lanes} channels, expected {LANES}")
 
 
+def number_annotated(sch: Schedule, block: BlockRV, name: str) -> int:
+    """The number in an annotation of a block. Raises DeclineError for a block without the annotation."""
+    annotations = block_of(sch, block).annotations
+    number = None if annotations is None else annotations.data.get(name)
+    decline_unless(isinstance(number, IntegerAttr), f"no annotation {name!r}")
+    assert isinstance(number, IntegerAttr)
+    return number.value.data
+
+
 def choose_tile(cpu: CpuModel, element: int, rows: int, blocks: int, widest: int) -> tuple[int, int]:
     """The rows, and the blocks of output channels, of a tile of sums.
 
@@ -52,7 +62,7 @@ def choose_tile(cpu: CpuModel, element: int, rows: int, blocks: int, widest: int
     element: the bytes of an element.  rows, blocks: the numbers of rows and blocks of the result.  widest: the greatest
     number of blocks of a tile.
     """
-    registers = max(LANES * element // cpu.vector_bytes, 1)
+    registers = registers_of_block(cpu, element)
     widths = [n for n in range(1, widest + 1) if blocks % n == 0]
     width = max(widths, key=lambda width: width * greatest_height(cpu, width * registers))
     highest = greatest_height(cpu, width * registers)
@@ -60,6 +70,11 @@ def choose_tile(cpu: CpuModel, element: int, rows: int, blocks: int, widest: int
         return rows, width
     heights = range(highest, max(highest - 3, 0), -1)
     return max(heights, key=lambda height: rows % height or height + highest), width
+
+
+def registers_of_block(cpu: CpuModel, element: int) -> int:
+    """The number of vector registers of a block of channels. element: the bytes of an element."""
+    return max(LANES * element // cpu.vector_bytes, 1)
 
 
 def transpose_in_registers(

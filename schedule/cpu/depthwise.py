@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr
-
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
-from ..rules.results import decline_unless
-from .channels import LANES, copy_in_order, index_read, known_extents, only, require_lanes, transpose_in_registers
+from .channels import (
+    LANES,
+    copy_in_order,
+    index_read,
+    known_extents,
+    number_annotated,
+    only,
+    registers_of_block,
+    require_lanes,
+    transpose_in_registers,
+)
 from .tiles import fill_registers, keep_in_registers, parts, sums_of_windows
 
 COLUMNS = "columns"
@@ -30,13 +37,13 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     schedule in words, and the names of the blocks. Declines: dynamic sizes, and blocks of other numbers of channels
     than 16.
     """
-    columns, (*_, lanes, _, taps) = _columns(sch, sums), known_extents(sch, sums)
+    columns, (*_, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), known_extents(sch, sums)
     require_lanes(lanes)
     *padded, image = steps = _steps_before(sch, sums)
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     square = cpu.lanes(element)
-    vectors = LANES // square
+    vectors = registers_of_block(cpu, element)
     height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
@@ -48,15 +55,6 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
         fill_registers(sch, sch.get_loops(step)[-1:])
     _transpose_image(sch, image, square)
     return f"sums in registers, {LANES} channels of {height} columns", names
-
-
-def _columns(sch: Schedule, sums: BlockRV) -> int:
-    """The columns of an image of the result. Raises DeclineError for a block that does not state them."""
-    annotations = block_of(sch, sums).annotations
-    columns = None if annotations is None else annotations.data.get(COLUMNS)
-    decline_unless(isinstance(columns, IntegerAttr), f"no annotation {COLUMNS!r}")
-    assert isinstance(columns, IntegerAttr)
-    return columns.value.data
 
 
 def _steps_before(sch: Schedule, sums: BlockRV) -> list[BlockRV]:

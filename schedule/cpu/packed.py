@@ -17,12 +17,16 @@ from .channels import (
     copy_in_order,
     index_read,
     known_extents,
+    number_annotated,
     reader_in_order,
+    registers_of_block,
     require_lanes,
     transpose_in_registers,
 )
 from .tiles import fill_registers, keep_in_registers, parts
 
+GROUPS = "groups"
+"""The annotation of the block of the sums of a convolution: the number of groups of channels."""
 WIDEST = 2
 """The greatest number of blocks of output channels of a tile of sums: of wider tiles, the vectors of weights leave no
 registers to elements of the image."""
@@ -36,9 +40,9 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     """Schedules a convolution with weights in blocks of output channels.
 
     Vectors are of output channels, so that windows may have any step: each element of the image is multiplied by the
-    vectors of weights of its channel and its tap. Sums of a tile, some columns of a row of the result, are in registers
-    during the loops over summands. The results of a row, or of the part of a row that half of the fastest cache holds,
-    are transposed in registers.
+    vectors of weights of its channel and its tap. Sums of a tile, some columns of a row of the result and channels of
+    one group, are in registers during the loops over summands. The results of a row, or of the part of a row that half
+    of the fastest cache holds, are transposed in registers.
 
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
     and blocks of other numbers of channels than 16.
@@ -48,7 +52,10 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     require_lanes(lanes)
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
-    height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
+    height, width = choose_tile(cpu, element, columns, blocks // number_annotated(sch, sums, GROUPS), WIDEST)
+    if width == 1:
+        vectors = registers_of_block(cpu, element)
+        height = parts(columns, (cpu.vector_registers - 1 - vectors) // vectors)
     names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
 
     square = cpu.lanes(element)

@@ -42,17 +42,17 @@ _DTYPES = ("float32", "float64")
 class RelayPackWeightsPass(ModulePass):
     """Stores constant weights in blocks of 16 rows, in the order in which products and convolutions read them.
 
-    Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW, without groups
-    or with a group for each channel (depthwise). Elements of 16 rows, which are output channels of convolutions, are
-    adjacent, as a vector. A product then reads its weights once, in order, without a copy in each run; a convolution
-    has vectors of channels, for windows of any size and strides. Weights are padded with zeros to whole blocks;
-    `relay-fold-constants` computes the blocks.
+    Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW, without
+    groups, with groups of whole blocks of output channels, or with a group for each channel (depthwise). Elements of 16
+    rows, which are output channels of convolutions, are adjacent, as a vector. A product then reads its weights once,
+    in order, without a copy in each run; a convolution has vectors of channels, for windows of any size and strides.
+    Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
 
     Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes, and for less than
     16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and those
     where pixels fill vectors and either the window is 1 by 1 without strides, or a result has less than 64 products. A
-    depthwise convolution keeps its weights if a row of the result has 32 pixels or more, or more than 16 and a window
-    less than 25 taps.
+    depthwise convolution keeps its weights if a row of the result has 32 pixels or more, or more than 16 and the window
+    moves by one pixel or has less than 25 taps.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -85,7 +85,7 @@ def _form_of(op: OperatorOp) -> _Form | None:
     """The form of an operator with packed weights; None for other operators."""
     name = op.operator.name
     is_grouped = name == "nn.conv2d" and op.attribute_value("groups") != 1
-    return _DEPTHWISE if is_grouped else _FORMS.get(name)
+    return _DEPTHWISE if is_grouped and shape_of(op.args[1])[1] == 1 else _FORMS.get(name)
 
 
 def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
@@ -142,10 +142,13 @@ def _dense_attributes(_op: OperatorOp, units: int) -> dict[str, Any]:
 
 
 def _lack_of_convolution(op: OperatorOp) -> str:
-    reason = lack_of_plain_form(op, _DTYPES)
+    groups = op.attribute_value("groups")
+    reason = lack_of_plain_form(op, _DTYPES, groups)
     if reason:
         return reason
     _, channels, height, width = (n for n in shape_of(op.outputs[0]) if isinstance(n, int))
+    if groups > 1 and channels // groups % LANES:
+        return f"{channels // groups} output channels of a group, expected whole blocks of {LANES}"
     reason = _lack_of_blocks(channels)
     if reason:
         return reason
@@ -194,10 +197,14 @@ def _convolution_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:
     return {**kept, "weight_layout": f"OIHW{LANES}o", "channels": channels}
 
 
+def _grouped_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:
+    return {**_convolution_attributes(op, channels), "groups": op.attribute_value("groups")}
+
+
 _DEPTHWISE = _Form("nn.contrib_depthwise_conv2d_pack", _lack_of_depthwise, _convolution_attributes)
-"""The form of `nn.conv2d` with groups."""
+"""The form of `nn.conv2d` with a group for each channel."""
 _FORMS: Mapping[str, _Form] = {
     "nn.dense": _Form("nn.contrib_dense_pack", _lack_of_dense, _dense_attributes),
-    "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _convolution_attributes),
+    "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _grouped_attributes),
 }
 """The forms with packed weights, by the names of operators."""

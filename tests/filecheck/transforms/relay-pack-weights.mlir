@@ -62,11 +62,11 @@ relay.func @strided("x" %x: tensor<2x5x17x17xf32>) {
 // -----
 
 // The weights of depthwise convolutions are stored in blocks of 16 channels.
-relay.func @depthwise("x" %x: tensor<1x24x14x14xf32>, "y" %y: tensor<1x24x28x28xf32>) {
+relay.func @depthwise("x" %x: tensor<1x24x14x14xf32>, "y" %y: tensor<1x24x56x56xf32>) {
   %w = relay.constant "w" : tensor<24x1x3x3xf32>
   %v = relay.constant "v" : tensor<24x1x5x5xf32>
   %0 = relay.nn.conv2d(%x, %w) {groups = 24, padding = 1} : (tensor<1x24x14x14xf32>, tensor<24x1x3x3xf32>) -> tensor<1x24x14x14xf32>
-  %1 = relay.nn.conv2d(%y, %v) {groups = 24, padding = 2} : (tensor<1x24x28x28xf32>, tensor<24x1x5x5xf32>) -> tensor<1x24x28x28xf32>
+  %1 = relay.nn.conv2d(%y, %v) {groups = 24, padding = 2, strides = 2} : (tensor<1x24x56x56xf32>, tensor<24x1x5x5xf32>) -> tensor<1x24x28x28xf32>
   relay.return %0 : tensor<1x24x14x14xf32>, %1 : tensor<1x24x28x28xf32>
 }
 // CHECK:       relay.func @depthwise
@@ -78,7 +78,20 @@ relay.func @depthwise("x" %x: tensor<1x24x14x14xf32>, "y" %y: tensor<1x24x28x28x
 
 // -----
 
-// Those of rows that fill vectors stay, and those of groups of several channels.
+// Weights of groups are stored in blocks, if these are of one group.
+relay.func @blocks_of_groups("x" %x: tensor<1x8x7x7xf32>) {
+  %w = relay.constant "w" : tensor<64x4x3x3xf32>
+  %0 = relay.nn.conv2d(%x, %w) {groups = 2, padding = 1} : (tensor<1x8x7x7xf32>, tensor<64x4x3x3xf32>) -> tensor<1x64x7x7xf32>
+  relay.return %0 : tensor<1x64x7x7xf32>
+}
+// CHECK:       relay.func @blocks_of_groups
+// CHECK:         %[[B:.+]] = relay.reshape(%w) {newshape = [4, 16, 4, 3, 3]}
+// CHECK-NEXT:    %[[T:.+]] = relay.transpose(%[[B]]) {axes = [0, 2, 3, 4, 1]} : (tensor<4x16x4x3x3xf32>) -> tensor<4x4x3x3x16xf32>
+// CHECK-NEXT:    relay.nn.contrib_conv2d_pack(%x, %[[T]]) {channels = 64, {{.*}}padding = 1{{.*}}groups = 2{{.*}}} : (tensor<1x8x7x7xf32>, tensor<4x4x3x3x16xf32>) -> tensor<1x64x7x7xf32>
+
+// -----
+
+// Those of rows that fill vectors stay, and those of groups of less channels than a block.
 relay.func @groups("x" %x: tensor<1x32x28x28xf32>) {
   %w = relay.constant "w" : tensor<32x1x3x3xf32>
   %v = relay.constant "v" : tensor<32x2x3x3xf32>

@@ -35,19 +35,23 @@ def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
 
 @st.composite
 def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
-    """A convolution with weights in blocks of output channels, the last of which may be filled. depthwise: whether each
-    channel has a window of its own."""
-    lanes, channels, inputs = draw(st.sampled_from((1, 2, 4))), draw(st.integers(1, 6)), draw(st.integers(1, 3))
-    inner = 1 if depthwise else inputs
+    """A convolution with weights in blocks of output channels, the last of which may be filled; blocks of groups of
+    channels are whole. depthwise: whether each channel has a window of its own."""
+    lanes, channels, inner = draw(st.sampled_from((1, 2, 4))), draw(st.integers(1, 6)), draw(st.integers(1, 3))
+    groups = 1 if depthwise else draw(st.integers(1, 3))
+    if groups > 1:
+        channels = groups * lanes * draw(st.integers(1, 2))
+    inner, inputs = (1, channels) if depthwise else (inner, groups * inner)
     sizes, strides = ([draw(st.integers(1, 3)) for _ in range(2)] for _ in range(2))
     far, dtype = draw(st.integers(1, 2)), draw(st.sampled_from(("float32", "float64")))
     extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
-    data = numbers(draw, (draw(st.integers(0, 2)), channels if depthwise else inputs, *extents), dtype, -4, 4)
+    data = numbers(draw, (draw(st.integers(0, 2)), inputs, *extents), dtype, -4, 4)
     weight = numbers(draw, (channels, inner, *sizes), dtype, -4, 4)
     padded = np.pad(weight, [(0, -channels % lanes), *[(0, 0)] * 3])
     blocks = np.moveaxis(padded.reshape(len(padded) // lanes, lanes, inner, *sizes), 1, -1)
     attributes = {"strides": strides, "padding": any_padding(draw, 2, 2), "dilation": far}
     attributes |= {"channels": channels, "weight_layout": f"OIHW{lanes}o"}
+    attributes |= {} if depthwise else {"groups": groups}
     return Sample([data, np.ascontiguousarray(blocks)], attributes)
 
 
