@@ -85,6 +85,7 @@ class Convolution(WithWeights):
     padding: tuple[int, int]
     dtype: str
     after: str
+    groups: int = 1
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -94,30 +95,15 @@ class Convolution(WithWeights):
         parts = zip(image, self.window, self.strides, self.dilation, strict=True)
         result = [(n + sum(self.padding) - (size - 1) * far - 1) // step + 1 for n, size, step, far in parts]
         return {
-            "x": (self.batch, self.inputs, *image),
+            "x": (self.batch, self.groups * self.inputs, *image),
             "w": (self.channels, self.inputs, *self.window),
             "r": (self.batch, self.channels, *result),
         }
 
     def product(self, x: Expr, w: Expr) -> Expr:
         before, behind = self.padding
-        around = (before, before, behind, behind)
-        return relay.nn.conv2d(x, w, strides=self.strides, padding=around, dilation=self.dilation)
-
-
-@dataclass(frozen=True)
-class Depthwise(Convolution):
-    """A convolution of each channel by itself, with as many inputs as channels."""
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        return {**super().shapes, "w": (self.channels, 1, *self.window)}
-
-    def product(self, x: Expr, w: Expr) -> Expr:
-        before, behind = self.padding
-        around = (before, before, behind, behind)
-        attributes = {"strides": self.strides, "padding": around, "dilation": self.dilation}
-        return relay.nn.conv2d(x, w, groups=self.channels, **attributes)
+        attributes = {"strides": self.strides, "padding": (before, before, behind, behind), "dilation": self.dilation}
+        return relay.nn.conv2d(x, w, groups=self.groups, **attributes)
 
 
 dtypes = st.sampled_from(("float32", "float64"))
@@ -134,39 +120,35 @@ products = st.builds(
 
 windows = st.sampled_from(((1, 1), (3, 3), (2, 1), (1, 5), (7, 7)))
 steps = st.sampled_from(((1, 1), (2, 2), (1, 3)))
-convolutions = st.builds(
-    Convolution,
-    st.sampled_from((1, 3)),
-    st.sampled_from((1, 3, 8)),
-    st.sampled_from((16, 24, 32, 47, 64)),
-    st.tuples(st.sampled_from((1, 3)), st.sampled_from((4, 5, 9, 17, 20))),
-    windows,
-    steps,
-    st.sampled_from(((1, 1), (2, 2))),
-    st.sampled_from(((0, 0), (1, 1), (0, 2))),
-    dtypes,
-    epilogues,
+results = st.tuples(st.sampled_from((1, 3)), st.sampled_from((4, 5, 7, 9, 17, 20)))
+farther = st.sampled_from(((1, 1), (2, 2)))
+around = st.sampled_from(((0, 0), (1, 1), (0, 2)))
+shared = (windows, steps, farther, around, dtypes, epilogues)
+batches, inputs = st.sampled_from((1, 3)), st.sampled_from((1, 3, 8))
+convolutions = st.builds(Convolution, batches, inputs, st.sampled_from((16, 24, 32, 47, 64)), results, *shared)
+in_groups = st.builds(
+    lambda batch, inputs, blocks, groups, *rest: Convolution(batch, inputs, 16 * blocks * groups, *rest, groups),
+    batches,
+    st.sampled_from((2, 3, 8)),
+    st.sampled_from((1, 2, 3)),
+    st.sampled_from((2, 3)),
+    results,
+    *shared,
 )
-
-
 depthwise = st.builds(
-    lambda channels, *rest: Depthwise(rest[0], channels, channels, *rest[1:]),
+    lambda batch, channels, *rest: Convolution(batch, 1, channels, *rest, channels),
+    batches,
     st.sampled_from((16, 24, 32, 47)),
-    st.sampled_from((1, 3)),
     st.tuples(st.sampled_from((1, 3, 6)), st.sampled_from((1, 4, 7, 14, 16))),
-    windows,
-    steps,
-    st.sampled_from(((1, 1), (2, 2))),
-    st.sampled_from(((0, 0), (1, 1), (0, 2))),
-    dtypes,
-    epilogues,
+    *shared,
 )
 
 
-@given(products | convolutions | depthwise, st.sampled_from((1, 3)))
+@given(products | convolutions | in_groups | depthwise, st.sampled_from((1, 3)))
 @example(Product((70,), 40, 48, "float32", "residual"), 3)  # several tiles of rows for each thread
 @example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3)
-@example(Depthwise(1, 72, 72, (14, 14), (5, 5), (1, 1), (1, 1), (2, 2), "float32", "residual relu"), 3)
+@example(Convolution(1, 1, 72, (14, 14), (5, 5), (1, 1), (1, 1), (2, 2), "float32", "residual relu", 72), 3)
+@example(Convolution(1, 4, 96, (7, 35), (3, 3), (1, 1), (1, 1), (1, 1), "float32", "residual relu", 2), 3)
 def test_packed_weights_compute_what_weights_compute(case: WithWeights, count: int) -> None:
     module = case.module()
     arrays = {name: array for name, array in case.arrays().items() if name != "w"}
