@@ -22,10 +22,11 @@ MOST_STEPS = 512
 
 @dataclass(frozen=True)
 class _Sequence:
-    """The inputs common to all directions. steps: x of each step, (batch, inputs).  lengths: the length of each
+    """The inputs common to all directions. x: of all steps, (length, batch, inputs).  lengths: the length of each
     sequence, (batch,); None if all sequences have full length."""
 
-    steps: Sequence[ModelTensor]
+    x: ModelTensor
+    length: int
     lengths: ModelTensor | None
     hidden: int
     batch: Any
@@ -40,11 +41,10 @@ def _sequence(call: Call) -> _Sequence:
     if length > MOST_STEPS:
         raise OnnxUnsupportedError(f"{call.op_type} of {length} steps, expected {MOST_STEPS} at most")
     hidden = call.integer("hidden_size") or recurrence.static_shape[-1]
-    steps = [call.op("squeeze", part, axis=[0]) for part in split_along(call, x, [1] * length, 0)]
     lengths = call.optional(4)
     if lengths is not None and lengths.array is not None and bool((lengths.array >= length).all()):
         lengths = None
-    return _Sequence(steps, lengths, hidden, x.extents[1], weights.static_shape[0])
+    return _Sequence(x, length, lengths, hidden, x.extents[1], weights.static_shape[0])
 
 
 def _take_direction(call: Call, data: ModelTensor | None, direction: int) -> ModelTensor | None:
@@ -68,17 +68,22 @@ Function = Callable[[ModelTensor], ModelTensor]
 """The activation function of a gate."""
 
 Step = Callable[[ModelTensor, Sequence[ModelTensor]], Sequence[ModelTensor]]
-"""Maps x of a step and the states to the next states, the first of which is the output."""
+"""Maps the products of x of a step and the weights, (batch, gates), and the states to the next states, the first of
+which is the output."""
 
 
 def _run(
-    call: Call, sequence: _Sequence, backward: bool, states: Sequence[ModelTensor], step: Step
+    call: Call, sequence: _Sequence, backward: bool, weights: _Weights, states: Sequence[ModelTensor], step: Step
 ) -> tuple[list[ModelTensor], Sequence[ModelTensor]]:
-    """The outputs of all steps in order, and the final states. Outputs after the end of a sequence are 0."""
+    """The outputs of all steps in order, and the final states. Outputs after the end of a sequence are 0.
+
+    The products of x and the weights, which do not depend on the states, are computed for all steps at once.
+    """
+    products = split_along(call, _times(call, sequence.x, weights.w, weights.w_bias), [1] * sequence.length, 0)
     outputs: list[ModelTensor] = []
-    order = range(len(sequence.steps))
+    order = range(sequence.length)
     for n in reversed(order) if backward else order:
-        new_states = step(sequence.steps[n], states)
+        new_states = step(call.op("squeeze", products[n], axis=[0]), states)
         output = new_states[0]
         if sequence.lengths is not None:
             goes_on = call.op("expand_dims", call.scalar("greater", sequence.lengths, n), axis=1)
@@ -199,13 +204,12 @@ def rnn(call: Call) -> Results:
         weights, (f,) = _weights(call, n, 1, sequence.hidden), functions[n]
 
         def step(
-            x: ModelTensor, states: Sequence[ModelTensor], weights: _Weights = weights, f: Function = f
+            inputs: ModelTensor, states: Sequence[ModelTensor], weights: _Weights = weights, f: Function = f
         ) -> list[ModelTensor]:
-            inputs = _times(call, x, weights.w, weights.w_bias)
             kept = _times(call, states[0], weights.r, weights.r_bias)
             return [f(_clip(call, call.op("add", inputs, kept)))]
 
-        runs.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
+        runs.append(_run(call, sequence, backward, weights, [_state(call, 5, sequence, n)], step))
     return _stack_results(call, runs)
 
 
@@ -215,8 +219,9 @@ def gru(call: Call) -> Results:
     functions = _functions(call, ["Sigmoid", "Tanh"], sequence.directions)
     runs: list[tuple[list[ModelTensor], Sequence[ModelTensor]]] = []
     for n, backward in enumerate(_directions(call, sequence.directions)):
-        step = _gru_step(call, _weights(call, n, 3, sequence.hidden), functions[n], sequence.hidden)
-        runs.append(_run(call, sequence, backward, [_state(call, 5, sequence, n)], step))
+        weights = _weights(call, n, 3, sequence.hidden)
+        step = _gru_step(call, weights, functions[n], sequence.hidden)
+        runs.append(_run(call, sequence, backward, weights, [_state(call, 5, sequence, n)], step))
     return _stack_results(call, runs)
 
 
@@ -229,9 +234,9 @@ def _gru_step(call: Call, weights: _Weights, functions: Sequence[Function], hidd
 
     rows, biases = thirds(weights.r, 0), thirds(weights.r_bias, 0)
 
-    def step(x: ModelTensor, states: Sequence[ModelTensor]) -> list[ModelTensor]:
+    def step(products: ModelTensor, states: Sequence[ModelTensor]) -> list[ModelTensor]:
         (h,) = states
-        inputs = split_along(call, _times(call, x, weights.w, weights.w_bias), [hidden] * 3, 1)
+        inputs = split_along(call, products, [hidden] * 3, 1)
 
         def gate(n: int) -> ModelTensor:
             row = rows[n]
@@ -259,9 +264,10 @@ def lstm(call: Call) -> Results:
     for n, backward in enumerate(_directions(call, sequence.directions)):
         peepholes = _take_direction(call, call.optional(7), n)
         thirds = None if peepholes is None else split_along(call, peepholes, [sequence.hidden] * 3, 0)
-        step = _lstm_step(call, _weights(call, n, 4, sequence.hidden), functions[n], sequence.hidden, thirds)
+        weights = _weights(call, n, 4, sequence.hidden)
+        step = _lstm_step(call, weights, functions[n], sequence.hidden, thirds)
         states = [_state(call, 5, sequence, n), _state(call, 6, sequence, n)]
-        runs.append(_run(call, sequence, backward, states, step))
+        runs.append(_run(call, sequence, backward, weights, states, step))
     return _stack_results(call, runs)
 
 
@@ -278,9 +284,8 @@ def _lstm_step(
     def add_peephole(data: ModelTensor, cell: ModelTensor, n: int) -> ModelTensor:
         return data if peepholes is None else call.op("add", data, call.op("multiply", peepholes[n], cell))
 
-    def step(x: ModelTensor, states: Sequence[ModelTensor]) -> list[ModelTensor]:
+    def step(inputs: ModelTensor, states: Sequence[ModelTensor]) -> list[ModelTensor]:
         output, cell = states
-        inputs = _times(call, x, weights.w, weights.w_bias)
         kept = _times(call, output, weights.r, weights.r_bias)
         i, o, forget, c = split_along(call, call.op("add", inputs, kept), [hidden] * 4, 1)
         i = f(_clip(call, add_peephole(i, cell, 0)))
