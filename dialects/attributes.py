@@ -12,6 +12,9 @@ GRAPH_KERNEL = "relay.kernel"
 WORKSPACE_OFFSETS = "offsets"
 """On a call in a graph or a program: the offset of each result in the workspace in bytes; -1 for a result without a
 plan."""
+VIEW = "view"
+"""On a call in a graph whose result is its operand in another shape, at the same offset of the workspace: the kernel is
+not called."""
 WORKSPACE = "relay.workspace"
 """On a function of a graph or a program: the size of its workspace in bytes."""
 UNSHARED_WORKSPACE = "relay.unshared_workspace"

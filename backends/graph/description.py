@@ -18,7 +18,7 @@ from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
 from ...core.errors import LoadError
 from ...core.sizes import align_up, byte_count
-from ...dialects.attributes import UNSHARED_WORKSPACE
+from ...dialects.attributes import UNSHARED_WORKSPACE, VIEW
 from ...module import Module
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, shape_of
 from ...operators.relay.bounds import greatest_byte_count
@@ -194,10 +194,12 @@ class _Tensors:
         return self.numbers[value]
 
     def steps(self, block: Block) -> Steps:
-        """The calls and branches of a block, in order."""
+        """The calls of kernels and the branches of a block, in order."""
         steps: list[Step | Branch] = []
         for op in block.ops:
-            if isinstance(op, CallOp):
+            if isinstance(op, CallOp) and VIEW in op.attributes:
+                self._outputs(op, op.callee.string_value())
+            elif isinstance(op, CallOp):
                 steps.append(self._step(op))
             elif isinstance(op, IfOp):
                 steps.append(self._branch(op))

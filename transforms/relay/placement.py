@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ...core.sizes import align_up, check_size
-from ...dialects.attributes import UNSHARED_WORKSPACE, WORKSPACE, WORKSPACE_OFFSETS
+from ...dialects.attributes import UNSHARED_WORKSPACE, VIEW, WORKSPACE, WORKSPACE_OFFSETS
 from ...operators import relax
 from ...operators.relay import FuncOp, dtype_of_tensor, shape_of
 from ...operators.relay.bounds import greatest_byte_count
@@ -68,9 +68,10 @@ def _in_block(op: Operation, block: Block) -> Operation:
 
 @dataclass(eq=False)
 class _Tensor:
-    """A tensor to be placed.
+    """A tensor to be placed, with its views.
 
-    first, last: the positions of the op that computes the tensor and of its last reader.  size, offset: in bytes.
+    first, last: the positions of the op that computes the tensor, and of the last reader of the tensor or a view.
+    size, offset: in bytes.
     """
 
     value: SSAValue
@@ -78,27 +79,36 @@ class _Tensor:
     first: int
     last: int
     offset: int = -1
+    views: list[SSAValue] = field(default_factory=list[SSAValue])
 
     def meets(self, other: _Tensor) -> bool:
         """Whether the lifetimes of both tensors overlap."""
         return self.first <= other.last and other.first <= self.last
 
 
-def plan_function(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> None:
+def plan_function(
+    func: FuncOp | relax.FuncOp, values: Iterable[SSAValue], sources: Mapping[SSAValue, SSAValue] | None = None
+) -> None:
     """Places results of operations in the body of a function in its memory, those with an upper bound of their bytes.
 
-    Attributes of the operations state the offsets, attributes of the function the size of the memory, with and without
-    sharing. Raises SizeError for 2**63 bytes or more.
+    Attributes of the operations state the offsets and the views, attributes of the function the size of the memory,
+    with and without sharing. Raises SizeError for 2**63 bytes or more.
+
+    values: the results, in the order of the operations.  sources: those of `values` that have the elements of another
+    tensor in the same order, with that tensor, which precedes; where it has a place, they are views of it.
     """
-    tensors = _tensors(func, values)
+    tensors = _tensors(func, values, sources or {})
     placed: list[_Tensor] = []
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.size, tensor.first)):
         tensor.offset = _lowest(tensor, [other for other in placed if other.meets(tensor)])
         placed.append(tensor)
-    offsets = {tensor.value: tensor.offset for tensor in tensors}
+    views = {view for tensor in tensors for view in tensor.views}
+    offsets = {value: tensor.offset for tensor in tensors for value in (tensor.value, *tensor.views)}
     for op in func.body.block.ops:
         if any(result in offsets for result in op.results):
             op.attributes[WORKSPACE_OFFSETS] = ArrayAttr([IntegerAttr(offsets.get(r, -1), i64) for r in op.results])
+        if any(result in views for result in op.results):
+            op.attributes[VIEW] = UnitAttr()
     whole = max((tensor.offset + tensor.size for tensor in tensors), default=0)
     unshared = check_size(sum(tensor.size for tensor in tensors), f"tensors of {func.sym_name.data}, in bytes")
     attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
@@ -107,10 +117,21 @@ def plan_function(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> No
     func.func_attrs = DictionaryAttr(attributes)
 
 
-def _tensors(func: FuncOp | relax.FuncOp, values: Iterable[SSAValue]) -> list[_Tensor]:
+def _tensors(
+    func: FuncOp | relax.FuncOp, values: Iterable[SSAValue], sources: Mapping[SSAValue, SSAValue]
+) -> list[_Tensor]:
     bounds = func.size_bounds
     sizes = {value: size for value in values if (size := planned_bytes(value, bounds)) is not None}
-    return [_Tensor(value, sizes[value], first, last) for value, first, last in lifetimes(func.body.block, sizes)]
+    tensors = dict[SSAValue, _Tensor]()
+    for value, first, last in lifetimes(func.body.block, sizes):
+        viewed = tensors.get(sources[value]) if value in sources else None
+        if viewed is None:
+            tensors[value] = _Tensor(value, sizes[value], first, last)
+        else:
+            viewed.views.append(value)
+            viewed.size, viewed.last = max(viewed.size, sizes[value]), max(viewed.last, last)
+            tensors[value] = viewed
+    return list(dict.fromkeys(tensors.values()))
 
 
 def _lowest(tensor: _Tensor, others: list[_Tensor]) -> int:

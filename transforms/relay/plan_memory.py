@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import SymbolTable
 
 from ...core.remarks import PassRemarks
 from ...dialects.attributes import UNSHARED_WORKSPACE
@@ -17,6 +18,9 @@ from .placement import offset_of, plan_function, workspace_of
 
 _remarks = PassRemarks("relay-plan-memory")
 
+IN_ORDER = frozenset(("reshape", "contrib_reverse_reshape", "squeeze", "expand_dims", "nn.batch_flatten"))
+"""The operators whose result has the elements of their operand in the same order."""
+
 
 class RelayPlanMemoryPass(ModulePass):
     """Assigns each intermediate tensor an offset in one workspace, shared between tensors of disjoint lifetimes.
@@ -25,7 +29,8 @@ class RelayPlanMemoryPass(ModulePass):
     placed first, each at the lowest offset that is free during its lifetime. A tensor of dynamic size is planned for
     the upper bounds of its sizes (`tir_var_upper_bound`); tensors of unbounded size, and tensors in branches, are not
     planned; tensors of 2**63 bytes or more in all are an error. Attributes of the function state the size of the
-    workspace, with and without sharing.
+    workspace, with and without sharing. The result of a call that only reshapes a tensor of the workspace is a view of
+    it: it has the same offset, and the kernel is not called.
 
     Before
         %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -42,7 +47,8 @@ class RelayPlanMemoryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
-            plan_function(func, _intermediates(func))
+            values = list(_intermediates(func))
+            plan_function(func, values, {value: source for value in values if (source := _source(value)) is not None})
             if _remarks.are_collected:
                 _report(func)
 
@@ -53,6 +59,19 @@ def _intermediates(func: FuncOp) -> Iterator[SSAValue]:
     for op in func.body.block.ops:
         if isinstance(op, CallOp | IfOp):
             yield from (result for result in op.outputs if result not in returned)
+
+
+def _source(value: SSAValue) -> SSAValue | None:
+    """The operand that a call reshapes to a value; None for other values."""
+    call = value.owner
+    if not isinstance(call, CallOp) or len(call.args) != 1 or len(call.outputs) != 1:
+        return None
+    callee = SymbolTable.lookup_symbol(call, call.callee)
+    if not isinstance(callee, FuncOp) or callee.primitive is None:
+        return None
+    *ops, _ = callee.body.block.ops
+    is_in_order = all(isinstance(op, OperatorOp) and op.operator.name in IN_ORDER for op in ops)
+    return call.args[0] if ops and is_in_order else None
 
 
 def _report(func: FuncOp) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -14,8 +14,9 @@ from ...analysis.names import fresh_name
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import UnsupportedError
+from ...core.walking import find_ops
 from ...dialects import tir
-from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, SHARED_INPUTS, TIR_NOALIAS
+from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, SHARED_INPUTS, TIR_NOALIAS, VIEW
 from ...dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
@@ -53,7 +54,8 @@ class ConvertRelayToTirPass(ModulePass):
     The parameters are the parameters of the function, the arrays of its constants by name, its results (`output0`,
     ...), `workspace`, the memory planned by `relay-plan-memory`, and the sizes that the caller passes as numbers
     (the attribute `size_parameters`); tensors without a plan are allocated. Assertions check that sizes are within
-    their limits. The result is a host function: it only calls other functions and branches.
+    their limits. The result is a host function: it only calls other functions and branches. Kernels that are called
+    for views alone are erased.
 
     Before
         relay.func @main("x" %x: tensor<8xf32>) {
@@ -76,6 +78,9 @@ class ConvertRelayToTirPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         check_no_operators(op)
+        viewed = {
+            each.callee.string_value() for each in op.walk() if isinstance(each, CallOp) and VIEW in each.attributes
+        }
         for func in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
             if func.compiler is not None or func.primitive is not None:
                 raise UnsupportedError(f"{where(func)}function {func.sym_name.data} has not been lowered")
@@ -85,6 +90,17 @@ class ConvertRelayToTirPass(ModulePass):
             block.insert_op_before(converted, func)
             func.detach()
             func.erase()
+        _erase_uncalled(op, viewed)
+
+
+def _erase_uncalled(module: ModuleOp, kernels: Collection[str]) -> None:
+    """Erases those of some kernels that no function calls."""
+    called = {op.callee.string_value() for op in find_ops(module, tir.CallOp)} if kernels else set[str]()
+    for name in kernels:
+        kernel = SymbolTable.lookup_symbol(module, name)
+        if name not in called and kernel is not None:
+            kernel.detach()
+            kernel.erase()
 
 
 class _Host:
@@ -202,6 +218,8 @@ class _Host:
 
     def _call(self, op: CallOp) -> None:
         outputs = self._allocate(op)
+        if VIEW in op.attributes:
+            return
         numbers = self._numbers(op)
         args = [*(self.buffers[arg] for arg in op.args), *outputs, *numbers]
         self.builder.insert(tir.CallOp(op.callee.string_value(), args))

@@ -3,6 +3,7 @@
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from stepwell import ArgumentError, DeviceError, Module, nd, relay
 from stepwell.backends.graph import GraphExecutor, Workspace, build_graph
+from stepwell.backends.graph.steps import Step
 from stepwell.core.errors import SizeError
 from stepwell.operators.relay import FuncOp, RelayBuilder, ReturnOp, tensor_type
 
@@ -25,6 +27,26 @@ def test_tensors_of_bytes_go_from_kernel_to_kernel() -> None:
     x = np.random.default_rng(0).integers(-9, 9, (4, 3)).astype("int8")
     executor.run(x=x)
     np.testing.assert_array_equal(executor.get_output(0), np.sort(np.sort(np.sort(x, 0), 1), 0))
+
+
+def test_reshaped_tensors_are_views() -> None:
+    x = relay.var("x", shape=(4, 6))
+    y = relay.reshape(relay.nn.softmax(x), (1, 24))
+    z = relay.reshape(relay.squeeze(relay.nn.softmax(y), [0]), (2, 12))
+    executable = build_graph(relay.module(relay.Function([x], relay.Tuple([relay.nn.softmax(z), y]))))
+    kernels = ["fused_nn_softmax", "fused_reshape", "fused_nn_softmax_1", "fused_nn_softmax_2"]
+    assert [step.kernel for step in executable.steps if isinstance(step, Step)] == kernels
+    assert not [name for name in executable.program.functions if "squeeze" in name]
+    executor, argument = GraphExecutor(executable), np.random.default_rng(0).normal(size=(4, 6)).astype("float32")
+    executor.run(x=argument)
+    rows = softmax(argument).reshape(1, 24)
+    np.testing.assert_allclose(executor.get_output(1), rows, rtol=1e-6)
+    np.testing.assert_allclose(executor.get_output(0), softmax(softmax(rows).reshape(2, 12)), rtol=1e-6)
+
+
+def softmax(x: Any) -> Any:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
 
 
 def softmaxes(extent: int, count: int = 2) -> Module:

@@ -88,3 +88,44 @@ relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) attrs {tir_var_upper_
 }
 // CHECK:      relay.func @main({{.*}} attrs {tir_var_upper_bound = {n = 40 : i64}, relay.workspace = 320 : i64, relay.unshared_workspace = 320 : i64} {
 // CHECK-NEXT:   relay.call @fused_concatenate(%x) attributes {offsets = [0 : i64]} :
+
+// -----
+
+// A call that only reshapes a tensor with a place is a view of it, and so is a call that reshapes the view. The place lives
+// until the last reader of a view. A result, and what reshapes a parameter, are computed.
+relay.func primitive @fused_exp("p0" %p0: tensor<4x32xf32>) {
+  %0 = relay.exp(%p0) : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  relay.return %0 : tensor<4x32xf32>
+}
+relay.func primitive @fused_reshape("p0" %p0: tensor<4x32xf32>) {
+  %0 = relay.reshape(%p0) {newshape = [1, 128]} : (tensor<4x32xf32>) -> tensor<1x128xf32>
+  relay.return %0 : tensor<1x128xf32>
+}
+relay.func primitive @fused_squeeze_reshape("p0" %p0: tensor<1x128xf32>) {
+  %0 = relay.squeeze(%p0) {axis = [0]} : (tensor<1x128xf32>) -> tensor<128xf32>
+  %1 = relay.reshape(%0) {newshape = [4, 32]} : (tensor<128xf32>) -> tensor<4x32xf32>
+  relay.return %1 : tensor<4x32xf32>
+}
+relay.func primitive @fused_reshape_exp("p0" %p0: tensor<4x32xf32>) {
+  %0 = relay.reshape(%p0) {newshape = [1, 128]} : (tensor<4x32xf32>) -> tensor<1x128xf32>
+  %1 = relay.exp(%0) : (tensor<1x128xf32>) -> tensor<1x128xf32>
+  relay.return %1 : tensor<1x128xf32>
+}
+relay.func @views("x" %x: tensor<4x32xf32>) {
+  %0 = relay.call @fused_exp(%x) : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %1 = relay.call @fused_reshape(%0) : (tensor<4x32xf32>) -> tensor<1x128xf32>
+  %2 = relay.call @fused_squeeze_reshape(%1) : (tensor<1x128xf32>) -> tensor<4x32xf32>
+  %3 = relay.call @fused_reshape_exp(%x) : (tensor<4x32xf32>) -> tensor<1x128xf32>
+  %4 = relay.call @fused_exp(%2) : (tensor<4x32xf32>) -> tensor<4x32xf32>
+  %5 = relay.call @fused_reshape(%x) : (tensor<4x32xf32>) -> tensor<1x128xf32>
+  %6 = relay.call @fused_squeeze_reshape(%3) : (tensor<1x128xf32>) -> tensor<4x32xf32>
+  relay.return %4 : tensor<4x32xf32>, %5 : tensor<1x128xf32>, %6 : tensor<4x32xf32>
+}
+// CHECK:         relay.func @views("x" %x: tensor<4x32xf32>) attrs {relay.workspace = 1024 : i64, relay.unshared_workspace = 1024 : i64} {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.call @fused_exp(%x) attributes {offsets = [0 : i64]}
+// CHECK-NEXT:      %[[v1:\d+]] = relay.call @fused_reshape(%[[v0]]) attributes {offsets = [0 : i64], view}
+// CHECK-NEXT:      %[[v2:\d+]] = relay.call @fused_squeeze_reshape(%[[v1]]) attributes {offsets = [0 : i64], view}
+// CHECK-NEXT:      %[[v3:\d+]] = relay.call @fused_reshape_exp(%x) attributes {offsets = [512 : i64]}
+// CHECK-NEXT:      %[[v4:\d+]] = relay.call @fused_exp(%[[v2]]) : (
+// CHECK-NEXT:      %[[v5:\d+]] = relay.call @fused_reshape(%x) : (
+// CHECK-NEXT:      %[[v6:\d+]] = relay.call @fused_squeeze_reshape(%[[v3]]) : (
