@@ -127,7 +127,7 @@ shared = (windows, steps, farther, around, dtypes, epilogues)
 batches, inputs = st.sampled_from((1, 3)), st.sampled_from((1, 3, 8))
 convolutions = st.builds(Convolution, batches, inputs, st.sampled_from((16, 24, 32, 47, 64)), results, *shared)
 in_groups = st.builds(
-    lambda batch, inputs, blocks, groups, *rest: Convolution(batch, inputs, 16 * blocks * groups, *rest, groups),
+    lambda batch, inputs, blocks, groups, *rest: Convolution(batch, inputs, 16 * blocks * groups, *rest, groups=groups),
     batches,
     st.sampled_from((2, 3, 8)),
     st.sampled_from((1, 2, 3)),
@@ -136,7 +136,7 @@ in_groups = st.builds(
     *shared,
 )
 depthwise = st.builds(
-    lambda batch, channels, *rest: Convolution(batch, 1, channels, *rest, channels),
+    lambda batch, channels, *rest: Convolution(batch, 1, channels, *rest, groups=channels),
     batches,
     st.sampled_from((16, 24, 32, 47)),
     st.tuples(st.sampled_from((1, 3, 6)), st.sampled_from((1, 4, 7, 14, 16))),

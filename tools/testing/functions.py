@@ -19,14 +19,16 @@ func.func @main({parameters}) {{
 }}"""
 
 
-def elementwise_program(name: str, type: str, lanes: int, operands: int = 1) -> Module:
+def elementwise_program(name: str, type: str, lanes: int, operands: int = 1, constant: float | None = None) -> Module:
     """A function `main` that stores `math.<name>` of the elements of its first arrays into the last array.
 
     type: of the elements.  lanes: of a vector; the length of the arrays is a multiple.  operands: the number of
-    operands of the function.
+    operands of the function that are arrays.  constant: a number that is a further operand.
     """
     vector, numbers = f"vector<{lanes}x{type}>", range(operands)
     loads = [f"%x{n} = vector.load %m{n}[%i] : memref<?x{type}>, {vector}" for n in numbers]
+    if constant is not None:
+        loads.append(f"%x{operands} = arith.constant dense<{constant!r}> : {vector}")
     return parse_mlir(
         _TEXT.format(
             name=name,
@@ -35,6 +37,6 @@ def elementwise_program(name: str, type: str, lanes: int, operands: int = 1) -> 
             vector=vector,
             parameters=", ".join(f"%{name}: memref<?x{type}>" for name in (*(f"m{n}" for n in numbers), "out")),
             loads="\n".join(loads),
-            operands=", ".join(f"%x{n}" for n in numbers),
+            operands=", ".join(f"%x{n}" for n in range(len(loads))),
         )
     )

@@ -44,6 +44,24 @@ func.func @wide(%x: f32, %y: f64) -> (f32, f64) {
 // SPLIT-NOT:     math.cbrt
 // SPLIT:         %b = math.powf %y, %y : f64
 
+// Powers of some constant exponents are in the format of the result, also without fused operations.
+func.func @exponents(%v: vector<4xf32>, %y: f64) -> (vector<4xf32>, f64) {
+  %three = arith.constant dense<3.0> : vector<4xf32>
+  %half = arith.constant 0.5 : f64
+  %a = math.powf %v, %three : vector<4xf32>
+  %b = math.powf %y, %half : f64
+  func.return %a, %b : vector<4xf32>, f64
+}
+// CHECK-LABEL: func.func @exponents(
+// CHECK:         %[[SQUARE:.+]] = arith.mulf %v, %v : vector<4xf32>
+// CHECK-NEXT:    %a = arith.mulf %[[SQUARE]], %v : vector<4xf32>
+// CHECK:         math.sqrt
+// CHECK:         %b = arith.select
+
+// SPLIT-LABEL: func.func @exponents(
+// SPLIT-NOT:     math.powf
+// SPLIT:         func.return
+
 // A vector of positive normal numbers has a shorter formula; a scalar has the general formula.
 func.func @logarithms(%v: vector<4xf32>, %x: f32) -> (vector<4xf32>, f32) {
   %a = math.log %v : vector<4xf32>

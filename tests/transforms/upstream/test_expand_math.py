@@ -14,7 +14,7 @@ from xdsl.dialects import scf
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.tools import minimax
 from stepwell.tools.testing.functions import elementwise_program
-from stepwell.transforms.upstream.expand_math import ExpandMathPass, coefficients
+from stepwell.transforms.upstream.expand_math import ExpandMathPass, coefficients, powers
 
 DTYPES: dict[str, Any] = {"f32": np.float32, "f64": np.float64}
 UNITS = 2
@@ -190,6 +190,25 @@ def test_special_pairs_have_the_values_of_the_c_library(name: str, kind: str, fm
     is_special = ~np.isfinite(expected) | (expected == 0) | (np.abs(expected) == 1)
     wrong = np.flatnonzero(is_special & ~same)
     assert not wrong.size, [(x[n], y[n], got[n], expected[n]) for n in wrong[:5]]
+
+
+@pytest.mark.parametrize("exponent", sorted(powers.OF_EXPONENT))
+@pytest.mark.parametrize("kind", DTYPES)
+def test_powers_of_constant_exponents(kind: str, exponent: float) -> None:
+    module = elementwise_program("powf", kind, LANES, 1, exponent)
+    ExpandMathPass(fma=False).apply(Context(), module.op)
+    assert "math.powf" not in str(module.op)
+    x = np.append(arguments(kind), np.array([*SPECIAL, 1e30, -1e30], DTYPES[kind]))
+    x = np.append(x, np.ones(-len(x) % LANES, x.dtype))
+    got = np.empty_like(x)
+    compile_module(module.op)["main"](x, got)
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype(np.longdouble), np.full(len(x), exponent, np.longdouble)).astype(x.dtype)
+        near = np.abs(got.astype(np.longdouble) - expected) <= UNITS * np.spacing(np.abs(expected))
+    same = (got == expected) & (np.signbit(got) == np.signbit(expected)) | np.isnan(got) & np.isnan(expected)
+    is_special = ~np.isfinite(expected) | (expected == 0)
+    wrong = np.flatnonzero(~np.where(is_special, same, near))
+    assert not wrong.size, [(x[n], got[n], expected[n]) for n in wrong[:5]]
 
 
 @pytest.mark.parametrize("name", ["log", "log2", "log10"])

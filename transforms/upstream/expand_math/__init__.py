@@ -17,7 +17,7 @@ from ....core.dtypes import element_type_of
 from ....core.remarks import PassRemarks
 from ....dialects.attributes import UNLIKELY
 from . import error_function, exponentials, logarithms, powers, trigonometry
-from .numbers import F64, FORMATS, Condition, Number, Writer
+from .numbers import F64, FORMATS, Condition, Number, Writer, constant_float
 
 _remarks = PassRemarks("expand-math")
 
@@ -83,7 +83,8 @@ class ExpandMathPass(ModulePass):
     Results differ from the exact ones by at most 2 units in the last place; NaN, infinities, zeros of both signs and
     denormal numbers are those of IEEE 754. sin, cos and tan of scalars remain functions, as do those of vectors with an
     element above 2**16 in f32, 2**28 in f64 or 2**19 without `fma`, by a branch. Without `fma`, acosh and powf of f64
-    remain functions, which are then faster.
+    remain functions, which are then faster. Powers of the constant exponents -1, 0.5, 1, 2, 3 and 4 are products, a
+    quotient or a root.
 
     Before
         %y = math.exp2 %x : f32
@@ -127,12 +128,24 @@ def _obstacle(op: Operation, fma: bool) -> str | None:
     format = FORMATS.get(element_type_of(type))
     if format is None:
         return f"no formula for {element_type_of(type)}"
-    if not fma and format is F64 and isinstance(op, _SLOW_WITHOUT_FMA):
+    if not fma and format is F64 and isinstance(op, _SLOW_WITHOUT_FMA) and _power_of_exponent(op) is None:
         return "the C library is faster without fused operations"
     return None
 
 
+def _power_of_exponent(op: Operation) -> Formula | None:
+    """The formula of a power whose exponent is a constant that has one; None for other functions."""
+    if not isinstance(op, math.PowFOp):
+        return None
+    exponent = constant_float(op.operands[1])
+    power = None if exponent is None else powers.OF_EXPONENT.get(exponent)
+    return None if power is None else lambda x, _: power(x)
+
+
 def _expand(op: Operation, fma: bool) -> None:
+    of_exponent = _power_of_exponent(op)
+    if of_exponent is not None:
+        return _compute(op, of_exponent, fma, is_wide=False)
     formula = _ALL[type(op)]
     if isinstance(op, _LIMITED):
         _, op = _branch(op, fma, _is_above_limit)
@@ -169,11 +182,13 @@ def _region_of(op: Operation) -> Region:
     return Region(Block([op, scf.YieldOp(op.results[0])]))
 
 
-def _compute(op: Operation, formula: Formula, fma: bool) -> None:
-    """Replaces a function by a formula."""
+def _compute(op: Operation, formula: Formula, fma: bool, is_wide: bool | None = None) -> None:
+    """Replaces a function by a formula. is_wide: whether the formula is in f64; by default as the function states."""
+    if is_wide is None:
+        is_wide = type(op) in _IN_F64 or (isinstance(op, _SENSITIVE) and not fma)
     writer = Writer(op, fma)
     operands = [Number(writer, operand, writer.result) for operand in op.operands]
-    if type(op) in _IN_F64 or (isinstance(op, _SENSITIVE) and not fma):
+    if is_wide:
         operands = [operand.to(F64) for operand in operands]
     result = formula(*operands).to(writer.result)
     result.value.name_hint = op.results[0].name_hint

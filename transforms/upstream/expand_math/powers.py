@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 from . import coefficients as c
 from .exponentials import exp2, exp2_of_sum, power_of_two
@@ -34,6 +35,27 @@ def cbrt(x: Number) -> Number:
     root = (root * d).times_plus(d.polynomial((1 / 3, -1 / 9, 5 / 81)), root)
     is_regular = (a > 0.0) & (a < math.inf)
     return is_regular.select((root * power_of_two(bits)).copysign(x), x)
+
+
+def _square_root(x: Number) -> Number:
+    """x**0.5, which is 0 for -0 and infinity for -infinity."""
+    return x.compare("oeq", -math.inf).select(math.inf, (x + 0.0).sqrt())
+
+
+def _fourth(x: Number) -> Number:
+    square = x * x
+    return square * square
+
+
+OF_EXPONENT: Mapping[float, Callable[[Number], Number]] = {
+    -1.0: lambda x: 1.0 / x,
+    0.5: _square_root,
+    1.0: lambda x: x,
+    2.0: lambda x: x * x,
+    3.0: lambda x: x * x * x,
+    4.0: _fourth,
+}
+"""The powers of a constant exponent that a few operations compute in the format of the result."""
 
 
 def power(x: Number, y: Number) -> Number:
