@@ -36,6 +36,7 @@ _WIDTHS: dict[str, Any] = {"hidden_size": 256, "num_hidden_layers": 2, "num_atte
 _BERT: dict[str, Any] = {**_WIDTHS, "intermediate_size": 512, "vocab_size": 1000}
 _GROUPED: dict[str, Any] = {**_BERT, "num_key_value_heads": 2}
 _PATCHES: dict[str, Any] = {**_WIDTHS, "intermediate_size": 512}
+_WHISPER = {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "decoder_layers": 2}
 TOKENS, IMAGE = "tokens", "image"
 MODELS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "albert": ("Albert", {**_BERT, "embedding_size": 64}, TOKENS),
@@ -65,7 +66,7 @@ MODELS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "t5": ("T5", {"d_model": 256, "d_ff": 512, "num_layers": 2, "num_heads": 4, "vocab_size": 1000}, TOKENS),
     "vit": ("ViT", _PATCHES, IMAGE),
     "wav2vec2": ("Wav2Vec2", {**_BERT, "conv_dim": [64] * 7}, (1, 16000)),
-    "whisper": ("Whisper", {"d_model": 256, "encoder_layers": 2, "encoder_attention_heads": 4}, (1, 80, 3000)),
+    "whisper": ("Whisper", {**_WHISPER, "d_model": 256, "encoder_layers": 2}, (1, 80, 3000)),
     "xlnet": ("XLNet", {"vocab_size": 1000, "d_model": 256, "n_layer": 2, "n_head": 4, "d_inner": 512}, TOKENS),
 }  # fmt: skip
 """By name the prefix of the classes of a model and its configuration, its configuration, and its input: 64 tokens, an
@@ -195,7 +196,7 @@ def main() -> None:
             print("\n".join(_rows(name, (options.keep or Path(scratch)) / name, options, ratios)), flush=True)
     for threads, found in ratios.items():
         mean = exp(sum(map(log, found)) / len(found))
-        print(f"\n{threads} threads: {len(found)} models, least ratio {min(found):.2f}, geometric mean {mean:.2f}")
+        print(f"\n--threads {threads}: {len(found)} models, least ratio {min(found):.2f}, geometric mean {mean:.2f}")
 
 
 if __name__ == "__main__":
