@@ -142,12 +142,17 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     shape, dtype = infer_shape(data.shape, newshape), position_dtype(data.shape)
 
     def source(*axes: PrimExpr) -> PrimExpr:
-        position: PrimExpr = const(0)
-        for n, (axis, extent) in enumerate(zip(axes, shape, strict=True)):
+        position: PrimExpr = const(0, dtype)
+        counted = [(axis, extent) for axis, extent in zip(axes, shape, strict=True) if known_extent(extent) != 1]
+        for n, (axis, extent) in enumerate(counted):
             position = widen_index(axis, dtype) if n == 0 else position * extent + axis
         indices: list[PrimExpr] = []
+        first = next((n for n, extent in enumerate(data.shape) if known_extent(extent) != 1), 0)
         for n, extent in reversed(list(enumerate(data.shape))):
-            indices.insert(0, position if n == 0 else position % extent)
+            if n < first:
+                indices.insert(0, const(0, position.dtype))
+                continue
+            indices.insert(0, position if n == first else position % extent)
             position = position // extent
         return data(*indices)
 
