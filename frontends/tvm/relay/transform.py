@@ -29,7 +29,8 @@ from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from .layouts import alter_layouts, convert_layouts
-from .op import ALTER_LAYOUT
+from .legalization import legalize
+from .op import rules_of
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -101,7 +102,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return run_pipeline(_on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
+        return run_pipeline(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
 
@@ -111,10 +112,22 @@ def AlterOpLayout() -> FunctionalPass:
     A layout that splits a dimension (`NCHW16c`) leaves the operator as it is, since `relay.build` packs operands."""
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        rules = {name: [rule for _, rule in entries] for name, entries in ALTER_LAYOUT.items()}
-        return run_pipeline(_on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
+        rules = rules_of("FTVMAlterOpLayout")
+        return run_pipeline(on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
+
+
+def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
+    """Replaces calls of operators by the expressions of functions that `relay.op.register_legalize` has registered.
+
+    OptionError for a function that returns another value than an expression or None.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        return on_graphs(lambda func: legalize(func, rules_of(legalize_map_attr_name)), mod)
+
+    return FunctionalPass(run, PassInfo(1, "Legalize"))
 
 
 def Inline() -> FunctionalPass:
@@ -156,7 +169,7 @@ def function_pass(
     """
 
     def on_module(transform: Transform) -> Transform:
-        return lambda mod, ctx: _on_graphs(lambda func: transform(func, mod, ctx), mod)
+        return lambda mod, ctx: on_graphs(lambda func: transform(func, mod, ctx), mod)
 
     return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
 
@@ -171,7 +184,7 @@ def build_config(
     return PassContext(opt_level, required_pass, disabled_pass, trace=trace)
 
 
-def _on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
+def on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
     """A module whose graphs are changed."""
     result = IRModule(mod.op.clone(), mod.constants)
     for name, op in mod.functions.items():
