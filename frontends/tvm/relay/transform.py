@@ -28,6 +28,7 @@ from ...relay.functor import ExprMutator
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
 from .op import rules_of
@@ -128,6 +129,20 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
         return on_graphs(lambda func: legalize(func, rules_of(legalize_map_attr_name)), mod)
 
     return FunctionalPass(run, PassInfo(1, "Legalize"))
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> FunctionalPass:
+    """Computes operators between `qnn.dequantize` and `qnn.quantize` on the integers. Results may round differently.
+
+    hard_fail: whether an operator that has no form on integers is an error; otherwise its region stays.  use_qat:
+    whether operators on dequantized numbers whose results are not quantized are converted too.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        whole = on_graphs(lambda func: convert_fake_quantization(func, hard_fail), mod)
+        return on_graphs(convert_after_dequantize, whole) if use_qat else whole
+
+    return FunctionalPass(run, PassInfo(0, "FakeQuantizationToInteger"))
 
 
 def Inline() -> FunctionalPass:

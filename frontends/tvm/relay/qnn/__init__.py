@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ....relay.qnn import *  # noqa: F403
 from ...absent import report_absent
-from . import op as op  # as in TVM a package, which replaces the module of the same name
-from . import transform
+from . import op, transform
+from .op import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relay.qnn")
 
