@@ -1,5 +1,8 @@
 """The module `tvm.ir`."""
 
+from typing import Any
+
+from ....core.errors import UnsupportedError
 from ....expressions.expr import PrimExpr
 from ....operators import Operator as Op
 from ...relay.expr import GlobalVar
@@ -12,6 +15,15 @@ from .range import Range
 
 __getattr__ = report_absent("tvm.ir")
 
+
+def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
+    """The attributes of a call of a function: `make_node("DictAttrs", name=value)`. UnsupportedError for another type
+    of nodes, whose constructor creates them."""
+    if type_key != "DictAttrs":
+        raise UnsupportedError(f"make_node: {type_key!r}, expected 'DictAttrs': other nodes have constructors")
+    return kwargs
+
+
 __all__ = [
     "FuncType",
     "GlobalVar",
@@ -23,6 +35,7 @@ __all__ = [
     "TensorType",
     "TupleType",
     "assert_structural_equal",
+    "make_node",
     "register_intrin_lowering",
     "register_op_attr",
     "structural_equal",
