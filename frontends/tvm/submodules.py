@@ -25,7 +25,10 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.relay.op": {"op": "tvm.relay.op", "tensor": "tvm.relay.op", "transform": "tvm.relay.op"},
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
     "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
-    "tvm.runtime": dict.fromkeys(("container", "module", "object", "packed_func"), "tvm.runtime"),
+    "tvm.runtime": {
+        **dict.fromkeys(("module", "object", "packed_func"), "tvm.runtime"),
+        "container": "tvm.containers",
+    },
     "tvm.script": {"parser": "tvm.script"},
     "tvm.target": {"tag": "tvm.target"},
     "tvm.te": {

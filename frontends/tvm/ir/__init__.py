@@ -9,6 +9,7 @@ from ...relay.expr import GlobalVar
 from ...relay.types import FuncType, TensorType, TupleType
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
+from . import diagnostics
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
 from .range import Range
@@ -35,6 +36,7 @@ __all__ = [
     "TensorType",
     "TupleType",
     "assert_structural_equal",
+    "diagnostics",
     "make_node",
     "register_intrin_lowering",
     "register_op_attr",

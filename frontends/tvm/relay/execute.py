@@ -9,9 +9,10 @@ from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
 from ...relay import Constant, Expr, Function, Var
+from ..containers import ADT
 from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
-from ..nd import Device, NDArray, array
+from ..nd import Device, array
 from .building import build
 
 KINDS = ("graph", "vm", "debug", "aot")
@@ -56,7 +57,7 @@ class Executor:
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
             module.run(**dict(zip(names, args, strict=False)), **kwargs)
             outputs = [executor.get_output(n) for n in range(executor.num_outputs)]
-            results: list[NDArray] = [array(output, executor.device) for output in outputs]
+            results = ADT(array(output, executor.device) for output in outputs)
             return results[0] if len(results) == 1 else results
 
         return call

@@ -32,6 +32,7 @@ from .fake_quantization import convert_after_dequantize, convert_fake_quantizati
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
 from .op import rules_of
+from .parser import parse
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -48,6 +49,12 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 def InferType() -> FunctionalPass:
     """Infers the types of all tensors again from the parameters; types are already known when a graph is built."""
     return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
+
+
+def AnnotateSpans() -> FunctionalPass:
+    """The module as read from its text. The places in the text are not recorded: errors show the lines of the program
+    that built the graph."""
+    return FunctionalPass(lambda mod, ctx: parse(mod.astext()), PassInfo(0, "AnnotateSpans"))
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
