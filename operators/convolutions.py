@@ -190,7 +190,8 @@ class _Convolution(_WithWeights):
     and then after each dimension.  groups: the number of groups of input channels, each with its own output channels.
     channels, kernel_size: the expected number of output channels and the expected taps of the weight.  data_layout,
     kernel_layout, out_layout: the orders of the axes; out_layout is data_layout by default.  out_dtype: the data type
-    of the sums and of the result, by default the data type of data.
+    of the sums and of the result, by default the data type of data.  A depthwise convolution, with as many groups as
+    input channels, also accepts the weight of TVM: O numbers the input channels, and I the output channels of each.
     """
 
     strides: Window = 1
@@ -205,17 +206,25 @@ class _Convolution(_WithWeights):
     out_dtype: str = ""
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        inputs, features, inner, *sizes = self.extents(data, weight)
-        self.require_groups(inputs, self.groups * inner, features, f"weight of {features} by {inner}")
+        inputs, outer, inner, *sizes = self.extents(data, weight)
+        each = self.outputs_of_each(inputs, outer, inner)
+        features, inner = outer * each, inner // each
+        self.require_groups(inputs, self.groups * inner, features, f"weight of {outer} by {inner * each}")
         self.require_attributes(features, sizes)
         groups, windows = _Groups(self.groups, inner, features // self.groups), self.windows(sizes)
         batch, _, *spatial = self.layouts.data
         source, counts = _padded(self.name, data, spatial, windows)
-        sums = self.sums(source, weight, groups, windows, accumulator_dtype(self.out_dtype, data))
+        sums = self.sums(source, weight, groups, windows, accumulator_dtype(self.out_dtype, data), each)
         return self.result([data.shape[batch], features, *counts], sums)
 
-    def sums(self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str) -> Any:
-        """The function from indices to a sum of products."""
+    def outputs_of_each(self, inputs: int, outer: int, inner: int) -> int:
+        """The output channels of each input channel that the second axis of a depthwise weight numbers, else 1."""
+        return inner if self.groups == inputs == outer and inner > 1 else 1
+
+    def sums(
+        self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str, each: int
+    ) -> Any:
+        """The function from indices to a sum of products. each: as of `outputs_of_each`."""
         layouts, channel = self.layouts, reduce_axis((0, groups.inner), "rc")
         taps = _tap_axes(self, [along.size for along in windows])
 
@@ -223,13 +232,16 @@ class _Convolution(_WithWeights):
             batch, feature, *positions = (axes[d] for d in layouts.out)
             at = _at_taps(positions, windows, taps)
             x = data(*_in_layout_order(layouts.data, [batch, groups.channel(feature, channel.var), *at]))
-            w = weight(*_in_layout_order(layouts.weight, [feature, channel.var, *(tap.var for tap in taps)]))
+            row = [feature // each, feature % each] if each > 1 else [feature, channel.var]
+            w = weight(*_in_layout_order(layouts.weight, [*row, *(tap.var for tap in taps)]))
             return scalar.sum(cast(dtype, x) * cast(dtype, w), axis=[channel, *taps])
 
         return fcompute
 
     def reference(self, data: Array, weight: Array) -> Array:
         x, w = self.wide_arrays(data, weight)
+        each = self.outputs_of_each(x.shape[1], *w.shape[:2])
+        w = w.reshape(w.shape[0] * each, w.shape[1] // each, *w.shape[2:])
         windows, groups = self.windows(w.shape[2:]), _Groups(self.groups, w.shape[1], w.shape[0] // self.groups)
         counts = _counts(x.shape[2:], windows)
         x = np.pad(x, [(0, 0), (0, 0), *((along.front, along.behind) for along in windows)])

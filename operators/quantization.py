@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,51 @@ _INTEGERS = ("int4", "uint4", "int8", "uint8", "int16", "uint16", "int32")
 _FLOATS = ("float16", "float32", "float64")
 
 
-def _parameters(data: Tensor, scale: Tensor, zero_point: Tensor, axis: int, name: str) -> Any:
-    """A function from indices to the scale and the zero point. TeError for parameters that do not fit data."""
+def parameter_at(data: Tensor, parameter: Tensor, axis: int, what: str) -> Callable[[Sequence[PrimExpr]], PrimExpr]:
+    """The function from the indices of data to a parameter: one number, or one for each index of an axis.
+
+    what: the name in the error. TeError for a parameter that does not fit data.
+    """
+    if parameter.ndim == 0:
+        return lambda axes: parameter()
+    name, _, kind = what.partition(": ")
+    dimension = nonnegative_axis(axis, data.ndim, name)
+    if parameter.ndim > 1 or not is_same_extent(parameter.shape[0], data.shape[dimension]):
+        expected = f"expected [] or [{data.shape[dimension]}], as along axis {dimension} of data"
+        raise TeError(f"{name}: {kind} of shape {list(parameter.shape)}, {expected}")
+    return lambda axes: parameter(axes[dimension])
+
+
+def scale_at(data: Tensor, scale: Tensor, axis: int, name: str) -> Callable[[Sequence[PrimExpr]], PrimExpr]:
+    """The function from the indices of data to a scale. TeError as for `parameter_at`, and for integers."""
     require_floats(scale, f"{name}: scale")
-    require_integers(zero_point, f"{name}: zero point")
-    dimension = nonnegative_axis(axis, data.ndim, name) if scale.ndim or zero_point.ndim else 0
-    for what, parameter in (("scale", scale), ("zero point", zero_point)):
-        if parameter.ndim and (parameter.ndim > 1 or not is_same_extent(parameter.shape[0], data.shape[dimension])):
-            expected = f"expected [] or [{data.shape[dimension]}], as along axis {dimension} of data"
-            raise TeError(f"{name}: {what} of shape {list(parameter.shape)}, {expected}")
-    return lambda axes: tuple(each(axes[dimension]) if each.ndim else each() for each in (scale, zero_point))
+    return parameter_at(data, scale, axis, f"{name}: scale")
 
 
-def _compute(data: Tensor, element: Any, name: str) -> Tensor:
+def zero_point_at(data: Tensor, zero: Tensor, axis: int, name: str) -> Callable[[Sequence[PrimExpr]], PrimExpr]:
+    """The function from the indices of data to a zero point. TeError as for `parameter_at`, and for floats."""
+    require_integers(zero, f"{name}: zero point")
+    return parameter_at(data, zero, axis, f"{name}: zero point")
+
+
+def elements_of(data: Tensor, element: Any, name: str) -> Tensor:
+    """A tensor of the shape of data. element: a function of the indices."""
     return compute(data.shape, element, name, "elemwise", varargs_names=[f"ax{d}" for d in range(data.ndim)])
 
 
-def _along(parameter: Array, rank: int, axis: int) -> Array:
+def quantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str) -> PrimExpr:
+    """The integer that represents a float, saturated."""
+    return saturating_cast(cast("float64", scalar.round(value / scale)) + cast("float64", zero), dtype)
+
+
+def dequantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str) -> PrimExpr:
+    """The float that an integer represents."""
+    kind = "float64" if dtype == "float64" else "float32"
+    left = cast("int64", value) - cast("int64", zero)
+    return cast(dtype, cast(kind, left) * cast(kind, scale))
+
+
+def along(parameter: Array, rank: int, axis: int) -> Array:
     """A parameter in a shape that broadcasts with data."""
     shape = [1] * rank
     if parameter.ndim:
@@ -47,7 +76,7 @@ def _along(parameter: Array, rank: int, axis: int) -> Array:
 
 
 def _quantize_reference(data: Array, output_scale: Array, output_zero_point: Array, axis: int, out_dtype: str) -> Array:
-    scale, zero = (_along(each, data.ndim, axis) for each in (output_scale, output_zero_point))
+    scale, zero = (along(each, data.ndim, axis) for each in (output_scale, output_zero_point))
     with np.errstate(all="ignore"):
         whole = np.rint(data / scale).astype("float64") + zero.astype("float64")
     least, most = int_range(parse_dtype(out_dtype))
@@ -66,17 +95,13 @@ def quantize(
     """
     require_floats(data, "qnn.quantize")
     require_one_of(out_dtype, _INTEGERS, "qnn.quantize: out_dtype")
-    at = _parameters(data, output_scale, output_zero_point, axis, "qnn.quantize")
-
-    def element(*axes: PrimExpr) -> PrimExpr:
-        scale, zero = at(axes)
-        return saturating_cast(cast("float64", scalar.round(data(*axes) / scale)) + cast("float64", zero), out_dtype)
-
-    return _compute(data, element, "T_quantize")
+    scale = scale_at(data, output_scale, axis, "qnn.quantize")
+    zero = zero_point_at(data, output_zero_point, axis, "qnn.quantize")
+    return elements_of(data, lambda *axes: quantized(data(*axes), scale(axes), zero(axes), out_dtype), "T_quantize")
 
 
 def _dequantize_reference(data: Array, input_scale: Array, input_zero_point: Array, axis: int, out_dtype: str) -> Array:
-    scale, zero = (_along(each, data.ndim, axis) for each in (input_scale, input_zero_point))
+    scale, zero = (along(each, data.ndim, axis) for each in (input_scale, input_zero_point))
     with np.errstate(all="ignore"):
         return ((data.astype("int64") - zero.astype("int64")) * scale.astype("float64")).astype(out_dtype)
 
@@ -92,12 +117,6 @@ def dequantize(
     """
     require_one_of(data.dtype, _INTEGERS, "qnn.dequantize: data of")
     require_one_of(out_dtype, _FLOATS, "qnn.dequantize: out_dtype")
-    at = _parameters(data, input_scale, input_zero_point, axis, "qnn.dequantize")
-    kind = "float64" if out_dtype == "float64" else "float32"
-
-    def element(*axes: PrimExpr) -> PrimExpr:
-        scale, zero = at(axes)
-        left = cast("int64", data(*axes)) - cast("int64", zero)
-        return cast(out_dtype, cast(kind, left) * cast(kind, scale))
-
-    return _compute(data, element, "T_dequantize")
+    scale = scale_at(data, input_scale, axis, "qnn.dequantize")
+    zero = zero_point_at(data, input_zero_point, axis, "qnn.dequantize")
+    return elements_of(data, lambda *axes: dequantized(data(*axes), scale(axes), zero(axes), out_dtype), "T_dequantize")

@@ -26,7 +26,6 @@ conv2d_winograd = operator_function("nn.conv2d_winograd")
 conv2d_winograd_weight_transform = operator_function("nn.conv2d_winograd_weight_transform")
 conv3d = operator_function("nn.conv3d")
 dense = operator_function("nn.dense")
-depth_to_space = operator_function("nn.depth_to_space")
 dropout = operator_function("nn.dropout")
 elu = operator_function("nn.elu")
 gelu = operator_function("nn.gelu")
@@ -90,6 +89,13 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
 
 
 # Images
+
+
+@relay_function("nn.depth_to_space")
+def depth_to_space(data: Expr, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Expr:
+    """Moves channels into blocks of pixels. mode: "DCR" for channels in the order block, channel; "CDR", as Relay calls
+    it, or "CRD" for channel, block."""
+    return call("nn.depth_to_space", data, block_size=block_size, layout=layout, mode=mode.replace("CDR", "CRD"))
 
 
 def _pool(name: str) -> Callable[..., Call]:

@@ -221,8 +221,14 @@ class _Printer:
         operands = [self.texts[_operand(each)] for each in expr.args]
         if expr.op.variadic:
             operands = [f"({', '.join(operands)}{',' if len(operands) == 1 else ''})"]
-        attributes = [f"{name}={_value(value)}" for name, value in shown_attributes(expr)]
+        defaults = defaults_in_relay(expr.op)
+        texts = {name: self.value(value) for name, value in shown_attributes(expr)}
+        attributes = [f"{name}={text}" for name, text in texts.items() if text != self.value(defaults[name])]
         return f"{expr.op.name}({', '.join(operands + attributes)})"
+
+    def value(self, value: Any) -> str:
+        """The text of the value of an attribute."""
+        return _value(value)
 
     def type_comment(self, expr: Expr) -> str:
         """The type of an expression as a comment."""
@@ -275,6 +281,14 @@ class _Canonical(_Printer):
         text = super().declared(variable)
         self.is_free = True
         return text
+
+    def function(self, func: Function, head: str) -> list[str]:
+        attributes = [f"{name}={self.value(func.attrs[name])}" for name in sorted(func.attrs)]
+        return super().function(func, f"{head}[{', '.join(attributes)}]" if attributes else head)
+
+    def value(self, value: Any) -> str:
+        """The text of the value of an attribute; numbers with the same float32 are equal."""
+        return _value(float(str(np.float32(value)))) if isinstance(value, float) else _value(value)
 
     def scope(self, expr: Expr) -> list[str]:
         inner = expr

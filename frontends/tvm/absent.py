@@ -16,6 +16,7 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
     "tvm.auto_scheduler": "compile without a schedule for a default schedule",
     "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
+    "tvm.relay.SpanCheck": "places in source texts are not recorded",
     "tvm.relay.adt": _NO_TYPES,
     "tvm.relay.prelude": _NO_TYPES,
     "tvm.relay.loops": _NO_RECURSION,

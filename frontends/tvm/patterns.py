@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from ...operators import Operator
 from ..relay import expr as relay
 from .relax import expr as relax
 
@@ -27,7 +30,15 @@ def _name_of(op: Any) -> str | None:
 
 
 def _type_of(expr: Any) -> Any:
-    return expr.struct_info if isinstance(expr, relax.Expr) else expr.checked_type
+    """The type of an expression, None for an expression of relay whose free variables have no types."""
+    if isinstance(expr, relax.Expr):
+        return expr.struct_info
+    if expr.known_type is not None:
+        return expr.known_type
+    # lazy: tvm.ir imports the patterns
+    from .relay.types import type_of
+
+    return type_of(expr)
 
 
 def _values_of(expr: Any) -> list[Any]:
@@ -67,15 +78,31 @@ class DFPattern:
 
     def has_type(self, ttype: Any) -> TypePattern:
         """The expressions of the pattern that have a type."""
-        return TypePattern(self, lambda found: found == ttype)
+        return TypePattern(self, ttype)
 
-    def has_dtype(self, dtype: str) -> TypePattern:
+    def has_dtype(self, dtype: str) -> DataTypePattern:
         """The expressions of the pattern whose elements have a data type."""
-        return TypePattern(self, lambda found: getattr(found, "dtype", None) == dtype)
+        return DataTypePattern(self, dtype)
 
-    def has_shape(self, shape: Sequence[Any]) -> TypePattern:
+    def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
         """The expressions of the pattern that have a shape."""
-        return TypePattern(self, lambda found: list(getattr(found, "shape", ())) == list(shape))
+        return ShapePattern(self, shape)
+
+    def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
+        """As the function `dominates`, with this pattern as the child."""
+        return DominatorPattern(parent, wildcard() if path is None else path, self)
+
+    def partition(
+        self, expr: Any, attrs: Mapping[str, Any] | None = None, check: Callable[[Any], bool] = lambda expr: True
+    ) -> Any:
+        """The expression of relay with the operators of each match in a function of their own, which is called there.
+
+        attrs: attributes of the functions.  check: whether a match becomes a function.
+        """
+        # lazy: relay imports the patterns
+        from .relay.partitioning import partition
+
+        return partition(self, expr, attrs or {}, check)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
         """The expressions of the pattern, or of the pattern that `option_constructor` builds from it."""
@@ -110,10 +137,22 @@ class DFPattern:
 
 
 class WildcardPattern(DFPattern):
-    """Any expression."""
+    """Any expression or operator."""
+
+    _target: DFPattern | None = None
+
+    def redirect_to(self, pattern: DFPattern) -> None:
+        """Makes this pattern another one, which may contain this pattern."""
+        self._target = pattern
+
+    def find(self, expr: Any, known: Matches) -> Matches | None:
+        if self._target is None:
+            return super().find(expr, known)
+        found = self._target.find(expr, {})  # of a recursive pattern, each instance matches an expression of its own
+        return None if found is None else known
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
-        return known if isinstance(expr, _EXPRS) else None
+        return known if isinstance(expr, _EXPRS) or _name_of(expr) is not None else None
 
 
 class VarPattern(DFPattern):
@@ -144,13 +183,19 @@ class OpPattern(DFPattern):
 
 
 class ExprPattern(DFPattern):
-    """Only a given expression, by identity."""
+    """Only a given expression, or a constant of the same value."""
 
     def __init__(self, expr: Any):
         self.expr = expr
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
-        return known if expr is self.expr else None
+        return known if expr is self.expr or _is_same_constant(expr, self.expr) else None
+
+
+def _is_same_constant(first: Any, second: Any) -> bool:
+    if not (isinstance(first, relay.Constant) and isinstance(second, relay.Constant)):
+        return False
+    return first.array.dtype == second.array.dtype and np.array_equal(first.array, second.array)
 
 
 class CallPattern(DFPattern):
@@ -173,6 +218,38 @@ class CallPattern(DFPattern):
             return _find_all(self.args, expr.args[::-1], found)
         return matched
 
+    def find(self, expr: Any, known: Matches) -> Matches | None:
+        """As of `DFPattern`; `a * b / c` also matches `a * (b / c)`, and vice versa."""
+        found = super().find(expr, known)
+        if found is not None or self in known or not isinstance(expr, _CALLS):
+            return found
+        for associated in self._associated():
+            found = associated.find(expr, known)
+            if found is not None:
+                return {**found, self: expr}
+        return None
+
+    def _associated(self) -> Iterator[CallPattern]:
+        """The patterns of the same product in which the quotient is at the other place."""
+        if not isinstance(self.op, OpPattern) or self.op.name not in ("multiply", "divide") or not self.args:
+            return
+        other = "divide" if self.op.name == "multiply" else "multiply"
+        for n, part in enumerate(self.args if self.op.name == "multiply" else self.args[:1]):
+            if isinstance(part, CallPattern) and isinstance(part.op, OpPattern) and part.op.name == other and part.args:
+                rest = self.args[1 - n]
+                if other == "divide":  # rest * (a / b)
+                    yield _Plain(part.op, [_Plain(self.op, [rest, part.args[0]]), part.args[1]])
+                else:  # (a * b) / rest
+                    for a, b in (part.args, part.args[::-1]):
+                        yield _Plain(part.op, [a, _Plain(self.op, [b, rest])])
+
+
+class _Plain(CallPattern):
+    """A call that matches in one way."""
+
+    def _associated(self) -> Iterator[CallPattern]:
+        yield from ()
+
 
 class TuplePattern(DFPattern):
     """A tuple. fields: the patterns of its fields; None for any."""
@@ -190,35 +267,42 @@ class TupleGetItemPattern(DFPattern):
     """A field of a tuple. index: None for any."""
 
     def __init__(self, tuple_value: DFPattern, index: int | None):
-        self.tuple_value = tuple_value
+        self.tuple = tuple_value
         self.index = index
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         if not isinstance(expr, _FIELDS) or self.index not in (None, expr.index):
             return None
-        return self.tuple_value.find(expr.tuple_value, known)
+        return self.tuple.find(expr.tuple_value, known)
 
 
 class IfPattern(DFPattern):
     """A conditional expression, by the patterns of its parts."""
 
     def __init__(self, cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern):
-        self.parts = [cond, true_branch, false_branch]
+        self.cond = cond
+        self.true_branch = true_branch
+        self.false_branch = false_branch
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         if not isinstance(expr, relay.If):
             return None
-        return _find_all(self.parts, [expr.cond, expr.true_branch, expr.false_branch], known)
+        parts = [self.cond, self.true_branch, self.false_branch]
+        return _find_all(parts, [expr.cond, expr.true_branch, expr.false_branch], known)
 
 
 class LetPattern(DFPattern):
     """A binding, by the patterns of the variable, the value and the body."""
 
     def __init__(self, var: DFPattern, value: DFPattern, body: DFPattern):
-        self.parts = [var, value, body]
+        self.var = var
+        self.value = value
+        self.body = body
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
-        return _find_all(self.parts, [expr.var, expr.value, expr.body], known) if isinstance(expr, relay.Let) else None
+        if not isinstance(expr, relay.Let):
+            return None
+        return _find_all([self.var, self.value, self.body], [expr.var, expr.value, expr.body], known)
 
 
 class FunctionPattern(DFPattern):
@@ -248,28 +332,110 @@ class AltPattern(DFPattern):
 
 
 class AttrPattern(DFPattern):
-    """A call with attributes of given values."""
+    """A call, a function or an operator with attributes of given values. The attribute `TOpPattern` of an operator is
+    its kind of fusion."""
 
     def __init__(self, pattern: DFPattern, attrs: Mapping[str, Any]):
         self.pattern = pattern
         self.attrs = dict(attrs)
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
-        if not isinstance(expr, _CALLS) or not all(_has(expr.attrs, *each) for each in self.attrs.items()):
+        attrs = _attributes_of(expr)
+        if attrs is None or not all(_has(attrs, *each) for each in self.attrs.items()):
             return None
         return self.pattern.find(expr, known)
 
 
-class TypePattern(DFPattern):
-    """An expression with a type that fulfils a condition. OptionError for an expression whose type is not known."""
+def _attributes_of(expr: Any) -> Mapping[str, Any] | None:
+    """The attributes by name, None for an expression that has none."""
+    if isinstance(expr, Operator):
+        return {"TOpPattern": int(expr.pattern)}
+    if isinstance(expr, relay.Call) and isinstance(expr.op, Operator):
+        return {**{each.name: each.default for each in expr.op.attributes}, **expr.attrs}
+    return expr.attrs if isinstance(expr, (*_CALLS, relay.Function)) else None
 
-    def __init__(self, pattern: DFPattern, condition: Callable[[Any], bool]):
+
+class _OfType(DFPattern):
+    """An expression with a type that fulfils a condition. An expression whose type is not known does not match."""
+
+    def __init__(self, pattern: DFPattern):
         self.pattern = pattern
-        self.condition = condition
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         found = self.pattern.find(expr, known)
-        return found if found is not None and self.condition(_type_of(expr)) else None
+        return found if found is not None and self.accepts(_type_of(expr)) else None
+
+    def accepts(self, found: Any) -> bool:
+        """Whether a type fulfils the condition."""
+        raise NotImplementedError
+
+
+class TypePattern(_OfType):
+    """An expression of a type."""
+
+    def __init__(self, pattern: DFPattern, ttype: Any):
+        super().__init__(pattern)
+        self.type = ttype
+
+    def accepts(self, found: Any) -> bool:
+        return found == self.type
+
+
+class DataTypePattern(_OfType):
+    """An expression whose elements have a data type."""
+
+    def __init__(self, pattern: DFPattern, dtype: str):
+        super().__init__(pattern)
+        self.dtype = dtype
+
+    def accepts(self, found: Any) -> bool:
+        return getattr(found, "dtype", None) == self.dtype
+
+
+class ShapePattern(_OfType):
+    """An expression that has a shape."""
+
+    def __init__(self, pattern: DFPattern, shape: Sequence[Any]):
+        super().__init__(pattern)
+        self.shape = shape
+
+    def accepts(self, found: Any) -> bool:
+        return list(getattr(found, "shape", ())) == list(self.shape)
+
+
+class PathPattern(DFPattern):
+    """The key, in the matches of a dominator, of an expression between the child and the parent."""
+
+
+class DominatorPattern(DFPattern):
+    """An expression of the pattern `child` all of whose operands are results of `path`, over any number of expressions,
+    from one expression of `parent`."""
+
+    def __init__(self, parent: DFPattern, path: DFPattern, child: DFPattern):
+        self.parent = parent
+        self.path = path
+        self.child = child
+
+    def attempt(self, expr: Any, known: Matches) -> Matches | None:
+        found = self.child.find(expr, known)
+        return None if found is None else self._above(expr, found)
+
+    def _above(self, expr: Any, known: Matches) -> Matches | None:
+        """The matches with those of the expressions between the operands of an expression and the parent."""
+        found: Matches | None = known
+        for operand in expr.children:
+            found = None if found is None or operand is None else self._reach(operand, found)
+        return found if found is not None and self.parent in found else None
+
+    def _reach(self, expr: Any, known: Matches) -> Matches | None:
+        if any(isinstance(key, PathPattern) and node is expr for key, node in known.items()):
+            return known
+        found = self.parent.find(expr, known)
+        if found is not None:
+            return found
+        if not isinstance(expr, _CALLS) or self.path.find(expr, {}) is None:
+            return None
+        return self._above(expr, {**known, PathPattern(): expr})
 
 
 def _find_all(patterns: Sequence[DFPattern], exprs: Sequence[Any], known: Matches) -> Matches | None:
@@ -307,7 +473,7 @@ def is_constant() -> ConstantPattern:
 
 
 def is_expr(expr: Any) -> ExprPattern:
-    """Only a given expression, by identity."""
+    """Only a given expression, or a constant of the same value."""
     return ExprPattern(expr)
 
 
@@ -336,12 +502,12 @@ def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> Attr
     return (pattern or wildcard()).has_attr(attrs)
 
 
-def has_dtype(dtype: str, pattern: DFPattern | None = None) -> TypePattern:
+def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
     """The expressions of a pattern, by default all, whose elements have a data type."""
     return (pattern or wildcard()).has_dtype(dtype)
 
 
-def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> TypePattern:
+def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
     """The expressions of a pattern, by default all, that have a shape."""
     return (pattern or wildcard()).has_shape(shape)
 
@@ -349,3 +515,8 @@ def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> TypePat
 def has_type(ttype: Any, pattern: DFPattern | None = None) -> TypePattern:
     """The expressions of a pattern, by default all, that have a type."""
     return (pattern or wildcard()).has_type(ttype)
+
+
+def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
+    """The expressions of `child` all of whose operands are results of `path` from one expression of `parent`."""
+    return DominatorPattern(parent, path, child)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
 from ....backends.graph import GraphExecutor
+from ....core.dtypes import numpy_dtype
 from ....core.errors import OptionError
 from ..nd import Device, NDArray, array
 from ..params import load_param_dict
@@ -25,10 +28,19 @@ class GraphModule:
         return self
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:
-        """Sets inputs, or constants, by name or index. ArgumentError for an unknown name and for an array of another
-        type.
+        """Sets inputs, or constants, by name or index. An array of numpy and a number are converted to the data type
+        of the input. ArgumentError for an unknown name, and for another shape or a TVM array of another type.
         """
-        self._executor.set_input(key, value, **params)
+        values = dict(params) if key is None else {key: value, **params}
+        for name, each in values.items():
+            self._executor.set_input(name, self._converted(name, each))
+
+    def _converted(self, key: str | int, value: Any) -> Any:
+        """A value in the data type of an input, as TVM's `NDArray.copyfrom` converts it."""
+        executable = self._executor.executable
+        if not isinstance(value, np.ndarray | np.generic | bool | int | float | list) or key in executable.constants:
+            return value
+        return np.asarray(value, numpy_dtype(executable.input(key).dtype))
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
         """Sets the inputs and constants of the bytes of `save_param_dict`. ArgumentError for an unknown name."""
@@ -36,7 +48,8 @@ class GraphModule:
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""
-        self._executor.run(**input_dict)
+        self.set_input(**input_dict)
+        self._executor.run()
 
     def get_num_outputs(self) -> int:
         return self._executor.num_outputs

@@ -1,16 +1,29 @@
 """The module `tvm.ir`."""
 
+from typing import Any
+
+from ....core.errors import UnsupportedError
 from ....expressions.expr import PrimExpr
 from ....operators import Operator as Op
 from ...relay.expr import GlobalVar
 from ...relay.types import FuncType, TensorType, TupleType
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
+from . import diagnostics
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
 from .range import Range
 
 __getattr__ = report_absent("tvm.ir")
+
+
+def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
+    """The attributes of a call of a function: `make_node("DictAttrs", name=value)`. UnsupportedError for another type
+    of nodes, whose constructor creates them."""
+    if type_key != "DictAttrs":
+        raise UnsupportedError(f"make_node: {type_key!r}, expected 'DictAttrs': other nodes have constructors")
+    return kwargs
+
 
 __all__ = [
     "FuncType",
@@ -23,6 +36,8 @@ __all__ = [
     "TensorType",
     "TupleType",
     "assert_structural_equal",
+    "diagnostics",
+    "make_node",
     "register_intrin_lowering",
     "register_op_attr",
     "structural_equal",

@@ -29,6 +29,7 @@ from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
 from .attributes import Attributes
+from .diagnostics import show_errors
 
 
 class PrimFunc(Module):
@@ -132,7 +133,8 @@ class IRModule(Module):
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:
         """A module of graph functions, by name."""
-        mod = module_of(functions)
+        with show_errors():
+            mod = module_of(functions)
         return IRModule(mod.op, mod.constants)
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...relay import expr as expr
-from ...relay import functor, names, qnn
+from ...relay import functor, names
 from ...relay import functor as expr_functor
 from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
@@ -11,6 +11,7 @@ from ...relay.op import *  # noqa: F403
 from ..absent import report_absent
 from ..params import load_param_dict, save_param_dict
 from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, op, parser, testing, transform, vm
+from . import qnn as qnn
 from .build_module import build, optimize
 from .execute import create_executor
 from .parser import fromtext, parse, parse_expr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ....core.errors import OptionError
@@ -15,17 +15,21 @@ from ..patterns import (
     AttrPattern,
     CallPattern,
     ConstantPattern,
+    DataTypePattern,
     DFPattern,
+    DominatorPattern,
     ExprPattern,
     FunctionPattern,
     IfPattern,
     LetPattern,
     OpPattern,
+    ShapePattern,
     TupleGetItemPattern,
     TuplePattern,
     TypePattern,
     VarPattern,
     WildcardPattern,
+    dominates,
     has_attr,
     has_dtype,
     has_shape,
@@ -56,6 +60,16 @@ def is_op(op_name: str) -> OpPattern:
 def match(pattern: DFPattern, expr: Expr) -> bool:
     """Whether a pattern matches an expression."""
     return pattern.find(expr, {}) is not None
+
+
+def partition(
+    pattern: DFPattern,
+    expr: Expr,
+    attrs: Mapping[str, Any] | None = None,
+    check: Callable[[Expr], bool] = lambda expr: True,
+) -> Expr:
+    """As `pattern.partition(expr, attrs, check)`."""
+    return pattern.partition(expr, attrs, check)
 
 
 class DFPatternCallback:
@@ -122,15 +136,19 @@ __all__ = [
     "ConstantPattern",
     "DFPattern",
     "DFPatternCallback",
+    "DataTypePattern",
+    "DominatorPattern",
     "ExprPattern",
     "FunctionPattern",
     "IfPattern",
     "LetPattern",
+    "ShapePattern",
     "TupleGetItemPattern",
     "TuplePattern",
     "TypePattern",
     "VarPattern",
     "WildcardPattern",
+    "dominates",
     "has_attr",
     "has_dtype",
     "has_shape",
@@ -144,6 +162,7 @@ __all__ = [
     "is_tuple_get_item",
     "is_var",
     "match",
+    "partition",
     "rewrite",
     "wildcard",
 ]

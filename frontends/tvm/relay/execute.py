@@ -9,8 +9,10 @@ from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
 from ...relay import Constant, Expr, Function, Var
+from ..containers import ADT
+from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
-from ..nd import Device, NDArray, array
+from ..nd import Device, array
 from .building import build
 
 KINDS = ("graph", "vm", "debug", "aot")
@@ -46,15 +48,16 @@ class Executor:
 
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
         executor = GraphExecutor(build(mod, self._target, params=params).executable, self._device)
+        module = GraphModule(executor)
         names = [spec.name for spec in executor.executable.inputs]
 
         def call(*values: Any, **kwargs: Any) -> Any:
             args = list(_leaves(values))
             if len(args) > len(names):
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
-            executor.run(**dict(zip(names, args, strict=False)), **kwargs)
+            module.run(**dict(zip(names, args, strict=False)), **kwargs)
             outputs = [executor.get_output(n) for n in range(executor.num_outputs)]
-            results: list[NDArray] = [array(output, executor.device) for output in outputs]
+            results = ADT(array(output, executor.device) for output in outputs)
             return results[0] if len(results) == 1 else results
 
         return call

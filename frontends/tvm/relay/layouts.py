@@ -29,10 +29,10 @@ def convert_layouts(func: Function, desired: Mapping[str, Sequence[str]]) -> Fun
     return _Converter(desired).visit(func)
 
 
-def alter_layouts(func: Function, rules: Mapping[str, Sequence[Rule]]) -> Function:
+def alter_layouts(func: Function, rules: Mapping[str, Rule]) -> Function:
     """A graph whose operators have the layouts that rules give them, between transposes.
 
-    rules: by the name of the operator; the first one is called. A layout that splits a dimension (`NCHW16c`) leaves the
+    rules: by the name of the operator. A layout that splits a dimension (`NCHW16c`) leaves the
     operator as it is: `relay.build` packs operands where that is faster. OptionError for a rule that returns another
     value than an expression or None.
     """
@@ -44,7 +44,7 @@ Rule: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 
 
 class _Alteration(ExprMutator):
-    def __init__(self, rules: Mapping[str, Sequence[Rule]]):
+    def __init__(self, rules: Mapping[str, Rule]):
         super().__init__()
         self.rules = rules
 
@@ -54,7 +54,7 @@ class _Alteration(ExprMutator):
         if name is None or name not in self.rules or not isinstance(new, Call):
             return new
         types = [arg.known_type for arg in call.args]
-        altered = self.rules[name][0](dict(new.attrs), list(new.args), types, call.known_type)
+        altered = self.rules[name](dict(new.attrs), list(new.args), types, call.known_type)
         if altered is None:
             return new
         if not isinstance(altered, Expr):

@@ -11,14 +11,17 @@ from ...relay import op as operators
 from ...relay.op import *  # noqa: F403
 from ..submodules import submodule
 
-AlterLayout = Callable[[Any, Any, Any, Any], Any]
-"""Another expression for a call: of its attributes, its operands, their types and the type of its result; None to keep
-the call."""
+Rule = Callable[..., Any]
+"""Another expression for a call: of its attributes, its operands, and types; None to keep the call."""
 
-ALTER_LAYOUT: dict[str, list[tuple[int, AlterLayout]]] = {}
-"""The registered functions by operator, with their levels."""
+RULES: dict[str, dict[str, list[tuple[int, Rule]]]] = {
+    "FTVMAlterOpLayout": {},
+    "FTVMLegalize": {},
+    "FTVMQnnLegalize": {},
+}
+"""The registered functions by the name of the attribute and the operator, with their levels, the highest first."""
 
-__all__ = ["get", "register_alter_op_layout"]
+__all__ = ["get", "register_alter_op_layout", "register_legalize"]
 __all__ += operators.__all__
 
 
@@ -32,15 +35,31 @@ def get(op_name: str) -> Operator:
     return operator_of(op_name)
 
 
-def register_alter_op_layout(op_name: str, alter_layout: AlterLayout | None = None, level: int = 10) -> Any:
+def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, level: int = 10) -> Any:
     """Registers a function that `relay.transform.AlterOpLayout` calls on each call of an operator; that of the highest
     level has precedence. Without a function a decorator. OptionError for an unknown operator."""
-    if op_name not in OPERATORS:
-        raise OptionError(f"register_alter_op_layout: no operator {op_name!r}")
+    return _register("FTVMAlterOpLayout", op_name, alter_layout, level)
 
-    def register(function: AlterLayout) -> AlterLayout:
-        ALTER_LAYOUT.setdefault(op_name, []).append((level, function))
-        ALTER_LAYOUT[op_name].sort(key=lambda entry: -entry[0])
+
+def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 10) -> Any:
+    """Registers a function that `relay.transform.Legalize` calls on each call of an operator: with its attributes, its
+    operands, and the types of the operands and of the result. Else as `register_alter_op_layout`."""
+    return _register("FTVMLegalize", op_name, legal_op, level)
+
+
+def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:
+    if op_name not in OPERATORS:
+        raise OptionError(f"registration of {key}: no operator {op_name!r}")
+
+    def register(function: Rule) -> Rule:
+        entries = RULES[key].setdefault(op_name, [])
+        entries.append((level, function))
+        entries.sort(key=lambda entry: -entry[0])
         return function
 
-    return register if alter_layout is None else register(alter_layout)
+    return register if rule is None else register(rule)
+
+
+def rules_of(key: str) -> dict[str, Rule]:
+    """The functions of an attribute by operator."""
+    return {name: entries[0][1] for name, entries in RULES[key].items()}

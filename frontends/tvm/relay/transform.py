@@ -28,8 +28,11 @@ from ...relay.functor import ExprMutator
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .layouts import alter_layouts, convert_layouts
-from .op import ALTER_LAYOUT
+from .legalization import legalize
+from .op import rules_of
+from .parser import parse
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -46,6 +49,12 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 def InferType() -> FunctionalPass:
     """Infers the types of all tensors again from the parameters; types are already known when a graph is built."""
     return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
+
+
+def AnnotateSpans() -> FunctionalPass:
+    """The module as read from its text. The places in the text are not recorded: errors show the lines of the program
+    that built the graph."""
+    return FunctionalPass(lambda mod, ctx: parse(mod.astext()), PassInfo(0, "AnnotateSpans"))
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
@@ -101,7 +110,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return run_pipeline(_on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
+        return run_pipeline(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
 
@@ -111,10 +120,36 @@ def AlterOpLayout() -> FunctionalPass:
     A layout that splits a dimension (`NCHW16c`) leaves the operator as it is, since `relay.build` packs operands."""
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        rules = {name: [rule for _, rule in entries] for name, entries in ALTER_LAYOUT.items()}
-        return run_pipeline(_on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
+        rules = rules_of("FTVMAlterOpLayout")
+        return run_pipeline(on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
 
     return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
+
+
+def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
+    """Replaces calls of operators by the expressions of functions that `relay.op.register_legalize` has registered.
+
+    OptionError for a function that returns another value than an expression or None.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        return on_graphs(lambda func: legalize(func, rules_of(legalize_map_attr_name)), mod)
+
+    return FunctionalPass(run, PassInfo(1, "Legalize"))
+
+
+def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> FunctionalPass:
+    """Computes operators between `qnn.dequantize` and `qnn.quantize` on the integers. Results may round differently.
+
+    hard_fail: whether an operator that has no form on integers is an error; otherwise its region stays.  use_qat:
+    whether operators on dequantized numbers whose results are not quantized are converted too.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        whole = on_graphs(lambda func: convert_fake_quantization(func, hard_fail), mod)
+        return on_graphs(convert_after_dequantize, whole) if use_qat else whole
+
+    return FunctionalPass(run, PassInfo(0, "FakeQuantizationToInteger"))
 
 
 def Inline() -> FunctionalPass:
@@ -156,7 +191,7 @@ def function_pass(
     """
 
     def on_module(transform: Transform) -> Transform:
-        return lambda mod, ctx: _on_graphs(lambda func: transform(func, mod, ctx), mod)
+        return lambda mod, ctx: on_graphs(lambda func: transform(func, mod, ctx), mod)
 
     return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
 
@@ -171,7 +206,7 @@ def build_config(
     return PassContext(opt_level, required_pass, disabled_pass, trace=trace)
 
 
-def _on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
+def on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
     """A module whose graphs are changed."""
     result = IRModule(mod.op.clone(), mod.constants)
     for name, op in mod.functions.items():

@@ -15,6 +15,7 @@ from ....expressions.expr import const
 from .. import nd as ndarray
 from .. import relax
 from ..absent import report_absent
+from ..containers import ADT, Object
 from ..driver.build_module import KernelText, OperatorModule
 from ..driver.build_module import OperatorModule as Module
 from ..nd import Device, NDArray, cpu, cuda, device
@@ -65,10 +66,12 @@ String = str
 PackedFunc = CompiledFunction
 
 __all__ = [
+    "ADT",
     "DataType",
     "Device",
     "Module",
     "NDArray",
+    "Object",
     "PackedFunc",
     "String",
     "Tensor",

@@ -9,6 +9,7 @@ from ....backends.devices.timing import BenchmarkResult
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ..absent import report_absent
+from ..containers import ADT
 from ..contrib.graph_executor import GraphModule
 from ..nd import Device, NDArray
 from ..relay.building import GraphExecutorFactoryModule
@@ -86,7 +87,7 @@ class VirtualMachine:
         _check_main(func_name)
         self._module.run(**self._by_name(args, kwargs))
         outputs = self.get_outputs()
-        return outputs[0] if len(outputs) == 1 else outputs
+        return outputs[0] if len(outputs) == 1 else ADT(outputs)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """The result of `main`."""

@@ -23,6 +23,8 @@ def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
     data = numbers(draw, (draw(st.integers(0, 2)), groups * inner, *extents), dtype, -4, 4)
     features = (outer, groups * inner) if transposed else (groups * outer, inner)
     weight = numbers(draw, (*features, *sizes), dtype, -4, 4)
+    if not transposed and inner == 1 and draw(st.booleans()):  # the depthwise weight of TVM
+        weight = weight.reshape(groups, outer, *sizes)
     attributes = {"strides": draw(st.sampled_from((strides, strides[0]))), "padding": any_padding(draw, rank, 2)}
     attributes |= {"dilation": far, "groups": groups, "out_dtype": "int32" if dtype == "int8" else ""}
     attributes |= {"data_layout": layout, "kernel_layout": kernel, "out_layout": out}

@@ -5,28 +5,31 @@ from __future__ import annotations
 from typing import Any, Self
 
 from .....core.errors import UnsupportedError
-from ..op import ALTER_LAYOUT
+from ..op import RULES
 
 
 class TempOpAttr:
-    """A context in which `relay.transform.AlterOpLayout` calls a function for an operator.
+    """A context in which a pass calls a function for an operator.
 
-    op_name: the operator.  attr_key: "FTVMAlterOpLayout".  attr_value: the function, as that of
-    `relay.op.register_alter_op_layout`. UnsupportedError for another attribute.
+    op_name: the operator.  attr_key: "FTVMAlterOpLayout" for `relay.transform.AlterOpLayout`, "FTVMLegalize" for
+    `relay.transform.Legalize`, or "FTVMQnnLegalize" for `relay.qnn.transform.Legalize`.  attr_value: the function, as
+    that of `relay.op.register_alter_op_layout` or `relay.op.register_legalize`. UnsupportedError for another attribute.
     """
 
     def __init__(self, op_name: str, attr_key: str, attr_value: Any):
-        if attr_key != "FTVMAlterOpLayout":
-            raise UnsupportedError(f"TempOpAttr: attribute {attr_key} of {op_name}, expected FTVMAlterOpLayout")
+        if attr_key not in RULES:
+            expected = ", ".join(RULES)
+            raise UnsupportedError(f"TempOpAttr: attribute {attr_key} of {op_name}, expected one of {expected}")
+        self._rules = RULES[attr_key]
         self._name = op_name
         self._function = attr_value
 
     def __enter__(self) -> Self:
-        self._older = ALTER_LAYOUT.get(self._name)
-        ALTER_LAYOUT[self._name] = [(10, self._function)]
+        self._older = self._rules.get(self._name)
+        self._rules[self._name] = [(10, self._function)]
         return self
 
     def __exit__(self, *error: object) -> None:
-        del ALTER_LAYOUT[self._name]
+        del self._rules[self._name]
         if self._older is not None:
-            ALTER_LAYOUT[self._name] = self._older
+            self._rules[self._name] = self._older
