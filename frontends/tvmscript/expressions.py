@@ -160,10 +160,34 @@ def _fstring(context: ElaborationContext, node: syntax.FString) -> Value:
     return result
 
 
+def values_of_fstring(context: ElaborationContext, node: syntax.FString) -> list[tuple[Value, Span]]:
+    """The parts of an f-string that is formatted when the program runs: texts, and values of the program."""
+    parts: list[tuple[Value, Span]] = []
+    for part in node.parts:
+        if isinstance(part, syntax.Text):
+            parts.append((part.value, node.span))
+            continue
+        value = evaluate(context, part.value)
+        if context.is_python(value, part.span):
+            parts.append((_format(context, value, part), part.span))
+        elif part.conversion not in ("", "s") or part.format is not None:
+            raise part.span.error("the program formats this value: expected no format and no conversion")
+        else:
+            parts.append((value, part.span))
+    for value, span in parts:
+        context.charge(span, value)
+    return parts
+
+
 def _interpolate(context: ElaborationContext, part: syntax.Interpolation) -> str:
     value = evaluate(context, part.value)
     if not context.is_python(value, part.span):
         value = _spell(context, value, part)
+    return _format(context, value, part)
+
+
+def _format(context: ElaborationContext, value: Value, part: syntax.Interpolation) -> str:
+    """The text of a Python value in an f-string."""
     style = cast(str, _fstring(context, part.format)) if part.format else ""
     if len(style) > MAX_FORMAT or any(len(digits) > 3 for digits in _digit_runs(style)):
         raise part.span.error("this format is too long")

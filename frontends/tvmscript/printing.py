@@ -12,8 +12,7 @@ from ...core.dtypes import dtype_of
 from ...dialects.tir import PrintOp
 from . import syntax
 from .context import ElaborationContext
-from .dispatch import evaluate
-from .expressions import evaluate_all
+from .expressions import evaluate_all, values_of_fstring
 from .values import BufferValue, Value
 from .vocabulary import form
 
@@ -40,15 +39,8 @@ def _arguments(context: ElaborationContext, node: syntax.Expr) -> list[BufferVal
     """The arguments that an expression stands for; an f-string has the values of its expressions, not their text."""
     if not isinstance(node, syntax.FString):
         return [_argument(context, value, node.span) for value in evaluate_all(context, (node,))]
-    parts: Parts = []
-    for part in node.parts:
-        if isinstance(part, syntax.Text):
-            parts.append(part.value)
-        elif part.conversion or part.format is not None:
-            raise part.span.error("T.print formats numbers by itself: expected no format and no conversion")
-        else:
-            parts += _number_or_text(context, evaluate(context, part.value), part.span)
-    return [parts]
+    values = values_of_fstring(context, node)
+    return [[part for value, span in values for part in _number_or_text(context, value, span)]]
 
 
 def _argument(context: ElaborationContext, value: Value, span: Span) -> BufferValue | Parts:

@@ -8,11 +8,9 @@ from typing import cast
 
 from xdsl.ir import Attribute, Block, SSAValue
 
-from ...core.assertions import DEFAULT_KIND, PLACEHOLDER
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, dtype_of, mlir_type
 from ...dialects.tir import (
-    AssertOp,
     AttrOp,
     EvaluateOp,
     HandleType,
@@ -25,6 +23,7 @@ from ...dialects.tir import (
 from ...dialects.tir.annotations import annotation_key
 from . import blocks, buffers, pytime, syntax
 from .arithmetic import binary
+from .assertions import write_assert
 from .context import ElaborationContext, spell_type
 from .dispatch import evaluate, run_statements, runs
 from .expressions import bind_pattern, split_items
@@ -76,34 +75,6 @@ def _if(context: ElaborationContext, node: syntax.If) -> None:
     for region, statements in ((op.then, node.body), (op.orelse, node.orelse)):
         with context.emit_branch(region.block, node.span):
             run_statements(context, statements)
-
-
-@runs(syntax.Assert)
-def _assert(context: ElaborationContext, node: syntax.Assert) -> None:
-    message = "" if node.message is None else evaluate(context, node.message)
-    test = evaluate(context, node.test)
-    _write_assert(context, node.span, test, message)
-
-
-def _write_assert(context: ElaborationContext, span: Span, test: Value, message: Value) -> None:
-    condition = context.condition(test, span)
-    kind, parts = _message_parts(context, span, message)
-    values = [context.number(part, span) for part in parts if not isinstance(part, str)]
-    if values and any(isinstance(part, str) and PLACEHOLDER in part for part in parts):
-        raise span.error(f"a message with values cannot have the text {PLACEHOLDER!r}")
-    text = "".join(part if isinstance(part, str) else PLACEHOLDER for part in parts)
-    context.locate(span).insert(AssertOp(condition, text, kind, values))
-
-
-def _message_parts(context: ElaborationContext, span: Span, message: Value) -> tuple[str | None, list[Value]]:
-    """The kind of an assertion, None for the default kind, and the texts and numbers of its message."""
-    if not isinstance(message, tuple):
-        return None, [context.string(message, span, "the message")]
-    parts = cast("tuple[Value, ...]", message)  # ("RuntimeError", ["part", ...]) of v0.24
-    if len(parts) != 2 or not isinstance(parts[0], str) or not isinstance(parts[1], list | tuple | str):
-        raise span.error('expected a message, or ("RuntimeError", ["message"])')
-    kind = None if parts[0] == DEFAULT_KIND else parts[0]
-    return kind, [parts[1]] if isinstance(parts[1], str) else list(cast("list[Value]", parts[1]))
 
 
 @runs(syntax.Return)
@@ -386,7 +357,7 @@ def _open(context: ElaborationContext, frame: Frame, name: str) -> Value:
         case LetFrame():
             return _open_let(context, frame, name)
         case BranchFrame(part="assert"):
-            _write_assert(context, frame.span, *frame.arguments)
+            write_assert(context, frame.span, *frame.arguments)
             return None
         case _:
             raise frame.span.error(f"{describe_value(frame)} has its place in a with statement")
@@ -533,11 +504,6 @@ def _else_frame(context: ElaborationContext, span: Span) -> Value:
     return BranchFrame(span, "else")
 
 
-@word("Assert")
-def _assert_frame(context: ElaborationContext, span: Span, condition: Value, message: Value = "") -> Value:
-    return BranchFrame(span, "assert", (condition, message))
-
-
 @form("While")
 def _while_frame(context: ElaborationContext, node: syntax.Call) -> Value:
     if len(node.args) != 1 or node.keywords:
@@ -574,7 +540,7 @@ def _run_while(context: ElaborationContext, frame: BranchFrame, body: Callable[[
 
 
 def _run_assert(context: ElaborationContext, frame: BranchFrame, body: Callable[[], None]) -> None:
-    _write_assert(context, frame.span, *frame.arguments)
+    write_assert(context, frame.span, *frame.arguments)
     with context.emit_into():
         body()
 

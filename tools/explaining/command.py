@@ -8,13 +8,15 @@ from pathlib import Path
 
 from ...backends.build import ORACLE, parse_target
 from ...core.diagnostics import location_of
-from ...core.errors import UnsupportedError
+from ...core.errors import ParseError, UnsupportedError
 from ...core.target import Target
+from ...frontends.mlir import parse_mlir
+from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...schedule import Schedule
 from ...schedule.trace import traces_in_module
 from ..programs import read_program
-from .lines import Line, lines_of_source
+from .lines import lines_of_source
 from .page import page_of
 from .stages import explanation_of
 
@@ -36,7 +38,7 @@ def explain_command(options: argparse.Namespace) -> int:
     passes: str = options.passes or (_SCHEDULE if traces_in_module(module.op) else "")
     explanation = explanation_of(module, str(file), _compiled_target(options.target), passes)
     output: Path = options.output or file.with_suffix(".html")
-    output.write_text(page_of(str(file), lines_of_source(file), explanation), encoding="utf-8")
+    output.write_text(page_of(str(file), lines_of_source(_text_of(file)), explanation), encoding="utf-8")
     print(f"{output}: {len(explanation.stages)} stages, {len(explanation.remarks)} remarks")
     return 0
 
@@ -47,15 +49,19 @@ def explain(
     """Writes the page of `stepwell explain` for a program, or for a schedule with the program after each instruction.
 
     output: the HTML file.  target: `llvm` or `cuda`, with options.  passes: a pipeline to apply first. The first column
-    is the file of the program's locations if it exists, else the program as TVMScript. Raises UnsupportedError for
-    another target and for programs of relax, and the errors of `apply_passes` and `build`.
+    is the file of the program's locations if it exists, else the program as text, in which its operations get new
+    locations. Raises UnsupportedError for another target and for programs of relax, and the errors of `apply_passes`
+    and `build`.
     """
     module = program.with_trace() if isinstance(program, Schedule) else program
     pipeline = ",".join(filter(None, [_SCHEDULE if traces_in_module(module.op) else "", passes]))
     file = _file_of(module)
+    if Path(file).is_file():
+        source = _text_of(Path(file))
+    else:
+        source, module = _printed(module, file)
     explanation = explanation_of(module, file, _compiled_target(target), pipeline)
-    source = lines_of_source(Path(file)) if Path(file).is_file() else _lines_of_script(program)
-    Path(output).write_text(page_of(file, source, explanation), encoding="utf-8")
+    Path(output).write_text(page_of(file, lines_of_source(source), explanation), encoding="utf-8")
 
 
 def _compiled_target(target: str | Target) -> Target:
@@ -66,11 +72,27 @@ def _compiled_target(target: str | Target) -> Target:
 
 
 def _file_of(module: Module) -> str:
-    """The file of the first operation with a source location; "program" without one."""
+    """The file of the first operation with a source location; "<program>" without one."""
     locations = filter(None, map(location_of, module.op.walk()))
-    return next((location.file for location in locations), "program")
+    return next((location.file for location in locations), "<program>")
 
 
-def _lines_of_script(program: Module | Schedule) -> list[Line]:
-    module = program.mod if isinstance(program, Schedule) else program
-    return [Line(line) for line in module.script().splitlines()]
+def _text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def _printed(module: Module, file: str) -> tuple[str, Module]:
+    """A program as TVMScript, or as MLIR if it has no TVMScript, and the program with locations in this text."""
+    program = module.clone()
+    traces = traces_in_module(program.op)
+    for trace in traces:
+        trace.detach()
+    try:
+        text = program.script()
+        located = parse_tvmscript(text, file)
+    except (UnsupportedError, ParseError):
+        text = str(module)
+        return text, Module(parse_mlir(text, file).op, module.constants)
+    located.constants.update(module.constants)
+    located.op.body.block.add_ops(traces)
+    return text, located

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from io import StringIO
-from pathlib import Path
 
 from xdsl.printer import Printer
 
+from ...backends.llvm.types import escape
 from ...module import Module
 
 _PLACE = re.compile(r'(?:callsite\()*"((?:[^"\\]|\\.)*)":(\d+):\d+')
 _LOCATION = re.compile(r" loc\((?:[^()\"]|\"(?:[^\"\\]|\\.)*\"|\((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*\))*\)")
-_NODE = re.compile(r"^(!\d+) = !DILocation\(line: (\d+),", re.MULTILINE)
+_NODE = re.compile(r"^(!\d+) = !DILocation\(line: (\d+),.* scope: (!\d+)", re.MULTILINE)
+_SCOPE = re.compile(r"^(!\d+) = (?:distinct )?!DI\w+\(.*\bfile: (!\d+)", re.MULTILINE)
+_FILE = re.compile(r'^(!\d+) = !DIFile\(filename: "([^"]*)"', re.MULTILINE)
 _DEBUG = re.compile(r", !dbg (!\d+)")
 _PLACE_COMMENT = re.compile(r"  // (.*):(\d+)$")
-_COMMENT = re.compile(r"^\t# .*?:(\d+)(?:: |$)")
+_COMMENT = re.compile(r"^\t# (.*?):(\d+)(?:: |$)")
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,8 @@ class Line:
     source: int | None = None
 
 
-def lines_of_source(path: Path) -> list[Line]:
+def lines_of_source(text: str) -> list[Line]:
     """The lines of the source itself."""
-    text = path.read_text(encoding="utf-8", errors="replace")
     return [Line(line, number) for number, line in enumerate(text.splitlines(), 1)]
 
 
@@ -62,9 +64,11 @@ def _placed_headers(lines: Iterable[Line]) -> list[Line]:
     return result
 
 
-def lines_of_llvm(text: str) -> list[Line]:
-    """The lines of the functions with debug information in LLVM IR."""
-    numbers = {node: int(number) or None for node, number in _NODE.findall(text)}
+def lines_of_llvm(text: str, file: str) -> list[Line]:
+    """The lines of the functions with debug information in LLVM IR. file: the name of the source."""
+    sources = {node for node, name in _FILE.findall(text) if name == escape(file.encode())}
+    scopes = {node for node, source in _SCOPE.findall(text) if source in sources}
+    numbers = {node: int(number) or None for node, number, scope in _NODE.findall(text) if scope in scopes}
     return list(_functions_of_llvm(text.splitlines(), numbers))
 
 
@@ -92,11 +96,14 @@ def _without_comment(line: str, file: str) -> Line:
     return Line(line[: match.start()], int(match[2]) if match[1] == file else None)
 
 
-def lines_of_assembly(text: str) -> list[Line]:
-    """The lines of annotated assembly, which has the place of instructions in comments."""
+def lines_of_assembly(text: str, file: str) -> list[Line]:
+    """The lines of annotated assembly, which has the place of instructions in comments. file: as of `lines_of_cuda`."""
     result, source = list[Line](), None
     for line in text.splitlines():
         match = _COMMENT.match(line)
-        source = int(match[1]) if match is not None else None if line.startswith("#") else source
+        if match is not None:
+            source = int(match[2]) if os.path.abspath(match[1]) == os.path.abspath(file) else None
+        elif line.startswith("#"):
+            source = None
         result.append(Line(line.expandtabs(8), source))
     return result

@@ -110,12 +110,12 @@ def explanation_of(module: Module, file: str, target: Target, passes: str = "") 
     return Explanation([*collector.stages, *emitted], remarks, collector.idle)
 
 
-def _emit_native(module: Module, _file: str, target: Target, remarks: list[Remark]) -> list[Stage]:
+def _emit_native(module: Module, file: str, target: Target, remarks: list[Remark]) -> list[Stage]:
     """Compiles a module for a processor; returns the stages of its code."""
     program = build(module, replace(target, debug=max(target.debug, 1)), remarks=remarks.append)
     return [
-        Stage("LLVM IR", lines_of_llvm(program.source("llvm"))),
-        Stage("assembly", lines_of_assembly(program.source("asm", annotate=True))),
+        Stage("LLVM IR", lines_of_llvm(program.source("llvm"), file)),
+        Stage("assembly", lines_of_assembly(program.source("asm", annotate=True), file)),
     ]
 
 

@@ -17,12 +17,12 @@ from threading import Lock
 
 from .case import Finding
 from .random_tests import RandomTests
-from .search import SHRINKING_SECONDS, Batch
+from .search import REDUCING_SECONDS, SHRINKING_SECONDS, Batch
 
 BATCH_SECONDS = 20.0
 ISOLATED_SECONDS = 60.0
 """The time to find a crash again with a process for each case."""
-HANG_SECONDS = 120.0 + 2 * SHRINKING_SECONDS
+HANG_SECONDS = 120.0 + 2 * (SHRINKING_SECONDS + REDUCING_SECONDS)
 """The time after which a process that should have ended is killed; its last case counts as a hang."""
 
 

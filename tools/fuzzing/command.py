@@ -77,8 +77,7 @@ def _replay_all(corpus: Path) -> list[Finding]:
         finding = load_finding(path)
         if finding.blob and replay(FAMILIES[finding.family], finding) is None:
             _print(f"passes now, and is deleted: {finding.kind}")
-            path.unlink()
-            path.with_suffix(".txt").unlink(missing_ok=True)
+            finding.delete(corpus)
         else:
             _print(f"known: {finding.kind}")
             failing.append(finding)
@@ -87,5 +86,8 @@ def _replay_all(corpus: Path) -> list[Finding]:
 
 def _print_reproductions(corpus: Path, findings: Sequence[Finding]) -> None:
     for finding in findings:
-        how = f"stepwell fuzz --replay {corpus / finding.name}.json" if finding.blob else f"{corpus / finding.name}.txt"
+        path = corpus / finding.name
+        how = f"stepwell fuzz --replay {path}.json" if finding.blob else f"{path}.txt"
         _print(f"{finding.kind}\n    reproduce: {finding.text if finding.family == 'tests' else how}")
+        if finding.reduced:
+            _print(f"    program: {path}{finding.suffix}, reduced {path}.reduced{finding.suffix}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import traceback
 from collections.abc import Callable, Sequence
 
 from ...core.diagnostics import SourceFile
@@ -25,23 +24,18 @@ _WORDS = """
 """.split()
 
 
-def check_text(text: str) -> str | None:
-    """The error of an input, or None: a `ParseError` rejects the input, or the program verifies, prints, and parses
-    back to the same text."""
+def check_text(text: str) -> None:
+    """Raises an error unless a `ParseError` rejects an input, or the program verifies, prints, and parses back to the
+    same text."""
     try:
         module = parse_tvmscript(text, "fuzz.py")
     except ParseError:
-        return None
-    except Exception:
-        return traceback.format_exc(limit=-6)
-    try:
-        module.verify()
-        str(module)
-        printed = module.script()
-        again = parse_tvmscript(printed, "printed.py").script()
-    except Exception:
-        return traceback.format_exc(limit=-6)
-    return None if printed == again else f"printed\n{printed}\nthen\n{again}"
+        return
+    module.verify()
+    str(module)
+    printed = module.script()
+    again = parse_tvmscript(printed, "printed.py").script()
+    assert printed == again, f"printed\n{printed}\nthen\n{again}"
 
 
 def mutate(rng: random.Random, programs: Sequence[str]) -> str:

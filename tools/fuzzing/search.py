@@ -18,9 +18,12 @@ from hypothesis.errors import Flaky, Unsatisfiable
 from hypothesis.errors import HypothesisException as HypothesisError
 from hypothesis.internal.conjecture import engine
 
-from .case import Case, CrashError, Family, Finding, class_of
+from ...core.errors import StepwellError
+from .case import Case, CheckedProgram, CrashError, Family, Finding, cause_of, class_of
+from .reduction import reduce_program
 
 SHRINKING_SECONDS = 30
+REDUCING_SECONDS = 30
 CHUNK = 50
 """The number of cases between two looks at the clock."""
 _BLOB = re.compile(r"@reproduce_failure\('([^']*)', b'([^']*)'\)")
@@ -78,7 +81,8 @@ class _TimeOverError(KeyboardInterrupt):
 class _Chunk:
     """A search of consecutive cases that ends with the first failure of a class that is not known.
 
-    end: the time after which no case is checked, except to shrink a failure.  failed: the last such failure.
+    end: the time after which no case is checked, except to shrink a failure.  failed: the last such failure.  program,
+    cause: the program of its case, and the cause of the failure.
     """
 
     family: Family
@@ -87,6 +91,8 @@ class _Chunk:
     known: Collection[str]
     end: float
     failed: Finding | None = None
+    program: CheckedProgram | None = None
+    cause: str = ""
 
     def run(self, seed: int, cases: int) -> Finding | None:
         """Checks some cases of a seed; returns the shrunk finding of the first failure of a class that is not known."""
@@ -121,6 +127,7 @@ class _Chunk:
             if kind in self.known:
                 reject()
             is_crash = isinstance(error, CrashError)
+            self.program, self.cause = self.case.program, cause_of(error)
             self.failed = Finding(self.family.name, kind, self.case.text, _text_of(error), 0, is_crash=is_crash)
             raise
         self.batch.cases += 1
@@ -135,7 +142,17 @@ class _Chunk:
             kind = f"{failed.kind} (not in each run)"
             return replace(failed, kind=kind, seed=seed)
         version, blob = _blob_of(error)
-        return replace(failed, seed=seed, version=version, blob=blob)
+        return self._reduce(replace(failed, seed=seed, version=version, blob=blob))
+
+    def _reduce(self, finding: Finding) -> Finding:
+        """The finding with its program, reduced if the case consists of a program."""
+        if self.program is None:
+            return finding
+        try:
+            reduced = reduce_program(self.program, self.cause, REDUCING_SECONDS)
+        except StepwellError as error:
+            return replace(finding, error=f"{finding.error}\n\n{error}")
+        return replace(finding, suffix=self.program.suffix, reduced=reduced)
 
 
 def _text_of(error: BaseException) -> str:

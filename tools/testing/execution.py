@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType
+from xdsl.ir import Attribute
 
 from ...backends.graph import Executable, GraphExecutor
 from ...backends.interpreter import interpret
 from ...backends.oracle import run_oracle
+from ...dialects.tir import FuncOp
 from ...module import Module
 from .programs import copy_arguments
+
+
+def arguments_of_smaller(module: Module, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `main` of a program that is smaller than the program of some arguments: without those of
+    parameters that are gone, and the first elements of arrays whose parameters have smaller extents."""
+    func = module.functions["main"]
+    assert isinstance(func, FuncOp)
+    return {name: _first_elements(arguments[name], value.type) for name, value in func.params}
+
+
+def _first_elements(argument: Any, type: Attribute) -> Any:
+    if not isinstance(type, MemRefType) or type.get_num_dims() != np.ndim(argument):
+        return argument
+    extents = type.get_shape()
+    if extents == np.shape(argument) or DYNAMIC_INDEX in extents:
+        return argument
+    return argument[tuple(map(slice, extents))].copy()
 
 
 def results(call: Callable[..., Any], arguments: dict[str, Any]) -> dict[str, Any]:

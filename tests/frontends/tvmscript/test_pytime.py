@@ -15,8 +15,8 @@ def statements(module: Module) -> list[str]:
 
 
 def message(expression: str) -> str:
-    """The message of an assertion, given as an expression."""
-    text = f"@T.prim_func\ndef f({PARAMS}):\n    for i in range(4):\n        assert n > 0, {expression}\n"
+    """The message of an assertion, given as an expression, whose f-strings are texts of the parser."""
+    text = f"@T.prim_func\ndef f({PARAMS}):\n    for i in range(4):\n        assert n > 0, '' + ({expression})\n"
     line = statements(parse_tvmscript(text, extra_vars={"k": 7, "names": ["a", "b"]}))[1]
     return line.removeprefix('assert n > 0, "').removesuffix('"')
 
@@ -48,6 +48,43 @@ def refusal(expression: str) -> str:
 )
 def test_text_is_computed_as_python_computes_it(expression: str, expected: str) -> None:
     assert message(expression) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("f'n is {n}, {k:02} of {A}'", '("RuntimeError", ["n is ", n, ", 07 of A"])'),
+        ("f'{n * 2 + i!s}'", '("RuntimeError", [n * 2 + i])'),
+        ("('ValueError', ['n: ', f'{n} < {k}', *names])", '("ValueError", ["n: ", n, " < 7ab"])'),
+        ("('ValueError', f'{A[i]}')", '("ValueError", [A[i]])'),
+        ("f'{k}, {{}}'", '"7, {}"'),
+    ],
+)
+def test_an_fstring_as_a_message_has_the_values_of_its_expressions(message: str, expected: str) -> None:
+    for statement in (f"assert n > 0, {message}", f"T.Assert(n > 0, message={message})"):
+        head = f"with {statement}:\n            A[i] = 0.0" if "T.Assert" in statement else statement
+        text = f"@T.prim_func\ndef f({PARAMS}):\n    for i in range(4):\n        {head}\n"
+        module = parse_tvmscript(text, extra_vars={"k": 7, "names": ["a", "b"]})
+        assert statements(module)[1] == f"assert n > 0, {expected}"
+        assert parse_tvmscript(module.script()).script() == module.script()
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("assert n > 0, f'{n:3}'", "the program formats this value: expected no format and no conversion"),
+        ("assert n > 0, f'{n!r}'", "the program formats this value: expected no format and no conversion"),
+        ("assert n > 0, f'{n} {{}}'", "a message with values cannot have the text '{}'"),
+        ("assert n > 0, f'{A[0:4]}'", "a message has texts and scalars, got a value of type float32x4"),
+        ("assert n > 0, f'{T.int8}'", "expected an expression, got 'T.int8'"),
+        ("T.Assert()", "T.Assert takes a condition and a message"),
+        ("T.Assert(n > 0, 'x', condition=n > 1)", "T.Assert takes a condition and a message"),
+    ],
+)
+def test_a_message_that_has_no_values(statement: str, expected: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_tvmscript(f"@T.prim_func\ndef f({PARAMS}):\n    {statement}\n")
+    assert str(caught.value).splitlines()[0].partition(": error: ")[2] == expected
 
 
 @pytest.mark.parametrize(

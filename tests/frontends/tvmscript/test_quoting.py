@@ -90,7 +90,7 @@ def test_a_block_accesses_what_it_computes_and_no_more() -> None:
                 unused = T.meta_var(A[vi] + 1.0)
                 moved = T.meta_var(T.if_then_else(vi > 0, A[vi] * 2.0, 0.0))
                 T.evaluate((lambda x, y: y)(A[vi] * 2.0, vi))
-                assert vi >= 0, f"{A[vi]}"
+                assert vi >= 0, '' + f"{A[vi]}"
                 J[vi] = 3
                 if n > 3:
                     T.evaluate(T.Cast("int32", (lambda x: J[vi])(moved)))

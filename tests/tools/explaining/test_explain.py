@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import UnknownLoc
 
 import stepwell
 from stepwell.core.target import Target
@@ -96,10 +97,11 @@ def test_the_lines_of_llvm_ir_and_assembly() -> None:
     assert all("!dbg" not in line.text and "#dbg" not in line.text for line in stages["LLVM IR"][1:])
     assert {line.source for line in stages["LLVM IR"] if "fadd" in line.text} == {7}
     assert {line.source for line in stages["assembly"] if "addss" in line.text} == {4, 7}  # x * 2 is x + x
-    assert lines_of_assembly("# f: 1 instructions\nf:\n\t# a.py:3: x\n\tretq") == [
+    assert lines_of_assembly("# f: 1 instructions\nf:\n\t# a.py:3: x\n\tretq\n\t# b.py:4: x\n\tnop", "a.py") == [
         Line("# f: 1 instructions"), Line("f:"), Line("        # a.py:3: x", 3), Line("        retq", 3),
+        Line("        # b.py:4: x"), Line("        nop"),
     ]  # fmt: skip
-    assert lines_of_llvm("define void @f() {\n  ret void\n}\n") == []
+    assert lines_of_llvm("define void @f() {\n  ret void\n}\n", "a.py") == []
 
 
 def test_stages_have_changes_and_other_passes_are_listed() -> None:
@@ -175,14 +177,61 @@ def test_a_schedule_that_is_illegal_is_an_error() -> None:
 
 
 def test_the_function_takes_modules_and_schedules(tmp_path: Path) -> None:
-    for program in (scheduled(), scheduled().mod):
+    scheduled_module = scheduled().mod
+    for program in (scheduled(), scheduled_module):  # no file block.py exists
         stepwell.explain(program, tmp_path / "page.html", target="cuda")
         text = (tmp_path / "page.html").read_text()
         assert "<h1>block.py</h1>" in text
-        assert "for i_0 in T.thread_binding" in text  # no file block.py exists
+        assert ("for i_0 in T.thread_binding" if program is scheduled_module else "for i in range(64)") in text
         assert ("split %i, [?, 16]" in text) == isinstance(program, stepwell.Schedule)
     with pytest.raises(stepwell.UnsupportedError, match="target python compiles no code"):
         stepwell.explain(scheduled(), tmp_path / "page.html", target="python")
+
+
+TENSORS = """\
+te.func @main {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
+    %0 = te.read %A[%i] : tensor<8xf32>
+    te.yield %0 : f32
+  }
+  te.params %A : tensor<8xf32>, %B : tensor<8xf32>
+}
+"""
+
+
+def lines_by_source(page: Path) -> dict[str, list[str]]:
+    """The texts of the lines of a page for each line of the source, that of the source first."""
+    lines: dict[str, list[str]] = {}
+    for text, place in Elements(page.read_text()).lines:
+        if place is not None:
+            lines.setdefault(place, []).append(text.strip())
+    return lines
+
+
+def test_programs_without_locations_get_those_of_their_text(tmp_path: Path) -> None:
+    module = stepwell.parse_tvmscript(BLOCK)
+    for op in module.op.walk():
+        op.location = UnknownLoc()
+    schedule = stepwell.Schedule(module)
+    schedule.parallel(*schedule.get_loops("A"))
+    stepwell.explain(schedule, tmp_path / "page.html")
+    (stored,) = [each for each in lines_by_source(tmp_path / "page.html").values() if "A[vi] = A[vi] *" in each[0]]
+    assert any(line.startswith("tir.store") for line in stored)
+    assert any(line.startswith("store float") for line in stored)
+    assert not any("tir.for" in line or "scf.for" in line for line in stored)
+
+
+def test_a_program_without_tvmscript_is_shown_as_mlir(tmp_path: Path) -> None:
+    stepwell.explain(stepwell.parse_mlir(TENSORS, "gone.mlir"), tmp_path / "page.html")
+    (read,) = [each for each in lines_by_source(tmp_path / "page.html").values() if "te.read" in each[0]]
+    assert any("tir.load" in line for line in read)
+
+
+def test_the_lines_of_a_macro_of_another_file_have_no_place() -> None:
+    scope = stepwell.parse_tvmscript(BLOCK, filename="other.py")
+    stages = {stage.name: stage.lines for stage in explanation_of(scope, "block.py", Target()).stages}
+    assert {line.source for lines in stages.values() for line in lines} == {None}
 
 
 def test_the_command_applies_the_schedule_of_a_file(file: Path) -> None:

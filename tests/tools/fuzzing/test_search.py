@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -10,10 +11,14 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from stepwell.core.errors import OptionError, ParseError
+from stepwell.core.errors import OptionError, ParseError, StepwellError
+from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.tools.fuzzing.case import Case, Family, Finding, class_of, load_finding
+from stepwell.module import Module
+from stepwell.tools.fuzzing import reduction
+from stepwell.tools.fuzzing.case import Case, CheckedProgram, Family, Finding, class_of, load_finding
 from stepwell.tools.fuzzing.families import FAMILIES
+from stepwell.tools.fuzzing.reduction import reduce_program
 from stepwell.tools.fuzzing.search import CHUNK, replay, search
 
 
@@ -119,3 +124,53 @@ def test_a_crash_is_shrunk_and_replayed_in_processes_of_their_own() -> None:
 
 def test_isolated_checks_that_raise_are_no_crashes() -> None:
     assert search(family(reject_large), 1, cases=CHUNK, is_isolated=True).findings == []
+
+
+def check_exponentials(module: Module) -> None:
+    for op in module.op.walk():
+        assert op.name != "math.exp", f"{op.name} in a program of {len(str(module))} characters"
+
+
+def loops_with_an_exponential(data: st.DataObject, case: Case) -> None:
+    extent = data.draw(st.integers(60, 70))
+    text = (
+        f"@T.prim_func\ndef main(A: T.Buffer(({extent},), 'float32'), n: T.int32):\n    for i in range({extent}):\n"
+        "        A[i] = A[i] - T.exp(A[i])\n        A[i] = A[i] + 1.0\n"
+    )
+    case.check_program(parse_tvmscript(text), check_exponentials)
+
+
+def crash_of_a_program(data: st.DataObject, case: Case) -> None:
+    data.draw(st.booleans())
+    case.check_program("first\nsecond\nthird\n", lambda text: os.kill(os.getpid(), "second" in text and signal.SIGKILL))
+
+
+def test_a_failing_program_is_reduced_beside_the_original(tmp_path: Path) -> None:
+    (finding,) = search(family(loops_with_an_exponential), 1, cases=5).findings
+    path = finding.save(tmp_path)
+    original, reduced = (path.with_suffix(suffix).read_text() for suffix in (".mlir", ".reduced.mlir"))
+    assert original == f"{finding.text}\n"
+    assert "math.exp" in str(parse_mlir(reduced))
+    assert not re.search(r'6\d|tir.for|addf|subf|"n"', reduced)
+    finding.delete(tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_text_that_crashes_is_reduced_to_its_lines() -> None:
+    (finding,) = search(family(crash_of_a_program), 1, cases=5, is_isolated=True).findings
+    assert (finding.kind, finding.suffix, finding.reduced) == ("test: crash, SIGKILL", ".py", "second\n")
+
+
+def divide_by_zero(_text: str) -> None:
+    raise ZeroDivisionError
+
+
+def test_a_program_that_passes_when_its_check_runs_again_is_not_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    passes = CheckedProgram("text", lambda text: None)
+    assert reduce_program(passes, "ValueError in check", 10.0) == ""
+    fails = CheckedProgram("text", divide_by_zero)
+    assert reduce_program(fails, "ValueError in check", 10.0) == ""
+    assert reduce_program(fails, "ZeroDivisionError in check", 0.0) == ""
+    monkeypatch.setattr(reduction, "minimal_subset", lambda *_: 1 / 0)
+    with pytest.raises(StepwellError, match="the program is not reduced: ZeroDivisionError"):
+        reduce_program(fails, "ZeroDivisionError in check", 10.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ....backends.cuda.emulation import compiler
 from ....backends.graph import Executable, build_graph
+from ....module import Module
 from ...testing.artifacts import KINDS, changed_bytes, changed_metadata
 from ...testing.choices import HypothesisChoices
 from ...testing.comparison import assert_near
@@ -22,13 +23,16 @@ from ..case import Case
 def check_saved_graph(data: st.DataObject, case: Case) -> None:
     """A graph computes the same after it is saved and loaded."""
     graph, name = data.draw(graphs(most=5)), data.draw(st.sampled_from(("graph", "graph.tar")))
-    case.show(graph.module, name)
-    executable = build_graph(graph.module)
-    expected = run_graph(executable, graph.inputs)
-    with tempfile.TemporaryDirectory() as folder:
-        executable.save(Path(folder, name))
-        got = run_graph(Executable.load(Path(folder, name)), graph.inputs)
-    assert_near(got, expected, 0)
+
+    def check(program: Module) -> None:
+        executable = build_graph(program)
+        expected = run_graph(executable, graph.inputs)
+        with tempfile.TemporaryDirectory() as folder:
+            executable.save(Path(folder, name))
+            got = run_graph(Executable.load(Path(folder, name)), graph.inputs)
+        assert_near(got, expected, 0)
+
+    case.check_program(graph.module, check, name)
 
 
 def check_changed_artifact(data: st.DataObject, case: Case) -> None:

@@ -7,14 +7,15 @@ from unittest.mock import patch
 
 from hypothesis import strategies as st
 
-from ....backends.graph import Executable, build_graph
+from ....backends.graph import build_graph
 from ....core.processors import threads
 from ....frontends.onnx import OnnxUnsupportedError, from_onnx
+from ....module import Module
 from ....schedule.cpu import threads as threads_rule
 from ....transforms.pipelines import parse_passes, run_pipeline
 from ...testing.comparison import assert_near
 from ...testing.execution import interpret_graph, run_graph
-from ...testing.graphs import RandomGraph, graphs
+from ...testing.graphs import graphs
 from ...testing.onnx_graphs import RandomModel, onnx_models
 from ..case import Case
 
@@ -32,26 +33,29 @@ TARGETS = ("llvm", "interpreter")
 def check_graph_pass(data: st.DataObject, case: Case) -> None:
     """A pass leaves what a graph computes."""
     graph, passes = data.draw(graphs()), data.draw(st.sampled_from(EXACT_PASSES))
-    case.show(graph.module, passes)
-    after = run_pipeline(graph.module, parse_passes(passes))
-    after.verify()
-    expected = interpret_graph(graph.module, graph.inputs)
-    assert_near(interpret_graph(after, graph.inputs), expected, 0)
+
+    def check(program: Module) -> None:
+        after = run_pipeline(program, parse_passes(passes))
+        after.verify()
+        expected = interpret_graph(program, graph.inputs)
+        assert_near(interpret_graph(after, graph.inputs), expected, 0)
+
+    case.check_program(graph.module, check, passes)
 
 
 def check_compiled_graph(data: st.DataObject, case: Case) -> None:
     """A compiled graph computes what numpy computes."""
     graph, level = data.draw(graphs(most=8)), data.draw(st.integers(0, 2))
     count, least = data.draw(st.sampled_from((1, 2, 5))), data.draw(st.sampled_from((0, threads_rule.LEAST_TIME)))
-    case.show(graph.module, f"level {level}, {count} threads, kernels of {least} ns are shared")
-    with patch.object(threads_rule, "LEAST_TIME", least), threads(count):
-        _check_executable(build_graph(graph.module, opt_level=level), graph)
 
+    def check(program: Module) -> None:
+        expected = interpret_graph(program, graph.inputs)
+        tolerances = [4 * tolerance for tolerance in graph.tolerances]  # rewriting rounds differently
+        with patch.object(threads_rule, "LEAST_TIME", least), threads(count):
+            got = run_graph(build_graph(program, opt_level=level), graph.inputs)
+        assert_near(got, expected, tolerances, rtol=1e-5)
 
-def _check_executable(executable: Executable, graph: RandomGraph) -> None:
-    expected = interpret_graph(graph.module, graph.inputs)
-    tolerances = [4 * tolerance for tolerance in graph.tolerances]  # rewriting rounds differently
-    assert_near(run_graph(executable, graph.inputs), expected, tolerances, rtol=1e-5)
+    case.check_program(graph.module, check, f"level {level}, {count} threads, kernels of {least} ns are shared")
 
 
 def check_onnx(data: st.DataObject, case: Case) -> None:

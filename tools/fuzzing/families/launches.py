@@ -11,7 +11,7 @@ from ....backends.graph import build_graph
 from ....core.errors import UndefinedBehaviorError, UnsupportedError
 from ....module import Module
 from ...testing.comparison import assert_near, assert_same
-from ...testing.execution import interpret_graph, oracle_results, results, run_graph
+from ...testing.execution import arguments_of_smaller, interpret_graph, oracle_results, results, run_graph
 from ...testing.graphs import graphs
 from ...testing.thread_programs import check_lowering, mutate_threads, thread_program, thread_programs
 from ...testing.thread_reductions import thread_reductions
@@ -24,37 +24,47 @@ def check_thread_reduction(data: st.DataObject, case: Case) -> None:
     """A reduction over threads computes exactly what the oracle computes."""
     drawn: tuple[Module, dict[str, Any]] = data.draw(thread_reductions())
     module, arguments = drawn
-    case.show(module)
-    expected = oracle_results(module, arguments)
-    try:
-        program = build(module, target=TARGET)
-    except UnsupportedError:
-        return
-    assert_same(results(program, arguments), expected)
+
+    def check(program: Module) -> None:
+        fitting = arguments_of_smaller(program, arguments)
+        expected = oracle_results(program, fitting)
+        try:
+            built = build(program, target=TARGET)
+        except UnsupportedError:
+            return
+        assert_same(results(built, fitting), expected)
+
+    case.check_program(module, check)
 
 
 def check_thread_program(data: st.DataObject, case: Case) -> None:
     """Kernels whose threads communicate compute what the oracle computes; changed ones are lowered or refused."""
     if data.draw(st.booleans()):
         text = mutate_threads(data.draw, thread_program(data.draw))
-        case.show(text, "changed")
-        check_lowering(text)
+        case.check_program(text, check_lowering, "changed")
         return
     drawn: tuple[Module, dict[str, Any]] = data.draw(thread_programs())
     module, arguments = drawn
-    case.show(module)
-    try:
-        expected = oracle_results(module, arguments)
-        program = build(module, target=TARGET)
-    except (UndefinedBehaviorError, UnsupportedError):
-        return
-    assert_same(results(program, arguments), expected)
+
+    def check(program: Module) -> None:
+        fitting = arguments_of_smaller(program, arguments)
+        try:
+            expected = oracle_results(program, fitting)
+            built = build(program, target=TARGET)
+        except (UndefinedBehaviorError, UnsupportedError):
+            return
+        assert_same(results(built, fitting), expected)
+
+    case.check_program(module, check)
 
 
 def check_graph_of_kernels(data: st.DataObject, case: Case) -> None:
     """A graph of kernels with default schedules computes what numpy computes."""
     graph = data.draw(graphs(most=4))
-    case.show(graph.module)
-    expected = interpret_graph(graph.module, graph.inputs)
-    got = run_graph(build_graph(graph.module, target=TARGET, opt_level=1), graph.inputs)
-    assert_near(got, expected, graph.tolerances, rtol=1e-5)
+
+    def check(program: Module) -> None:
+        expected = interpret_graph(program, graph.inputs)
+        got = run_graph(build_graph(program, target=TARGET, opt_level=1), graph.inputs)
+        assert_near(got, expected, graph.tolerances, rtol=1e-5)
+
+    case.check_program(graph.module, check)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from ....transforms import PASSES, get_all_passes
 from ...testing.attachment import assert_uses_are_attached
 from ...testing.comparison import assert_same
 from ...testing.environment import Features
-from ...testing.execution import interpreter_results, oracle_results, results
+from ...testing.execution import arguments_of_smaller, interpreter_results, oracle_results, results
 from ...testing.meanings import installed_operations
 from ...testing.names import names, rename
 from ...testing.strategies import programs, tir_modules
@@ -44,9 +45,7 @@ def check_tvmscript(data: st.DataObject, case: Case) -> None:
     rng, modules = data.draw(st.randoms(use_true_random=False)), tir_modules(PRINTABLE)
     texts = [data.draw(modules).script(rng.choice(STYLES)) for _ in range(2)]
     text = mutate(rng, texts)
-    case.show(text)
-    error = check_text(text)
-    assert error is None, error
+    case.check_program(text, check_text)
 
 
 def check_tir_pass(data: st.DataObject, case: Case) -> None:
@@ -55,39 +54,56 @@ def check_tir_pass(data: st.DataObject, case: Case) -> None:
     module, arguments = data.draw(programs(features))
     name = data.draw(st.sampled_from(TIR_PASSES))
     options = data.draw(st.sampled_from([{}, *OPTIONS.get(name, [])]))
-    case.show(module, f"{name} {options}")
-    after = module.clone()
-    try:
-        for each in _BLOCKS_FIRST if name not in _BLOCKS_FIRST else ():
-            get_all_passes()[each]()().apply(Context(), after.op)
-        get_all_passes()[name]()(**options).apply(Context(), after.op)
-    except UnsupportedError:
-        return
-    after.verify()
-    assert_uses_are_attached(after)
-    assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
+
+    def check(program: Module) -> None:
+        after = program.clone()
+        try:
+            for each in _BLOCKS_FIRST if name not in _BLOCKS_FIRST else ():
+                get_all_passes()[each]()().apply(Context(), after.op)
+            get_all_passes()[name]()(**options).apply(Context(), after.op)
+        except UnsupportedError:
+            return
+        after.verify()
+        assert_uses_are_attached(after)
+        fitting = arguments_of_smaller(program, arguments)
+        assert_same(oracle_results(after, fitting), oracle_results(program, fitting))
+
+    case.check_program(module, check, f"{name} {options}")
 
 
 def check_native(data: st.DataObject, case: Case) -> None:
     """Native code and the interpreter compute exactly what the oracle computes."""
     module, arguments = data.draw(programs(Features(operations=installed_operations())))
-    case.show(module)
-    expected = oracle_results(module, arguments)
-    assert_same(results(build(module)["main"], arguments), expected)
-    assert_same(interpreter_results(module, arguments), expected)
+
+    def check(program: Module) -> None:
+        fitting = arguments_of_smaller(program, arguments)
+        expected = oracle_results(program, fitting)
+        assert_same(results(build(program)["main"], fitting), expected)
+        assert_same(interpreter_results(program, fitting), expected)
+
+    case.check_program(module, check)
 
 
 def check_texts(data: st.DataObject, case: Case) -> None:
     """MLIR text, TVMScript and TVM's nodes are read back as the same program."""
     module = data.draw(tir_modules(PRINTABLE))
-    case.show(module, "mlir")
-    assert str(parse_mlir(str(module))) == str(module)
+    case.check_program(module, _check_mlir, "mlir")
     for style in STYLES:
-        script = module.script(style)
-        case.show(script, style)
-        assert parse_tvmscript(script).script(style) == script
-    case.show(module, "nodes")
-    for op in [op for op in module.op.body.block.ops if isinstance(op, FuncOp)]:
+        case.check_program(module, partial(_check_script, style=style), style)
+    case.check_program(module, _check_nodes, "nodes")
+
+
+def _check_mlir(module: Module) -> None:
+    assert str(parse_mlir(str(module))) == str(module)
+
+
+def _check_script(module: Module, style: str) -> None:
+    script = module.script(style)
+    assert parse_tvmscript(script).script(style) == script
+
+
+def _check_nodes(module: Module) -> None:
+    for op in [op for op in module.clone().op.body.block.ops if isinstance(op, FuncOp)]:
         treeify(op)
         func = PrimFunc(op)
         assert func.with_body(func.body).script("0.27") == func.script("0.27")
