@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -72,7 +72,7 @@ def override_renderer(render_func: Callable[[DiagnosticContext], None] | None) -
 
 
 @contextmanager
-def show_errors() -> Iterator[None]:
+def show_errors() -> Generator[None]:
     """A context whose errors the renderer of the user shows."""
     try:
         yield
