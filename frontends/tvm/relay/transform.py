@@ -33,6 +33,7 @@ from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
 from .op import rules_of
 from .parser import parse
+from .types import type_of
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -49,6 +50,15 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 def InferType() -> FunctionalPass:
     """Infers the types of all tensors again from the parameters; types are already known when a graph is built."""
     return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
+
+
+def InferTypeLocal(expr: Expr) -> Any:
+    """The type of an expression outside of a module, which the expression records as its `checked_type`.
+
+    OptionError if the type does not follow from the annotations of the free variables.
+    """
+    expr.known_type = type_of(expr)
+    return expr.checked_type
 
 
 def AnnotateSpans() -> FunctionalPass:

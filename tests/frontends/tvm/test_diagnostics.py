@@ -44,6 +44,14 @@ def test_a_module_is_read_from_its_text() -> None:
     assert tvm.ir.structural_equal(relay.transform.AnnotateSpans()(mod), mod)
 
 
+def test_an_expression_outside_of_a_module_has_a_type_on_request() -> None:
+    expr = relay.nn.dense(relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3)))
+    assert relay.transform.InferTypeLocal(expr) == relay.TensorType((2, 4), "float32")
+    assert expr.checked_type.shape == (2, 4)
+    with pytest.raises(StepwellError, match="its type is not known"):
+        relay.transform.InferTypeLocal(relay.exp(relay.var("y")))
+
+
 def test_depth_to_space_accepts_the_mode_of_relay() -> None:
     data = relay.const(np.arange(8, dtype="float32").reshape(1, 8, 1, 1))
     orders = [

@@ -149,6 +149,22 @@ def test_concatenate_requantizes_its_operands() -> None:
         qnn.concatenate(parts, scales[:1], zeros, relay.const(1.0), relay.const(1), axis=0)
 
 
+def test_a_function_that_legalizes_gets_any_number_of_tensors_as_a_tuple() -> None:
+    def swap(attrs: Any, inputs: list[Any], types: list[Any]) -> Any:
+        assert [str(each) for each in types] == [
+            "(Tensor[(2,), float32], Tensor[(3,), float32])",
+            "Tensor[(5,), float32]",
+        ]
+        return relay.concatenate([inputs[0][1], inputs[0][0]], attrs.axis)
+
+    x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(3,))
+    mod = tvm.IRModule.from_expr(relay.Function([x, y], relay.concatenate([x, y], 0)))
+    with relay.testing.TempOpAttr("concatenate", "FTVMLegalize", swap):
+        legal = relay.transform.Legalize()(mod)
+    expected = tvm.IRModule.from_expr(relay.Function([x, y], relay.concatenate([y, x], 0)))
+    assert tvm.ir.structural_equal(legal, expected)
+
+
 def test_a_registered_function_legalizes_an_operator() -> None:
     def twice(attrs: Any, inputs: list[Any], types: list[Any]) -> Any:
         assert [each.dtype for each in types] == ["int8", "float32", "int32", "float32"]
