@@ -33,6 +33,27 @@ def main(A: T.Buffer((8,), "float32")):
     for t in T.thread_binding(8, thread="threadIdx.x"):
         A[t] = 1.0
 """
+_OPERATORS = """\
+relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<8x8xf32>) {
+  %0 = relay.nn.dense(%x, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = relay.nn.relu(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %2 = relay.exp(%1) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %3 = relay.nn.dense(%2, %w) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %4 = relay.transpose(%3) : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %5 = relay.exp(%4) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %6 = relay.sum(%5) : (tensor<8x4xf32>) -> tensor<f32>
+  %7 = relay.sqrt(%6) : (tensor<f32>) -> tensor<f32>
+  %8 = relay.exp(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %9 = relay.nn.relu(%8) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %10 = relay.tanh(%8) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %11 = relay.nn.relu(%9) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %12 = relay.exp(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %13 = relay.sum(%12) {axis = [0]} : (tensor<4x8xf32>) -> tensor<8xf32>
+  %14 = relay.sum(%12) {axis = [0]} : (tensor<4x8xf32>) -> tensor<8xf32>
+  %15 = relay.subtract(%13, %14) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  relay.return %7 : tensor<f32>, %9 : tensor<4x8xf32>, %10 : tensor<4x8xf32>, %11: tensor<4x8xf32>, %15 : tensor<8xf32>
+}
+"""
 CASES = [
     (
         "tir-collapse-axes",
@@ -723,6 +744,49 @@ relay.func @main("x" %x: tensor<2x3xf32>, "p" %p: tensor<4xf32>, "v" %v: tensor<
             "11:3: missed: the factor is not folded into weights: it is along axis 0, the channels of nn.dense "
             "are axis 1; no operator alone reads the product",
         ],
+    ),
+    (
+        "relay-fuse-operators",
+        _OPERATORS,
+        [
+            "4:3: missed: exp is not fused with nn.dense: nn.dense reads it by the pattern out_fusable, expected at "
+            "most comm_reduce",
+            "5:3: missed: nn.dense is not fused with transpose: transpose reads it by the pattern injective, expected "
+            "at most elemwise",
+            "6:3: missed: transpose is not fused with exp: the kernel of exp has the pattern comm_reduce, expected at "
+            "most injective",
+            "8:3: missed: sum is not fused with sqrt: its pattern is comm_reduce",
+            "10:3: missed: exp is not fused with tanh, nn.relu: its readers have no common reader that all paths reach",
+            "11:3: missed: nn.relu is not fused with nn.relu: its result leaves the operators of the block, by "
+            "relay.return",
+            "14:3: missed: exp is not fused with sum: the kernel of subtract would have two reductions or products",
+            "15:3: missed: sum is not fused with subtract: its pattern is comm_reduce",
+            "16:3: missed: sum is not fused with subtract: its pattern is comm_reduce",
+            "4:3: applied: one kernel computes nn.dense, nn.relu and exp",
+            "8:3: applied: one kernel computes exp and sum",
+        ],
+    ),
+    (
+        "relay-fuse-operators{level=1}",
+        """\
+relay.func @main("x" %x: tensor<4x8xf32>) {
+  %0 = relay.transpose(%x) : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %1 = relay.exp(%0) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  relay.return %1 : tensor<8x4xf32>
+}
+""",
+        ["2:3: missed: transpose is not fused with exp: level 1 fuses no injective operator with its readers"],
+    ),
+    (
+        "relay-fuse-operators{level=0}",
+        """\
+relay.func @main("x" %x: tensor<8xf32>) {
+  %0 = relay.exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = relay.exp(%0) : (tensor<8xf32>) -> tensor<8xf32>
+  relay.return %1 : tensor<8xf32>
+}
+""",
+        ["2:3: missed: exp is not fused with exp: level is 0"],
     ),
     (
         "tir-sanitize",

@@ -10,10 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from ...core.remarks import PassRemarks
 from ...operators import Pattern
 from ...operators.relay import OperatorOp
 from .graphs import graph_blocks, graphs_of
 from .outline import Outliner, erase_unused_scalars, operator_names
+
+_remarks = PassRemarks("relay-fuse-operators")
 
 
 @dataclass(frozen=True)
@@ -59,20 +62,52 @@ class RelayFuseOperatorsPass(ModulePass):
         for func in graphs_of(op):
             for block in graph_blocks(func):
                 nodes = [node for node in block.ops if isinstance(node, OperatorOp)]
-                for group in operator_groups(nodes, self.level):
+                for group in operator_groups(nodes, self.level, _remarks):
+                    _remark_group(group)
                     outliner.outline(group, func, f"fused_{operator_names(group)}", primitive=True)
             erase_unused_scalars(func)
+
+
+def _remark_group(group: Sequence[OperatorOp]) -> None:
+    names = [node.operator.name for node in group]
+    if len(names) > 1:
+        _remarks.applied(group[-1], lambda: f"one kernel computes {', '.join(names[:-1])} and {names[-1]}")
 
 
 # Groups
 
 
-def operator_groups(nodes: Sequence[OperatorOp], level: int = 2) -> list[list[OperatorOp]]:
+def operator_groups(
+    nodes: Sequence[OperatorOp], level: int = 2, remarks: PassRemarks | None = None
+) -> list[list[OperatorOp]]:
     """The groups of the operators of a block that are to be one kernel each, in the order of their last operators.
 
-    level: as of `RelayFuseOperatorsPass`.
+    level: as of `RelayFuseOperatorsPass`.  remarks: receive the operators that are not in the group of a reader.
     """
-    return _Groups(nodes, level).all()
+    groups = _Groups(nodes, level)
+    if remarks is not None and remarks.are_collected:
+        groups.remark_obstacles(remarks)
+    return groups.all()
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The most general patterns with which an operator is fused. edge: on the paths to its post-dominator.  at_sink: of
+    the group of the post-dominator.  between: of the groups of the operators on the paths."""
+
+    edge: Pattern
+    at_sink: Pattern
+    between: Pattern
+
+
+_BEFORE_SUMS = _Limits(Pattern.COMM_REDUCE, Pattern.OUT_FUSABLE, Pattern.INJECTIVE)
+_LIMITS = {
+    Pattern.ELEMWISE: _BEFORE_SUMS,
+    Pattern.BROADCAST: _BEFORE_SUMS,
+    Pattern.INJECTIVE: _Limits(Pattern.OPAQUE, Pattern.INJECTIVE, Pattern.INJECTIVE),
+    Pattern.OUT_FUSABLE: _Limits(Pattern.ELEMWISE, Pattern.BROADCAST, Pattern.BROADCAST),
+}
+"""The limits of the operators of each pattern; others are fused with none of their readers."""
 
 
 class _Groups:
@@ -80,6 +115,7 @@ class _Groups:
 
     def __init__(self, nodes: Sequence[OperatorOp], level: int):
         self.nodes = nodes
+        self.level = level
         self.order = {node: n for n, node in enumerate(nodes)}
         self.root: dict[Operation, Operation] = {node: node for node in nodes}
         self.pattern: dict[Operation, Pattern] = {node: node.operator.pattern for node in nodes}
@@ -132,24 +168,59 @@ class _Groups:
     # Fusion
 
     def _fuse(self, node: OperatorOp, phase: int) -> None:
-        sink, edge = self.above[node]
+        sink, _ = self.above[node]
         own = node.operator.pattern
-        if sink is None or self._find(sink) is self._find(node):
-            return
-        if own == Pattern.OUT_FUSABLE:
-            allowed = phase == 0 and edge == Pattern.ELEMWISE
-            between = at_sink = lambda kind: kind <= Pattern.BROADCAST
-        elif own <= Pattern.BROADCAST:
-            allowed = edge <= Pattern.COMM_REDUCE
-            between, at_sink = (lambda kind: kind <= Pattern.INJECTIVE), (lambda kind: kind <= Pattern.OUT_FUSABLE)
-        else:
-            allowed = phase == 1 and own == Pattern.INJECTIVE
-            between = at_sink = lambda kind: kind <= Pattern.INJECTIVE
-        if not allowed or not at_sink(self._kind(sink)):
-            return
-        nodes = self._between(node, sink)
-        if self._has_one_anchor(nodes, sink) and all(between(self._kind(each)) for each in nodes if each is not node):
-            self._join(nodes, sink)
+        is_due = phase == (own == Pattern.INJECTIVE) or own <= Pattern.BROADCAST
+        if is_due and sink is not None and self._find(sink) is not self._find(node):
+            nodes = self._between(node, sink)
+            if self._obstacle(node, sink, nodes) is None:
+                self._join(nodes, sink)
+
+    def _obstacle(self, node: OperatorOp, sink: Operation, nodes: Iterable[Operation]) -> str | None:
+        """The reason for which an operator and all operators on the paths to `sink` are no group with `sink`; None if
+        they may be. A reason remains when other operators are fused. nodes: the operator and those on the paths."""
+        own, (_, edge) = node.operator.pattern, self.above[node]
+        limits = _LIMITS.get(own)
+        if limits is None:
+            return f"its pattern is {_name(own)}"
+        name = _operator_name(sink)
+        if edge > limits.edge:
+            return f"{name} reads it by the pattern {_name(edge)}, expected at most {_name(limits.edge)}"
+        if self._kind(sink) > limits.at_sink:
+            found, most = _name(self._kind(sink)), _name(limits.at_sink)
+            return f"the kernel of {name} has the pattern {found}, expected at most {most}"
+        if not self._has_one_anchor(nodes, sink):
+            return f"the kernel of {name} would have two reductions or products"
+        for each in nodes:
+            if each is not node and self._kind(each) > limits.between:
+                return f"{_operator_name(each)} is on a path to {name} and has the pattern {_name(self._kind(each))}"
+        return None
+
+    def remark_obstacles(self, remarks: PassRemarks) -> None:
+        """Reports each operator that is not in the group of a reader, with the reason."""
+        for node in self.nodes:
+            readers = [user for user in self.users[node] if user in self.order]
+            apart = [user for user in readers if self._find(user) is not self._find(node)]
+            if apart:
+                names = ", ".join(dict.fromkeys(map(_operator_name, apart)))
+                reason = self._reason(node)
+                remarks.missed(node, lambda n=names, r=reason, x=node: f"{x.operator.name} is not fused with {n}: {r}")
+
+    def _reason(self, node: OperatorOp) -> str:
+        """The reason for which an operator is not in the group of its readers."""
+        sink, _ = self.above[node]
+        if self.level == 0:
+            return "level is 0"
+        if sink is None:
+            outside = [user for user in self.users[node] if user not in self.order]
+            if outside:
+                return f"its result leaves the operators of the block, by {outside[0].name}"
+            return "its readers have no common reader that all paths reach"
+        if self.level == 1 and node.operator.pattern == Pattern.INJECTIVE:
+            return "level 1 fuses no injective operator with its readers"
+        reason = self._obstacle(node, sink, self._between(node, sink))
+        assert reason is not None, "a reason remains when other operators are fused"
+        return reason
 
     def _between(self, node: Operation, sink: Operation) -> set[Operation]:
         """An operator and all operators on the paths to `sink`, without `sink`."""
@@ -172,6 +243,15 @@ class _Groups:
             root = self._find(each)
             self.root[root] = target
             self.pattern[target] = max(self.pattern[target], self.pattern[root])
+
+
+def _name(pattern: Pattern) -> str:
+    return pattern.name.lower()
+
+
+def _operator_name(node: Operation) -> str:
+    assert isinstance(node, OperatorOp)
+    return node.operator.name
 
 
 def _users(node: Operation) -> list[Operation]:
