@@ -23,7 +23,7 @@ from .channels import (
     require_lanes,
     transpose_in_registers,
 )
-from .tiles import fill_registers, keep_in_registers, parts
+from .tiles import fill_registers, greatest_height, keep_in_registers, parts
 
 GROUPS = "groups"
 """The annotation of the block of the sums of a convolution: the number of groups of channels."""
@@ -53,9 +53,8 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     height, width = choose_tile(cpu, element, columns, blocks // number_annotated(sch, sums, GROUPS), WIDEST)
-    if width == 1:
-        vectors = registers_of_block(cpu, element)
-        height = parts(columns, (cpu.vector_registers - 1 - vectors) // vectors)
+    if width == 1:  # more columns, which are neighbours in memory, for enough sums
+        height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
     names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
 
     square = cpu.lanes(element)

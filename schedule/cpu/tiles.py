@@ -59,10 +59,10 @@ class Tile:
         return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}{copy}"
 
 
-def greatest_height(cpu: CpuModel, vectors: int) -> int:
-    """The greatest number of rows of a tile: its sums, the vectors of a row, and an element of each row in turn fit
-    into the registers."""
-    return max(min(HIGHEST, (cpu.vector_registers - 1 - vectors) // vectors), 1)
+def greatest_height(cpu: CpuModel, vectors: int, most: int = HIGHEST) -> int:
+    """The greatest number of rows of a tile, `most` at most: its sums, the vectors of a row, and an element of each row
+    in turn fit into the registers."""
+    return max(min(most, (cpu.vector_registers - 1 - vectors) // vectors), 1)
 
 
 def greatest_width(cpu: CpuModel) -> int:

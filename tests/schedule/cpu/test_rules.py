@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from stepwell import Schedule, apply_passes, build, parse_mlir, parse_tvmscript, schedule_cpu, te
+from stepwell import Schedule, apply_passes, build, parse_mlir, parse_tvmscript, relay, schedule_cpu, te
 from stepwell.analysis import unscheduled
 from stepwell.core.cpu import CPU_MODELS
 from stepwell.core.remarks import Remark
@@ -17,6 +17,7 @@ from stepwell.dialects.tir import ForOp
 from stepwell.module import Module
 from stepwell.schedule.cpu.tiles import greatest_height, greatest_width
 from stepwell.tools.testing.unscheduled_programs import PROGRAMS, program_text
+from stepwell.transforms.pipelines import lower_graph
 
 SIZES = {"m": 48, "n": 96, "k": 40}
 
@@ -120,6 +121,20 @@ def test_the_rows_of_windows_share_vectors() -> None:
     assert text("avx2", m=48, n=96) == f"{start.replace('16', '8')}, 2 at a time, 4 rows {end}"
     assert "2 rows along vy" in text("avx512", m=2, n=96)
     assert "3 taps along vp" in text("avx512", "channels")  # in steps of 2 rows
+
+
+@pytest.mark.parametrize("cpu", ["sse", "avx2", "avx512"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("channels", "groups", "rule"), [(16, 1, ""), (32, 2, ""), (16, 16, "depthwise ")])
+def test_packed_convolutions_are_scheduled_for_each_processor(
+    cpu: str, dtype: str, channels: int, groups: int, rule: str
+) -> None:
+    x = relay.var("x", shape=(1, channels, 6, 6), dtype=dtype)
+    weight = np.zeros((channels, channels // groups, 3, 3), dtype)
+    net = relay.nn.conv2d(x, relay.const(weight), padding=(1, 1), groups=groups)
+    graph = lower_graph(relay.module(relay.Function([x], net)), pack=True)
+    kernels = apply_passes(graph, "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir")
+    assert f"packed {rule}convolution" in [each.rule for each in schedule_cpu(kernels, cpu).applied]
 
 
 def test_a_trace_replays_and_declined_rules_leave_no_steps() -> None:
