@@ -62,8 +62,8 @@ def test_helpers_of_tests() -> None:
     assert count_ops(run_opt_pass(relay.transpose(relay.transpose(x)), passes)) == {}
     with pytest.raises(UnsupportedError, match="gradients"):
         check_grad(func)
-    with pytest.raises(UnsupportedError, match="FTVMLegalize"):
-        TempOpAttr("nn.conv2d", "FTVMLegalize", None)
+    with pytest.raises(UnsupportedError, match="FTVMStrategy"):
+        TempOpAttr("nn.conv2d", "FTVMStrategy", None)
 
 
 def test_layouts_of_a_block_of_code() -> None:
