@@ -15,16 +15,14 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from math import exp, log
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import describe_package, environment_of, machine, relative_error
+from measuring import describe_package, machine, relative_error, result_of_child
 
 BATCH = 8
 """The runs of a batch."""
@@ -109,11 +107,10 @@ def export(name: str, folder: str) -> None:
     np.savez(Path(folder) / "torch.npz", x=x.numpy(), y=y.numpy())
 
 
-def compare(folder: str, runs: int) -> dict[str, Any]:
+def compare(folder: str, threads: int, runs: int) -> dict[str, Any]:
     """The times, errors and seconds to compile of an exported model."""
     import onnxruntime
 
-    from stepwell import get_num_threads
     from stepwell.backends.graph import GraphExecutor, build_graph
     from stepwell.frontends.onnx import from_onnx
 
@@ -122,7 +119,7 @@ def compare(folder: str, runs: int) -> dict[str, Any]:
     executor = GraphExecutor(build_graph(from_onnx(path)))
     compiled = time.perf_counter() - start
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = get_num_threads()
+    options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     executor.run(x=arrays["x"])
     ours, peer = executor.get_output(0), session.run(None, {"x": arrays["x"]})[0]
@@ -140,28 +137,19 @@ def compare(folder: str, runs: int) -> dict[str, Any]:
     return {"ours": medians[0], "peer": medians[1], "errors": errors, "compile": compiled}
 
 
-def _child(python: str, function: str, threads: int, **arguments: Any) -> dict[str, Any]:
-    """The result of a function of this file in a new process; on failure the reason under the key `failed`."""
-    variables = {"STEPWELL_CACHE": "off", **os.environ, **environment_of(threads)}
-    command = [python, "-W", "ignore", __file__, "--child", function, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
-    if done.returncode:
-        return {"failed": (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:150]}
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 def _rows(name: str, folder: Path, options: argparse.Namespace, ratios: dict[int, list[float]]) -> list[str]:
     """The rows of the table for a model, a row for each number of threads."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "torch.npz").exists():
-        exported = _child(os.environ["STEPWELL_TORCH"], "export", 1, name=name, folder=str(folder))
+        exported = result_of_child(__file__, os.environ["STEPWELL_TORCH"], "export", name=name, folder=str(folder))
         if "failed" in exported:
-            return [f"| {name} | | not exported: {exported['failed']} | | | | | |"]
+            return [f"| {name} | | not exported: {exported['failed'][:150]} | | | | | |"]
     rows: list[str] = []
     for threads in map(int, options.threads.split(",")):
-        result = _child(sys.executable, "compare", threads, folder=str(folder), runs=options.runs)
+        arguments = {"folder": str(folder), "threads": threads, "runs": options.runs}
+        result = result_of_child(__file__, sys.executable, "compare", **arguments)
         if "failed" in result:
-            rows.append(f"| {name} | {threads} | failed: {result['failed']} | | | | | |")
+            rows.append(f"| {name} | {threads} | failed: {result['failed'][:150]} | | | | | |")
             continue
         ratio = result["peer"] / result["ours"]
         ratios.setdefault(threads, []).append(ratio)
@@ -187,6 +175,7 @@ def main() -> None:
         sys.exit(
             "STEPWELL_TORCH is not set: a Python with torch, transformers and onnxscript, which exports the models"
         )
+    os.environ.setdefault("STEPWELL_CACHE", "off")  # of the processes that compile
     print(f"{machine()}\n\n{describe_package('stepwell')}, {describe_package('onnxruntime')}\n")
     print("| model | threads | ms | onnxruntime | ratio | error | error to torch | compile s |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|", flush=True)
@@ -195,7 +184,7 @@ def main() -> None:
         for name in options.models.split(","):
             print("\n".join(_rows(name, (options.keep or Path(scratch)) / name, options, ratios)), flush=True)
     for threads, found in ratios.items():
-        mean = exp(sum(map(log, found)) / len(found))
+        mean = statistics.geometric_mean(found)
         print(f"\n--threads {threads}: {len(found)} models, least ratio {min(found):.2f}, geometric mean {mean:.2f}")
 
 

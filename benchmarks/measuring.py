@@ -74,6 +74,22 @@ def describe_package(name: str) -> str:
         return f"without {name}"
 
 
+def result_of_child(file: str, python: str, function: str, **arguments: Any) -> dict[str, Any]:
+    """The result of a function of a script in a new process, which computes on the number of threads among the
+    arguments, by default 1; on failure the reason under the key `failed`.
+
+    file: the script, which with `--child FUNCTION ARGUMENTS` prints the result as JSON in its last line.  python: the
+    Python that runs it.
+    """
+    environment = {**os.environ, **environment_of(arguments.get("threads", 1))}
+    command = [python, "-W", "ignore", file, "--child", function, json.dumps(arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    if done.returncode:
+        return {"failed": lines[-1] if lines else f"exit code {done.returncode}"}
+    return json.loads(lines[-1])
+
+
 def numbers_of_process(program: str, *arguments: str, cache: str = "off") -> list[float]:
     """The numbers that a program of Python prints in a new process. cache: the value of `STEPWELL_CACHE`."""
     return [float(word) for word in words_of_process(program, *arguments, cache=cache)]

@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measuring import environment_of, relative_error
+from measuring import relative_error, result_of_child
 
 MODELS = ("mlp", "lstm", "encoder", "mobilenet", "resnet18", "densenet121")
 EXPORTERS = ("torchscript", "dynamo")
@@ -313,20 +312,9 @@ def _python(tool: str) -> str | None:
     return os.environ.get(TOOLS[tool]) if TOOLS[tool] else sys.executable
 
 
-def _child(python: str, what: str, **arguments: Any) -> dict[str, Any]:
-    """The result of a function of this file in a child process; on failure the reason under the key `failed`."""
-    environment = {**os.environ, **environment_of(arguments.get("threads", 1))}
-    command = [python, "-W", "ignore", __file__, "--child", what, json.dumps(arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-    if done.returncode:
-        return {"failed": lines[-1] if lines else f"exit code {done.returncode}"}
-    return json.loads(lines[-1])
-
-
 def _best(python: str, tool: str, rounds: int, **arguments: Any) -> dict[str, Any]:
     """The result of the fastest round of a tool, or of a failed round."""
-    results = [_child(python, f"run_{tool}", **arguments) for _ in range(rounds)]
+    results = [result_of_child(__file__, python, f"run_{tool}", **arguments) for _ in range(rounds)]
     return min(results, key=lambda each: statistics.median(each.get("times", [0.0])))
 
 
@@ -335,7 +323,7 @@ def _report(name: str, exporter: str, folder: Path, options: argparse.Namespace,
     torch = _python("torch")
     assert torch is not None
     folder.mkdir(parents=True, exist_ok=True)
-    exported = _child(torch, "export", name=name, exporter=exporter, folder=str(folder))
+    exported = result_of_child(__file__, torch, "export", name=name, exporter=exporter, folder=str(folder))
     if "failed" in exported:
         return [f"{name:10} {exporter:12} not exported: {exported['failed']}"]
     lines: list[str] = []

@@ -29,9 +29,7 @@ def contraction(nest: Nest) -> str:
     Declines: blocks without such axes.
     """
     strides = require_sums(nest)
-    vector = spatial_vector(nest, strides)
-    decline_unless(vector is not None, "no spatial axis is contiguous")
-    assert vector is not None
+    vector = require_spatial_vector(nest, strides)
     lanes = nest.lanes_along(strides.extents[vector])
     vectors = parts(-(-strides.extents[vector] // lanes), greatest_width(nest.cpu))
     loads = [n for n, stride in enumerate(strides.read) if stride[vector]]
@@ -94,6 +92,14 @@ def require_sums(nest: Nest) -> Strides:
     strides = nest.strides
     decline_unless(strides.of_kind("reduce"), "it has no loop over summands")
     return strides
+
+
+def require_spatial_vector(nest: Nest, strides: Strides) -> int:
+    """The axis of `spatial_vector`. Raises DeclineError for blocks without one."""
+    vector = spatial_vector(nest, strides)
+    decline_unless(vector is not None, "no spatial axis is contiguous")
+    assert vector is not None
+    return vector
 
 
 def spatial_vector(nest: Nest, strides: Strides) -> int | None:

@@ -8,7 +8,7 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN
-from .contraction import require_sums, spatial_vector
+from .contraction import require_spatial_vector, require_sums
 from .nest import Nest
 from .tiles import Tile, apply_tile, choose_rows, fill_registers, keep_in_registers, parts
 
@@ -32,9 +32,7 @@ def columns(nest: Nest) -> str:
     Declines: blocks without such an axis.
     """
     strides = require_sums(nest)
-    vector = spatial_vector(nest, strides)
-    decline_unless(vector is not None, "no spatial axis is contiguous")
-    assert vector is not None
+    vector = require_spatial_vector(nest, strides)
     lanes = nest.lanes_along(strides.extents[vector])
     summed = _axis_of_long_rows(nest, vector)
     if summed is not None:

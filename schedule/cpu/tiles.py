@@ -41,7 +41,8 @@ class Tile:
     vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
     sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
     elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.  panel: the factor whose
-    columns for a tile are copied, so that they are contiguous; None for no copy.
+    columns for a tile are copied, so that they are contiguous; None for no copy.  taps: the index of a reduction axis
+    that is unrolled in the tile, for each vector before the rows; None for none.
     """
 
     vector: int
@@ -50,6 +51,7 @@ class Tile:
     height: int = 1
     vectors: int = 1
     panel: Panel | None = None
+    taps: int | None = None
 
     def text(self, names: Sequence[str], sums: str = "sums") -> str:
         """The tile in words. names: of the axes.  sums: the name of its elements."""
@@ -129,18 +131,18 @@ def keep_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV, tile: Seque
 def apply_tile(nest: Nest, tile: Tile) -> None:
     """Splits the loops of a reduction into tiles, whose sums stay in registers during the loops over summands."""
     sch, strides = nest.sch, nest.strides
-    outer, summed, inner = dict[int, LoopRV](), list[LoopRV](), list[LoopRV]()
+    outer = dict[int, LoopRV]()
+    summed, taps, rows, vectors = (list[LoopRV]() for _ in range(4))
     for n, (loop, kind) in enumerate(zip(sch.get_loops(nest.rv), strides.kinds, strict=True)):
         if n == tile.vector:
-            outer[n], *rest = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
-            inner += rest
+            outer[n], *vectors = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
         elif n == tile.rows:
-            outer[n], row = sch.split(loop, [None, tile.height])
-            inner.insert(0, row)
+            outer[n], *rows = sch.split(loop, [None, tile.height])
         elif kind == "spatial":
             outer[n] = loop
         else:
-            summed.append(loop)
+            (taps if n == tile.taps else summed).append(loop)
+    inner = [*vectors[:-1], *taps, *rows, vectors[-1]] if taps else [*rows, *vectors]
     first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
     order = [*first, *(n for n in outer if n not in first)]
     sch.reorder(*(outer[n] for n in order if n >= strides.shared), *summed, *inner)

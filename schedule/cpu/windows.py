@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ..handles import LoopRV
 from ..rules.results import decline_unless
 from ..rules.strides import IRREGULAR, Strides
-from .contraction import require_sums, spatial_vector
+from .contraction import require_spatial_vector, require_sums
 from .nest import Nest
-from .tiles import keep_in_registers, parts, sums_of_windows
+from .tiles import Tile, apply_tile, parts, sums_of_windows
 
 WIDEST = 2
 """The greatest number of vectors of a row of a tile: more rows share more vectors."""
@@ -22,36 +21,19 @@ def windows(nest: Nest) -> str:
 
     Declines: blocks without such axes, and sums over a single axis.
     """
-    sch, strides = nest.sch, require_sums(nest)
-    vector = spatial_vector(nest, strides)
-    decline_unless(vector is not None, "no spatial axis is contiguous")
-    assert vector is not None
+    strides = require_sums(nest)
+    vector = require_spatial_vector(nest, strides)
     overlap = _overlap(strides, vector)
     decline_unless(overlap is not None, "no windows of rows overlap")
     assert overlap is not None
     rows, taps = overlap
+    count = strides.extents[taps]
     lanes = nest.lanes_along(strides.extents[vector])
     vectors = parts(-(-strides.extents[vector] // lanes), WIDEST)
-    height = parts(strides.extents[rows], sums_of_windows(nest.cpu, strides.extents[taps]) // vectors)
-
-    outer, summed = list[LoopRV](), list[LoopRV]()
-    loops = sch.get_loops(nest.rv)
-    column, vector_in, lane = sch.split(loops[vector], [None, vectors, lanes])
-    row, row_in = sch.split(loops[rows], [None, height])
-    for n in range(strides.shared, len(loops)):
-        if strides.kinds[n] == "spatial":
-            outer.append(column if n == vector else row if n == rows else loops[n])
-        elif n != taps:
-            summed.append(loops[n])
-    tile = [vector_in, loops[taps], row_in, lane]
-    sch.reorder(*outer, *summed, *tile)
-    keep_in_registers(sch, nest.rv, summed[0], tile)
-    names = strides.names
-    times = "" if vectors == 1 else f", {vectors} at a time"
-    return (
-        f"sums in registers, vectors of {lanes} lanes along {names[vector]}{times}, {height} rows along {names[rows]}, "
-        f"{strides.extents[taps]} taps along {names[taps]} unrolled"
-    )
+    height = parts(strides.extents[rows], sums_of_windows(nest.cpu, count) // vectors)
+    tile = Tile(vector, lanes, rows, height, vectors, taps=taps)
+    apply_tile(nest, tile)
+    return f"{tile.text(strides.names)}, {count} taps along {strides.names[taps]} unrolled"
 
 
 def _overlap(strides: Strides, vector: int) -> tuple[int, int] | None:

@@ -15,6 +15,9 @@ from ...module import constants_of
 from ...operators import relax
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp
 
+RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+"""The operators that keep the elements of their operand in row-major order."""
+
 
 def graphs_of(module: ModuleOp) -> Iterator[FuncOp]:
     """The functions of a module that are graphs: neither kernels nor functions of an external compiler."""
@@ -35,9 +38,8 @@ def check_no_operators(module: ModuleOp) -> None:
     """Raises UnsupportedError, naming all of them, for operators outside of primitive functions."""
     outside: dict[str, OperatorOp] = {}
     for func in graphs_of(module):
-        for op in func.walk():
-            if isinstance(op, OperatorOp):
-                outside.setdefault(op.name, op)
+        for op in find_ops(func, OperatorOp):
+            outside.setdefault(op.name, op)
     if outside:
         first = next(iter(outside.values()))
         raise UnsupportedError(

@@ -13,13 +13,10 @@ from xdsl.traits import SymbolTable
 from ...core.remarks import PassRemarks
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...operators.relay import CallOp, FuncOp, IfOp, OperatorOp, ReturnOp, YieldOp
-from .graphs import graphs_of
+from .graphs import RESHAPES, graphs_of
 from .placement import offset_of, plan_function, workspace_of
 
 _remarks = PassRemarks("relay-plan-memory")
-
-IN_ORDER = frozenset(("reshape", "contrib_reverse_reshape", "squeeze", "expand_dims", "nn.batch_flatten"))
-"""The operators whose result has the elements of their operand in the same order."""
 
 
 class RelayPlanMemoryPass(ModulePass):
@@ -70,7 +67,7 @@ def _source(value: SSAValue) -> SSAValue | None:
     if not isinstance(callee, FuncOp) or callee.primitive is None:
         return None
     *ops, _ = callee.body.block.ops
-    is_in_order = all(isinstance(op, OperatorOp) and op.operator.name in IN_ORDER for op in ops)
+    is_in_order = all(isinstance(op, OperatorOp) and op.operator.name in RESHAPES for op in ops)
     return call.args[0] if ops and is_in_order else None
 
 

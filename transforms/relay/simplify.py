@@ -17,7 +17,7 @@ from ...core.walking import find_ops
 from ...expressions.errors import TeError
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
 from ...operators.windows import paddings
-from .graphs import drop_unused_arrays, erase, graphs_of, operator_at, replace, splat_number
+from .graphs import RESHAPES, drop_unused_arrays, erase, graphs_of, operator_at, replace, splat_number
 
 Rule: TypeAlias = "Callable[[OperatorOp, RelayBuilder], SSAValue | None]"
 """A rewrite rule: returns the replacement of an operator, or None if it does not apply. Unused insertions are erased.
@@ -216,12 +216,8 @@ def _reshape(build: RelayBuilder, data: SSAValue, shape: Sequence[Size]) -> SSAV
     return build.operator("reshape", data, newshape=sizes) if sizes.count(-1) < 2 else None
 
 
-_RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
-"""Operators that keep the elements in row-major order."""
-
-
 def _reshape_of_reshape(op: OperatorOp, build: RelayBuilder) -> SSAValue | None:
-    inner = operator_at(op.args[0], *_RESHAPES)
+    inner = operator_at(op.args[0], *RESHAPES)
     if inner is None:
         return None
     data = inner.args[0]

@@ -41,6 +41,11 @@ class Parameters:
     axis: int = -1
 
     @property
+    def operands(self) -> list[Expr]:
+        """The scale and the zero point as operands of an operator."""
+        return [const(self.scale), const(self.zero)]
+
+    @property
     def is_scalar(self) -> bool:
         return self.scale.ndim == 0 and self.zero.ndim == 0
 
@@ -64,14 +69,13 @@ class Integers:
             return self.expr
         if not wanted.is_scalar:
             raise FakeQuantizationError("integers along an axis have other parameters than their users expect")
-        scale, zero = const(own.scale), const(own.zero)
-        parameters = [scale, zero, const(wanted.scale), const(wanted.zero)]
+        parameters = [*own.operands, *wanted.operands]
         return new_call("qnn.requantize", self.expr, *parameters, axis=own.axis, out_dtype=wanted.dtype)
 
     def dequantized(self) -> Expr:
         """The numbers that the integers represent."""
         own = self.parameters
-        return new_call("qnn.dequantize", self.expr, const(own.scale), const(own.zero), axis=own.axis)
+        return new_call("qnn.dequantize", self.expr, *own.operands, axis=own.axis)
 
 
 Value: TypeAlias = "Integers | list[Integers]"
@@ -325,8 +329,7 @@ def _pair(region: Region, call: Call) -> tuple[Integers, Integers]:
 def _constant(number: Constant, parameters: Parameters) -> Integers:
     if not parameters.is_scalar:
         raise FakeQuantizationError("a constant beside a tensor with parameters along an axis")
-    operands = [const(parameters.scale), const(parameters.zero)]
-    quantized = new_call("qnn.quantize", number, *operands, out_dtype=parameters.dtype)
+    quantized = new_call("qnn.quantize", number, *parameters.operands, out_dtype=parameters.dtype)
     return Integers(quantized, parameters)
 
 
@@ -354,7 +357,7 @@ def _integer_pair(region: Region, call: Call) -> Value:
         return Integers(_again(call, _centered(left), _centered(right)), result)
     result = _pair_parameters(region, call, dtype)
     parameters = [left.parameters, right.parameters, result]
-    operands = [const(part) for each in parameters for part in (each.scale, each.zero)]
+    operands = [operand for each in parameters for operand in each.operands]
     axes = {"lhs_axis": left.parameters.axis, "rhs_axis": right.parameters.axis}
     quantized = "qnn.mul" if name == "multiply" else f"qnn.{name}"
     return Integers(new_call(quantized, left.expr, right.expr, *operands, **axes), result)
@@ -406,7 +409,7 @@ def _function(region: Region, call: Call, name: str, **attributes: Any) -> Value
     result = region.wanted_for(call)
     if result is None or not result.is_scalar or result.dtype != value.parameters.dtype:
         raise FakeQuantizationError(f"{call.op.name}: the parameters of the result are not known")
-    operands = [const(part) for each in (value.parameters, result) for part in (each.scale, each.zero)]
+    operands = [*value.parameters.operands, *result.operands]
     return Integers(new_call(name, value.expr, *operands, **attributes), result)
 
 
@@ -436,11 +439,15 @@ def _product(region: Region, call: Call, axis: int) -> Value:
     data, weight = _scalar_integers(region, call.args[0]), region.integers(call.args[1])
     if any(value.parameters.dtype not in ("int8", "uint8") for value in (data, weight)):
         raise FakeQuantizationError(f"{call.op.name} of wide integers")
+    return _product_of(f"qnn.{call.op.name[3:]}", data, weight, axis, **{**call.attrs, "out_dtype": "int32"})
+
+
+def _product_of(name: str, data: Integers, weight: Integers, axis: int = -1, **attributes: Any) -> Integers:
+    """The result of an operator on products, in int32, whose scale is the product of both scales."""
     first, second = data.parameters, weight.parameters
     operands = [const(each) for each in (first.zero, second.zero, first.scale, second.scale)]
-    attributes = {**call.attrs, "out_dtype": "int32"}
-    result = Parameters(np.asarray(first.scale * second.scale), np.asarray(0, "int32"), "int32", axis)
-    return Integers(new_call(f"qnn.{call.op.name[3:]}", data.expr, weight.expr, *operands, **attributes), result)
+    result = Parameters(np.asarray(first.scale * second.scale), _ZERO, "int32", axis)
+    return Integers(new_call(name, data.expr, weight.expr, *operands, **attributes), result)
 
 
 def _require_axis(region: Region, call: Call, axis: int) -> None:
@@ -469,10 +476,7 @@ def _batch_matmul(region: Region, call: Call) -> Value:
     if attrs.transpose_a or not attrs.transpose_b or not region.integers(call.args[1]).parameters.is_scalar:
         raise FakeQuantizationError("nn.batch_matmul of another form than x @ y.T")
     data, weight = _scalar_integers(region, call.args[0]), region.integers(call.args[1])
-    first, second = data.parameters, weight.parameters
-    operands = [const(each) for each in (first.zero, second.zero, first.scale, second.scale)]
-    result = Parameters(np.asarray(first.scale * second.scale), np.asarray(0, "int32"), "int32")
-    return Integers(new_call("qnn.batch_matmul", data.expr, weight.expr, *operands), result)
+    return _product_of("qnn.batch_matmul", data, weight)
 
 
 @_rule("nn.bias_add")
@@ -482,8 +486,7 @@ def _bias_add(region: Region, call: Call) -> Value:
     if own.zero.any() or (not own.is_scalar and own.axis != axis % len(call.checked_type.shape)):
         raise FakeQuantizationError("nn.bias_add: data with a zero point, or with parameters along another axis")
     if isinstance(bias, Constant):
-        operands = [const(own.scale), const(own.zero)]
-        added: Expr = new_call("qnn.quantize", bias, *operands, axis=0, out_dtype=own.dtype)
+        added: Expr = new_call("qnn.quantize", bias, *own.operands, axis=0, out_dtype=own.dtype)
     else:
         added = _same_scale(region.integers(bias), own)
     return replace(value, expr=_again(call, value.expr, added))

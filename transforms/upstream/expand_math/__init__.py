@@ -16,8 +16,9 @@ from xdsl.rewriter import Rewriter
 from ....core.dtypes import element_type_of
 from ....core.remarks import PassRemarks
 from ....dialects.attributes import UNLIKELY
+from ....dialects.tir import constant_value
 from . import error_function, exponentials, logarithms, powers, trigonometry
-from .numbers import F64, FORMATS, Condition, Number, Writer, constant_float
+from .numbers import F64, FORMATS, Condition, Number, Writer
 
 _remarks = PassRemarks("expand-math")
 
@@ -137,7 +138,7 @@ def _power_of_exponent(op: Operation) -> Formula | None:
     """The formula of a power whose exponent is a constant that has one; None for other functions."""
     if not isinstance(op, math.PowFOp):
         return None
-    exponent = constant_float(op.operands[1])
+    exponent = constant_value(op.operands[1])
     power = None if exponent is None else powers.OF_EXPONENT.get(exponent)
     return None if power is None else lambda x, _: power(x)
 
@@ -145,15 +146,16 @@ def _power_of_exponent(op: Operation) -> Formula | None:
 def _expand(op: Operation, fma: bool) -> None:
     of_exponent = _power_of_exponent(op)
     if of_exponent is not None:
-        return _compute(op, of_exponent, fma, is_wide=False)
-    formula = _ALL[type(op)]
+        _compute(op, of_exponent, fma, is_wide=False)
+        return
+    formula, is_wide = _ALL[type(op)], type(op) in _IN_F64 or (isinstance(op, _SENSITIVE) and not fma)
     if isinstance(op, _LIMITED):
         _, op = _branch(op, fma, _is_above_limit)
     elif type(op) in _OF_NORMAL and isinstance(op.results[0].type, VectorType):
         general, op = _branch(op, fma, logarithms.is_not_normal)
-        _compute(general, formula, fma)
+        _compute(general, formula, fma, is_wide)
         formula = _OF_NORMAL[type(op)]
-    _compute(op, formula, fma)
+    _compute(op, formula, fma, is_wide)
 
 
 def _is_above_limit(x: Number) -> Condition:
@@ -182,10 +184,8 @@ def _region_of(op: Operation) -> Region:
     return Region(Block([op, scf.YieldOp(op.results[0])]))
 
 
-def _compute(op: Operation, formula: Formula, fma: bool, is_wide: bool | None = None) -> None:
-    """Replaces a function by a formula. is_wide: whether the formula is in f64; by default as the function states."""
-    if is_wide is None:
-        is_wide = type(op) in _IN_F64 or (isinstance(op, _SENSITIVE) and not fma)
+def _compute(op: Operation, formula: Formula, fma: bool, is_wide: bool) -> None:
+    """Replaces a function by a formula. is_wide: whether the formula is in f64 for both formats."""
     writer = Writer(op, fma)
     operands = [Number(writer, operand, writer.result) for operand in op.operands]
     if is_wide:

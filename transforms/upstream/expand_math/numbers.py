@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects import arith, math, vector
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float32Type,
@@ -288,19 +288,6 @@ class Number:
         type = with_element_type(self.value.type, format.type)
         op = arith.ExtFOp(self.value, type) if format is F64 else arith.TruncFOp(self.value, type)
         return Number(self.writer, self.writer.insert(op), format)
-
-
-def constant_float(value: SSAValue) -> float | None:
-    """The number that a float constant, or each element of a vector, is; None for other values."""
-    while isinstance(value.owner, vector.BroadcastOp):
-        value = value.owner.source
-    if not isinstance(value.owner, arith.ConstantOp):
-        return None
-    attr = value.owner.value
-    if isinstance(attr, DenseIntOrFPElementsAttr) and attr.is_splat():
-        number = next(iter(attr.get_values()))
-        return number if isinstance(number, int | float) else None
-    return attr.value.data if isinstance(attr, FloatAttr) else None
 
 
 def _bitcast(value: SSAValue, scalar: Attribute) -> Operation:
