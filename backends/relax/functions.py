@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.diagnostics import where
@@ -18,9 +19,11 @@ from ...core.sizes import byte_count, check_shape
 from ...expressions.sizes import size_function
 from ...operators.relax import (
     CallDpsPackedOp,
+    CallInplacePackedOp,
     CallOp,
     CallPackedOp,
     CallPurePackedOp,
+    CallTirInplaceOp,
     CallTirOp,
     FuncOp,
     FuncRefOp,
@@ -36,13 +39,14 @@ from ...operators.relax import (
     YieldOp,
 )
 from ...operators.relax.calls import result_types
+from ...operators.relax.in_place import InPlaceCall, is_constant, later_reader
 from ...operators.relax.types import is_tensor, known_dtype, known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
 from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
 from ..devices.timing import host_clock
-from ..graph.executable import allocate_array
+from ..graph.executable import allocate_array, to_device
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
 from .memory import Workspaces
@@ -383,7 +387,45 @@ def _destination(
     return run
 
 
+def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
+    """A call of a kernel that overwrites arguments."""
+    function, read = compiler.machine.executable.program[op.callee.string_value()], _in_place_reader(compiler, op)
+    numbers = [_size(_parse(text)) for text in op.size_texts]
+    allocators = [compiler.allocator(type, f"result of {op.name}") for type in op.new_types]
+    positions, output, is_tuple = op.positions, compiler.define(op.output), isinstance(op.output.type, TupleType)
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        args, new = read(registers), [allocate(registers, sizes) for allocate in allocators]
+        function(*args, *new, *[n(sizes) for n in numbers])
+        rest = iter(new)
+        results = tuple(next(rest) if n == -1 else args[n] for n in positions)
+        registers[output] = results if is_tuple else results[0]
+
+    return run
+
+
+def _in_place_reader(compiler: _Compiler, op: InPlaceCall) -> Callable[[Registers], list[Value]]:
+    """The function that reads the operands of a call in place. Passes may have merged an overwritten operand with an
+    equal value that is read later, or with a constant: such an operand is a copy."""
+    read = _reader(compiler.reads(op.args))
+    copied = [n for n in op.positions if n != -1 and (later_reader(op, n) is not None or is_constant(op.args[n]))]
+    device = compiler.device
+
+    def run(registers: Registers) -> list[Value]:
+        args = list(read(registers))
+        for n in copied:
+            args[n] = args[n].copy() if device.kind == "cpu" else to_device(args[n].numpy(), device)
+        return args
+
+    return run
+
+
 # Packed functions
+
+
+def _packed_in_place(compiler: _Compiler, op: CallInplacePackedOp) -> Step:
+    name, read = op.func_name.data, _in_place_reader(compiler, op)
+    return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
 
 
 def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
@@ -397,11 +439,18 @@ def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
 
 def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp) -> Step:
     name, read = op.func_name.data, _reader(compiler.reads(op.args))
+    return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
+
+
+def _checked_result(
+    compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp, call: Callable[[Registers], Value]
+) -> Step:
+    """The step that checks the result of a packed function."""
     bind, check = type_checker(op.output.type, compiler.device)
     output, place = compiler.define(op.output), f"{compiler.name}: result of packed function {op.func_name.data!r}"
 
     def run(registers: Registers, sizes: Sizes) -> None:
-        result = call_function(name, get_global_func(name), read(registers))
+        result = call(registers)
         try:
             registers[output] = bind(result, sizes)
             if check is not None:
@@ -540,9 +589,11 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
 
 _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     CallDpsPackedOp: _dps_packed,
+    CallInplacePackedOp: _packed_in_place,
     CallOp: _call,
     CallPackedOp: _packed,
     CallPurePackedOp: _packed,
+    CallTirInplaceOp: _kernel_in_place,
     CallTirOp: _kernel,
     ConstantOp: _constant,
     FuncRefOp: _func_ref,
