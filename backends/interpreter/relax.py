@@ -16,9 +16,11 @@ from ...core.errors import ArgumentError
 from ...expressions.sizes import evaluate_size
 from ...operators.relax import (
     CallDpsPackedOp,
+    CallInplacePackedOp,
     CallOp,
     CallPackedOp,
     CallPurePackedOp,
+    CallTirInplaceOp,
     CallTirOp,
     DataflowOp,
     FuncOp,
@@ -40,7 +42,7 @@ from ..oracle.context import location_of
 from ..relax.values import Mismatch, Value, argument_error, type_checker
 from ..runtime.packed import call_function, get_global_func
 from .regions import run_region
-from .relay import RelayFunctions, Sizes, known_shape_of, run_kernel
+from .relay import RelayFunctions, Sizes, known_shape_of, run_kernel, run_kernel_in_place
 from .state import StatefulFunctions
 
 
@@ -71,6 +73,20 @@ class RelaxFunctions(StatefulFunctions):
     def run_call_tir(self, interpreter: Interpreter, op: CallTirOp, args: PythonValues) -> PythonValues:
         results = run_kernel(interpreter, op.callee, args, op.output_types, op.size_texts)
         return (tuple(results) if isinstance(op.output.type, TupleType) else results[0],)
+
+    @impl(CallTirInplaceOp)
+    def run_call_tir_inplace(self, interpreter: Interpreter, op: CallTirInplaceOp, args: PythonValues) -> PythonValues:
+        values = list(map(np.copy, args))
+        new = iter(run_kernel_in_place(interpreter, op.callee, values, op.new_types, op.size_texts))
+        results = [next(new) if n == -1 else values[n] for n in op.positions]
+        return (tuple(results) if isinstance(op.output.type, TupleType) else results[0],)
+
+    @impl(CallInplacePackedOp)
+    def run_call_inplace_packed(
+        self, interpreter: Interpreter, op: CallInplacePackedOp, args: PythonValues
+    ) -> PythonValues:
+        values = tuple(np.copy(arg) if n in op.positions else arg for n, arg in enumerate(args))
+        return self._checked(interpreter, op.func_name.data, values, op.output.type)
 
     @impl(CallDpsPackedOp)
     def run_call_dps_packed(self, interpreter: Interpreter, op: CallDpsPackedOp, args: PythonValues) -> PythonValues:

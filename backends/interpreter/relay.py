@@ -78,10 +78,18 @@ def run_kernel(
     callee = interpreter.get_op_for_symbol(name)
     if isinstance(callee, FuncOp):
         return interpreter.call_op(callee, tuple(args))
+    return run_kernel_in_place(interpreter, name, list(map(np.copy, args)), types, texts)
+
+
+def run_kernel_in_place(
+    interpreter: Interpreter, name: SymbolRefAttr, args: Sequence[Any], types: Sequence[Attribute], texts: Sequence[str]
+) -> Sequence[Array]:
+    """The results of a call of a function in destination-passing style, which may write its arguments. types, texts: as
+    of `run_kernel`."""
     sizes: Sizes = interpreter.get_data(RelayFunctions, "sizes", Sizes)
     numbers = [evaluate_size(text, sizes) for text in texts]
     outputs = [np.zeros(known_shape_of(type, sizes), numpy_dtype(dtype_of_tensor(type))) for type in types]
-    interpreter.call_op(callee, (*map(np.copy, args), *outputs, *numbers))
+    interpreter.call_op(interpreter.get_op_for_symbol(name), (*args, *outputs, *numbers))
     return outputs
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import numpy as np
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.diagnostics import where
@@ -16,9 +19,11 @@ from ...core.sizes import byte_count, check_shape
 from ...expressions.sizes import size_function
 from ...operators.relax import (
     CallDpsPackedOp,
+    CallInplacePackedOp,
     CallOp,
     CallPackedOp,
     CallPurePackedOp,
+    CallTirInplaceOp,
     CallTirOp,
     FuncOp,
     FuncRefOp,
@@ -34,13 +39,14 @@ from ...operators.relax import (
     YieldOp,
 )
 from ...operators.relax.calls import result_types
-from ...operators.relax.types import known_shape, names_bound_by, names_in, number_of
+from ...operators.relax.in_place import InPlaceCall, is_constant, later_reader
+from ...operators.relax.types import is_tensor, known_dtype, known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
 from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
 from ..devices.timing import host_clock
-from ..graph.executable import allocate_array
+from ..graph.executable import allocate_array, to_device
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
 from .memory import Workspaces
@@ -50,6 +56,9 @@ from .values import Mismatch, Sizes, Value, argument_error, describe, exported, 
 if TYPE_CHECKING:
     from .machine import VirtualMachine
 
+MOST_UNALIGNED = 4096
+"""The size in bytes up to which a result is an array of numpy as it comes: to align it takes longer than its vectors do
+that cross cache lines."""
 Registers: TypeAlias = list[Value]
 Step: TypeAlias = Callable[[Registers, Sizes], None]
 """Executes an operation: reads and writes registers, and may bind sizes."""
@@ -73,6 +82,7 @@ class VMFunction:
         self._storage = compiler.storage
         self._steps, self._result = compiler.steps(op.body.block)
         self._registers = compiler.count
+        self._empty = [None] * (compiler.count - len(self.params))
         self._labels = [
             (step_name(each), each.name, compiler.reads(each.results))
             for each in op.body.block.ops
@@ -92,6 +102,13 @@ class VMFunction:
         sizes: Sizes = {}
         registers: Registers = [None] * self._registers
         self._bind(args, registers, sizes)
+        return self._run(registers, sizes)
+
+    def run_checked(self, args: Sequence[Value]) -> Value:
+        """The result for arguments that are of the types of the parameters, none of which has a named size."""
+        return self._run([*args, *self._empty], {})
+
+    def _run(self, registers: Registers, sizes: Sizes) -> Value:
         if self._workspaces is None:
             for step in self._steps:
                 step(registers, sizes)
@@ -274,6 +291,8 @@ class _Compiler:
             if not names_in(type):
                 known = shape({})
                 size = byte_count(known, kind.itemsize)
+                if size <= MOST_UNALIGNED:
+                    return lambda _, __: np.empty(known, kind)
                 return lambda _, __: allocate(known, kind, size, name)
             return lambda _, sizes: empty_array(shape(sizes), kind, name)
         return lambda _, sizes: allocate_array(shape(sizes), dtype, device, name)
@@ -291,6 +310,17 @@ def _size(size: Size) -> Callable[[Mapping[str, int]], int]:
     return (lambda _, number=size: number) if isinstance(size, int) else size_function(size)
 
 
+def _reader(numbers: Sequence[int]) -> Callable[[Registers], tuple[Value, ...]]:
+    """The function that reads some registers."""
+    match numbers:
+        case []:
+            return lambda _: ()
+        case [number]:
+            return lambda registers: (registers[number],)
+        case _:
+            return itemgetter(*numbers)
+
+
 # Native code
 
 
@@ -299,7 +329,7 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
     machine, name = compiler.machine, op.callee.string_value()
     description = machine.executable.graphs[name]
     function = machine.executable.program[name]
-    inputs = compiler.reads(op.args)
+    read = _reader(compiler.reads(op.args))
     constants = [machine.constant(spec.name) for spec in description.constants]
     allocators = [
         compiler.allocator(output.type, f"result {n}", offset_of(output)) for n, output in enumerate(op.outputs)
@@ -311,16 +341,15 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
 
     def run(registers: Registers, sizes: Sizes) -> None:
         results = [allocate(registers, sizes) for allocate in allocators]
-        arguments = [*(registers[n] for n in inputs), *constants, *results]
-        extra = [sizes[each] for each in numbers]
+        extra = [sizes[each] for each in numbers] if numbers else ()
         if needs_workspace:
             memory = acquire()
             try:
-                function(*arguments, memory.part(needs_workspace), *extra)
+                function(*read(registers), *constants, *results, memory.part(needs_workspace), *extra)
             finally:
                 release(memory)
         else:
-            function(*arguments, *extra)
+            function(*read(registers), *constants, *results, *extra)
         for n, result in zip(outputs, results, strict=True):
             registers[n] = result
 
@@ -330,8 +359,8 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
 def _kernel(compiler: _Compiler, op: CallTirOp) -> Step:
     """A call of a kernel with tensors of which the types are known at run time only; native code checks them."""
     function = compiler.machine.executable.program[op.callee.string_value()]
-    inputs, numbers = compiler.reads(op.args), [_size(_parse(text)) for text in op.size_texts]
-    return _destination(compiler, op, inputs, lambda args, sizes: function(*args, *(n(sizes) for n in numbers)))
+    numbers = [_size(_parse(text)) for text in op.size_texts]
+    return _destination(compiler, op, lambda args, sizes: function(*args, *[n(sizes) for n in numbers]))
 
 
 def _parse(text: str) -> Size:
@@ -341,10 +370,10 @@ def _parse(text: str) -> Size:
 def _destination(
     compiler: _Compiler,
     op: CallTirOp | CallDpsPackedOp,
-    inputs: Sequence[int],
     call: Callable[[list[Value], Sizes], object],
 ) -> Step:
     """A call in destination-passing style."""
+    read = _reader(compiler.reads(op.args))
     types = result_types(op.output.type)
     offset = offset_of(op.output)
     allocators = [compiler.allocator(type, f"result of {op.name}", offset) for type in types]
@@ -352,8 +381,41 @@ def _destination(
 
     def run(registers: Registers, sizes: Sizes) -> None:
         results = [allocate(registers, sizes) for allocate in allocators]
-        call([*(registers[n] for n in inputs), *results], sizes)
+        call([*read(registers), *results], sizes)
         registers[output] = tuple(results) if is_tuple else results[0]
+
+    return run
+
+
+def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
+    """A call of a kernel that overwrites arguments."""
+    function, read = compiler.machine.executable.program[op.callee.string_value()], _in_place_reader(compiler, op)
+    numbers = [_size(_parse(text)) for text in op.size_texts]
+    allocators = [compiler.allocator(type, f"result of {op.name}") for type in op.new_types]
+    positions, output, is_tuple = op.positions, compiler.define(op.output), isinstance(op.output.type, TupleType)
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        args, new = read(registers), [allocate(registers, sizes) for allocate in allocators]
+        function(*args, *new, *[n(sizes) for n in numbers])
+        rest = iter(new)
+        results = tuple(next(rest) if n == -1 else args[n] for n in positions)
+        registers[output] = results if is_tuple else results[0]
+
+    return run
+
+
+def _in_place_reader(compiler: _Compiler, op: InPlaceCall) -> Callable[[Registers], list[Value]]:
+    """The function that reads the operands of a call in place. Passes may have merged an overwritten operand with an
+    equal value that is read later, or with a constant: such an operand is a copy."""
+    read = _reader(compiler.reads(op.args))
+    copied = [n for n in op.positions if n != -1 and (later_reader(op, n) is not None or is_constant(op.args[n]))]
+    device = compiler.device
+
+    def run(registers: Registers) -> list[Value]:
+        args = list(read(registers))
+        for n in copied:
+            args[n] = args[n].copy() if device.kind == "cpu" else to_device(args[n].numpy(), device)
+        return args
 
     return run
 
@@ -361,23 +423,34 @@ def _destination(
 # Packed functions
 
 
+def _packed_in_place(compiler: _Compiler, op: CallInplacePackedOp) -> Step:
+    name, read = op.func_name.data, _in_place_reader(compiler, op)
+    return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
+
+
 def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
     name = op.func_name.data
     return _destination(
         compiler,
         op,
-        compiler.reads(op.args),
         lambda args, _: call_function(name, get_global_func(name), args),
     )
 
 
 def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp) -> Step:
-    name, inputs = op.func_name.data, compiler.reads(op.args)
+    name, read = op.func_name.data, _reader(compiler.reads(op.args))
+    return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
+
+
+def _checked_result(
+    compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp, call: Callable[[Registers], Value]
+) -> Step:
+    """The step that checks the result of a packed function."""
     bind, check = type_checker(op.output.type, compiler.device)
     output, place = compiler.define(op.output), f"{compiler.name}: result of packed function {op.func_name.data!r}"
 
     def run(registers: Registers, sizes: Sizes) -> None:
-        result = call_function(name, get_global_func(name), [registers[n] for n in inputs])
+        result = call(registers)
         try:
             registers[output] = bind(result, sizes)
             if check is not None:
@@ -393,12 +466,24 @@ def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp) -> Step:
 
 def _call(compiler: _Compiler, op: CallOp) -> Step:
     machine, name = compiler.machine, op.callee.string_value()
-    inputs, output = compiler.reads(op.args), compiler.define(op.output)
+    read, output = _reader(compiler.reads(op.args)), compiler.define(op.output)
+    types = [value.type for _, value in machine.executable.functions[name].params]
+    if types == [arg.type for arg in op.args] and all(map(_is_certain, types)):
+
+        def run_checked(registers: Registers, _: Sizes) -> None:
+            registers[output] = machine.functions[name].run_checked(read(registers))
+
+        return run_checked
 
     def run(registers: Registers, _: Sizes) -> None:
-        registers[output] = machine.functions[name].run([registers[n] for n in inputs])
+        registers[output] = machine.functions[name].run(read(registers))
 
     return run
+
+
+def _is_certain(type: Attribute) -> bool:
+    """Whether a value of a type in the machine is one of the type in all calls: a tensor of numbers as sizes."""
+    return is_tensor(type) and known_dtype(type) is not None and known_shape(type) is not None and not names_in(type)
 
 
 def _branch(compiler: _Compiler, op: IfOp) -> Step:
@@ -504,9 +589,11 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
 
 _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     CallDpsPackedOp: _dps_packed,
+    CallInplacePackedOp: _packed_in_place,
     CallOp: _call,
     CallPackedOp: _packed,
     CallPurePackedOp: _packed,
+    CallTirInplaceOp: _kernel_in_place,
     CallTirOp: _kernel,
     ConstantOp: _constant,
     FuncRefOp: _func_ref,

@@ -98,7 +98,20 @@ def _tensor_checker(type: Attribute, device: Device) -> tuple[Bind, Check | None
         for axis, size, compute in others:
             _check_size(size, compute, shape[axis], bound, axis)
 
+    if is_host and sizes is not None and dtype is not None and not names and not others:
+        return _static_checker(sizes, dtype, bind), None
     return bind, check if others else None
+
+
+def _static_checker(shape: tuple[Size, ...], dtype: np.dtype[Any], bind: Bind) -> Bind:
+    """The conversion to tensors of a shape of numbers. An array that is one is checked at once, others by `bind`."""
+
+    def bind_static(value: Value, bound: Sizes) -> Value:
+        if type_of(value) is np.ndarray and value.shape == shape and value.dtype == dtype:
+            return value
+        return bind(value, bound)
+
+    return bind_static
 
 
 def _tensor(value: Value, device: Device, expected: str) -> Value:

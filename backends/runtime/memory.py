@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -68,8 +69,9 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype[Any], size: int, name: str)
         memory = np.empty(size + ALIGNMENT, np.uint8)
     except (MemoryError, ValueError):  # the latter for sizes that numpy does not count
         raise DeviceError(f"{name}: out of memory of cpu: {size} bytes asked for") from None
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))  # pyright: ignore[reportArgumentType]  # fast
+    start = -address % ALIGNMENT
+    return np.ndarray(shape, dtype, memory, start)
 
 
 _MOST_DIMENSIONS = 64

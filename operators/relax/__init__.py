@@ -10,15 +10,18 @@ from xdsl.ir import Dialect
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
 from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
+from .in_place import CallInplacePackedOp, CallTirInplaceOp
 from .text import function_lines
 from .types import CallableType, ObjectType, PartialTensorType, PrimType, ShapeType
 from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
 
 __all__ = [
     "CallDpsPackedOp",
+    "CallInplacePackedOp",
     "CallOp",
     "CallPackedOp",
     "CallPurePackedOp",
+    "CallTirInplaceOp",
     "CallTirOp",
     "CallableType",
     "DataflowOp",
@@ -48,8 +51,10 @@ Relax = Dialect(
     [
         CallDpsPackedOp,
         CallOp,
+        CallInplacePackedOp,
         CallPackedOp,
         CallPurePackedOp,
+        CallTirInplaceOp,
         CallTirOp,
         DataflowOp,
         FuncOp,

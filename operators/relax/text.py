@@ -22,6 +22,7 @@ from ..relay import ConstantOp, OperatorOp, Size, dtype_of_tensor, shape_of
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
 from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
+from .in_place import CallInplacePackedOp, CallTirInplaceOp
 from .spelling import spell
 from .types import (
     CallableType,
@@ -98,7 +99,7 @@ class _Printer:
             for name in self.sizes.values():
                 self.emit(f"{name} = T.int64()")
             if self.style.module is not None and any(
-                isinstance(each, CallOp | CallTirOp | FuncRefOp) for each in op.walk()
+                isinstance(each, CallOp | CallTirInplaceOp | CallTirOp | FuncRefOp) for each in op.walk()
             ):
                 self.emit(f"{self.style.module} = {self.module}")
             self.block(op.body.block)
@@ -221,7 +222,7 @@ def _size_names(op: FuncOp) -> list[str]:
     """The names of sizes in a function, in order of appearance."""
     types = [value.type for _, value in op.params]
     types += [result.type for each in op.walk() for result in each.results]
-    calls = [each for each in op.walk() if isinstance(each, CallTirOp)]
+    calls = [each for each in op.walk() if isinstance(each, CallTirOp | CallTirInplaceOp)]
     names = [name for type in (*types, op.result_type) for name in names_in(type)]
     names += [name for call in calls for size in call.size_texts for name in names_in(prim(size))]
     return list(dict.fromkeys(names))
@@ -282,12 +283,14 @@ def _number(printer: _Printer, op: ConstantOp) -> str:
     return f"R.const({printer.attribute(op.number)}, {type})"
 
 
-def _print_call_tir(printer: _Printer, op: CallTirOp) -> None:
+def _print_call_tir(printer: _Printer, op: CallTirOp | CallTirInplaceOp) -> None:
     arguments = [printer.callees.path(op.callee.string_value()), printer.tuple(list(op.args))]
+    if isinstance(op, CallTirInplaceOp):
+        arguments.append(f"inplace_indices={op.positions}")
     arguments.append(f"{printer.style.result_types}={_result_types(printer, op.output.type)}")
     if op.size_texts:
         arguments.append(f"tir_vars=R.shape({printer.shape(op.size_texts)})")
-    printer.bind(op.output, f"R.call_tir({', '.join(arguments)})")
+    printer.bind(op.output, f"R.{op.name.partition('.')[2]}({', '.join(arguments)})")
 
 
 def _print_call_dps_packed(printer: _Printer, op: CallDpsPackedOp) -> None:
@@ -303,8 +306,10 @@ def _result_types(printer: _Printer, type: Attribute) -> str:
 
 
 def _print_packed(word: str) -> Callable[[_Printer, Any], None]:
-    def print_call(printer: _Printer, op: CallPackedOp | CallPurePackedOp) -> None:
+    def print_call(printer: _Printer, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp) -> None:
         arguments = [string_literal(op.func_name.data), *map(printer.value, op.args)]
+        if isinstance(op, CallInplacePackedOp):
+            arguments.append(f"inplace_indices={op.positions}")
         arguments.append(f"{printer.style.type_args}=({printer.type(op.output.type)},)")
         printer.bind(op.output, f"R.{word}({', '.join(arguments)})")
 
@@ -399,9 +404,11 @@ def _prim_text(printer: _Printer, op: PrimValueOp) -> str:
 _PRINTERS.update(
     {
         CallDpsPackedOp: _print_call_dps_packed,
+        CallInplacePackedOp: _print_packed("call_inplace_packed"),
         CallOp: _print_call,
         CallPackedOp: _print_packed("call_packed"),
         CallPurePackedOp: _print_packed("call_pure_packed"),
+        CallTirInplaceOp: _print_call_tir,
         CallTirOp: _print_call_tir,
         ConstantOp: _print_constant,
         DataflowOp: _print_dataflow,

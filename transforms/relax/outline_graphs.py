@@ -18,7 +18,9 @@ from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import SHARED_INPUTS
 from ...dialects.tir.base import string_array
 from ...operators.relax import (
+    CallInplacePackedOp,
     CallPackedOp,
+    CallTirInplaceOp,
     CallTirOp,
     FuncOp,
     FuncRefOp,
@@ -170,6 +172,9 @@ class _Stages:
             self._finish(op, time)
         else:
             stage = max((self._time(need).stage for need in needs), default=0)
+            if any(isinstance(each, CallTirInplaceOp | CallInplacePackedOp) for each in op.walk()):
+                before = [*self.members.values(), *(stage for stage, _ in self.order.values())]
+                self.last_effect = stage = max(stage, self.last_effect, *before)  # they may read what it overwrites
             if _has_effects(op):
                 self.last_effect = stage = max(stage, self.last_effect)
             self.order[op] = (stage, 3)

@@ -15,8 +15,10 @@ from ....core.dtypes import numpy_dtype
 from ....core.errors import SizeError
 from ....operators.relax import (
     CallDpsPackedOp,
+    CallInplacePackedOp,
     CallPackedOp,
     CallPurePackedOp,
+    CallTirInplaceOp,
     CallTirOp,
     MatchCastOp,
     ObjectType,
@@ -150,6 +152,53 @@ def _call_tir(
         raise span.error(f"R.call_tir: expected a function of the module, got {describe_value(gvar)}")
     sizes = [] if tir_vars is None else [str(size) for size in context.shape(tir_vars, span)]
     return RelaxValue(context.insert(CallTirOp(gvar.name, operands, type, sizes), span).output)
+
+
+@_word("call_tir_inplace")
+def _call_tir_inplace(
+    context: RelaxContext,
+    span: Span,
+    gvar: Value,
+    args: Value,
+    inplace_indices: Value,
+    out_sinfo: Value = None,
+    tir_vars: Value = None,
+    *,
+    out_ty: Value = None,
+) -> Value:
+    type = _result_type(context, out_sinfo if out_ty is None else out_ty, None, span)
+    if not isinstance(gvar, FunctionRef):
+        raise span.error(f"R.call_tir_inplace: expected a function of the module, got {describe_value(gvar)}")
+    sizes = [] if tir_vars is None else [str(size) for size in context.shape(tir_vars, span)]
+    positions = _positions(inplace_indices, span)
+    call = CallTirInplaceOp(gvar.name, context.fields(args, span), positions, type, sizes)
+    return RelaxValue(context.insert(call, span).output)
+
+
+def _positions(value: Value, span: Span) -> list[int]:
+    """The positions of the operands that results overwrite."""
+    given = cast("Sequence[Value]", value) if isinstance(value, list | tuple) else [value]
+    numbers = [python_number(each) for each in given]
+    if not all(isinstance(number, int) and not isinstance(number, bool) for number in numbers):
+        raise span.error(f"inplace_indices: expected integers, got {describe_value(value)}")
+    return cast("list[int]", numbers)
+
+
+@_word("call_inplace_packed")
+def _call_inplace_packed(
+    context: RelaxContext,
+    span: Span,
+    func: Value,
+    *args: Value,
+    inplace_indices: Value,
+    sinfo_args: Value = None,
+    ty_args: Value = None,
+) -> Value:
+    type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
+    operands = [_packed_argument(context, arg, span) for arg in args]
+    positions = _positions(inplace_indices, span)
+    call = CallInplacePackedOp(_function_name(context, func, span), operands, positions, type)
+    return RelaxValue(context.insert(call, span).output)
 
 
 @_word("call_dps_packed")

@@ -418,3 +418,194 @@ relax.func impure @f() -> !relax.object {
   relax.return %1 : !relax.object
 }
 // CHECK: (C2) an argument is a function with side effects
+
+// -----
+
+// (C1) relax.call_tir_inplace: a position for each result.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k(%a) inplace [0, -1] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C1) 2 positions for 1 results
+
+// -----
+
+// (C1) relax.call_tir_inplace: an operand is overwritten.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k2(%a) inplace [-1] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C1) no operand is overwritten
+
+// -----
+
+// (C1) relax.call_tir_inplace: positions are those of operands.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k(%a) inplace [1] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C1) position 1, expected -1 or one of 1 operands
+
+// -----
+
+// (C1) relax.call_tir_inplace: positions are distinct.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %t = relax.call_tir_inplace @k(%a) inplace [0, 0] : (tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf32>>
+  relax.return %x : tensor<4xf32>
+}
+// CHECK: (C1) two results overwrite operand 0
+
+// -----
+
+// (C2) relax.call_tir_inplace: types of results and operands are equal.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xi32>
+  relax.return %x : tensor<4xf32>
+}
+// CHECK: (C2) result of type tensor<4xi32> overwrites an operand of type tensor<4xf32>
+
+// -----
+
+// (C3) relax.call_tir_inplace: an overwritten operand is not read later.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %a : tensor<4xf32>
+}
+// CHECK: (C3) operand 0 is overwritten, and read later by relax.return
+
+// -----
+
+// (C3) relax.call_tir_inplace: nor is a value with the same memory.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %t = relax.tuple(%a, %x) : (tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf32>>
+  %1 = relax.call_tir_inplace @k(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = relax.tuple_get %t[0] : tuple<tensor<4xf32>, tensor<4xf32>> -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C3) operand 0 is overwritten, and read later by relax.tuple_get
+
+// -----
+
+// (C3) relax.call_tir_inplace: nor by the call itself.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k2(%a, %a) inplace [0] : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C3) operand 0 is overwritten, and read later by relax.call_tir_inplace
+
+// -----
+
+// (C3) relax.call_inplace_packed: a constant is not overwritten.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = relay.constant 1.0 : tensor<4xf32>
+  %1 = relax.call_inplace_packed "env.f"(%c) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C3) operand 0 is overwritten, and is a constant
+
+// -----
+
+// (C3) relax.call_tir_inplace: nor a parameter of a function that is called.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = relax.call_tir_inplace @k(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+relax.func @g("y" %y: tensor<4xf32>) -> tensor<4xf32> {
+  %2 = relax.call @f(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %2 : tensor<4xf32>
+}
+// CHECK: (C3) operand 0 is overwritten, and is a parameter of f, which is called
+
+// -----
+
+// (C4) relax.call_tir_inplace: the kernel is there.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @none(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C4) no function 'none' in the module
+
+// -----
+
+// (C4) relax.call_tir_inplace: the kernel takes the operands and the new results.
+tir.func @k("A" %A: memref<4xf32>) {
+}
+tir.func @k2("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+}
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = relay.exp(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir_inplace @k2(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C4) 1 arguments, 0 results and 0 sizes, expected 2 buffers and 0 numbers
+
+// -----
+
+// (C1) relax.call_inplace_packed: positions are those of operands.
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = relax.call_inplace_packed "env.f"(%x) inplace [3] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C1) position 3, expected -1 or one of 1 operands
+
+// -----
+
+// (C2) relax.call_inplace_packed: types of results and operands are equal.
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xi32> {
+  %1 = relax.call_inplace_packed "env.f"(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xi32>
+  relax.return %1 : tensor<4xi32>
+}
+// CHECK: (C2) result of type tensor<4xi32> overwrites an operand of type tensor<4xf32>

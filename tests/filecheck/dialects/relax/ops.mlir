@@ -6,6 +6,16 @@ tir.func @double("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
 tir.func @fill("a" %a: !tir.handle, "n" %n: i64) {
   %A = tir.match_buffer "A" %a dims [%n : i64] : !tir.handle -> memref<?xf32>
 }
+tir.func @shift("A" %A: memref<4xf32>) {
+}
+// CHECK: relax.func @in_place(
+relax.func @in_place("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: relax.call_tir_inplace @shift(%{{.*}}) inplace [0 : i64] : (tensor<4xf32>) -> tensor<4xf32>
+  %a = relax.call_tir_inplace @shift(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: relax.call_inplace_packed "env.shift"(%{{.*}}) inplace [0 : i64] : (tensor<4xf32>) -> tensor<4xf32>
+  %b = relax.call_inplace_packed "env.shift"(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %b : tensor<4xf32>
+}
 // CHECK: relax.func private impure @helper("x" %{{.*}}: tensor<4xf32>) -> !relax.object attrs {
 relax.func private impure @helper("x" %x: tensor<4xf32>) -> !relax.object attrs {relax.note = 1 : i64} {
   // CHECK: relax.string "name"

@@ -1,0 +1,120 @@
+"""Calls that overwrite operands: results, arrays of the caller, values that passes merge, and errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stepwell import ParseError, VirtualMachine, build_relax, parse_mlir, parse_tvmscript, register_func
+from stepwell.backends.interpreter import interpret
+
+TYPE = 'R.Tensor((8,), "float32")'
+PROGRAM = f"""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def increment(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = A[i] + 1.0
+    @T.prim_func
+    def twice(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            B[i] = A[i] * 2.0
+            A[i] = A[i] + 1.0
+    @R.function
+    def main(x: {TYPE}, w: {TYPE}):
+        cls = Module
+        with R.dataflow():
+            a = R.add(x, w)
+            s = R.sum(a)
+            b = R.call_tir_inplace(cls.increment, (a,), inplace_indices=0, out_sinfo={TYPE})
+            c = R.call_tir_inplace(cls.twice, (b,), inplace_indices=[0, -1], out_sinfo=[{TYPE}, {TYPE}])
+            d = R.add(c[0], R.add(c[1], s))
+            R.output(d)
+        return d
+    @R.function
+    def parameter(x: {TYPE}):
+        cls = Module
+        y = R.call_tir_inplace(cls.increment, (x,), inplace_indices=[0], out_sinfo={TYPE})
+        return y
+    @R.function
+    def merged(x: {TYPE}):
+        cls = Module
+        a = R.floor(x)
+        b = R.floor(x)
+        c = R.call_tir_inplace(cls.increment, (a,), inplace_indices=[0], out_sinfo={TYPE})
+        d = R.subtract(c, b)
+        return d
+    @R.function
+    def folded():
+        cls = Module
+        a = R.add(R.ones((8,), "float32"), R.ones((8,), "float32"))
+        b = R.call_tir_inplace(cls.increment, (a,), inplace_indices=[0], out_sinfo={TYPE})
+        return b
+    @R.function(pure=False)
+    def packed(x: {TYPE}):
+        a = R.floor(x)
+        b = R.call_inplace_packed("test.shift", a, R.prim_value(3), inplace_indices=0, sinfo_args={TYPE})
+        return b
+"""
+X = np.arange(8, dtype="float32")
+
+
+def shift(array: np.ndarray, number: int) -> np.ndarray:
+    array += number
+    return array
+
+
+register_func("test.shift", shift, override=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("main", [X, X], 2 * X + 2 + 2 * (2 * X + 1) + (2 * X).sum()),
+        ("merged", [X], np.ones(8)),
+        ("folded", [], np.full(8, 3.0)),
+        ("packed", [X], X + 3),
+    ],
+)
+def test_the_machine_and_the_interpreter_compute_the_same_in_each_call(
+    name: str, arguments: list[np.ndarray], expected: np.ndarray
+) -> None:
+    module = parse_tvmscript(PROGRAM)
+    machine = VirtualMachine(build_relax(module))
+    for _ in range(2):
+        np.testing.assert_array_equal(machine[name](*arguments).numpy(), expected)
+        np.testing.assert_array_equal(interpret(module, name, arguments), expected)
+    np.testing.assert_array_equal(X, np.arange(8))
+
+
+def test_a_parameter_is_an_array_of_the_caller() -> None:
+    machine, x = VirtualMachine(build_relax(parse_tvmscript(PROGRAM))), X.copy()
+    np.testing.assert_array_equal(machine["parameter"](x).numpy(), X + 1)
+    np.testing.assert_array_equal(x, X + 1)
+
+
+@pytest.mark.parametrize("style", ["classic", "0.27"])
+def test_texts_are_read_back(style: str) -> None:
+    module = parse_tvmscript(PROGRAM)
+    script = module.script(style)
+    assert "twice, (b,), inplace_indices=[0, -1], out_" in script
+    assert parse_tvmscript(script).script(style) == script
+    assert str(parse_mlir(str(module))) == str(module)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("R.add(c[1], s)", "R.add(a, s)", "n.py:19:17: error: (C3) operand 0 is overwritten, and read later by relay"),
+        ("inplace_indices=0, out", "inplace_indices=2, out", "(C1) position 2, expected -1 or one of 1 operands"),
+        ("inplace_indices=0, out", 'inplace_indices="a", out', "inplace_indices: expected integers, got "),
+        ("cls.increment, (a,), inplace_indices=0", '"f", (a,), inplace_indices=0', "expected a function of the module"),
+        ("d = R.subtract(c, b)", "d = cls.parameter(b)", "is a parameter of parameter, which is called"),
+    ],
+)
+def test_errors_name_the_place(old: str, new: str, message: str) -> None:
+    assert PROGRAM.count(old) >= 1
+    with pytest.raises(ParseError) as error:
+        parse_tvmscript(PROGRAM.replace(old, new, 1), "n.py")
+    assert message in str(error.value)
