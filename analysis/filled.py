@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
 from ..core.dtypes import dtype_of
-from ..dialects.tir import AttrOp, ForOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
+from ..dialects.tir import AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
 from .index import Analyzer, Lin
-from .iter_map import Domain, DomainVar, iteration_domain, why_not_onto
+from .iter_map import Domain, DomainVar, box_of_values, iteration_domain, predicate_constraints
 from .regions import AccessBox, IndexRange, IsFixed, fixed_inside, required_region, shape_sides, touched_box
 from .scopes import ancestors
 
@@ -56,7 +57,7 @@ def _is_filled(
     read_first = min(map(position, loads))
     first = [op for op in stores if position(op) < read_first]
     read = _region(analyzer, [touched_box(analyzer, op, loop) for op in loads], is_fixed, shape) if first else None
-    return read is not None and any(_fills(analyzer, loop, op, read, is_fixed, shape) for op in first)
+    return read is not None and any(_fills(analyzer, loop, op, read, is_fixed) for op in first)
 
 
 def _region(
@@ -73,20 +74,13 @@ def _fills(
     store: StoreOp,
     read: Sequence[IndexRange],
     is_fixed: IsFixed,
-    shape: list[IndexRange],
 ) -> bool:
     """Whether a store writes, in each iteration of a loop, all of a box that contains `read`."""
-    around = list(ancestors(store))
-    inside = around[: around.index(loop)]
-    loops = [op for op in reversed(inside) if isinstance(op, ForOp | LaunchThreadOp)]
-    written = _region(analyzer, [touched_box(analyzer, store, loop)], is_fixed, shape)
     if store.predicate is not None or len(store.vector_indices) > 1:  # of several indices, the lanes go together
         return False
-    if written is None or len(loops) < sum(not isinstance(op, AttrOp) for op in inside):
+    domain = _domain(analyzer, loop, store)
+    if domain is None:
         return False
-    if any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True)):
-        return False
-    domain = iteration_domain(analyzer, loops)
     lanes, indices = list[DomainVar](), list[Lin]()
     for index in store.indices:
         if isinstance(ramp := index.owner, RampOp):
@@ -94,7 +88,31 @@ def _fills(
             indices.append(analyzer.exact(ramp.base) + Lin.of(index) * int(constant_value(ramp.stride) or 0))
         else:
             indices.append(analyzer.exact(index))
-    domain = Domain((*domain.variables, *lanes), domain.constraints, domain.exact)
-    if any(variable.extent.terms for variable in domain.variables):
+    domain = replace(domain, variables=(*domain.variables, *lanes))
+    box = None if any(v.extent.terms for v in domain.variables) else box_of_values(analyzer, domain, indices)
+    if box is None or not all(is_fixed(leaf) for side in box for lin in side for leaf in lin.leaves()):
         return False
-    return why_not_onto(analyzer, domain, indices, [(side.low, side.extent) for side in written]) is None
+    written = (IndexRange.between(analyzer, low, low + extent - 1) for low, extent in box)
+    return not any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True))
+
+
+def _domain(analyzer: Analyzer, loop: ForOp | LaunchThreadOp, store: StoreOp) -> Domain | None:
+    """The iterations of the loops inside `loop` that execute a store; None where conditions or loops are not known."""
+    around = list(ancestors(store))
+    inside = around[: around.index(loop)]
+    loops, constraints = list[ForOp | LaunchThreadOp](), list[Lin]()
+    for op in reversed(inside):
+        match op:
+            case ForOp() | LaunchThreadOp():
+                loops.append(op)
+            case IfOp() if op.then.is_ancestor(store):
+                condition, exact = predicate_constraints(analyzer, op.condition)
+                if not exact:
+                    return None
+                constraints += condition
+            case AttrOp():
+                pass
+            case _:
+                return None
+    domain = iteration_domain(analyzer, loops)
+    return replace(domain, constraints=(*domain.constraints, *constraints)) if domain.exact else None

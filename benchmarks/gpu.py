@@ -1,7 +1,8 @@
 """Measures default schedules on a GPU: memory-bound programs against the bandwidth of a copy, matrix products against
-cuBLAS, a convolution against cuDNN; and the cost of a launch.
+cuBLAS, convolutions and models against cuDNN; and the cost of a launch.
 
     python benchmarks/gpu.py                # some minutes on a GPU
+    python benchmarks/gpu.py products       # a part: bandwidth, products, convolutions, models, launches
     python benchmarks/gpu.py --emulated     # a smoke test: the same programs, tiny and on the CPU
 
 Every result is compared with numpy's, or torch's for products and convolutions. If torch and Triton are installed, they
@@ -24,7 +25,7 @@ import numpy as np
 from gpu_kernels import programs
 
 import stepwell
-from stepwell import DeviceError, PluginError, nd
+from stepwell import DeviceError, GraphExecutor, PluginError, build_graph, nd
 
 NUMBER, REPEAT = 20, 5
 
@@ -46,21 +47,24 @@ FULL = {
     "rows": (16384, 4096),
     "gemm": (1024, 2048, 4096, 8192),
     "convolution": ((1, 64, 56), (32, 64, 56), (32, 256, 14)),
+    "models": (("resnet18", 1), ("resnet18", 16), ("mobilenet_v2", 1)),
 }
-TINY = {"add": 2048, "transpose": 64, "rows": (4, 512), "gemm": (32,), "convolution": ((1, 4, 6),)}
+TINY = {"add": 2048, "transpose": 64, "rows": (4, 512), "gemm": (32,), "convolution": ((1, 4, 6),), "models": ()}
 CONTRACT = " -fast-math-contract=1"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--emulated", action="store_true", help="tiny, on the CPU")
-    setting = _setting(parser.parse_args().emulated)
+    parser.add_argument("parts", nargs="*", help=f"(default: {' '.join(PARTS)})")
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"parts: {', '.join(sorted(unknown))}: expected some of {', '.join(PARTS)}")
+    setting = _setting(options.emulated)
     _print_machine(setting)
     start = time.perf_counter()
-    _bandwidth(setting)
-    _products(setting)
-    _convolutions(setting)
-    _launches(setting)
+    for name in options.parts or PARTS:
+        PARTS[name](setting)
     print(f"\n{time.perf_counter() - start:.0f} s in all")
 
 
@@ -243,6 +247,34 @@ def _seconds_of_torch(setting: Setting, run: Callable[[], Any]) -> float:
     return sorted(times)[REPEAT // 2]
 
 
+def _models(setting: Setting) -> None:
+    """Prints the time of models of torchvision, and that of torch, eager and as a CUDA graph."""
+    models, importer = _module("torchvision.models"), _module("stepwell.frontends.torch")
+    if setting.torch is None or models is None or importer is None or not setting.sizes["models"]:
+        return
+    print(f"\n{'':28}{'ms':>10}{'launches':>10}{'of torch':>12}{'of a graph':>12}")
+    for name, batch in setting.sizes["models"]:
+        setting.torch.manual_seed(0)
+        model = getattr(models, name)(weights=None).eval()
+        image = setting.torch.rand(batch, 3, 224, 224)
+        with setting.torch.no_grad():
+            graph = importer.from_torch(setting.torch.export.export(model, (image,)))
+            model, image = model.cuda(), image.cuda()
+            executor = GraphExecutor(build_graph(graph, target=setting.target + CONTRACT), setting.device)
+            executor.set_input(0, image)
+            executor.run()
+            error = (setting.torch.from_dlpack(executor.get_output(0)) - model(image)).abs().max().item()
+            assert error < 1e-3, f"{name}: {error} from torch"
+            times = [_seconds_of_torch(setting, run) for run in (executor.run, partial(model, image))]
+            replay = setting.torch.cuda.CUDAGraph()
+            with setting.torch.cuda.graph(replay):
+                model(image)
+            times.append(_seconds_of_torch(setting, replay.replay))
+        launches = len(executor.executable.calls)
+        parts = "".join(f"{each / times[0]:12.0%}" for each in times[1:])
+        print(f"{f'{name} {batch}x3x224x224':28}{times[0] * 1e3:10.3f}{launches:10}{parts}")
+
+
 def _launches(setting: Setting) -> None:
     """Prints the host time of a call of a nearly empty kernel."""
     arrays = _arrays(setting, *np.zeros((3, 1024), np.float32))
@@ -260,6 +292,14 @@ def _launches(setting: Setting) -> None:
         setting.device.sync()
         print(f"{name:28}{taken / number * 1e6:10.2f}")
 
+
+PARTS = {
+    "bandwidth": _bandwidth,
+    "products": _products,
+    "convolutions": _convolutions,
+    "models": _models,
+    "launches": _launches,
+}
 
 if __name__ == "__main__":
     main()

@@ -1,9 +1,9 @@
-"""The corpus and every operator on the emulated GPU: `python -m stepwell.tools.gpu_suite`.
+"""The corpus and every operator on a GPU, emulated or not: `python -m stepwell.tools.gpu_suite`.
 
-Every program of the corpus and samples of every operator run emulated and are compared with the oracle; programs
-without thread bindings get default schedules. Prints a line for each: the outcome, the applied rules, and the seconds
-for scheduling, building and running. `--compile sm_80 sm_90a` also compiles the kernels for GPUs, where a warning is a
-failure, and reports their usage: registers, shared and local memory, spills.
+Every program of the corpus and samples of every operator run on the emulated GPU, or on a GPU with `--target cuda`, and
+are compared with the oracle; programs without thread bindings get default schedules. Prints a line for each: the
+outcome, the applied rules, and the seconds for scheduling, building and running. `--compile sm_80 sm_90a` also compiles
+the kernels for GPUs, where a warning is a failure, and reports their usage: registers, shared and local memory, spills.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +25,8 @@ from ..backends.build import build
 from ..backends.cuda.emulation import InvalidCudaError
 from ..backends.cuda.nvrtc import KernelUsage, compile_cuda
 from ..backends.cuda.program import DeviceProgram
+from ..backends.devices import Device
+from ..backends.devices.nd import array
 from ..backends.runtime.program import Program
 from ..core.dtypes import dtype_of_numpy
 from ..core.errors import StepwellError, UnsupportedError
@@ -34,6 +38,10 @@ from .testing.operators import SAMPLES, Sample, program_of
 
 TOLERANCES = {"float16": (1e-2, 1e-2), "float32": (1e-4, 1e-5), "float64": (1e-9, 1e-12)}
 """rtol and atol against the oracle, whose order of summation differs; 0.1 for other floats."""
+DEVICES = {"cuda-emulated": "cuda_emulated", "cuda": "cuda"}
+"""The kind of device of each target."""
+CASES_OF_A_PROCESS = 16
+"""A process ends after this number of programs: an error in a kernel makes its context unusable for later ones."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Result:
         return f"{self.name:36} {times}  {self.outcome}  {', '.join(self.rules)}{''.join(kernels)}"
 
 
-def run_suite(case: GpuCase, architectures: Sequence[str] = ()) -> Result:
+def run_suite(case: GpuCase, architectures: Sequence[str] = (), target: str = "cuda-emulated") -> Result:
     """Runs a program, with a default schedule if required, and compares its results with the oracle.
 
     architectures: of the GPUs for which the kernels are also compiled.
@@ -74,11 +82,12 @@ def run_suite(case: GpuCase, architectures: Sequence[str] = ()) -> Result:
         rules += ("no block",) * any(function.alone for function in scheduled.functions.values())
         scheduled.mod.verify()
         scheduled_at = perf_counter()
-        library = build(scheduled.mod, target="cuda-emulated")
+        library = build(scheduled.mod, target=target)
         built_at = perf_counter()
-        got, expected = ([array.copy() for array in arguments] for _ in range(2))
         (name,) = module.functions
-        library[name](*got)
+        on_device = [array(each, Device(DEVICES[target])) for each in arguments]
+        library[name](*on_device)
+        got, expected = [each.numpy() for each in on_device], [each.copy() for each in arguments]
         ran_at = perf_counter()
         usage = {key: used for arch in architectures for key, used in _compile(library, arch).items()}
     except UnsupportedError as error:
@@ -153,6 +162,28 @@ def _operator(name: str, sample: Sample) -> tuple[Module, list[np.ndarray[Any, A
     return module, [*sample.operands, *results]
 
 
+class _Worker:
+    """The cases and their runner in each process: processes inherit both, for neither can be pickled."""
+
+    cases: Sequence[GpuCase]
+    run: Callable[[GpuCase], Result]
+
+
+def _set_up(cases: Sequence[GpuCase], run: Callable[[GpuCase], Result]) -> None:
+    _Worker.cases, _Worker.run = cases, staticmethod(run)
+
+
+def _run_number(number: int) -> Result:
+    return _Worker.run(_Worker.cases[number])
+
+
+def _results(cases: Sequence[GpuCase], run: Callable[[GpuCase], Result], jobs: int) -> Iterator[Result]:
+    """The results of cases, computed in `jobs` processes, in order of completion."""
+    pool = get_context("fork").Pool(jobs, _set_up, (cases, run), maxtasksperchild=CASES_OF_A_PROCESS)
+    with pool:
+        yield from pool.imap_unordered(_run_number, range(len(cases)))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; the exit code is 1 if a program is wrong, or fails and is not unsupported."""
     parser = argparse.ArgumentParser(
@@ -163,12 +194,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--compile", nargs="+", default=[], metavar="ARCH", help="compile the kernels for these GPUs too: sm_80 sm_90a"
     )
+    parser.add_argument("--target", choices=list(DEVICES), default="cuda-emulated", help="(default: cuda-emulated)")
+    parser.add_argument("-j", dest="jobs", type=int, default=1, metavar="N", help="programs at a time")
     options = parser.parse_args(arguments)
     outcomes, usage = Counter[str](), list[KernelUsage]()
-    for case in (*corpus_cases(), *operator_cases(options.samples)):
-        if options.programs and not any(part in case.name for part in options.programs):
-            continue
-        result = run_suite(case, options.compile)
+    cases = [
+        case
+        for case in (*corpus_cases(), *operator_cases(options.samples))
+        if not options.programs or any(part in case.name for part in options.programs)
+    ]
+    for result in _results(
+        cases, partial(run_suite, architectures=options.compile, target=options.target), options.jobs
+    ):
         usage += result.usage.values()
         outcomes[result.outcome.partition(":")[0]] += 1
         print(result, flush=True)

@@ -53,6 +53,19 @@ def why_not_bijective(
     return why_not_injective(analyzer, domain, bindings, names) or why_not_onto(analyzer, domain, bindings, box, names)
 
 
+def box_of_values(analyzer: Analyzer, domain: Domain, bindings: Sequence[Lin]) -> BindingBox | None:
+    """The box whose elements are exactly the values of the bindings at the points of the domain; None where their form
+    does not show a box."""
+    mapping = detect(analyzer, domain, bindings)
+    if isinstance(mapping, str) or mapping.dependence or _guard(domain) or not domain.exact:
+        return None
+    if not _has_points(analyzer, mapping):
+        return None
+    sides = [_interval(analyzer, total) for total in mapping.sums]
+    known = [side for side in sides if side is not None]
+    return known if len(known) == len(sides) else None
+
+
 def _ask_isl(
     domain: Domain, bindings: Sequence[Lin], reason: str | None, ask: Callable[[ExactMap], str | None]
 ) -> str | None:

@@ -18,6 +18,9 @@ def main(A: T.Buffer((4, 72), "float32"), B: T.Buffer((4, 72), "float32"), n: T.
             B[i, j * 9 + k] = S[j, k]
 """
 DIGITS = "S[(x * 18 + y) // 9, (x * 18 + y) % 9] = A[i, x * 18 + y]"
+GUARDED = """for x, y in T.grid(5, 17):
+            if x * 17 + y < {}:
+                S[(x * 17 + y) // 9, (x * 17 + y) % 9] = A[i, x * 17 + y]"""
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,10 @@ DIGITS = "S[(x * 18 + y) // 9, (x * 18 + y) % 9] = A[i, x * 18 + y]"
         (f"for x, y in T.grid(4, 18):\n            {DIGITS}", 9, True),
         (f"for x, y in T.grid(3, 18):\n            {DIGITS}", 9, False),
         (f"for x, y in T.grid(4, 18):\n            if x < 3:\n                {DIGITS}", 9, False),
+        (GUARDED.format(72), 9, True),
+        (GUARDED.format(70), 9, False),
+        (f"for x, y in T.grid(4, 18):\n            if A[0, y] < 1.0:\n                {DIGITS}", 9, False),
+        (f"for x, y in T.grid(4, 18):\n            if n < 4:\n                {DIGITS}", 9, False),
         (f"for x, y in T.grid(n, 18):\n            {DIGITS}", 9, False),
         ("for x in range(8):\n            S[x, 0:8] = A[i, x * 8:x * 8 + 8]", 8, True),
         ("for x in range(8):\n            S[x, 0:8] = A[i, x * 8:x * 8 + 8]", 9, False),
