@@ -55,7 +55,7 @@ class CudaDriver(Driver):
         major, minor = ask("COMPUTE_CAPABILITY_MAJOR"), ask("COMPUTE_CAPABILITY_MINOR")
         version = _try("cuDriverGetVersion")
         return DeviceProperties(
-            _try("cuDeviceGetName", 256, device).decode().rstrip("\0"),
+            _try("cuDeviceGetName", 256, device).partition(b"\0")[0].decode(),
             f"sm_{major}{minor}",
             _try("cuDeviceTotalMem", device),
             ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),

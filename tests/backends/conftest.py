@@ -1,4 +1,5 @@
-"""Fixtures that compile upstream MLIR text, and that run programs with the oracle and the interpreter."""
+"""Fixtures of devices, fixtures that compile upstream MLIR text, and that run programs with the oracle and the
+interpreter."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -11,7 +12,9 @@ from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from stepwell import Device, DeviceError, PluginError
 from stepwell.backends.build import build
+from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.interpreter import interpret
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.backends.llvm.engine import Processor
@@ -23,6 +26,26 @@ from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
 from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloatsPass
+
+TARGETS = {"cuda_emulated": "cuda-emulated", "cuda": "cuda"}
+
+
+@pytest.fixture(scope="module", params=["cuda_emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Device:
+    """Each kind of device that runs kernels."""
+    if request.param == "cuda_emulated" and compiler() is None:
+        pytest.skip("needs g++ and binutils")
+    try:
+        _ = Device(request.param).driver
+    except (DeviceError, PluginError) as error:
+        pytest.skip(str(error))
+    return Device(request.param)
+
+
+@pytest.fixture(scope="module")
+def target(device: Device) -> str:
+    """The target of the device."""
+    return TARGETS[device.kind]
 
 
 def _parse(text: str) -> ModuleOp:

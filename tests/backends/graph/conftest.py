@@ -5,30 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import stepwell
-from stepwell import Device, Module, PluginError
-from stepwell.backends.cuda.emulation import compiler
+from stepwell import Module
 from stepwell.frontends import relay
-
-TARGETS = {"cuda_emulated": "cuda-emulated", "cuda": "cuda"}
-
-
-@pytest.fixture(scope="module", params=["cuda_emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> Device:
-    """Each kind of device that runs kernels."""
-    if request.param == "cuda_emulated" and compiler() is None:
-        pytest.skip("needs g++ and binutils")
-    try:
-        _ = Device(request.param).driver
-    except (stepwell.DeviceError, PluginError) as error:
-        pytest.skip(str(error))
-    return Device(request.param)
-
-
-@pytest.fixture(scope="module")
-def target(device: Device) -> str:
-    """The target of the device."""
-    return TARGETS[device.kind]
 
 
 class Models:

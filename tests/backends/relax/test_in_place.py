@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from stepwell import ParseError, VirtualMachine, build_relax, parse_mlir, parse_tvmscript, register_func
+from stepwell import Device, ParseError, VirtualMachine, build_relax, nd, parse_mlir, parse_tvmscript, register_func
 from stepwell.backends.interpreter import interpret
 
 TYPE = 'R.Tensor((8,), "float32")'
@@ -60,23 +62,24 @@ class Module:
 X = np.arange(8, dtype="float32")
 
 
-def shift(array: np.ndarray, number: int) -> np.ndarray:
-    array += number
+def shift(array: Any, number: int) -> Any:
+    """Adds in place to an array of numpy or of a device."""
+    array[:] = (array.numpy() if isinstance(array, nd.NDArray) else array) + np.float32(number)
     return array
 
 
 register_func("test.shift", shift, override=True)
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "expected"),
-    [
-        ("main", [X, X], 2 * X + 2 + 2 * (2 * X + 1) + (2 * X).sum()),
-        ("merged", [X], np.ones(8)),
-        ("folded", [], np.full(8, 3.0)),
-        ("packed", [X], X + 3),
-    ],
-)
+CASES: list[tuple[str, list[np.ndarray], np.ndarray]] = [
+    ("main", [X, X], 2 * X + 2 + 2 * (2 * X + 1) + (2 * X).sum()),
+    ("merged", [X], np.ones(8)),
+    ("folded", [], np.full(8, 3.0)),
+    ("packed", [X], X + 3),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), CASES)
 def test_the_machine_and_the_interpreter_compute_the_same_in_each_call(
     name: str, arguments: list[np.ndarray], expected: np.ndarray
 ) -> None:
@@ -86,6 +89,16 @@ def test_the_machine_and_the_interpreter_compute_the_same_in_each_call(
         np.testing.assert_array_equal(machine[name](*arguments).numpy(), expected)
         np.testing.assert_array_equal(interpret(module, name, arguments), expected)
     np.testing.assert_array_equal(X, np.arange(8))
+
+
+def test_calls_overwrite_memory_of_devices(device: Device, target: str) -> None:
+    machine = VirtualMachine(build_relax(parse_tvmscript(PROGRAM), target), device)
+    x = nd.array(X, device)
+    for name, arguments, expected in CASES:
+        given = [x for _ in arguments]
+        for _ in range(2):
+            np.testing.assert_array_equal(machine[name](*given).numpy(), expected)
+    np.testing.assert_array_equal(x.numpy(), X)
 
 
 def test_a_parameter_is_an_array_of_the_caller() -> None:
