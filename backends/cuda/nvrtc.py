@@ -122,9 +122,10 @@ def _compile_by_nvrtc(nvrtc: Any, source: str, architecture: str) -> CompiledCud
         return results[0] if results else None
 
     def text(kind: str) -> bytes:
-        data = b" " * call_nvrtc(f"nvrtcGet{kind}Size", program)
+        # NVRTC writes to the buffer. It may not be `bytes`: Python has one object for all `bytes` of a single space.
+        data = bytearray(call_nvrtc(f"nvrtcGet{kind}Size", program))
         call_nvrtc(f"nvrtcGet{kind}", program, data)
-        return data
+        return bytes(data)
 
     program = call_nvrtc("nvrtcCreateProgram", source.encode(), SOURCE_NAME.encode(), 0, [], [])
     try:

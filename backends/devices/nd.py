@@ -14,7 +14,14 @@ from ...core.arrays import plain_array
 from ...core.dtypes import dtype_of_numpy, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from ...core.sizes import byte_count, check_shape
-from ..runtime.dlpack import CPU_DEVICES, ForeignTensor, dlpack_device, read_dlpack, to_dlpack
+from ..runtime.dlpack import (
+    CPU_DEVICES,
+    ForeignTensor,
+    dlpack_device,
+    export_with_stream,
+    read_dlpack,
+    to_dlpack,
+)
 from ..runtime.dlpack import from_dlpack as host_array
 from ..runtime.memory import array_at, empty_array
 from .cuda_array import CudaArray, read_cuda_array, write_cuda_array
@@ -367,12 +374,24 @@ def from_dlpack(value: Any) -> NDArray:
         return value
     if not hasattr(value, "__dlpack_device__"):
         raise ArgumentError(f"expected an array with __dlpack__, got {type(value).__name__}")
-    kind, number = dlpack_device(value)
-    if kind in CPU_DEVICES:
-        return HostArray(host_array(value))
-    device = Device.of_dlpack(kind, number)
-    tensor = read_dlpack(value, device.current_stream.handle or LEGACY_STREAM)
+    tensor = _export_in_order(value)
+    if tensor is None:
+        kind, number = dlpack_device(value)
+        if kind in CPU_DEVICES:
+            return HostArray(host_array(value))
+        tensor = read_dlpack(value, Device.of_dlpack(kind, number).current_stream.handle or LEGACY_STREAM)
+    device = Device.of_dlpack(*tensor.device)
     layout = array_at(
         tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
     )
     return DeviceArray(device, layout, tensor.owner, device.driver.primary_context(device.index))
+
+
+def _export_in_order(value: Any) -> ForeignTensor | None:
+    """The tensor on a device that another library exports without waiting, as its work goes to the current stream; None
+    if `__dlpack__` has to be called: for other streams, for types without C functions, for memory of the CPU."""
+    exported = export_with_stream(value)
+    if exported is None or exported[0].device[0] in CPU_DEVICES:
+        return None
+    tensor, stream = exported
+    return tensor if stream_handle(stream) == Device.of_dlpack(*tensor.device).current_stream.handle else None

@@ -80,6 +80,7 @@ _KNOWN: dict[bytes, type[_UnversionedTensor | ManagedTensor]] = {_OLD: _Unversio
 
 
 _EXPORT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
+_STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 _DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", _api)
@@ -157,6 +158,26 @@ def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
     Raises ArgumentError if compiled code cannot use the tensor; an error of the producer is chained.
     """
     return _read_capsule(_capsule(value, {} if stream is None else {"stream": stream}))
+
+
+def export_with_stream(value: Any) -> tuple[ForeignTensor, int] | None:
+    """The tensor that the C functions of the type of `value` export, and the handle of the stream on which the library
+    works on the tensor's device; None for a type without such functions. The export waits for no stream.
+
+    `__dlpack__` of torch takes 75 us for a tensor of a GPU.
+    """
+    exchange = exchange_of(type(value))
+    if exchange is None or not exchange.stream:
+        return None
+    capsule, stream = _exported_capsule(value, exchange), ctypes.c_void_p()
+    if capsule is None:
+        return None
+    tensor = _read_capsule(capsule)
+    try:
+        status = _STREAM(exchange.stream)(*tensor.device, ctypes.byref(stream))
+    except Exception:  # a device without streams
+        return None
+    return None if status else (tensor, stream.value or 0)
 
 
 def _read_capsule(capsule: Any) -> ForeignTensor:

@@ -29,11 +29,13 @@ class ExchangeTable(ctypes.Structure):
 @dataclass(frozen=True)
 class Exchange:
     """The addresses of the C functions of a type of tensors. export: `i32 (object, DLManagedTensorVersioned**)`.
-    describe: `i32 (object, DLTensor*)`, 0 if the type has no such function.
+    describe: `i32 (object, DLTensor*)`, 0 if the type has no such function.  stream: `i32 (device type, device index,
+    void**)`, the stream of the present work on a device, 0 as for `describe`.
     """
 
     export: int
     describe: int
+    stream: int
 
 
 def exchange_of(kind: type) -> Exchange | None:
@@ -49,6 +51,6 @@ def exchange_of(kind: type) -> Exchange | None:
     while address:
         table = ExchangeTable.from_address(address)
         if table.major == 1:
-            return Exchange(table.export, table.describe or 0) if table.export else None
+            return Exchange(table.export, table.describe or 0, table.stream or 0) if table.export else None
         address = table.older
     return None

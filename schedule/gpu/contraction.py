@@ -18,7 +18,7 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes, index_of_read
 from ..rules.neighbours import is_epilogue_of, producer_of
-from .binding import extent_of, fuse_loops
+from .binding import THREADS, extent_of, fuse_loops
 
 UNROLLED = 2
 """The unroll factor of the reduction loop, so that loads of a step overlap with sums of another."""
@@ -61,7 +61,8 @@ class Contraction:
     grid: axes of which a block has one value.  tiles: the spatial axes that are split, outermost first.  summed, depth:
     the reduction axis that is split, and the number of its values in shared memory at a time.  outer, inner: other
     reduction axes, outside and inside of the loop that fills shared memory.  shared: the buffers that are copied to
-    shared memory.
+    shared memory.  parts: the number of blocks of threads that share the values of `summed`; if there are several, a
+    second kernel adds their sums.
     """
 
     grid: Sequence[SSAValue]
@@ -71,6 +72,7 @@ class Contraction:
     outer: Sequence[SSAValue]
     inner: Sequence[SSAValue]
     shared: Sequence[SSAValue]
+    parts: int = 1
 
 
 def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...]:
@@ -86,6 +88,10 @@ def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...
         kernel, plan = _pad(sch, kernel, plan)
         is_padded = writes_of(kernel.block) != stored
         follows = _consumer(sch, kernel.rv, epilogue) if epilogue is not None or is_padded else None
+        if plan.parts > 1:
+            partial, plan = _divide(sch, kernel, plan)
+            _add_parts(sch, kernel.rv, follows)
+            kernel, follows = partial, None
         _contract(sch, kernel, plan, follows)
     return () if epilogue is None else (epilogue.block_name.data,)
 
@@ -110,6 +116,39 @@ def _pad(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, Cont
         if producer is not None and now[buffer] is not buffer:
             sch.compute_inline(producer)
     return padded, replace(plan, shared=[now[buffer] for buffer in plan.shared])
+
+
+def _divide(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, Contraction]:
+    """The kernel of the sums of each part, with the part as a further axis of the result, and its plan."""
+    ((summed,),) = kernel.loop_handle_groups(sch, [plan.summed])
+    part, _ = sch.split(summed, [plan.parts, None])
+    handle = sch.rfactor(part, 0)
+    partial = Kernel(handle, block_of(sch, handle))
+    first, *spatial = partial.spatial_axes
+    old, new = [*kernel.spatial_axes, *kernel.reduction_axes], [*spatial, *partial.reduction_axes]
+    now = dict(zip(old, new, strict=True))
+    return partial, replace(
+        plan,
+        grid=[first, *(now[axis] for axis in plan.grid)],
+        tiles=[replace(tile, axis=now[tile.axis]) for tile in plan.tiles],
+        summed=now[plan.summed],
+        outer=[now[axis] for axis in plan.outer],
+        inner=[now[axis] for axis in plan.inner],
+        parts=1,
+    )
+
+
+def _add_parts(sch: Schedule, block: BlockRV, follows: BlockRV | None) -> None:
+    """Lets one thread for each result add the sums of all parts, and execute their consumer."""
+    *results, _ = sch.get_loops(block)
+    blocks, threads = sch.split(fuse_loops(sch, results), [None, THREADS])
+    sch.bind(blocks, "blockIdx.x")
+    sch.bind(threads, "threadIdx.x")
+    if follows is None:
+        follows = sch.cache_write(block, 0, LOCAL)
+    else:
+        sch.set_scope(block, 0, LOCAL)
+    sch.reverse_compute_at(follows, threads)
 
 
 def _summed_buffers(kernel: Kernel) -> list[SSAValue]:

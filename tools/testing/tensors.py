@@ -24,9 +24,11 @@ def count_exported() -> int:
 
 class ExchangeTensor:
     """An array whose type has DLPack's table of C functions. device: DLPack's device type.  calls: the number of times
-    that each function was called, and `__dlpack__`."""
+    that each function was called, and `__dlpack__`.  stream: the handle of the stream of the present work on any
+    device."""
 
     __dlpack_c_exchange_api__: Any
+    stream = 0
 
     def __init__(self, array: np.ndarray[Any, Any], device: int = 1) -> None:
         self.array, self.device = array, device
@@ -69,13 +71,20 @@ def _export(value: Any, address: int) -> int:
     return 0
 
 
+@ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+def _stream(_type: int, _index: int, address: int) -> int:
+    ctypes.c_void_p.from_address(address).value = ExchangeTensor.stream
+    return 0
+
+
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _delete(address: int) -> None:
     del _exported[ManagedTensor.from_address(address).context]
 
 
-_export_address, _describe_address = (ctypes.cast(each, ctypes.c_void_p).value for each in (_export, _describe))
-_older = ExchangeTable(1, 3, None, None, _export_address, None, _describe_address, None)
+_functions = {"export": _export, "describe": _describe, "stream": _stream}
+_addresses = {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in _functions.items()}
+_older = ExchangeTable(1, 3, **_addresses)
 _table = ExchangeTable(2, 0, ctypes.addressof(_older))
 _create = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)

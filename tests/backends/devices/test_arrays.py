@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import stepwell
 from stepwell import ArgumentError, Device, DeviceError, OptionError, nd
 from stepwell.backends.runtime.dlpack import to_dlpack
+from stepwell.tools.testing.tensors import ExchangeTensor, count_exported
 
 DTYPES = ["float32", "float16", "bfloat16", "float8_e4m3fn", "int8", "uint16", "int64", "bool"]
 
@@ -69,6 +70,22 @@ def test_dlpack_goes_both_ways_without_a_copy(device: Device, dtype: str, old: b
     assert not a.numpy().any()
     del a, foreign
     assert not b.numpy().any()
+
+
+def test_tensors_of_the_current_stream_are_exported_by_functions_of_c(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = nd.array(np.arange(6, dtype=np.float32), device)
+    tensor = ExchangeTensor(a.layout, device.device_type)
+    b = nd.from_dlpack(tensor)
+    assert isinstance(b, nd.DeviceArray)
+    assert (b.address, b.device, tensor.calls["__dlpack__"]) == (a.address, device, 0)
+    np.testing.assert_array_equal(b.numpy(), a.numpy())
+    monkeypatch.setattr(ExchangeTensor, "stream", 5)  # another stream: `__dlpack__` waits for it
+    with pytest.raises(ArgumentError, match="exported through the table alone"):
+        nd.from_dlpack(tensor)
+    del b
+    assert count_exported() == 0
 
 
 def test_what_dlpack_gives_may_be_a_part_of_an_array(device: Device) -> None:

@@ -202,7 +202,7 @@ def nvrtc() -> Callable[..., None]:
         assert error == binding.nvrtcResult.NVRTC_SUCCESS
         (error,) = binding.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
         _, size = binding.nvrtcGetProgramLogSize(program)
-        log = b" " * size
+        log = bytearray(size)
         binding.nvrtcGetProgramLog(program, log)
         text = log.decode().strip("\0 \n")
         assert error == binding.nvrtcResult.NVRTC_SUCCESS, text[:3000] + source[:3000]
