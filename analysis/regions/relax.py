@@ -44,7 +44,7 @@ class Relaxer:
     """Computes the minimum and maximum of sums.
 
     is_fixed: a predicate for the fixed values.  ranges: the ranges of moving values, where they differ from
-    `moving_range`.
+    `moving_range`.  conditions: sums that are at least 0 where the values are taken; they bound equal sums.
     exact: False once a bound was returned that may not be reached: a sum since then has one moving value in two terms,
     or a part that is not analyzed.
     """
@@ -53,6 +53,7 @@ class Relaxer:
         self.analyzer = analyzer
         self.is_fixed = is_fixed
         self.ranges: dict[SSAValue, Ends | None] = dict(ranges or {})
+        self.conditions: Sequence[Lin] = ()
         self.exact = True
 
     def moves(self, value: SSAValue) -> bool:
@@ -75,7 +76,18 @@ class Relaxer:
             self._note_shared(seen, self.moving(atom))
             low = low + ends[k < 0] * k
             high = high + ends[k > 0] * k
-        return self.analyzer.combine(low), self.analyzer.combine(high)
+        return self._bounded(lin, self.analyzer.combine(low), self.analyzer.combine(high))
+
+    def _bounded(self, lin: Lin, low: Lin, high: Lin) -> Ends:
+        """The minimum and maximum of a sum, bounded by the conditions on the same sum: `f < 72` bounds `f // 9`, where
+        `f` is a sum of digits of several loops."""
+        for condition in self.conditions if len(lin.terms) > 1 else ():
+            most, least = lin + condition, lin - condition
+            if not self.moving(most) and self.analyzer.is_provably("lt", most, high):
+                high = most
+            if not self.moving(least) and self.analyzer.is_provably("gt", least, low):
+                low = least
+        return low, high
 
     def _note_shared(self, seen: set[SSAValue], more: set[SSAValue]) -> None:
         if not seen.isdisjoint(more):

@@ -18,9 +18,10 @@ def required_region(
     """The range per dimension that `boxes` touch altogether, for fixed values, while the others move.
 
     The region contains every touched element. Where each moving value is in one term of an index, it is the smallest
-    such box; else isl makes it smaller, if its extent then is a number. The conditions of the boxes are used only where
-    the extent is no number without them. `shape` is the buffer: an unknown dimension is the whole dimension of the
-    buffer, and a range whose ends are numbers is clipped to it; others may extend beyond it.
+    such box; else isl makes it smaller, if its extent then is a number. The conditions of the boxes bound sums that
+    occur in an index; others are used only where the extent is no number without them. `shape` is the buffer: an
+    unknown dimension is the whole dimension of the buffer, and a range whose ends are numbers is clipped to it; others
+    may extend beyond it.
 
     Without `shape`, an unknown dimension yields the reason instead.
 
@@ -47,7 +48,8 @@ def _index_text(boxes: Sequence[AccessBox], n: int) -> str:
 
 def _side(analyzer: Analyzer, boxes: Sequence[AccessBox], n: int, is_fixed: IsFixed) -> IndexRange | None:
     relaxer = Relaxer(analyzer, is_fixed)
-    ends = [_box_ends(relaxer, *side) for side in dict.fromkeys(box.sides[n] for box in boxes)]
+    touched = dict.fromkeys((*box.sides[n], box.conditions) for box in boxes)
+    ends = [_box_ends(relaxer, low, extent, conditions) for low, extent, conditions in touched]
     known = [e for e in ends if e is not None]
     side = IndexRange.between(analyzer, *hull(analyzer, known)) if len(known) == len(ends) else None
     if side is not None and not side.extent.terms and relaxer.exact:
@@ -68,7 +70,8 @@ def _better(structural: IndexRange | None, exact: IndexRange | None, *, is_tight
     return exact if structural.extent.terms and not is_tight else structural
 
 
-def _box_ends(relaxer: Relaxer, low: Lin, extent: Lin) -> Ends | None:
+def _box_ends(relaxer: Relaxer, low: Lin, extent: Lin, conditions: Sequence[Lin]) -> Ends | None:
+    relaxer.conditions = conditions
     first = relaxer.ends(low)
     last = first if extent == Lin(1) else relaxer.ends(low + extent - 1)
     return None if first is None or last is None else (first[0], last[1])

@@ -28,6 +28,12 @@ BANK_BYTES = 128
 """The distance in bytes between elements of shared memory in one bank: 32 banks of 4 bytes (ibid., shared memory)."""
 
 
+BLOCKS = 128
+"""The number of blocks of threads that keep a GPU busy: the tile size is the largest that leaves this many blocks."""
+BLOCKS_WITH_PARTS = 512
+"""The greatest number of blocks of threads of a kernel whose sums have parts."""
+
+
 @dataclass(frozen=True)
 class Tile:
     """The part of an axis that a block of threads computes.
@@ -73,6 +79,29 @@ class Contraction:
     inner: Sequence[SSAValue]
     shared: Sequence[SSAValue]
     parts: int = 1
+
+    def with_third_side(self, side: Tile) -> Contraction:
+        """The plan with a further tile, along an axis of the grid."""
+        grid = [axis for axis in self.grid if axis is not side.axis]
+        return replace(self, grid=grid, tiles=[side, *self.tiles])
+
+    def blocks(self, kernel: Kernel) -> int | None:
+        """The number of blocks of threads that compute a part; None for dynamic sizes."""
+        grid = kernel.size(self.grid)
+        tiles = [(kernel.size([tile.axis]), tile.threads * tile.each) for tile in self.tiles]
+        if grid is None or any(extent is None for extent, _ in tiles):
+            return None
+        return math.prod([grid, *(-(-(extent or 1) // size) for extent, size in tiles)])
+
+
+def with_parts(kernel: Kernel, plan: Contraction, steps: int) -> Contraction:
+    """The plan with parts, a power of two, where it has few blocks of threads. steps: the minimum number of values of
+    `summed` in a part."""
+    blocks, summed = plan.blocks(kernel), kernel.size([plan.summed])
+    if blocks is None or summed is None or blocks >= BLOCKS:
+        return plan
+    parts = min(summed // steps, BLOCKS_WITH_PARTS // blocks)
+    return replace(plan, parts=1 << max(parts.bit_length() - 1, 0))
 
 
 def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...]:
@@ -140,7 +169,9 @@ def _divide(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, C
 
 def _add_parts(sch: Schedule, block: BlockRV, follows: BlockRV | None) -> None:
     """Lets one thread for each result add the sums of all parts, and execute their consumer."""
-    *results, _ = sch.get_loops(block)
+    total = Kernel(block, block_of(sch, block))
+    results, steps = total.loop_handle_groups(sch, total.spatial_axes, total.reduction_axes)
+    sch.reorder(*results, *steps)
     blocks, threads = sch.split(fuse_loops(sch, results), [None, THREADS])
     sch.bind(blocks, "blockIdx.x")
     sch.bind(threads, "threadIdx.x")

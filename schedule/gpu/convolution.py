@@ -13,17 +13,23 @@ from ...analysis.index import Lin
 from ...core.gpu import STATIC_SHARED_BYTES
 from .. import Schedule
 from ..rules.kernel import AffineAccess, Kernel
-from ..rules.results import decline_unless
-from .contraction import VECTOR_BYTES, Contraction, Tile, contract
-from .gemm import THREADS, longest_axis, operands, require_tile, tile_of_axis
+from ..rules.results import DeclineError, decline_unless
+from .contraction import BLOCKS, VECTOR_BYTES, Contraction, Tile, contract, with_parts
+from .gemm import THREADS, longest_axis, operands, require_tile, third_sides, tile_of_axis
 
 DEPTH = 8
 """The maximum number of channels in shared memory at a time."""
+EACH = 4
+"""The maximum number of elements of a thread along an axis of threads."""
+ELEMENTS = 64
+"""The maximum number of elements of a thread."""
+CHANNELS = 16
+"""The minimum number of channels in a part of the sums."""
 
 
 def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
-    """Tiles channels and columns of the result; copies the part of the image under a tile and the weights to shared
-    memory.
+    """Tiles channels, columns and rows of the result; copies the part of the image under a tile and the weights to
+    shared memory. Results of few tiles have tiles of a quarter of the size, and are summed in parts.
 
     Declines: blocks without an index that is a sum of an axis of the result and a reduction axis; depthwise
     convolutions, whose only reduction axes are those of the window; sides of unknown size, or of less than 4; windows
@@ -42,27 +48,52 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     channel, filter, column = longest_axis(kernel, channels), longest_axis(kernel, filters), longest_axis(kernel, moved)
     require_tile(kernel, filter, column, channel)
     slow, fast = (column, filter) if kernel.writes[0].fastest() is filter else (filter, column)
-    tiles = [whole_tile(kernel, slow, "threadIdx.y"), whole_tile(kernel, fast, "threadIdx.x")]
-    plan = Contraction(
-        grid=[axis for axis in kernel.spatial_axes if axis not in (column, filter)],
-        tiles=tiles,
-        summed=channel,
-        depth=_depth(kernel, tiles, channel, window, (image, weights)),
-        outer=[axis for axis in kernel.reduction_axes if axis is not channel and axis not in window],
-        inner=window,
-        shared=[image.buffer, weights.buffer],
-    )
-    return contract(sch, kernel, plan)
+
+    def plan(each: int, elements: int) -> Contraction | None:
+        """The plan with up to `each` filters, and up to `elements` elements, for each thread; None if one channel does
+        not fit into shared memory."""
+        sides = {filter: each, column: EACH}
+        tiles = [
+            whole_tile(kernel, slow, "threadIdx.y", sides[slow]),
+            whole_tile(kernel, fast, "threadIdx.x", sides[fast]),
+        ]
+        depth = _depth(kernel, tiles, channel, window, (image, weights))
+        if not depth:
+            return None
+        flat = Contraction(
+            grid=[axis for axis in kernel.spatial_axes if axis not in (column, filter)],
+            tiles=tiles,
+            summed=channel,
+            depth=depth,
+            outer=[axis for axis in kernel.reduction_axes if axis is not channel and axis not in window],
+            inner=window,
+            shared=[image.buffer, weights.buffer],
+        )
+        for side in third_sides(kernel, tiles, [axis for axis in moved if axis is not column], elements):
+            taller = flat.with_third_side(side)
+            size = _shared_bytes(kernel, taller.tiles, {channel: taller.depth}, window, (image, weights))
+            if size <= STATIC_SHARED_BYTES:
+                return taller
+        return flat
+
+    decline_unless(kernel.size(window) is not None, "the size of its window is not known")
+    large = plan(EACH, ELEMENTS)
+    if large is not None and (large.blocks(kernel) or BLOCKS) >= BLOCKS:
+        return contract(sch, kernel, large)
+    small = plan(EACH // 2, ELEMENTS // 4)
+    if small is None:
+        raise DeclineError(f"its window and one channel take more than {STATIC_SHARED_BYTES} bytes of shared memory")
+    return contract(sch, kernel, with_parts(kernel, small, CHANNELS))
 
 
-def whole_tile(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
+def whole_tile(kernel: Kernel, axis: SSAValue, thread: str, most: int = EACH) -> Tile:
     """The `side` with a size that divides the extent of the axis, if such a size exists with at least half of the
-    threads.
+    threads. most: the maximum number of elements of a thread, up to 4.
 
     Columns of images are often 7 times a power of two, and sums of a partial tile are guarded at each step.
     """
-    tile, extent = tile_of_axis(kernel, axis, thread), kernel.size([axis]) or 1
-    sizes = product(range(THREADS // 2, THREADS + 1), (1, 2, 4))
+    tile, extent = tile_of_axis(kernel, axis, thread, most), kernel.size([axis]) or 1
+    sizes = product(range(THREADS // 2, THREADS + 1), [each for each in (1, 2, 4) if each <= most])
     whole = [(threads * each, threads, each) for threads, each in sizes if extent % (threads * each) == 0]
     if not whole:
         return tile
@@ -73,17 +104,24 @@ def whole_tile(kernel: Kernel, axis: SSAValue, thread: str) -> Tile:
 def _depth(
     kernel: Kernel, tiles: Sequence[Tile], channel: SSAValue, window: Sequence[SSAValue], reads: Sequence[AffineAccess]
 ) -> int:
-    """The number of channels that fit into shared memory, at most `DEPTH`. Raises DeclineError if a single one does not
-    fit.
-    """
-    decline_unless(kernel.size(window) is not None, "the size of its window is not known")
-    sizes = {axis: kernel.size([axis]) or 1 for axis in window} | {t.axis: t.threads * t.each for t in tiles}
+    """The number of channels that fit into shared memory, at most `DEPTH`; 0 if a single one does not fit."""
     depth = min(DEPTH, kernel.size([channel]) or DEPTH)
-    tiled = {tile.axis for tile in tiles}
-    while (size := sum(_bytes(read, sizes | {channel: depth}, tiled) for read in reads)) > STATIC_SHARED_BYTES:
-        decline_unless(depth > 1, f"its window and one channel take {size} bytes of shared memory")
+    while depth and _shared_bytes(kernel, tiles, {channel: depth}, window, reads) > STATIC_SHARED_BYTES:
         depth //= 2
     return depth
+
+
+def _shared_bytes(
+    kernel: Kernel,
+    tiles: Sequence[Tile],
+    depth: Mapping[SSAValue, int],
+    window: Sequence[SSAValue],
+    reads: Sequence[AffineAccess],
+) -> int:
+    """The size in bytes of the parts of buffers that a tile reads at a time. depth: { channel -> its values }."""
+    sizes = {axis: kernel.size([axis]) or 1 for axis in window} | {t.axis: t.threads * t.each for t in tiles}
+    tiled = {tile.axis for tile in tiles}
+    return sum(_bytes(read, sizes | dict(depth), tiled) for read in reads)
 
 
 def _bytes(read: AffineAccess, sizes: Mapping[SSAValue, int], tiled: Container[SSAValue]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.ir import SSAValue
@@ -10,23 +11,28 @@ from xdsl.ir import SSAValue
 from .. import Schedule
 from ..rules.kernel import AffineAccess, Kernel
 from ..rules.results import decline_unless
-from .contraction import VECTOR_BYTES, Contraction, Tile, contract
+from .contraction import BLOCKS, VECTOR_BYTES, Contraction, Tile, contract, with_parts
 
 THREADS = 16
 """The maximum number of threads along each side of the tile of a block."""
-BLOCKS = 128
-"""The number of blocks that keep a GPU busy: the tile size is the largest that leaves this many blocks."""
 DEPTH = 16
 """The maximum number of values of the reduction axis in shared memory at a time."""
 LEAST = 4
 """The minimum extent of the sides of a tile."""
+STEPS = 64
+"""The minimum number of values of the reduction axis in a part of the sums."""
+ELEMENTS = 32
+"""The maximum number of elements of a thread where a tile has a third side."""
+ROWS = 7
+"""The maximum length of the third side of a tile."""
 
 
 def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Tiles the result, up to 128 x 128 for a block and 8 x 8 for a thread, with the inputs in shared memory.
 
     Tiles of the largest size require a result of at least 128 tiles; else tiles are half as large. Where tiles are
-    whole, copies have 16 bytes.
+    whole, copies have 16 bytes. A tile that contains a whole axis (columns of an image) has some values of the next
+    axis as well. Results of less than 128 tiles are summed in parts.
 
     Declines: blocks other than sums of products of two buffers at their axes, each with an axis of the result that the
     other buffer lacks; sides of unknown size, or of less than 4.
@@ -59,7 +65,32 @@ def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         inner=[],
         shared=[left.buffer, right.buffer],
     )
-    return contract(sch, kernel, plan)
+    plan = _with_rows(kernel, plan, columns if column in columns else rows)
+    return contract(sch, kernel, with_parts(kernel, plan, STEPS))
+
+
+def _with_rows(kernel: Kernel, plan: Contraction, axes: Sequence[SSAValue]) -> Contraction:
+    """The plan with a third side of tiles, along the next of `axes`, if tiles contain a whole axis of those and there
+    are enough of them."""
+    *_, along = plan.tiles
+    if kernel.size([along.axis]) != along.threads * along.each:
+        return plan
+    for tile in third_sides(kernel, plan.tiles, [axis for axis in axes if axis is not along.axis], ELEMENTS):
+        taller = plan.with_third_side(tile)
+        if (taller.blocks(kernel) or 0) >= BLOCKS:
+            return taller
+    return plan
+
+
+def third_sides(kernel: Kernel, tiles: Sequence[Tile], axes: Sequence[SSAValue], elements: int) -> Iterator[Tile]:
+    """The third sides of tiles, the longest first, along the longest of `axes`; each thread has all values of a side,
+    and at most `elements` elements."""
+    if not axes:
+        return
+    axis, each = longest_axis(kernel, list(axes)), math.prod(tile.each for tile in tiles)
+    for rows in range(min(ROWS, elements // each), 1, -1):
+        if (extent := kernel.size([axis])) is not None and extent % rows == 0:
+            yield Tile(axis, 1, rows)
 
 
 def operands(kernel: Kernel) -> tuple[AffineAccess, AffineAccess]:

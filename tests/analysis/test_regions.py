@@ -476,6 +476,37 @@ def test_regions_contain_what_is_touched(case: Case):
     check_region(case, is_tight=False)
 
 
+GUARDED = """
+@T.prim_func
+def main(B: T.Buffer((1000,), "float32")):
+    for o, i, j in T.grid(2, {rows}, {columns}):
+        if i * {step} + j < {count}:
+            with T.block("B"):
+                v = T.axis.spatial(1000, i * {step} + j)
+                B[v] = T.float32(0)
+            with T.block("C"):
+                v = T.axis.spatial(1000, i * {step} + j)
+                T.reads(B[v // {divisor} + o])
+                T.evaluate(0)
+"""
+
+
+@given(*[st.integers(1, 9)] * 3, st.integers(2, 40), st.integers(1, 5))
+def test_conditions_bound_sums_that_are_equal(rows: int, columns: int, step: int, count: int, divisor: int):
+    p, analyzer = Program.parse(GUARDED.format(**locals())), Analyzer()
+    loop = p.loops["o"]
+    found = required_region(analyzer, [access_box(analyzer, a, loop) for a in p.reads], fixed_inside(loop))
+    assert not isinstance(found, str)
+    for o in range(2):
+        sums = {i * step + j for i, j in itertools.product(range(rows), range(columns))}
+        touched = {each // divisor + o for each in sums if each < count}
+        low, high = numbers(found[0], {loop.variable: o})
+        assert low <= min(touched)
+        assert high >= max(touched)
+        if step == columns:  # all sums occur
+            assert (low, high) == (min(touched), max(touched))
+
+
 @given(cases(monotone(), offsets=1), cases(monotone(), offsets=1))
 def test_coverage_is_exact(written: Case, read: Case):
     read = replace(read, extents=written.extents)

@@ -79,6 +79,7 @@ def test_tensors_of_the_current_stream_are_exported_by_functions_of_c(
     tensor = ExchangeTensor(a.layout, device.device_type)
     b = nd.from_dlpack(tensor)
     assert isinstance(b, nd.DeviceArray)
+    assert isinstance(a, nd.DeviceArray)
     assert (b.address, b.device, tensor.calls["__dlpack__"]) == (a.address, device, 0)
     np.testing.assert_array_equal(b.numpy(), a.numpy())
     monkeypatch.setattr(ExchangeTensor, "stream", 5)  # another stream: `__dlpack__` waits for it

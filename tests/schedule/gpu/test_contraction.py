@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import product
 from typing import Any
 from unittest import mock
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 from stepwell import Schedule, build, schedule_gpu, te
 from stepwell.backends.cuda.build import cuda_source
 from stepwell.backends.cuda.emulation import compiler
+from stepwell.backends.runtime.signature import BufferParameter
+from stepwell.operators import OPERATORS
 from stepwell.schedule.rules.results import DefaultSchedules
 
 emulated = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
@@ -58,19 +61,22 @@ def large_tiles(module: Any) -> DefaultSchedules:
 # Results
 
 
-def check(shape: tuple[int, ...], turned: tuple[bool, bool], dtype: str = "float32", **parts: Any) -> DefaultSchedules:
-    """Schedules a module with large tiles, and compares the emulated GPU with the oracle; elements are small
-    integers."""
-    module = matmul(shape, turned, dtype, **parts)
-    schedules = large_tiles(module)
-    *batch, m, n, k = shape
-    sizes = [(k, m) if turned[0] else (m, k), (n, k) if turned[1] else (k, n), (m, n)]
-    rng = np.random.default_rng(0)
-    arrays = [rng.integers(-2, 3, (*batch, *size)).astype(dtype) for size in sizes]
-    ours, expected = arrays[2], arrays[2].copy()
-    build(schedules.mod, target="cuda-emulated")(*arrays[:2], ours)
-    build(module, target="python")(*arrays[:2], expected)
+def compare(schedule: Callable[[Any], DefaultSchedules], module: Any) -> DefaultSchedules:
+    """Schedules a module, and compares the emulated GPU with the oracle; elements are small integers."""
+    schedules, rng = schedule(module), np.random.default_rng(0)
+    signature = build(module, target="python")["main"].signature
+    parameters = [each for each in signature.parameters if isinstance(each, BufferParameter)]
+    arrays = [rng.integers(-2, 3, [n or 0 for n in each.shape]).astype(each.dtype) for each in parameters]
+    ours, expected = arrays[-1], arrays[-1].copy()
+    build(schedules.mod, target="cuda-emulated")(*arrays[:-1], ours)
+    build(module, target="python")(*arrays[:-1], expected)
     np.testing.assert_array_equal(ours, expected)
+    return schedules
+
+
+def check(shape: tuple[int, ...], turned: tuple[bool, bool], dtype: str = "float32", **parts: Any) -> DefaultSchedules:
+    """Compares a product, scheduled with large tiles."""
+    schedules = compare(large_tiles, matmul(shape, turned, dtype, **parts))
     assert [each.rule for each in schedules.applied] == ["gemm"]
     return schedules
 
@@ -158,6 +164,55 @@ def test_a_warp_reads_shared_memory_without_conflicts(
         reads = [*reads_of_a_step(source, buffer, bytes)]
         assert len(reads) == size // 16 * bytes // 16  # the minimum for reads of 16 bytes
         assert [conflicts(each) for each in reads] == [1] * len(reads)
+
+
+@emulated
+@settings(max_examples=8)
+@given(
+    st.tuples(st.integers(1, 2), *[st.integers(4, 20)] * 2, st.integers(8, 60)),
+    st.tuples(st.booleans(), st.booleans()),
+    st.booleans(),
+)
+def test_products_are_summed_in_parts(shape: tuple[int, ...], turned: tuple[bool, bool], follows: bool) -> None:
+    then = (lambda c: te.max(c, te.const(0, "float32"))) if follows else None
+    with mock.patch("stepwell.schedule.gpu.gemm.STEPS", 4):
+        schedules = compare(schedule_gpu, matmul(shape, turned, then=then))
+    assert "rfactor" in str(schedules.trace)
+
+
+@emulated
+@settings(max_examples=12)
+@given(
+    st.integers(1, 2),
+    *[st.integers(4, 9)] * 4,
+    st.sampled_from([1, 3]),
+    st.integers(1, 2),
+    st.booleans(),
+    st.sampled_from([1, 128]),
+)
+def test_convolutions_have_tiles_of_rows_and_parts(
+    batch: int,
+    channels: int,
+    rows: int,
+    columns: int,
+    filters: int,
+    window: int,
+    stride: int,
+    follows: bool,
+    blocks: int,
+) -> None:
+    a = te.placeholder((batch, channels, rows, columns), "float32", name="A")
+    w = te.placeholder((filters, channels, window, window), "float32", name="W")
+    c = OPERATORS["nn.conv2d"].formula(a, w, padding=(window // 2,) * 2, strides=(stride,) * 2)
+    d = te.compute(c.shape, lambda *i: te.max(c[i], te.const(0, "float32")), name="D") if follows else c
+    settings = {f"gemm.{name}": value for name, value in (("STEPS", 2), ("BLOCKS", blocks))}
+    settings |= {"convolution.CHANNELS": 2, "convolution.BLOCKS": blocks, "contraction.BLOCKS": blocks}
+    with ExitStack() as patches:
+        for name, value in settings.items():
+            patches.enter_context(mock.patch(f"stepwell.schedule.gpu.{name}", value))
+        schedules = compare(schedule_gpu, te.create_prim_func([a, w, d]))
+    if blocks == 128 and {each.rule for each in schedules.applied} <= {"gemm", "convolution"}:
+        assert "rfactor" in str(schedules.trace)
 
 
 def test_what_conflicts_are() -> None:

@@ -168,7 +168,7 @@ def test_columns_of_an_image_are_whole_tiles(run: Any, rules: Any) -> None:
     assert "if" not in source[source.index("// conv2d_update") : source.index("// conv2d_local")]
 
 
-@pytest.mark.parametrize(("window", "depth"), [(3, 8), (7, 2), (11, 1)])
+@pytest.mark.parametrize(("window", "depth"), [(3, 8), (7, 4), (11, 2), (15, 1)])
 def test_as_many_channels_are_shared_as_there_is_room_for(rules: Any, window: int, depth: int) -> None:
     def computes(image: Any, weights: Any) -> Any:
         return OPERATORS["nn.conv2d"].formula(image, weights, padding=(window // 2, window // 2))
@@ -184,7 +184,7 @@ def test_a_window_that_shared_memory_has_no_room_for() -> None:
     def computes(image: Any, weights: Any) -> Any:
         return OPERATORS["nn.conv2d"].formula(image, weights)
 
-    made, _ = function((1, 2, 47, 47), (64, 2, 16, 16), computes=computes)
+    made, _ = function((1, 2, 47, 47), (64, 2, 24, 24), computes=computes)
     schedules = schedule_gpu(made)
     reason = reasons(schedules)["convolution"]
     assert reason.startswith("its window and one channel take ")
