@@ -79,8 +79,6 @@ _OLD, _VERSIONED = b"dltensor", b"dltensor_versioned"
 _KNOWN: dict[bytes, type[_UnversionedTensor | ManagedTensor]] = {_OLD: _UnversionedTensor, _VERSIONED: ManagedTensor}
 
 
-_EXPORT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)
-_STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 _DELETER = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", _api)
@@ -174,7 +172,7 @@ def export_with_stream(value: Any) -> tuple[ForeignTensor, int] | None:
         return None
     tensor = _read_capsule(capsule)
     try:
-        status = _STREAM(exchange.stream)(*tensor.device, ctypes.byref(stream))
+        status = exchange.stream_function(*tensor.device, ctypes.addressof(stream))
     except Exception:  # a device without streams
         return None
     return None if status else (tensor, stream.value or 0)
@@ -218,7 +216,7 @@ def _exported_capsule(value: Any, exchange: Exchange) -> Any:
     """A capsule with the tensor that a function of C exports; None if the function fails: `__dlpack__` says why."""
     exported = ctypes.c_void_p()
     try:
-        status = _EXPORT(exchange.export)(value, ctypes.addressof(exported))
+        status = exchange.export_function(value, ctypes.addressof(exported))
     except Exception:
         return None
     if status or exported.value is None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
 
 _ATTRIBUTE, _CAPSULE = "__dlpack_c_exchange_api__", b"dlpack_exchange_api"
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -37,7 +39,18 @@ class Exchange:
     describe: int
     stream: int
 
+    @cached_property
+    def export_function(self) -> Any:
+        """`export`, to be called from Python."""
+        return ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(self.export)
 
+    @cached_property
+    def stream_function(self) -> Any:
+        """`stream`, to be called from Python."""
+        return ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)(self.stream)
+
+
+@lru_cache(maxsize=256)
 def exchange_of(kind: type) -> Exchange | None:
     """The functions of a type of tensors, None for a type without them, or with a `__dlpack__` other than that of the
     class that defines them."""

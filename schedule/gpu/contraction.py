@@ -18,7 +18,8 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes, index_of_read
 from ..rules.neighbours import is_epilogue_of, producer_of
-from .binding import THREADS, extent_of, fuse_loops
+from .binding import extent_of, fuse_loops
+from .thread_per_result import reduce_in_registers
 
 UNROLLED = 2
 """The unroll factor of the reduction loop, so that loads of a step overlap with sums of another."""
@@ -119,7 +120,7 @@ def contract(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[str, ...
         follows = _consumer(sch, kernel.rv, epilogue) if epilogue is not None or is_padded else None
         if plan.parts > 1:
             partial, plan = _divide(sch, kernel, plan)
-            _add_parts(sch, kernel.rv, follows)
+            reduce_in_registers(sch, kernel.rv, follows)
             kernel, follows = partial, None
         _contract(sch, kernel, plan, follows)
     return () if epilogue is None else (epilogue.block_name.data,)
@@ -165,21 +166,6 @@ def _divide(sch: Schedule, kernel: Kernel, plan: Contraction) -> tuple[Kernel, C
         inner=[now[axis] for axis in plan.inner],
         parts=1,
     )
-
-
-def _add_parts(sch: Schedule, block: BlockRV, follows: BlockRV | None) -> None:
-    """Lets one thread for each result add the sums of all parts, and execute their consumer."""
-    total = Kernel(block, block_of(sch, block))
-    results, steps = total.loop_handle_groups(sch, total.spatial_axes, total.reduction_axes)
-    sch.reorder(*results, *steps)
-    blocks, threads = sch.split(fuse_loops(sch, results), [None, THREADS])
-    sch.bind(blocks, "blockIdx.x")
-    sch.bind(threads, "threadIdx.x")
-    if follows is None:
-        follows = sch.cache_write(block, 0, LOCAL)
-    else:
-        sch.set_scope(block, 0, LOCAL)
-    sch.reverse_compute_at(follows, threads)
 
 
 def _summed_buffers(kernel: Kernel) -> list[SSAValue]:

@@ -27,6 +27,7 @@ from .normalization import normalization
 from .reduction import reduction_by_blocks, reduction_rule
 from .scopes import kernel_around, share_between_kernels
 from .single_thread import host_reads_memory, names_loaded_values, run_by_one_thread
+from .thread_per_result import thread_per_result
 from .transpose import transpose_rule
 
 Rule: TypeAlias = Callable[[Schedule, Kernel], "tuple[str, ...]"]
@@ -42,6 +43,7 @@ RULES: Mapping[str, Rule] = {
     "normalization": normalization,
     "reduction by blocks": reduction_by_blocks,
     "reduction": reduction_rule,
+    "thread per result": thread_per_result,
     "transpose": transpose_rule,
     "elementwise": elementwise_rule,
     "parallel loops": parallel_loops,

@@ -340,6 +340,7 @@ def test_rules_say_why_they_decline() -> None:
         "normalization": "it is no reduction",
         "reduction by blocks": "it is no reduction",
         "reduction": "it is no reduction",
+        "thread per result": "it is no reduction",
         "transpose": "it reads in the order in which it writes",
     }
 
@@ -353,7 +354,7 @@ def test_a_small_product_is_no_tile() -> None:
 
 def test_a_short_sum_is_done_by_one_thread_each(run: Any, rules: Any) -> None:
     schedules = run(*_flat(function((50, 4), computes=row_sum)))
-    assert rules(schedules) == {"S": "parallel loops"}
+    assert rules(schedules) == {"S": "thread per result"}
     assert reasons(schedules)["reduction"] == "it has 4 steps, less than 32"
 
 
@@ -380,7 +381,7 @@ def main(A: T.Buffer((8, 64), "float32"), S: T.Buffer((8,), "float32")):
     schedules = run(module, numbers(8, 64), numbers(8))
     reason = "threads cannot reduce together: its init does more than to store to S"
     assert reasons(schedules)["reduction"] == reason
-    assert rules(schedules) == {"S": "parallel loops"}
+    assert rules(schedules) == {"S": "thread per result"}
 
 
 def test_a_depthwise_convolution_is_no_product(run: Any, rules: Any) -> None:
@@ -388,8 +389,18 @@ def test_a_depthwise_convolution_is_no_product(run: Any, rules: Any) -> None:
         return OPERATORS["nn.conv2d"].formula(image, weights, groups=4)
 
     schedules = run(*_flat(function((1, 4, 6, 6), (4, 1, 3, 3), computes=computes)))
-    assert "convolution" not in rules(schedules).values()
+    assert rules(schedules) == {"conv2d": "thread per result"}
     assert reasons(schedules)["convolution"]
+
+
+def test_the_consumer_of_a_short_sum_is_in_its_thread(run: Any) -> None:
+    def computes(a: Any) -> Any:
+        s = row_sum(a)
+        return te.compute(s.shape, lambda i: te.exp(s[i]), name="E")
+
+    schedules = run(*_flat(function((50, 4), computes=computes)))
+    assert [str(each) for each in schedules.applied] == ["S with E: thread per result"]
+    assert cuda_source(schedules.mod).count("__global__") == 1
 
 
 def test_a_product_that_another_one_reads_is_not_moved(run: Any) -> None:
