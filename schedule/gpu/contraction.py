@@ -29,9 +29,9 @@ BANK_BYTES = 128
 """The distance in bytes between elements of shared memory in one bank: 32 banks of 4 bytes (ibid., shared memory)."""
 
 
-BLOCKS = 128
-"""The number of blocks of threads that keep a GPU busy: the tile size is the largest that leaves this many blocks."""
-BLOCKS_WITH_PARTS = 512
+LEAST_BLOCKS = 256
+"""The number of blocks of threads from which sums have no parts: two for each processor of a large GPU."""
+MOST_BLOCKS = 512
 """The greatest number of blocks of threads of a kernel whose sums have parts."""
 
 
@@ -87,21 +87,21 @@ class Contraction:
         return replace(self, grid=grid, tiles=[side, *self.tiles])
 
     def blocks(self, kernel: Kernel) -> int | None:
-        """The number of blocks of threads that compute a part; None for dynamic sizes."""
+        """The number of blocks of threads, of all parts; None for dynamic sizes."""
         grid = kernel.size(self.grid)
         tiles = [(kernel.size([tile.axis]), tile.threads * tile.each) for tile in self.tiles]
         if grid is None or any(extent is None for extent, _ in tiles):
             return None
-        return math.prod([grid, *(-(-(extent or 1) // size) for extent, size in tiles)])
+        return math.prod([grid, self.parts, *(-(-(extent or 1) // size) for extent, size in tiles)])
 
 
 def with_parts(kernel: Kernel, plan: Contraction, steps: int) -> Contraction:
     """The plan with parts, a power of two, where it has few blocks of threads. steps: the minimum number of values of
     `summed` in a part."""
     blocks, summed = plan.blocks(kernel), kernel.size([plan.summed])
-    if blocks is None or summed is None or blocks >= BLOCKS:
+    if blocks is None or summed is None or blocks >= LEAST_BLOCKS:
         return plan
-    parts = min(summed // steps, BLOCKS_WITH_PARTS // blocks)
+    parts = min(summed // steps, MOST_BLOCKS // blocks)
     return replace(plan, parts=1 << max(parts.bit_length() - 1, 0))
 
 

@@ -14,7 +14,7 @@ from ...core.gpu import STATIC_SHARED_BYTES
 from .. import Schedule
 from ..rules.kernel import AffineAccess, Kernel
 from ..rules.results import DeclineError, decline_unless
-from .contraction import BLOCKS, VECTOR_BYTES, Contraction, Tile, contract, with_parts
+from .contraction import LEAST_BLOCKS, VECTOR_BYTES, Contraction, Tile, contract, with_parts
 from .gemm import THREADS, longest_axis, operands, require_tile, third_sides, tile_of_axis
 
 DEPTH = 8
@@ -29,7 +29,7 @@ CHANNELS = 16
 
 def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     """Tiles channels, columns and rows of the result; copies the part of the image under a tile and the weights to
-    shared memory. Results of few tiles have tiles of a quarter of the size, and are summed in parts.
+    shared memory. Results of few tiles are summed in parts, or have tiles of a quarter of the size as well.
 
     Declines: blocks without an index that is a sum of an axis of the result and a reduction axis; depthwise
     convolutions, whose only reduction axes are those of the window; sides of unknown size, or of less than 4; windows
@@ -77,13 +77,12 @@ def convolution(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
         return flat
 
     decline_unless(kernel.size(window) is not None, "the size of its window is not known")
-    large = plan(EACH, ELEMENTS)
-    if large is not None and (large.blocks(kernel) or BLOCKS) >= BLOCKS:
-        return contract(sch, kernel, large)
-    small = plan(EACH // 2, ELEMENTS // 4)
-    if small is None:
+    sizes = [(EACH, ELEMENTS), (EACH // 2, ELEMENTS // 4)]
+    plans = [with_parts(kernel, made, CHANNELS) for size in sizes if (made := plan(*size)) is not None]
+    if not plans:
         raise DeclineError(f"its window and one channel take more than {STATIC_SHARED_BYTES} bytes of shared memory")
-    return contract(sch, kernel, with_parts(kernel, small, CHANNELS))
+    enough = (made for made in plans if (made.blocks(kernel) or LEAST_BLOCKS) >= LEAST_BLOCKS)
+    return contract(sch, kernel, next(enough, plans[-1]))
 
 
 def whole_tile(kernel: Kernel, axis: SSAValue, thread: str, most: int = EACH) -> Tile:

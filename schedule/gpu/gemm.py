@@ -11,10 +11,12 @@ from xdsl.ir import SSAValue
 from .. import Schedule
 from ..rules.kernel import AffineAccess, Kernel
 from ..rules.results import decline_unless
-from .contraction import BLOCKS, VECTOR_BYTES, Contraction, Tile, contract, with_parts
+from .contraction import VECTOR_BYTES, Contraction, Tile, contract, with_parts
 
 THREADS = 16
 """The maximum number of threads along each side of the tile of a block."""
+BLOCKS = 128
+"""The number of blocks of threads that a larger tile has to leave."""
 DEPTH = 16
 """The maximum number of values of the reduction axis in shared memory at a time."""
 LEAST = 4
@@ -45,7 +47,8 @@ def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     summed = [axis for axis in kernel.reduction_axes if axis in left.axes() and axis in right.axes()]
     decline_unless(rows and columns, "one of the two it reads has no axis of the result for itself")
     decline_unless(summed, "no axis is summed over for both")
-    row, column, depth = (longest_axis(kernel, axes) for axes in (rows, columns, summed))
+    row, column = (_contiguous_axis(kernel, axes) or longest_axis(kernel, axes) for axes in (rows, columns))
+    depth = longest_axis(kernel, summed)
     if write.fastest() is row:
         row, column = column, row
     require_tile(kernel, row, column, depth)
@@ -67,6 +70,15 @@ def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     )
     plan = _with_rows(kernel, plan, columns if column in columns else rows)
     return contract(sch, kernel, with_parts(kernel, plan, STEPS))
+
+
+def _contiguous_axis(kernel: Kernel, axes: Sequence[SSAValue]) -> SSAValue | None:
+    """The axis along which the result is contiguous, if it is one of `axes` and long enough for a tile; else None."""
+    (write,) = kernel.writes
+    fastest = write.fastest()
+    if fastest is None or fastest not in axes:
+        return None
+    return fastest if (kernel.size([fastest]) or LEAST) >= LEAST else None
 
 
 def _with_rows(kernel: Kernel, plan: Contraction, axes: Sequence[SSAValue]) -> Contraction:

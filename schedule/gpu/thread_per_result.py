@@ -23,10 +23,13 @@ def thread_per_result(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(len(kernel.spatial_axes) + len(kernel.reduction_axes) == len(kernel.axes), "it has other axes")
     decline_unless(any(axis in kernel.loop_of for axis in kernel.spatial_axes), "it has one result")
     decline_unless(kernel.is_one_store(), "it does more than to reduce to one element")
-    decline_unless(kernel.writes[0].is_plain(), "it writes at computed indices")
+    (write,) = kernel.writes
+    decline_unless(write.is_plain(), "it writes at computed indices")
+    decline_unless(all(read.buffer is not write.buffer for read in kernel.reads), "it reads what it writes")
     users = consumers(kernel.block)
     follows = users[0] if len(users) == 1 and is_epilogue_of(kernel, users[0]) else None
-    reduce_in_registers(sch, kernel.rv, None if follows is None else sch.get_consumers(kernel.rv)[0])
+    with sch.without_checks():  # as in `contract`: one store at the spatial axes, to a buffer that is not read
+        reduce_in_registers(sch, kernel.rv, None if follows is None else sch.get_consumers(kernel.rv)[0])
     return () if follows is None else (follows.block_name.data,)
 
 

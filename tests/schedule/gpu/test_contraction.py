@@ -206,7 +206,7 @@ def test_convolutions_have_tiles_of_rows_and_parts(
     c = OPERATORS["nn.conv2d"].formula(a, w, padding=(window // 2,) * 2, strides=(stride,) * 2)
     d = te.compute(c.shape, lambda *i: te.max(c[i], te.const(0, "float32")), name="D") if follows else c
     settings = {f"gemm.{name}": value for name, value in (("STEPS", 2), ("BLOCKS", blocks))}
-    settings |= {"convolution.CHANNELS": 2, "convolution.BLOCKS": blocks, "contraction.BLOCKS": blocks}
+    settings |= {"convolution.CHANNELS": 2, "convolution.LEAST_BLOCKS": blocks, "contraction.LEAST_BLOCKS": blocks}
     with ExitStack() as patches:
         for name, value in settings.items():
             patches.enter_context(mock.patch(f"stepwell.schedule.gpu.{name}", value))
