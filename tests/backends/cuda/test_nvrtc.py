@@ -138,3 +138,11 @@ def test_shuffles_of_every_type_compile_without_a_warning(compile_for, architect
     compiled = compile_for(emit_cuda(lower_launches(parse_tvmscript(text)).op).source, architecture)
     assert compiled.log == ""
     assert len(compiled.usage) == len(dtypes)
+
+
+@pytest.mark.parametrize("architecture", ["sm_90", "compute_90"])
+def test_an_empty_log_overwrites_no_object_of_python(compile_for, architecture: str) -> None:
+    """Python has one object for all `bytes` of a single space."""
+    compile_for('extern "C" __global__ void first(float* a) { a[threadIdx.x] = 1.0f; }', architecture)
+    assert bytes([32])[0] == 32
+    assert b" "[0] == 32
