@@ -21,7 +21,7 @@ def thread_per_result(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     decline_unless(kernel.init is not None and kernel.reduction_axes, "it is no reduction")
     decline_unless(kernel.has_plain_loops(), "its loops are not its axes")
     decline_unless(len(kernel.spatial_axes) + len(kernel.reduction_axes) == len(kernel.axes), "it has other axes")
-    decline_unless(any(axis in kernel.loop_of for axis in kernel.spatial_axes), "it has one result")
+    decline_unless(kernel.size(kernel.spatial_axes) != 1, "it has one result")
     decline_unless(kernel.is_one_store(), "it does more than to reduce to one element")
     (write,) = kernel.writes
     decline_unless(write.is_plain(), "it writes at computed indices")
