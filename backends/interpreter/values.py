@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 
-from ...core.dtypes import dtype_of, wrap_int
+from ...core.dtypes import dtype_of, parse_dtype, wrap_int
 from ...core.errors import UnsupportedError
-from ...dialects.tir import ConstOp, HandleType, LetOp, RampOp, ReinterpretOp, ShuffleOp, constant_value
+from ...dialects.tir import CallLlvmOp, ConstOp, HandleType, LetOp, RampOp, ReinterpretOp, ShuffleOp, constant_value
 from ..oracle import numerics
 from ..oracle.checks import address, fault, pointer
 from ..oracle.context import unsupported
@@ -100,6 +100,13 @@ class ValueFunctions(type("RuleFunctions", (_Values,), _RULES)):
         lanes = [lane for arg in args for lane in (arg if isinstance(arg, list) else [arg])]  # pyright: ignore[reportUnknownVariableType]
         selected = [lanes[n] for n in op.lane_indices]  # pyright: ignore[reportUnknownVariableType]
         return (selected if isinstance(op.result.type, VectorType) else selected[0],)
+
+    @impl(CallLlvmOp)
+    def run_call_llvm(self, interpreter: Interpreter, op: CallLlvmOp, args: PythonValues) -> PythonValues:
+        given = [scalar_dtype(arg.type).name for arg in op.args]
+        expected = [parse_dtype(kind).scalar.name for kind in op.definition.operands]
+        lanes = [numerics.reinterpret(*each) for each in zip(args, given, expected, strict=True)]
+        return (op.definition.meaning(*lanes),)
 
     @impl(ReinterpretOp)
     def run_reinterpret(self, interpreter: Interpreter, op: ReinterpretOp, args: PythonValues) -> PythonValues:

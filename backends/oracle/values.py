@@ -9,10 +9,11 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from ...core.dtypes import dtype_of
+from ...core.dtypes import dtype_of, parse_dtype
 from ...core.errors import UnsupportedError
 from ...dialects.extensions import scalar_operation
 from ...dialects.tir import (
+    CallLlvmOp,
     ConstOp,
     HandleType,
     LetOp,
@@ -146,6 +147,14 @@ def _shuffle(f: FunctionCompiler, op: ShuffleOp) -> None:
     f.writer.define(op, PythonExpr(selected[0] if len(selected) == 1 else f"[{', '.join(selected)}]"))
 
 
+def _call_llvm(f: FunctionCompiler, op: CallLlvmOp) -> None:
+    args: list[PythonExpr] = []
+    for arg, kind in zip(op.args, op.definition.operands, strict=True):
+        value, given, expected = f.writer.value(arg), scalar_dtype(arg.type).name, parse_dtype(kind).scalar.name
+        args.append(value if given == expected else call_text("reinterpret", value.text, repr(given), repr(expected)))
+    f.writer.define(op, call_text(add_function(f, op, op.definition.meaning), *args))
+
+
 def _reinterpret(f: FunctionCompiler, op: ReinterpretOp | arith.BitcastOp) -> None:
     source, result = op.operands[0], op.results[0]
     value = f.writer.value(source)
@@ -187,6 +196,7 @@ HANDLERS: dict[type[Operation], Callable[[FunctionCompiler, Any], None]] = {
     RampOp: _ramp,
     vector.BroadcastOp: _broadcast,
     ShuffleOp: _shuffle,
+    CallLlvmOp: _call_llvm,
     ReinterpretOp: _reinterpret,
     arith.BitcastOp: _reinterpret,
     vector.BitcastOp: _reinterpret,

@@ -21,6 +21,7 @@ from ..tir import (
     BufferDataOp,
     CallExternOp,
     CallIntrinOp,
+    CallLlvmOp,
     CallOp,
     CallPackedOp,
     CastOp,
@@ -530,6 +531,11 @@ class ExpressionPrinter:
         return call(
             "T.call_intrin", dtype_literal(op.result.type), string_literal("tir.tvm_call_packed"), name, *arguments
         )
+
+    @_builds(CallLlvmOp)
+    def _call_llvm(self, op: CallLlvmOp) -> PrintedExpression:
+        name, arguments = string_literal(op.intrinsic.data), [self[v] for v in op.args]
+        return call("T.call_llvm_pure_intrin", dtype_literal(op.result.type), name, *arguments)
 
     @_builds(CallIntrinOp)
     def _call_intrin(self, op: CallIntrinOp) -> PrintedExpression:

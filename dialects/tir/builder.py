@@ -29,6 +29,7 @@ from .expressions import (
     INT_BINARY,
     INT_UNARY,
     INTRINSICS,
+    CallLlvmOp,
     CastOp,
     ConstOp,
     FloormodOp,
@@ -467,7 +468,7 @@ DIVISIONS = (
 SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
 """The ops with undefined behaviour if the second operand is not less than the number of bits."""
 
-_PURE = (ConstOp, CastOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
+_PURE = (ConstOp, CastOp, CallLlvmOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
 def is_speculatable(op: Operation) -> bool:

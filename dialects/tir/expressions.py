@@ -34,7 +34,9 @@ from xdsl.traits import Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ...core.comparisons import predicate_of
-from ...core.dtypes import DType, dtype_of, mlir_type, vector_type
+from ...core.diagnostics import did_you_mean
+from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype, vector_type
+from ...core.llvm_intrinsics import LLVM_INTRINSICS, LlvmIntrinsic
 from ...core.xdsl_compat import set_name_hint
 from .base import (
     HandleType,
@@ -566,6 +568,56 @@ class IntrinsicOp(TirOp):
                 _verify_dtype(arg.type, "(C2)", "a scalar, vector or handle type")
         expected = intrinsic_type(name, self.args[0].type)
         require(self.result.type == expected, f"(C2) result of type {self.result.type}, expected {expected}")
+
+
+@irdl_op_definition
+class CallLlvmOp(TirOp):
+    """Call an intrinsic of LLVM, which computes a vector by an instruction of the processor.
+
+    intrinsic: a name of `LLVM_INTRINSICS`.
+
+    Constraints
+        (C1) the intrinsic is in `LLVM_INTRINSICS`, and has as many operands.
+        (C2) each operand has as many bits as listed there; the result has the type listed there.
+
+    Example
+        %d = tir.call_llvm "llvm.x86.avx512.vpdpbusd.128"(%c, %a, %b)
+            : vector<4xi32>, vector<16xui8>, vector<16xi8> -> vector<4xi32>
+
+    Source: `T.call_llvm_pure_intrin("int32x4", "llvm.x86.avx512.vpdpbusd.128", c, a, b)` (Call of a builtin with effect
+    kPure)
+    """
+
+    name = "tir.call_llvm"
+
+    intrinsic = prop_def(StringAttr)
+    args = var_operand_def()
+    result = result_def()
+
+    traits = traits_def(Pure())
+    assembly_format = "$intrinsic `(` $args `)` attr-dict `:` type($args) `->` type($result)"
+
+    def __init__(self, intrinsic: str, args: Sequence[SSAValue]):
+        result = mlir_type(parse_dtype(LLVM_INTRINSICS[intrinsic].result))
+        super().__init__(operands=[args], properties={"intrinsic": StringAttr(intrinsic)}, result_types=[result])
+
+    @property
+    def definition(self) -> LlvmIntrinsic:
+        return LLVM_INTRINSICS[self.intrinsic.data]
+
+    def verify_(self) -> None:
+        name = self.intrinsic.data
+        require(
+            name in LLVM_INTRINSICS, f"(C1) unknown intrinsic of LLVM {name!r}{did_you_mean(name, LLVM_INTRINSICS)}"
+        )
+        expected = self.definition.operands
+        require(len(self.args) == len(expected), f"(C1) {len(self.args)} operands for {name}, expected {len(expected)}")
+        for n, (arg, kind) in enumerate(zip(self.args, map(parse_dtype, expected), strict=True)):
+            given = _verify_dtype(arg.type, "(C2)")
+            bits = given.bits * given.lanes
+            require(bits == kind.bits * kind.lanes, f"(C2) operand {n} of {name} is {given}, expected {kind}")
+        result = mlir_type(parse_dtype(self.definition.result))
+        require(self.result.type == result, f"(C2) result of type {self.result.type}, expected {result}")
 
 
 def intrinsic_type(intrinsic: str, type: Attribute) -> Attribute:

@@ -9,10 +9,12 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import mlir_type
+from ...core.llvm_intrinsics import LLVM_INTRINSICS
 from ...dialects.extensions import operation_names
 from ...dialects.tir import (
     CallExternOp,
     CallIntrinOp,
+    CallLlvmOp,
     CallOp,
     CallPackedOp,
     ConstOp,
@@ -122,6 +124,32 @@ def _insert(context: ElaborationContext, span: Span, op: CallExternOp | CallIntr
     """Inserts an op; returns its result, None for a call without one."""
     context.locate(span).insert(op)
     return op.results[0] if op.results else None
+
+
+@word("llvm_lookup_intrinsic_id")
+def _llvm_lookup_intrinsic_id(context: ElaborationContext, span: Span, name: Value) -> Value:
+    return context.string(name, span, "the name of an intrinsic of LLVM")
+
+
+@word("call_llvm_pure_intrin", "call_llvm_intrin")
+def _call_llvm(context: ElaborationContext, span: Span, *args: Value, dtype: Value = None) -> Value:
+    """`T.call_llvm_pure_intrin("int32x16", name, ...)`; until v0.18 the number of operands may precede these."""
+    dtype, intrinsic, args = _split_dtype(args, dtype, "T.call_llvm_pure_intrin", span)
+    name = context.string(intrinsic, span, "the name of an intrinsic of LLVM")
+    if name not in LLVM_INTRINSICS:
+        known = ", ".join(LLVM_INTRINSICS)
+        raise span.error(
+            f"intrinsic {name!r} of LLVM is not supported{did_you_mean(name, LLVM_INTRINSICS)} ({known} are)"
+        )
+    expected = LLVM_INTRINSICS[name]
+    if len(args) == len(expected.operands) + 1:
+        args = args[1:]
+    if len(args) != len(expected.operands):
+        raise span.error(f"{name} of {len(args)} operands, expected {len(expected.operands)}")
+    operands = [context.number(arg, span) for arg in args]
+    result = context.locate(span).insert(CallLlvmOp(name, operands)).result
+    wanted = context.type(dtype, span)
+    return result if wanted == result.type else context.locate(span).reinterpret(result, wanted)
 
 
 @word("call_packed", "tvm_call_packed")

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....core.diagnostics import unsupported_op_error
-from ....core.dtypes import DType, dtype_of, mlir_type, vector_type
+from ....core.dtypes import DType, dtype_of, mlir_type, parse_dtype, vector_type
 from ....dialects.tir import (
+    CallLlvmOp,
     ConstOp,
     FloormodOp,
     HandleType,
@@ -139,6 +140,13 @@ def per_lane(w: UpstreamWriter, args: list[SSAValue], type: Attribute, build: Ca
 
 def _intrinsic(w: UpstreamWriter, op: IntrinsicOp) -> None:
     w.bind(op.result, _INTRINSICS[op.intrinsic.data](w, op))
+
+
+def _call_llvm(w: UpstreamWriter, op: CallLlvmOp) -> None:
+    kinds = (lower_type(mlir_type(parse_dtype(kind))) for kind in op.definition.operands)
+    args = [reinterpret_bits(w, w.value(arg), kind) for arg, kind in zip(op.args, kinds, strict=True)]
+    call = llvm.CallIntrinsicOp(op.intrinsic.data, args, [lower_type(op.result.type)])
+    w.bind(op.result, w.insert(call).results[0])
 
 
 def _in(w: UpstreamWriter, op: IntrinsicOp, dtype: DType, build: Callable[[list[SSAValue]], SSAValue]) -> SSAValue:
@@ -306,6 +314,7 @@ HANDLERS: Handlers = {
     MaxOp: _max,
     ShuffleOp: _shuffle,
     IntrinsicOp: _intrinsic,
+    CallLlvmOp: _call_llvm,
 }
 
 LATE: dict[type[Operation], Callable[[UpstreamWriter, RampOp], SSAValue]] = {RampOp: _ramp}
