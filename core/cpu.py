@@ -24,9 +24,10 @@ class CpuModel:
 
     vector_bytes, vector_registers: the size of a vector register, and the number of the registers.  fma: whether an
     instruction multiplies and adds with one rounding.  masks: whether instructions load and store the lanes of a mask,
-    for all elements and widths of vectors, at the speed of one access.  streaming: whether stores that bypass the
-    caches are faster for results larger than the caches.  l1_bytes, l2_bytes: the caches of a core for data.  l3_bytes:
-    the cache of all cores.  cores: the number of cores.  memory_cycles: the cycles from the request of a cache
+    for all elements and widths of vectors, at the speed of one access.  byte_products: whether an instruction adds the
+    products of four bytes, of uint8 and int8, to each lane of a vector of int32.  streaming: whether stores that bypass
+    the caches are faster for results larger than the caches.  l1_bytes, l2_bytes: the caches of a core for data.
+    l3_bytes: the cache of all cores.  cores: the number of cores.  memory_cycles: the cycles from the request of a cache
     line that is in no cache of the core to its arrival.
 
     OptionError for a number below 1.
@@ -36,6 +37,7 @@ class CpuModel:
     vector_registers: int = 16
     fma: bool = False
     masks: bool = False
+    byte_products: bool = False
     streaming: bool = False
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
@@ -105,7 +107,8 @@ def cpu_of(target: Target) -> CpuModel:
     """The processor of a target, with the caches and cores of this machine.
 
     Its instructions are those of the features of `mattr` and, without `mcpu`, of this machine. Features that only the
-    name `mcpu` implies count for the vector registers and for `fma`, as LLVM knows them, and not for `masks`.
+    name `mcpu` implies count for the vector registers and for `fma`, as LLVM knows them, and not for `masks` and
+    `byte_products`.
     """
     # lazy: LLVM is needed for native code only
     import llvmlite.binding as llvm
@@ -117,8 +120,11 @@ def cpu_of(target: Target) -> CpuModel:
         host = set(llvm.get_host_cpu_features().flatten().split(","))
         features |= host - {f"{'-' if each[0] == '+' else '+'}{each[1:]}" for each in target.mattr}
         model = _with_features(features)
-    masks = {"+avx512bw", "+avx512vl"} <= features
-    return replace(model, masks=masks, cores=available_processors(), **_cache_sizes())
+    facts = {
+        "masks": {"+avx512bw", "+avx512vl"} <= features,
+        "byte_products": {"+avx512vnni", "+avx512vl"} <= features,
+    }
+    return replace(model, **facts, cores=available_processors(), **_cache_sizes())
 
 
 def _with_features(features: set[str]) -> CpuModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -18,7 +18,7 @@ from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern
 from .extents import Extent, known_extent
-from .nn import accumulator_dtype
+from .nn import GROUP, accumulator_dtype, require_packed_bytes
 from .ranks import ImageOperator, for_rank, for_ranks
 from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
@@ -170,15 +170,22 @@ def _counts(extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent
     return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
 
 
-def _padded(name: str, data: Tensor, spatial: Sequence[int], windows: Sequence[_Along]) -> tuple[Tensor, list[Extent]]:
-    """The padded data, and the number of windows along each dimension. spatial: the axes of the image. TeError for a
-    window that is larger than the image."""
+def _padded(
+    name: str,
+    data: Tensor,
+    spatial: Sequence[int],
+    windows: Sequence[_Along],
+    value: PrimExpr | None = None,
+    others: Mapping[int, tuple[int, int]] | None = None,
+) -> tuple[Tensor, list[Extent]]:
+    """The padded data, and the number of windows along each dimension. spatial: the axes of the image.  value: the
+    padding, by default 0.  others: the padding of other axes. TeError for a window that is larger than the image."""
     counts = _counts([data.shape[d] for d in spatial], windows)
     if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
         sizes, far = [along.size for along in windows], [along.far for along in windows]
         raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
     around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
-    return pad_with_value(data, around, const(0, data.dtype)), counts
+    return pad_with_value(data, {**(others or {}), **around}, const(0, data.dtype) if value is None else value), counts
 
 
 @dataclass(frozen=True)
@@ -425,6 +432,84 @@ class _PackedDepthwiseConvolution(_WithBlocks):
 contrib_depthwise_conv2d_pack = for_rank(
     2, "nn.contrib_depthwise_conv2d_pack", Pattern.OUT_FUSABLE, _PackedDepthwiseConvolution
 )
+
+
+@dataclass(frozen=True)
+class _PackedByteConvolution(_WithBlocks):
+    """The convolution of an image of uint8 with weights of int8, as `nn.conv{rank}d` with sums of int32, with weights
+    in blocks of 16 output channels by 4 input channels.
+
+    channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
+    `nn.conv{rank}d`.  pad_value: the elements around the image. The axes of weight are block of output channels, group
+    of 4 input channels, taps, and `4 * output channel + input channel` in the block; weights of input channels that the
+    image lacks must be zeros. The data have the layout NCHW.
+    """
+
+    weight_layout: str = "OI{image}16o4i"
+    pad_value: int = 0
+
+    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
+        self.require_rank(data.shape)
+        blocks, groups, *sizes, size = require_packed_bytes(data, weight, self.channels, self.rank + 3, self.name)
+        (inputs,) = require_known_extents(data.shape[1:2], self.name)
+        if groups != -(-inputs // GROUP):
+            raise TeError(f"{self.name}: weight of {groups} groups of {GROUP} channels, for {inputs} input channels")
+        if not 0 <= self.pad_value <= 255:
+            raise TeError(f"{self.name}: pad_value {self.pad_value}, expected a number of uint8")
+        windows, lanes = _windows(self, self.padding, sizes), size // GROUP
+        fill = const(self.pad_value, data.dtype)
+        source, counts = _padded(self.name, data, [*range(2, self.rank + 2)], windows, fill, {1: (0, -inputs % GROUP)})
+        extents = require_known_extents(source.shape[2:], self.name)
+        image = compute(
+            [data.shape[0], groups, prod(extents), GROUP],
+            lambda n, group, pixel, channel: source(n, group * GROUP + channel, *_place_of(pixel, extents)),
+            "image_groups",
+            attrs={"meta_schedule.inline_rule": "disable"},
+        )
+        channel, group, taps = reduce_axis((0, GROUP), "rc"), reduce_axis((0, groups), "group"), _tap_axes(self, sizes)
+
+        def products(*axes: PrimExpr) -> PrimExpr:
+            batch, *positions, block, lane = axes
+            pixel = _pixel_at(_at_taps(positions, windows, taps), extents)
+            x = cast("int32", image(batch, group.var, pixel, channel.var))
+            w = weight(block, group.var, *(tap.var for tap in taps), lane * GROUP + channel.var)
+            return scalar.sum(x * cast("int32", w), axis=[group, *taps, channel])
+
+        sums = compute(
+            [data.shape[0], *counts, blocks, lanes],
+            products,
+            "conv_blocks",
+            attrs={"schedule_rule": "conv_pack_int8"},
+            varargs_names=["n", *self.image.lower(), "block", "lane"],
+        )
+        return compute(
+            [data.shape[0], self.channels, *counts],
+            lambda n, k, *at: sums(n, *at, k // lanes, k % lanes),
+            "conv_pack",
+            "conv_pack",
+            varargs_names=[2 * letter.lower() for letter in self.image],
+        )
+
+    def reference(self, data: Array, weight: Array) -> Array:
+        blocks, groups, *sizes, size = weight.shape
+        each = weight.reshape(blocks, groups, *sizes, size // GROUP, GROUP)
+        rows = np.moveaxis(each, (-2, -1), (1, 3)).reshape(blocks * size // GROUP, groups * GROUP, *sizes)
+        around = paddings(self.padding, self.rank, self.name)
+        image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=self.pad_value)
+        plain = _Convolution(
+            self.name,
+            self.rank,
+            self.strides,
+            0,
+            self.dilation,
+            data_layout=f"NC{self.image}",
+            kernel_layout=f"OI{self.image}",
+            out_dtype="int32",
+        )
+        return plain.reference(image, rows[: self.channels, : data.shape[1]])
+
+
+contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
 
 
 def _place_of(pixel: PrimExpr, extents: Sequence[int]) -> list[PrimExpr]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_ex
 from . import reduction
 from .axes import nonnegative_axis
 from .definition import Pattern, operator
+from .extents import known_extent
 from .requirements import require_floats
-from .windows import require_known_extents
+from .windows import pad_with_value, require_known_extents
 
 Array = Any
 
@@ -116,6 +118,79 @@ def contrib_dense_pack(
         "injective",
         varargs_names=[*axes, "column"],
     )
+
+
+GROUP = 4
+"""The bytes whose products an instruction adds to one sum."""
+
+
+def _packed_bytes_reference(data: Array, weight: Array, units: int) -> Array:
+    blocks, groups, _ = weight.shape
+    each = weight.reshape(blocks, groups, -1, GROUP)
+    filled = np.pad(data, [*([(0, 0)] * (data.ndim - 1)), (0, groups * GROUP - data.shape[-1])])
+    pairs = filled.reshape(*data.shape[:-1], groups, GROUP)
+    sums = wide_product("...gk,bglk->...bl", pairs, each, "int32")
+    return np.ascontiguousarray(sums.reshape(*data.shape[:-1], -1)[..., :units])
+
+
+@operator("nn.contrib_dense_pack_int8", Pattern.OUT_FUSABLE, _packed_bytes_reference)
+def contrib_dense_pack_int8(data: Tensor, weight: Tensor, units: int) -> Tensor:
+    """The product of uint8 data and the transposed int8 weight, as `nn.dense` with sums of int32, with a weight in
+    blocks of 16 rows by 4 columns.
+
+    weight: its axes are block of rows, group of 4 columns, and `4 * row + column` in the block; columns that data lacks
+    are not read.  units: the number of rows of the weight without those that fill the last block.
+    """
+    name = "nn.contrib_dense_pack_int8"
+    blocks, groups, size = require_packed_bytes(data, weight, units, 3, name)
+    (inner,) = require_known_extents(data.shape[-1:], name)
+    if groups != -(-inner // GROUP):
+        raise TeError(f"{name}: weight of {groups} groups of columns, expected {-(-inner // GROUP)} for {inner}")
+    axes = [f"ax{d}" for d in range(data.ndim - 1)]
+    source = fill_groups(data, [data.ndim - 1])
+    group, column = reduce_axis((0, groups), "group"), reduce_axis((0, GROUP), "k")
+
+    def product(*i: PrimExpr) -> PrimExpr:
+        *row, block, lane = i
+        x = cast("int32", source(*row, group.var * GROUP + column.var))
+        return scalar.sum(x * cast("int32", weight(block, group.var, lane * GROUP + column.var)), axis=[group, column])
+
+    sums = compute(
+        [*data.shape[:-1], blocks, size // GROUP],
+        product,
+        "T_dense_blocks",
+        "dense",
+        attrs={"schedule_rule": "dense_pack_int8"},
+        varargs_names=[*axes, "block", "lane"],
+    )
+    return compute(
+        [*data.shape[:-1], units],
+        lambda *i: sums(*i[:-1], i[-1] // (size // GROUP), i[-1] % (size // GROUP)),
+        "T_dense_pack",
+        "injective",
+        varargs_names=[*axes, "column"],
+    )
+
+
+def require_packed_bytes(data: Tensor, weight: Tensor, units: int, rank: int, name: str) -> list[int]:
+    """The extents of a packed weight of bytes. TeError for operands of other data types, or if the weight has not the
+    blocks of a number of rows."""
+    if data.dtype != "uint8" or weight.dtype != "int8":
+        raise TeError(f"{name}: data of {data.dtype} and weight of {weight.dtype}, expected uint8 and int8")
+    if not data.ndim or weight.ndim != rank:
+        raise TeError(f"{name}: data of shape {list(data.shape)} and weight of {list(weight.shape)}")
+    extents = require_known_extents(weight.shape, name)
+    lanes = extents[-1] // GROUP
+    if not lanes or extents[-1] % GROUP or -(-units // lanes) != extents[0]:
+        blocks = f"blocks of 16 rows by {GROUP} columns"
+        raise TeError(f"{name}: weight of shape {extents} for {units} rows, expected {blocks}")
+    return extents
+
+
+def fill_groups(data: Tensor, axes: Sequence[int]) -> Tensor:
+    """The tensor with zeros after the last element of some axes, up to whole groups of `GROUP` elements."""
+    filled = {axis: (0, -extent % GROUP) for axis in axes if (extent := known_extent(data.shape[axis])) is not None}
+    return pad_with_value(data, filled, const(0, data.dtype))
 
 
 def _matmul_reference(tensor_a: Array, tensor_b: Array, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Array:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
+from xdsl.parser import Parser
 
 from ..analysis.names import buffer_name
 from ..analysis.scopes import statements
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
+from ..dialects import mlir_context
 from ..dialects.tir import BlockOp, FuncOp, InitOp, MatchBufferOp
 from ..dialects.tir.tree import treeify
 from ..module import Module
@@ -59,7 +62,7 @@ def describe_tensor_intrin(name: str, description: Module, implementation: Modul
 def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> TensorIntrin:
     """Adds an intrinsic to those that later schedules of this process find by name. OptionError for a name that is
     taken, unless `override`."""
-    if intrin.name in _INTRINSICS and not override:
+    if (intrin.name in _INTRINSICS or intrin.name in BYTE_PRODUCTS) and not override:
         raise OptionError(
             f"tensor intrinsic {intrin.name!r} is registered already, expected override=True or another name"
         )
@@ -68,11 +71,13 @@ def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> Tensor
 
 
 def tensor_intrin(name: str) -> TensorIntrin:
-    """The intrinsic registered as `name`. OptionError if there is none."""
-    if name not in _INTRINSICS:
-        known = ", ".join(_INTRINSICS) or "none"
-        raise OptionError(f"no tensor intrinsic {name!r}{did_you_mean(name, _INTRINSICS)} (registered: {known})")
-    return _INTRINSICS[name]
+    """The intrinsic registered as `name`, or that of `BYTE_PRODUCTS`. OptionError if there is none."""
+    if name in _INTRINSICS:
+        return _INTRINSICS[name]
+    if name in BYTE_PRODUCTS:
+        return _byte_products(BYTE_PRODUCTS[name])
+    known = [*_INTRINSICS, *BYTE_PRODUCTS]
+    raise OptionError(f"no tensor intrinsic {name!r}{did_you_mean(name, known)} (registered: {', '.join(known)})")
 
 
 def _function(name: str, module: Module) -> FuncOp:
@@ -117,3 +122,73 @@ def _shape(buffer: SSAValue) -> str:
     type = buffer.type
     assert isinstance(type, MemRefType)
     return f"{type.element_type}[{', '.join(map(str, type.get_shape()))}]"  # pyright: ignore[reportUnknownMemberType]
+
+
+# Products of bytes
+
+BYTE_PRODUCTS = {f"vpdpbusd_{lanes}x4": lanes for lanes in (4, 8, 16)}
+"""The intrinsics that add the products of four bytes to each lane of a vector, by name, with the number of lanes:
+`C[i] += A[k] * B[4 * i + k]` for k from 0 to 3, with A of uint8, B of int8 and C of int32. Processors with AVX-512 VNNI
+have them as an instruction."""
+
+_ADD_PRODUCTS = """
+tir.func @add_products("a" %a: !tir.handle, "b" %b: !tir.handle, "c" %c: !tir.handle) {{
+  %a_offset = tir.symbol "a_offset" : i32
+  %b_offset = tir.symbol "b_offset" : i32
+  %c_offset = tir.symbol "c_offset" : i32
+  %A = tir.match_buffer "A" %a offset [%a_offset] : !tir.handle -> memref<4xui8, strided<[1], offset: ?>>
+  %B = tir.match_buffer "B" %b offset [%b_offset] : !tir.handle -> memref<{bytes}xi8, strided<[1], offset: ?>>
+  %C = tir.match_buffer "C" %c offset [%c_offset] : !tir.handle -> memref<{lanes}xi32, strided<[1], offset: ?>>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %four = arith.constant 4 : i32
+  {body}
+}}
+"""
+_DESCRIPTION = """
+  tir.for serial "i" %i : i32 in [0 +: {lanes}] {{
+    tir.for serial "k" %k : i32 in [0 +: 4] {{
+      tir.block "sum" (spatial "vi" %vi : i32 in [0 +: {lanes}] = %i, reduce "vk" %vk : i32 in [0 +: 4] = %k) {{
+        %first = arith.muli %vi, %four : i32
+        %n = arith.addi %first, %vk : i32
+        tir.access reads %C[%vi] : memref<{lanes}xi32, strided<[1], offset: ?>>
+        tir.access reads %A[%vk] : memref<4xui8, strided<[1], offset: ?>>
+        tir.access reads %B[%n] : memref<{bytes}xi8, strided<[1], offset: ?>>
+        tir.access writes %C[%vi] : memref<{lanes}xi32, strided<[1], offset: ?>>
+        %sum = tir.load %C[%vi] : memref<{lanes}xi32, strided<[1], offset: ?>>
+        %x = tir.load %A[%vk] : memref<4xui8, strided<[1], offset: ?>>
+        %y = tir.load %B[%n] : memref<{bytes}xi8, strided<[1], offset: ?>>
+        %left = tir.cast %x : ui8 -> i32
+        %right = tir.cast %y : i8 -> i32
+        %product = arith.muli %left, %right : i32
+        %result = arith.addi %sum, %product : i32
+        tir.store %result, %C[%vi] : memref<{lanes}xi32, strided<[1], offset: ?>>
+      }}
+    }}
+  }}
+"""
+_IMPLEMENTATION = """
+  %a_lanes = tir.ramp %zero, %one : vector<4xi32>
+  %b_lanes = tir.ramp %zero, %one : vector<{bytes}xi32>
+  %c_lanes = tir.ramp %zero, %one : vector<{lanes}xi32>
+  %x = tir.load %A[%a_lanes : vector<4xi32>] : memref<4xui8, strided<[1], offset: ?>>
+  %y = tir.load %B[%b_lanes : vector<{bytes}xi32>] : memref<{bytes}xi8, strided<[1], offset: ?>>
+  %sums = tir.load %C[%c_lanes : vector<{lanes}xi32>] : memref<{lanes}xi32, strided<[1], offset: ?>>
+  %whole = tir.reinterpret %x : vector<4xui8> -> i32
+  %left = vector.broadcast %whole : i32 to vector<{lanes}xi32>
+  %result = tir.call_llvm "llvm.x86.avx512.vpdpbusd.{bits}"(%sums, %left, %y)
+    : vector<{lanes}xi32>, vector<{lanes}xi32>, vector<{bytes}xi8> -> vector<{lanes}xi32>
+  tir.store %result, %C[%c_lanes : vector<{lanes}xi32>] : memref<{lanes}xi32, strided<[1], offset: ?>>
+"""
+
+
+@cache
+def _byte_products(lanes: int) -> TensorIntrin:
+    """The intrinsic of `BYTE_PRODUCTS` with a number of lanes."""
+    sizes = {"lanes": lanes, "bytes": 4 * lanes, "bits": 32 * lanes}
+
+    def function(body: str) -> Module:
+        text = _ADD_PRODUCTS.format(body=body.format(**sizes), **sizes)
+        return Module(Parser(mlir_context(), text).parse_module())
+
+    return describe_tensor_intrin(f"vpdpbusd_{lanes}x4", function(_DESCRIPTION), function(_IMPLEMENTATION))

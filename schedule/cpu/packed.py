@@ -50,13 +50,34 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
     *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
     require_lanes(lanes)
-    output = copy_in_order(sch, sums, _order)
-    element = element_bytes(result_of(block_of(sch, sums)))
-    height, width = choose_tile(cpu, element, columns, blocks // number_annotated(sch, sums, GROUPS), WIDEST)
-    if width == 1:  # more columns, which are neighbours in memory, for enough sums
-        height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
+    groups = number_annotated(sch, sums, GROUPS)
+    output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks // groups)
     names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
 
+    loops = sch.get_loops(sums)
+    *_, column, block, lane = loops[:-summands]
+    summed = loops[-summands:]
+    column, column_in = sch.split(column, [None, height])
+    sch.reorder(column, *summed, column_in, block, lane)
+    keep_in_registers(sch, sums, summed[0], [column_in, block, lane])
+    return f"sums in registers, {width * LANES} channels of {height} columns", names
+
+
+def transpose_results(
+    cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int
+) -> tuple[BlockRV, tuple[int, int]]:
+    """Copies the results of a convolution to the order of an image, transposed in registers, for as many columns of a
+    row as half of the fastest cache holds, and moves the sums there.
+
+    sums: the block of the sums, whose last spatial axes are columns, blocks and lanes.  columns, blocks: the number of
+    columns, and of blocks that a tile may have. Returns the block of the copy, and the columns and blocks of a tile of
+    sums.
+    """
+    output = copy_in_order(sch, sums, _order)
+    element = element_bytes(result_of(block_of(sch, sums)))
+    height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
+    if width == 1:  # more columns, which are neighbours in memory, for enough sums
+        height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
     square = cpu.lanes(element)
     most = max(cpu.l1_bytes // 2 // (width * LANES * element) // square, 1)
     squares = parts(-(-columns // square), most)
@@ -68,13 +89,7 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     transpose_in_registers(sch, output, index_read(sch, output, sums), [*outer, k_block, x_square], [k_in, x_in])
 
     sch.compute_at(sums, x, preserve_unit_loops=True)
-    loops = sch.get_loops(sums)
-    *_, column, block, lane = loops[:-summands]
-    summed = loops[-summands:]
-    column, column_in = sch.split(column, [None, height])
-    sch.reorder(column, *summed, column_in, block, lane)
-    keep_in_registers(sch, sums, summed[0], [column_in, block, lane])
-    return f"sums in registers, {width * LANES} channels of {height} columns", names
+    return output, (height, width)
 
 
 def _order(n: Any, *indices: Any) -> tuple[Any, ...]:
@@ -94,7 +109,7 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
     """
     *rows, blocks, lanes, _ = known_extents(sch, sums)
     require_lanes(lanes)
-    output = reader_in_order(sch, sums, _product_order, _product_place)
+    output = reader_in_order(sch, sums, order_of_product, place_of_product)
     known_extents(sch, output)
     longest = max(range(len(rows)), key=lambda axis: rows[axis])
     element = element_bytes(result_of(block_of(sch, sums)))
@@ -113,11 +128,13 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
     return f"sums in registers, {width * LANES} columns of {height} rows", names
 
 
-def _product_order(*indices: Any) -> tuple[Any, ...]:
+def order_of_product(*indices: Any) -> tuple[Any, ...]:
+    """The indices of a result in a matrix from those in blocks of columns."""
     *rows, block, lane = indices
     return (*rows, block * LANES + lane)
 
 
-def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
+def place_of_product(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
+    """The indices of a result in blocks of columns from those in a matrix."""
     *rows, column = indices
     return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)

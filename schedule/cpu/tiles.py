@@ -122,10 +122,15 @@ def keep_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV, tile: Seque
     summed: the outermost reduction loop.  tile: the loops that are unrolled or vectorized, which may include reduction
     loops.
     """
+    start_in_registers(sch, block, summed)
+    fill_registers(sch, tile)
+
+
+def start_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV) -> None:
+    """Moves the init of a tile of sums before the reduction loops, vectorized. summed: the outermost reduction loop."""
     around = [sch.get(loop) for loop in sch.get_loops(block)].index(sch.get(summed))
     start = sch.decompose_reduction(block, summed)
-    for loops in (tile, sch.get_loops(start)[around:]):
-        fill_registers(sch, loops)
+    fill_registers(sch, sch.get_loops(start)[around:])
 
 
 def apply_tile(nest: Nest, tile: Tile) -> None:

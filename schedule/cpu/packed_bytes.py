@@ -1,0 +1,108 @@
+"""The default schedules of convolutions and products of bytes with packed weights (`nn.contrib_conv2d_pack_int8`,
+`nn.contrib_dense_pack_int8`) for processors with an instruction that adds the products of four bytes to a sum."""
+
+from __future__ import annotations
+
+from ...core.cpu import CpuModel
+from .. import Schedule
+from ..handles import BlockRV, LoopRV
+from ..rules.kernel import block_of, element_bytes, result_of
+from ..rules.results import decline_unless
+from .channels import LANES, choose_tile, known_extents, only, reader_in_order, require_lanes
+from .packed import WIDEST_PRODUCT, order_of_product, place_of_product, transpose_results
+from .tiles import fill_registers, start_in_registers
+
+GROUP = 4
+"""The bytes whose products an instruction adds to one sum."""
+
+
+def packed_product_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a product of bytes with weights in blocks of rows, which are columns of the result.
+
+    A tile of sums is in registers, and the operators that follow the product are applied to it there, as by
+    `packed_product`. An instruction adds the products of four bytes to each of its sums.
+
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: processors
+    without the instruction, dynamic sizes, and blocks of other numbers of columns than 16.
+    """
+    *rows, blocks, lanes, _, _ = known_extents(sch, sums)
+    _require_bytes(cpu, lanes)
+    filled = sch.get_producers(sums)
+    output = reader_in_order(sch, sums, order_of_product, place_of_product)
+    known_extents(sch, output)
+    longest = max(range(len(rows)), key=lambda axis: rows[axis])
+    height, width = choose_tile(
+        cpu, element_bytes(result_of(block_of(sch, sums))), rows[longest], blocks, WIDEST_PRODUCT
+    )
+    names = tuple(block_of(sch, block).block_name.data for block in (*filled, sums, output))
+
+    *outer, column = sch.get_loops(output)
+    column, block_in, lane = sch.split(column, [None, width, LANES])
+    outer[longest], row = sch.split(outer[longest], [None, height])
+    sch.reorder(column, *outer, row, block_in, lane)
+    fill_registers(sch, [row, block_in, lane])
+    sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
+    *tile, lane, group, byte = sch.get_loops(sums)[len(outer) + 1 :]
+    sch.reorder(group, *tile, lane, byte)
+    _add_in_registers(cpu, sch, sums, group, [*tile, lane])
+    return f"sums of products of {GROUP} bytes in registers, {width * LANES} columns of {height} rows", names
+
+
+def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a convolution of bytes with weights in blocks of output channels.
+
+    The pixels of the image are transposed in registers, so that the bytes of four channels are adjacent, and padded
+    before. The sums of some columns of a row of the result are in registers during the loops over channels and taps; an
+    instruction adds the products of four channels to each of its sums. The results of a row are transposed in
+    registers.
+
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: as of
+    `packed_product_of_bytes`.
+    """
+    *_, columns, blocks, lanes, _, _, _, _ = known_extents(sch, sums)
+    _require_bytes(cpu, lanes)
+    image = only(sch.get_producers(sums))
+    padded = sch.get_producers(image)
+    output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks)
+    names = tuple(block_of(sch, block).block_name.data for block in (*padded, image, sums, output))
+
+    *_, column, block, lane, group, row_tap, column_tap, byte = sch.get_loops(sums)
+    column, column_in = sch.split(column, [None, height])
+    sch.reorder(column, group, row_tap, column_tap, column_in, block, lane, byte)
+    _add_in_registers(cpu, sch, sums, group, [column_in, block, lane])
+    for step in padded:
+        sch.vectorize(sch.split(sch.get_loops(step)[-1], [None, cpu.vector_bytes])[1])
+    _transpose_image(cpu, sch, image)
+    text = f"sums of products of {GROUP} bytes in registers, {width * LANES} channels of {height} columns"
+    return text, names
+
+
+def _require_bytes(cpu: CpuModel, lanes: int) -> None:
+    """Raises DeclineError for a processor without the instruction, and for other blocks."""
+    decline_unless(cpu.byte_products, "the processor has no instruction that adds products of bytes")
+    require_lanes(lanes)
+
+
+def _add_in_registers(cpu: CpuModel, sch: Schedule, sums: BlockRV, summed: LoopRV, tile: list[LoopRV]) -> None:
+    """Moves the init of sums before the loops over summands, and adds the products of bytes by instructions.
+
+    summed: the outermost reduction loop, but for that over the bytes of a group, the innermost loop.  tile: the loops
+    over sums in registers, the innermost one over lanes.
+    """
+    start_in_registers(sch, sums, summed)
+    *rows, lane = tile
+    lanes = min(cpu.lanes(4), LANES)
+    vector, lane = sch.split(lane, [None, lanes])
+    for loop in (*rows, vector):
+        sch.unroll(loop)
+    sch.tensorize(lane, f"vpdpbusd_{lanes}x{GROUP}")
+
+
+def _transpose_image(cpu: CpuModel, sch: Schedule, image: BlockRV) -> None:
+    """Copies the bytes of four channels of some pixels to registers, and stores them pixel by pixel."""
+    *outer, pixel, byte = sch.get_loops(image)
+    pixel, pixel_in = sch.split(pixel, [None, cpu.vector_bytes // GROUP])
+    copy = sch.cache_read(image, 0, "local", [image])
+    sch.compute_at(copy, pixel)
+    fill_registers(sch, sch.get_loops(copy)[len(outer) + 1 :])
+    sch.vectorize(sch.fuse(pixel_in, byte))
