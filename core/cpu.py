@@ -27,8 +27,8 @@ class CpuModel:
     for all elements and widths of vectors, at the speed of one access.  byte_products: whether an instruction adds the
     products of four bytes, of uint8 and int8, to each lane of a vector of int32.  streaming: whether stores that bypass
     the caches are faster for results larger than the caches.  l1_bytes, l2_bytes: the caches of a core for data.
-    l3_bytes: the cache of all cores.  cores: the number of cores.  memory_cycles: the cycles from the request of a cache
-    line that is in no cache of the core to its arrival.
+    l3_bytes: the cache of all cores.  cores: the number of cores.  memory_cycles: the cycles from the request of a
+    cache line that is in no cache of the core to its arrival.
 
     OptionError for a number below 1.
     """

@@ -34,6 +34,7 @@ PASSES: dict[str, str] = {
     "relax-outline-graphs": "relax.outline_graphs",
     "relax-plan-memory": "relax.plan_memory",
     "relay-convert-convolutions": "relay.convert_convolutions",
+    "relay-pack-quantized": "relay.pack_quantized",
     "relay-pack-weights": "relay.pack_weights",
     "relay-copy-results": "relay.copy_results",
     "relay-eliminate-dead-code": "relay.eliminate_dead_code",

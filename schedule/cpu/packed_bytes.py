@@ -59,17 +59,19 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: as of
     `packed_product_of_bytes`.
     """
-    *_, columns, blocks, lanes, _, _, _, _ = known_extents(sch, sums)
+    summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
+    *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
     _require_bytes(cpu, lanes)
     image = only(sch.get_producers(sums))
     padded = sch.get_producers(image)
     output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks)
     names = tuple(block_of(sch, block).block_name.data for block in (*padded, image, sums, output))
 
-    *_, column, block, lane, group, row_tap, column_tap, byte = sch.get_loops(sums)
+    loops = sch.get_loops(sums)
+    (*_, column, block, lane), (*summed, byte) = loops[:-summands], loops[-summands:]
     column, column_in = sch.split(column, [None, height])
-    sch.reorder(column, group, row_tap, column_tap, column_in, block, lane, byte)
-    _add_in_registers(cpu, sch, sums, group, [column_in, block, lane])
+    sch.reorder(column, *summed, column_in, block, lane, byte)
+    _add_in_registers(cpu, sch, sums, summed[0], [column_in, block, lane])
     for step in padded:
         sch.vectorize(sch.split(sch.get_loops(step)[-1], [None, cpu.vector_bytes])[1])
     _transpose_image(cpu, sch, image)

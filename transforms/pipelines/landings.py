@@ -141,11 +141,13 @@ def _call_kernels(options: Options) -> list[ModulePass]:
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
     from ..relay.fuse_operators import RelayFuseOperatorsPass
+    from ..relay.pack_quantized import RelayPackQuantizedPass
     from ..relay.pack_weights import RelayPackWeightsPass
     from ..relay.plan_memory import RelayPlanMemoryPass
 
     packs = options.pack and options.opt_level >= 2
     packing = [
+        RelayPackQuantizedPass(bytes=options.cpu.byte_products),
         RelayPackWeightsPass(),
         CommonSubexpressionElimination(),  # weights of several products
         RelayFoldConstantsPass(),

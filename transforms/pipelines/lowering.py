@@ -111,12 +111,13 @@ def lower_graph(
     after: AfterPass | None = None,
     winograd: bool = False,
     pack: bool = False,
+    cpu: CpuModel = _DEFAULTS.cpu,
 ) -> Module:
     """Lowers the graphs in a copy of `mod` to calls of kernels with planned memory.
 
-    opt_level, libraries, winograd, pack: as of `Options`.  after, errors: as of `lower`.
+    opt_level, libraries, winograd, pack, cpu: as of `Options`.  after, errors: as of `lower`.
     """
-    options = Options(opt_level=opt_level, libraries=libraries, winograd=winograd, pack=pack)
+    options = Options(opt_level=opt_level, libraries=libraries, winograd=winograd, pack=pack, cpu=cpu)
     return go_down(mod, GRAPHS, options, after)
 
 

@@ -90,17 +90,19 @@ def conv(call: Call) -> ModelTensor:
     return call.cast(add_channel_bias(call, result, bias), call.tensor().dtype)
 
 
-def convolve(call: Call, x: ModelTensor, w: ModelTensor) -> ModelTensor:
-    """A convolution of `x` and `w` with the attributes of a node."""
+def convolve(call: Call, x: ModelTensor, w: ModelTensor, name: str = "", *parameters: ModelTensor) -> ModelTensor:
+    """A convolution of `x` and `w` with the attributes of a node. name: of the operator, by default `nn.conv2d` or that
+    of the rank of the image.  parameters: its other operands."""
     rank = spatial_rank(call, x)
     windows = windows_of(call, x, call.integers("kernel_shape") or w.static_shape[2:], rank)
     if any(n < 0 for pair in windows.pads for n in pair):
         x = pad_axes(call, x, [(0, 0), (0, 0), *windows.pads], "constant")
         windows = Windows(windows.sizes, windows.strides, windows.dilations, [(0, 0)] * rank)
     return call.op(
-        f"nn.conv{rank}d",
+        name or f"nn.conv{rank}d",
         x,
         w,
+        *parameters,
         strides=windows.strides,
         padding=windows.flat_pads,
         dilation=windows.dilations,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....core.dtypes import int_range, parse_dtype
 from ...models.call import normalized_axis
+from ...models.shapes import permute_axes
 from ...models.values import ModelTensor, known_integers, require_dtype
 from ..call import Call
 from ..errors import OnnxError
@@ -84,10 +85,47 @@ def dequantize_linear(call: Call) -> ModelTensor:
 
 @importer("MatMulInteger")
 def matmul_integer(call: Call) -> ModelTensor:
-    a, b = call.tensor(0), call.tensor(1)
-    a = _subtract_zero_point(call, a, call.optional(2), a.rank - 2)
-    b = _subtract_zero_point(call, b, call.optional(3), b.rank - 1)
-    return matrix_product(call, a, b)
+    return _integer_product(call, call.tensor(0), call.optional(2), call.tensor(1), call.optional(3))
+
+
+def _integer_product(
+    call: Call, a: ModelTensor, a_zero: ModelTensor | None, b: ModelTensor, b_zero: ModelTensor | None
+) -> ModelTensor:
+    """The int32 product of two quantized matrices, or batches of these."""
+    zeros = _number_of(call, a_zero, a), b_zero if _is_vector(b_zero) else _number_of(call, b_zero, b)
+    if a.rank < 2 or b.rank != 2 or None in zeros:
+        a = _subtract_zero_point(call, a, a_zero, a.rank - 2)
+        return matrix_product(call, a, _subtract_zero_point(call, b, b_zero, b.rank - 1))
+    return call.op("qnn.dense", a, permute_axes(call, b, (1, 0)), *zeros, *_scales(call))
+
+
+def _is_vector(zero: ModelTensor | None) -> bool:
+    """Whether there is a zero point for each of several rows or columns."""
+    return zero is not None and zero.rank == 1 and zero.shape != (1,)
+
+
+def _number_of(call: Call, zero: ModelTensor | None, data: ModelTensor) -> ModelTensor | None:
+    """The zero point of all elements as a tensor of rank 0; None for several zero points."""
+    if zero is None:
+        return call.builder.scalar_constant(0, data.dtype)
+    if zero.rank and zero.shape != (1,):
+        return None
+    return call.builder.reshape(zero, []) if zero.rank else zero
+
+
+def _scales(call: Call) -> list[ModelTensor]:
+    """The scales of operands of products, whose results do not depend on them."""
+    return [call.builder.scalar_constant(1, "float32")] * 2
+
+
+def _integer_convolution(
+    call: Call, x: ModelTensor, x_zero: ModelTensor | None, w: ModelTensor, w_zero: ModelTensor | None
+) -> ModelTensor:
+    """The int32 convolution of a quantized image with quantized weights."""
+    zeros = _number_of(call, x_zero, x), w_zero if _is_vector(w_zero) else _number_of(call, w_zero, w)
+    if x.rank != 4 or None in zeros or any(n < 0 for n in call.integers("pads") or ()):
+        return convolve(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))
+    return convolve(call, x, w, "qnn.conv2d", *zeros, *_scales(call))
 
 
 def _subtract_zero_point(call: Call, data: ModelTensor, zero: ModelTensor | None, axis: int) -> ModelTensor:
@@ -105,9 +143,7 @@ def _subtract_zero_point(call: Call, data: ModelTensor, zero: ModelTensor | None
 @importer("QLinearMatMul")
 def qlinear_matmul(call: Call) -> ModelTensor:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = call.tensors
-    total = matrix_product(
-        call, _subtract_zero_point(call, a, a_zero, a.rank - 2), _subtract_zero_point(call, b, b_zero, b.rank - 1)
-    )
+    total = _integer_product(call, a, a_zero, b, b_zero)
     scale_a = _broadcast_scale(call, a_scale, total.rank, total.rank - 2)
     scale_b = _broadcast_scale(call, b_scale, total.rank, total.rank - 1)
     return _requantize(call, total, [scale_a, scale_b], y_scale, y_zero)
@@ -134,17 +170,14 @@ def _requantize(
 
 @importer("ConvInteger")
 def conv_integer(call: Call) -> ModelTensor:
-    x, w = call.tensor(0), call.tensor(1)
-    return convolve(
-        call, _subtract_zero_point(call, x, call.optional(2), 1), _subtract_zero_point(call, w, call.optional(3), 0)
-    )
+    return _integer_convolution(call, call.tensor(0), call.optional(2), call.tensor(1), call.optional(3))
 
 
 @importer("QLinearConv")
 def qlinear_conv(call: Call) -> ModelTensor:
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (call.tensor(n) for n in range(8))
     bias = call.optional(8)
-    total = convolve(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))
+    total = _integer_convolution(call, x, x_zero, w, w_zero)
     if bias is not None:
         total = call.op("nn.bias_add", total, bias, axis=1)
     scales = [_broadcast_scale(call, x_scale, total.rank, 1), _broadcast_scale(call, w_scale, total.rank, 1)]

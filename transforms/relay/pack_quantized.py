@@ -1,0 +1,195 @@
+"""The pass `relay-pack-quantized`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...module import constants_of
+from ...operators.nn import GROUP
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
+from ...operators.windows import layout_axes, paddings
+from ...operators.winograd import LANES
+from .graphs import graphs_of, replace
+
+_remarks = PassRemarks("relay-pack-quantized")
+
+Array = Any
+
+_PRODUCTS = ("qnn.dense", "qnn.conv2d")
+_LAYOUTS = (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"])
+_HALF = 128
+"""The difference between bytes with and without a sign that represent the same number."""
+
+
+@dataclass(frozen=True)
+class RelayPackQuantizedPass(ModulePass):
+    """Replaces products of quantized integers by products of bytes with packed weights, or by plain products.
+
+    Supported are `qnn.dense`, and `qnn.conv2d` in the layouts NCHW and OIHW without groups. Their data become uint8 and
+    their weights, without the zero points, int8, in blocks of 16 rows by 4 columns; zero points of data are a number
+    that is added to the sums: the zero point times the sum of the weights of a row. The results are the same numbers.
+
+    Other products, and all without `bytes`, become `nn.dense` and `nn.conv2d` of int32 without zero points: those whose
+    weights or their zero points are no constants or do not fit int8 without the zero points, those with a zero point
+    for each row of data, with data or weights of more than 8 bits, of dynamic size, and convolutions with padding whose
+    zero point is no constant.
+
+    bytes: whether the processor has an instruction for products of bytes.
+
+    Before
+        %2 = relay.qnn.dense(%x, %w, %0, %1, %s, %s) {units = 64} : (tensor<128x32xui8>, tensor<64x32xi8>,
+            tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<128x64xi32>
+
+    After
+        %2 = relay.nn.contrib_dense_pack_int8(%x, %packed) {units = 64}
+            : (tensor<128x32xui8>, tensor<4x8x64xi8>) -> tensor<128x64xi32>
+        %3 = relay.add(%2, %correction) : (tensor<128x64xi32>, tensor<64xi32>) -> tensor<128x64xi32>
+
+    Must hold before: constants are folded (`relay-fold-constants`).
+
+    Gone after: `qnn.dense`, `qnn.conv2d`.
+    """
+
+    name = "relay-pack-quantized"
+
+    bytes: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in graphs_of(op):
+            for inner in list(find_ops(func, OperatorOp)):
+                if inner.operator.name in _PRODUCTS:
+                    builder = RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location)
+                    self._replace(_Product(inner, builder))
+
+    def _replace(self, product: _Product) -> None:
+        reason = product.lack() if self.bytes else "the processor has no instruction for products of bytes"
+        if reason:
+            _remarks.missed(product.op, lambda: f"the product is computed with int32: {reason}")
+            replace(product.op, [product.plain()])
+        else:
+            _remarks.applied(product.op, lambda: "the product is computed with bytes, its weights are packed")
+            replace(product.op, [product.packed()])
+
+
+class _Product:
+    """A product of quantized integers, which is to be replaced."""
+
+    def __init__(self, op: OperatorOp, builder: RelayBuilder):
+        self.op, self.builder = op, builder
+        self.data, self.weight, self.zero, self.weight_zero = op.args[:4]
+        self.is_dense = op.operator.name == "qnn.dense"
+
+    @property
+    def units(self) -> int:
+        """The number of rows of the weight."""
+        units = shape_of(self.weight)[0]
+        assert isinstance(units, int)
+        return units
+
+    # Products of bytes
+
+    def lack(self) -> str:
+        """The reason why the product has no form with bytes, "" if it has one."""
+        kinds = dtype_of_tensor(self.data), dtype_of_tensor(self.weight), dtype_of_tensor(self.op.outputs[0])
+        if not {*kinds[:2]} <= {"int8", "uint8"} or kinds[2] != "int32":
+            return f"data of {kinds[0]}, weights of {kinds[1]} and sums of {kinds[2]}"
+        if not all(isinstance(size, int) for value in (self.data, self.weight) for size in shape_of(value)):
+            return "a dynamic size"
+        if shape_of(self.zero):
+            return "several zero points of data"
+        if self._array(self.weight) is None or self._array(self.weight_zero) is None:
+            return "weights, or their zero points, are no constants"
+        rows = self._rows()
+        if rows.size and not (-_HALF <= rows.min() and rows.max() < _HALF):
+            return "weights without their zero points do not fit int8"
+        return "" if self.is_dense else self._lack_of_convolution()
+
+    def _lack_of_convolution(self) -> str:
+        layout = [self.op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
+        if layout not in _LAYOUTS:
+            return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
+        if self.op.attribute_value("groups") != 1:
+            return f"{self.op.attribute_value('groups')} groups, expected 1"
+        around = paddings(self.op.attribute_value("padding"), 2, "padding")
+        if any(map(any, around)) and self._array(self.zero) is None:
+            return "padding with a zero point that is no constant"
+        return ""
+
+    def packed(self) -> SSAValue:
+        """The product of bytes, plus the number that the zero point of the data makes."""
+        builder, rows = self.builder, self._rows()
+        data, zero, shift = self.data, self._array(self.zero), 0
+        if dtype_of_tensor(data) == "int8":
+            shift = _HALF
+            wide = builder.operator("add", self._cast(data, "int16"), builder.constant(np.asarray(shift, "int16")))
+            data = self._cast(wide, "uint8")
+        weight = builder.constant(_blocks(rows.astype("int8")), "packed_weight")
+        if self.is_dense:
+            sums = builder.operator("nn.contrib_dense_pack_int8", data, weight, units=self.units)
+        else:
+            kept = {name: self.op.attribute_value(name) for name in ("strides", "padding", "dilation")}
+            kept |= {"channels": self.units, "pad_value": 0 if zero is None else int(zero) + shift}
+            sums = builder.operator("nn.contrib_conv2d_pack_int8", data, weight, **kept)
+        totals = rows.reshape(len(rows), -1).sum(1).astype("int32").reshape([-1, *[1] * (rows.ndim - 2)])
+        if zero is not None:
+            offset = (-totals.astype("int64") * (int(zero) + shift)).astype("int32")
+            return sums if not offset.any() else builder.operator("add", sums, builder.constant(offset, "zero_offset"))
+        shifted = builder.operator("add", self._cast(self.zero, "int32"), builder.constant(np.asarray(shift, "int32")))
+        return builder.operator(
+            "subtract", sums, builder.operator("multiply", shifted, builder.constant(totals, "weight_sums"))
+        )
+
+    def _rows(self) -> Array:
+        """The constant weight without its zero points, as int32."""
+        weight, zero = self._array(self.weight), self._array(self.weight_zero)
+        assert weight is not None
+        assert zero is not None
+        return weight.astype("int32") - zero.astype("int32").reshape([-1] + [1] * (weight.ndim - 1 if zero.ndim else 0))
+
+    def _array(self, value: SSAValue) -> Array | None:
+        """The array of a constant, None for other values."""
+        return constant_array(value.owner, self.builder.constants) if isinstance(value.owner, ConstantOp) else None
+
+    def _cast(self, value: SSAValue, dtype: str) -> SSAValue:
+        return value if dtype_of_tensor(value) == dtype else self.builder.operator("cast", value, dtype=dtype)
+
+    # Products of int32
+
+    def plain(self) -> SSAValue:
+        """The product of integers without their zero points."""
+        axes = (len(shape_of(self.data)) - 1, 0) if self.is_dense else self._channels()
+        data, weight = self._center(self.data, self.zero, axes[0]), self._center(self.weight, self.weight_zero, axes[1])
+        kept = {each.name: self.op.attribute_value(each.name) for each in self.op.operator.attributes}
+        return self.builder.operator(self.op.operator.name.replace("qnn.", "nn."), data, weight, **kept)
+
+    def _channels(self) -> tuple[int, int]:
+        """The axes of the channels of data, and of the output channels of the weight."""
+        data = layout_axes(self.op.attribute_value("data_layout"), "NCHW", "qnn.conv2d")
+        weight = layout_axes(self.op.attribute_value("kernel_layout"), "OIHW", "qnn.conv2d")
+        return data[1], weight[0]
+
+    def _center(self, value: SSAValue, zero: SSAValue, axis: int) -> SSAValue:
+        """Integers without their zero point, or their zero points along an axis, as int32."""
+        zero = self._cast(zero, "int32")
+        if shape_of(zero):
+            others = len(shape_of(value)) - axis - 1
+            zero = self.builder.operator("expand_dims", zero, axis=1, num_newaxis=others) if others else zero
+        return self.builder.operator("subtract", self._cast(value, "int32"), zero)
+
+
+def _blocks(rows: Array) -> Array:
+    """A weight in blocks of 16 rows by 4 columns, filled with zeros."""
+    filled = np.pad(rows, [(0, -len(rows) % LANES), (0, -rows.shape[1] % GROUP), *[(0, 0)] * (rows.ndim - 2)])
+    blocks, groups = len(filled) // LANES, filled.shape[1] // GROUP
+    apart = np.moveaxis(filled.reshape(blocks, LANES, groups, GROUP, *rows.shape[2:]), (1, 3), (-2, -1))
+    return np.ascontiguousarray(apart).reshape(blocks, groups, *rows.shape[2:], LANES * GROUP)
