@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -176,16 +176,15 @@ def _padded(
     spatial: Sequence[int],
     windows: Sequence[_Along],
     value: PrimExpr | None = None,
-    others: Mapping[int, tuple[int, int]] | None = None,
 ) -> tuple[Tensor, list[Extent]]:
     """The padded data, and the number of windows along each dimension. spatial: the axes of the image.  value: the
-    padding, by default 0.  others: the padding of other axes. TeError for a window that is larger than the image."""
+    padding, by default 0. TeError for a window that is larger than the image."""
     counts = _counts([data.shape[d] for d in spatial], windows)
     if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
         sizes, far = [along.size for along in windows], [along.far for along in windows]
         raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
     around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
-    return pad_with_value(data, {**(others or {}), **around}, const(0, data.dtype) if value is None else value), counts
+    return pad_with_value(data, around, const(0, data.dtype) if value is None else value), counts
 
 
 @dataclass(frozen=True)
@@ -377,32 +376,11 @@ class _PackedDepthwiseConvolution(_WithBlocks):
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
         self.require_rank(data.shape)
-        inputs, *spatial = require_known_extents(data.shape[1:], self.name)
+        (inputs,) = require_known_extents(data.shape[1:2], self.name)
         if inputs != self.channels:
             raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
         blocks, sizes = self.extents(weight, 1)
-        windows, names = _windows(self, self.padding, sizes), self.image.lower()
-
-        def element(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
-            channel = block * self.lanes + lane
-            value = data(batch, channel, *_place_of(pixel, spatial))
-            if inputs % self.lanes == 0:
-                return value
-            return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
-
-        pixels = compute(
-            [data.shape[0], blocks, prod(spatial), self.lanes],
-            element,
-            "image_blocks",
-            attrs={"meta_schedule.inline_rule": "disable"},
-        )
-        image = compute(
-            [data.shape[0], blocks, *spatial, self.lanes],
-            lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
-            "image",
-            "injective",
-            varargs_names=[*names, "lane"],
-        )
+        windows, image = _windows(self, self.padding, sizes), _channels_last(data, self.lanes, self.image.lower())
         source, counts = _padded(self.name, image, range(2, self.rank + 2), windows)
         known, taps = require_known_extents(counts, self.name), _tap_axes(self, sizes)
 
@@ -457,21 +435,13 @@ class _PackedByteConvolution(_WithBlocks):
         if not 0 <= self.pad_value <= 255:
             raise TeError(f"{self.name}: pad_value {self.pad_value}, expected a number of uint8")
         windows, lanes = _windows(self, self.padding, sizes), size // GROUP
-        fill = const(self.pad_value, data.dtype)
-        source, counts = _padded(self.name, data, [*range(2, self.rank + 2)], windows, fill, {1: (0, -inputs % GROUP)})
-        extents = require_known_extents(source.shape[2:], self.name)
-        image = compute(
-            [data.shape[0], groups, prod(extents), GROUP],
-            lambda n, group, pixel, channel: source(n, group * GROUP + channel, *_place_of(pixel, extents)),
-            "image_groups",
-            attrs={"meta_schedule.inline_rule": "disable"},
-        )
+        image, fill = _channels_last(data, GROUP, self.image.lower()), const(self.pad_value, data.dtype)
+        source, counts = _padded(self.name, image, range(2, self.rank + 2), windows, fill)
         channel, group, taps = reduce_axis((0, GROUP), "rc"), reduce_axis((0, groups), "group"), _tap_axes(self, sizes)
 
         def products(*axes: PrimExpr) -> PrimExpr:
             batch, *positions, block, lane = axes
-            pixel = _pixel_at(_at_taps(positions, windows, taps), extents)
-            x = cast("int32", image(batch, group.var, pixel, channel.var))
+            x = cast("int32", source(batch, group.var, *_at_taps(positions, windows, taps), channel.var))
             w = weight(block, group.var, *(tap.var for tap in taps), lane * GROUP + channel.var)
             return scalar.sum(x * cast("int32", w), axis=[group, *taps, channel])
 
@@ -510,6 +480,36 @@ class _PackedByteConvolution(_WithBlocks):
 
 
 contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
+
+
+def _channels_last(data: Tensor, lanes: int, names: Sequence[str]) -> Tensor:
+    """An image in blocks of channels, with the channels of a block adjacent: its axes are batch, block, image, and
+    channel in the block. Channels that fill the last block are zeros.
+
+    lanes: the channels of a block.  names: of the axes of the image.
+    """
+    inputs, *spatial = require_known_extents(data.shape[1:], "an image in blocks of channels")
+
+    def element(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
+        channel = block * lanes + lane
+        value = data(batch, channel, *_place_of(pixel, spatial))
+        if inputs % lanes == 0:
+            return value
+        return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
+
+    pixels = compute(
+        [data.shape[0], -(-inputs // lanes), prod(spatial), lanes],
+        element,
+        "image_blocks",
+        attrs={"meta_schedule.inline_rule": "disable"},
+    )
+    return compute(
+        [data.shape[0], -(-inputs // lanes), *spatial, lanes],
+        lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
+        "image",
+        "injective",
+        varargs_names=[*names, "lane"],
+    )
 
 
 def _place_of(pixel: PrimExpr, extents: Sequence[int]) -> list[PrimExpr]:

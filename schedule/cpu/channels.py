@@ -31,6 +31,15 @@ def only(blocks: Sequence[BlockRV]) -> BlockRV:
     return blocks[0]
 
 
+def steps_before(sch: Schedule, sums: BlockRV) -> list[BlockRV]:
+    """The blocks that prepare the image, the last one first: the padding, if there is any, and the transposition."""
+    steps, block = list[BlockRV](), sums
+    while producers := sch.get_producers(block):
+        block = only(producers)
+        steps.append(block)
+    return steps
+
+
 def known_extents(sch: Schedule, block: BlockRV) -> list[int]:
     """The extents of the axes of a block. Raises DeclineError for dynamic extents."""
     extents = [axis.extent for axis in block_of(sch, block).axes]

@@ -14,9 +14,9 @@ from .channels import (
     index_read,
     known_extents,
     number_annotated,
-    only,
     registers_of_block,
     require_lanes,
+    steps_before,
     transpose_in_registers,
 )
 from .tiles import fill_registers, keep_in_registers, parts, sums_of_windows
@@ -39,7 +39,7 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     """
     columns, (*_, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), known_extents(sch, sums)
     require_lanes(lanes)
-    *padded, image = steps = _steps_before(sch, sums)
+    *padded, image = steps = steps_before(sch, sums)
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     square = cpu.lanes(element)
@@ -55,15 +55,6 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
         fill_registers(sch, sch.get_loops(step)[-1:])
     _transpose_image(sch, image, square)
     return f"sums in registers, {LANES} channels of {height} columns", names
-
-
-def _steps_before(sch: Schedule, sums: BlockRV) -> list[BlockRV]:
-    """The blocks that prepare the image, the last one first: the padding, if there is any, and the transposition."""
-    steps, block = list[BlockRV](), sums
-    while producers := sch.get_producers(block):
-        block = only(producers)
-        steps.append(block)
-    return steps
 
 
 def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: int) -> LoopRV:

@@ -8,7 +8,7 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
 from ..rules.results import decline_unless
-from .channels import LANES, choose_tile, known_extents, only, reader_in_order, require_lanes
+from .channels import LANES, choose_tile, known_extents, reader_in_order, require_lanes, steps_before
 from .packed import WIDEST_PRODUCT, order_of_product, place_of_product, transpose_results
 from .tiles import fill_registers, start_in_registers
 
@@ -62,10 +62,9 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
     *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
     _require_bytes(cpu, lanes)
-    image = only(sch.get_producers(sums))
-    padded = sch.get_producers(image)
+    *padded, image = steps = steps_before(sch, sums)
     output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks)
-    names = tuple(block_of(sch, block).block_name.data for block in (*padded, image, sums, output))
+    names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
     loops = sch.get_loops(sums)
     (*_, column, block, lane), (*summed, byte) = loops[:-summands], loops[-summands:]
@@ -73,7 +72,8 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     sch.reorder(column, *summed, column_in, block, lane, byte)
     _add_in_registers(cpu, sch, sums, summed[0], [column_in, block, lane])
     for step in padded:
-        sch.vectorize(sch.split(sch.get_loops(step)[-1], [None, cpu.vector_bytes])[1])
+        sch.compute_at(image, sch.get_loops(step)[1])
+        fill_registers(sch, sch.get_loops(step)[-1:])
     _transpose_image(cpu, sch, image)
     text = f"sums of products of {GROUP} bytes in registers, {width * LANES} channels of {height} columns"
     return text, names
