@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
@@ -376,11 +376,32 @@ class _PackedDepthwiseConvolution(_WithBlocks):
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
         self.require_rank(data.shape)
-        (inputs,) = require_known_extents(data.shape[1:2], self.name)
+        inputs, *spatial = require_known_extents(data.shape[1:], self.name)
         if inputs != self.channels:
             raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
         blocks, sizes = self.extents(weight, 1)
-        windows, image = _windows(self, self.padding, sizes), _channels_last(data, self.lanes, self.image.lower())
+        windows, names = _windows(self, self.padding, sizes), self.image.lower()
+
+        def element(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
+            channel = block * self.lanes + lane
+            value = data(batch, channel, *_place_of(pixel, spatial))
+            if inputs % self.lanes == 0:
+                return value
+            return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
+
+        pixels = compute(
+            [data.shape[0], blocks, prod(spatial), self.lanes],
+            element,
+            "image_blocks",
+            attrs={"meta_schedule.inline_rule": "disable"},
+        )
+        image = compute(
+            [data.shape[0], blocks, *spatial, self.lanes],
+            lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
+            "image",
+            "injective",
+            varargs_names=[*names, "lane"],
+        )
         source, counts = _padded(self.name, image, range(2, self.rank + 2), windows)
         known, taps = require_known_extents(counts, self.name), _tap_axes(self, sizes)
 
@@ -435,13 +456,12 @@ class _PackedByteConvolution(_WithBlocks):
         if not 0 <= self.pad_value <= 255:
             raise TeError(f"{self.name}: pad_value {self.pad_value}, expected a number of uint8")
         windows, lanes = _windows(self, self.padding, sizes), size // GROUP
-        image, fill = _channels_last(data, GROUP, self.image.lower()), const(self.pad_value, data.dtype)
-        source, counts = _padded(self.name, image, range(2, self.rank + 2), windows, fill)
+        source, counts = self._image(data, windows)
         channel, group, taps = reduce_axis((0, GROUP), "rc"), reduce_axis((0, groups), "group"), _tap_axes(self, sizes)
 
         def products(*axes: PrimExpr) -> PrimExpr:
             batch, *positions, block, lane = axes
-            x = cast("int32", source(batch, group.var, *_at_taps(positions, windows, taps), channel.var))
+            x = cast("int32", source(batch, group.var, _at_taps(positions, windows, taps), channel.var))
             w = weight(block, group.var, *(tap.var for tap in taps), lane * GROUP + channel.var)
             return scalar.sum(x * cast("int32", w), axis=[group, *taps, channel])
 
@@ -459,6 +479,43 @@ class _PackedByteConvolution(_WithBlocks):
             "conv_pack",
             varargs_names=[2 * letter.lower() for letter in self.image],
         )
+
+    def _image(
+        self, data: Tensor, windows: Sequence[_Along]
+    ) -> tuple[Callable[[PrimExpr, PrimExpr, Sequence[PrimExpr], PrimExpr], PrimExpr], list[Extent]]:
+        """The function from batch, group of channels, place in the padded image, and channel in the group to an
+        element, and the number of windows along each dimension. The channels of a group are adjacent in memory."""
+        inputs, *spatial = require_known_extents(data.shape[1:], self.name)
+        groups, stays = -(-inputs // GROUP), {"meta_schedule.inline_rule": "disable"}
+
+        def element(batch: PrimExpr, channel: PrimExpr, pixel: PrimExpr) -> PrimExpr:
+            value = data(batch, channel, *_place_of(pixel, spatial))
+            if inputs % GROUP == 0:
+                return value
+            return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
+
+        rows = compute([data.shape[0], groups * GROUP, prod(spatial)], element, "image_rows", attrs=stays)
+        pixels = compute(
+            [data.shape[0], groups, prod(spatial) * GROUP],
+            lambda batch, group, place: rows(batch, group * GROUP + place % GROUP, place // GROUP),
+            "image_groups",
+            attrs=stays,
+        )
+
+        def at(batch: PrimExpr, group: PrimExpr, place: Sequence[PrimExpr], channel: PrimExpr) -> PrimExpr:
+            return pixels(batch, group, _pixel_at(place, spatial) * GROUP + channel)
+
+        if not any(along.front or along.behind for along in windows):
+            return at, _padded(self.name, data, range(2, self.rank + 2), windows)[1]
+        image = compute(
+            [data.shape[0], groups, *spatial, GROUP],
+            lambda batch, group, *place: at(batch, group, place[:-1], place[-1]),
+            "image",
+            "injective",
+            varargs_names=[*self.image.lower(), "channel"],
+        )
+        padded, counts = _padded(self.name, image, range(2, self.rank + 2), windows, const(self.pad_value, data.dtype))
+        return lambda batch, group, place, channel: padded(batch, group, *place, channel), counts
 
     def reference(self, data: Array, weight: Array) -> Array:
         blocks, groups, *sizes, size = weight.shape
@@ -480,36 +537,6 @@ class _PackedByteConvolution(_WithBlocks):
 
 
 contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
-
-
-def _channels_last(data: Tensor, lanes: int, names: Sequence[str]) -> Tensor:
-    """An image in blocks of channels, with the channels of a block adjacent: its axes are batch, block, image, and
-    channel in the block. Channels that fill the last block are zeros.
-
-    lanes: the channels of a block.  names: of the axes of the image.
-    """
-    inputs, *spatial = require_known_extents(data.shape[1:], "an image in blocks of channels")
-
-    def element(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
-        channel = block * lanes + lane
-        value = data(batch, channel, *_place_of(pixel, spatial))
-        if inputs % lanes == 0:
-            return value
-        return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
-
-    pixels = compute(
-        [data.shape[0], -(-inputs // lanes), prod(spatial), lanes],
-        element,
-        "image_blocks",
-        attrs={"meta_schedule.inline_rule": "disable"},
-    )
-    return compute(
-        [data.shape[0], -(-inputs // lanes), *spatial, lanes],
-        lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
-        "image",
-        "injective",
-        varargs_names=[*names, "lane"],
-    )
 
 
 def _place_of(pixel: PrimExpr, extents: Sequence[int]) -> list[PrimExpr]:

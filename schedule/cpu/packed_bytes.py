@@ -62,7 +62,7 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
     *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
     _require_bytes(cpu, lanes)
-    *padded, image = steps = steps_before(sch, sums)
+    *padded, image, rows = steps = steps_before(sch, sums)
     output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks)
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
@@ -74,7 +74,7 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     for step in padded:
         sch.compute_at(image, sch.get_loops(step)[1])
         fill_registers(sch, sch.get_loops(step)[-1:])
-    _transpose_image(cpu, sch, image)
+    _transpose_image(cpu, sch, image, rows)
     text = f"sums of products of {GROUP} bytes in registers, {width * LANES} channels of {height} columns"
     return text, names
 
@@ -100,11 +100,12 @@ def _add_in_registers(cpu: CpuModel, sch: Schedule, sums: BlockRV, summed: LoopR
     sch.tensorize(lane, f"vpdpbusd_{lanes}x{GROUP}")
 
 
-def _transpose_image(cpu: CpuModel, sch: Schedule, image: BlockRV) -> None:
-    """Copies the bytes of four channels of some pixels to registers, and stores them pixel by pixel."""
-    *outer, pixel, byte = sch.get_loops(image)
-    pixel, pixel_in = sch.split(pixel, [None, cpu.vector_bytes // GROUP])
-    copy = sch.cache_read(image, 0, "local", [image])
-    sch.compute_at(copy, pixel)
-    fill_registers(sch, sch.get_loops(copy)[len(outer) + 1 :])
-    sch.vectorize(sch.fuse(pixel_in, byte))
+def _transpose_image(cpu: CpuModel, sch: Schedule, image: BlockRV, rows: BlockRV) -> None:
+    """Loads the bytes of four channels of some pixels to registers, and stores them pixel by pixel. rows: the block of
+    the loads."""
+    place, place_in = sch.split(sch.get_loops(image)[-1], [None, cpu.vector_bytes])
+    sch.set_scope(rows, 0, "local")
+    around = len(sch.get_loops(image)) - 1
+    sch.compute_at(rows, place)
+    fill_registers(sch, sch.get_loops(rows)[around:])
+    sch.vectorize(place_in)
