@@ -63,7 +63,8 @@ def quantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str) -> P
 def dequantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str) -> PrimExpr:
     """The float that an integer represents."""
     kind = "float64" if dtype == "float64" else "float32"
-    left = cast("int64", value) - cast("int64", zero)
+    wide = "int32" if all(parse_dtype(each.dtype).bits <= 16 for each in (value, zero)) else "int64"
+    left = cast(wide, value) - cast(wide, zero)
     return cast(dtype, cast(kind, left) * cast(kind, scale))
 
 

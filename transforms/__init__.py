@@ -36,6 +36,7 @@ PASSES: dict[str, str] = {
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-quantized": "relay.pack_quantized",
     "relay-pack-weights": "relay.pack_weights",
+    "relay-quantize-products": "relay.quantize_products",
     "relay-copy-results": "relay.copy_results",
     "relay-eliminate-dead-code": "relay.eliminate_dead_code",
     "relay-fold-constants": "relay.fold_constants",

@@ -110,12 +110,14 @@ def _optimize_graphs(options: Options) -> list[ModulePass]:
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
     from ..relay.fold_scale_axis import RelayFoldScaleAxisPass
+    from ..relay.quantize_products import RelayQuantizeProductsPass
     from ..relay.simplify import RelaySimplifyPass
     from ..relay.simplify_inference import RelaySimplifyInferencePass
 
     if options.opt_level < 2:
         return []
     return [
+        *([RelayQuantizeProductsPass()] if options.pack and options.cpu.byte_products else []),
         RelaySimplifyInferencePass(),
         RelayFoldConstantsPass(),
         RelaySimplifyPass(),

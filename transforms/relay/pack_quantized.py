@@ -69,9 +69,9 @@ class RelayPackQuantizedPass(ModulePass):
             for inner in list(find_ops(func, OperatorOp)):
                 if inner.operator.name in _PRODUCTS:
                     builder = RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location)
-                    self._replace(_Product(inner, builder))
+                    self._replace(QuantizedProduct(inner, builder))
 
-    def _replace(self, product: _Product) -> None:
+    def _replace(self, product: QuantizedProduct) -> None:
         reason = product.lack() if self.bytes else "the processor has no instruction for products of bytes"
         if reason:
             _remarks.missed(product.op, lambda: f"the product is computed with int32: {reason}")
@@ -81,7 +81,7 @@ class RelayPackQuantizedPass(ModulePass):
             replace(product.op, [product.packed()])
 
 
-class _Product:
+class QuantizedProduct:
     """A product of quantized integers, which is to be replaced."""
 
     def __init__(self, op: OperatorOp, builder: RelayBuilder):

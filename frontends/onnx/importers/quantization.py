@@ -72,11 +72,20 @@ def quantize_linear(call: Call) -> ModelTensor:
     return quantize_tensor(call, x, scale, zeros, dtype)
 
 
+_NARROW = ("int8", "uint8", "int16", "uint16")
+"""The integers whose differences from a zero point are of int32."""
+
+
 @importer("DequantizeLinear")
 def dequantize_linear(call: Call) -> ModelTensor:
     x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
     axis = call.integer("axis", 1)
     require_dtype(x.dtype)
+    number = _is_vector(scale) or scale.rank == 0 or scale.shape == (1,)
+    if number and scale.dtype == "float32" and x.dtype in _NARROW and not call.integer("output_dtype"):
+        zero = call.builder.scalar_constant(0, x.dtype) if zero is None else zero
+        parameters = [each if _is_vector(each) else call.builder.reshape(each, []) for each in (scale, zero)]
+        return call.op("qnn.dequantize", x, *parameters, axis=normalized_axis(axis, x.rank) if x.rank else -1)
     placed = None if zero is None else broadcast_parameter(call, zero, x, axis)
     result = dequantize_tensor(call, x, broadcast_parameter(call, scale, x, axis), placed)
     code = call.integer("output_dtype")

@@ -1,0 +1,139 @@
+"""The pass `relay-quantize-products`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...module import constants_of
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
+from .graphs import erase, graphs_of, replace
+from .pack_quantized import QuantizedProduct
+
+_remarks = PassRemarks("relay-quantize-products")
+
+_PRODUCTS = {"nn.dense": "qnn.dense", "nn.matmul": "qnn.dense", "nn.conv2d": "qnn.conv2d"}
+
+
+@dataclass(frozen=True)
+class RelayQuantizeProductsPass(ModulePass):
+    """Computes products of dequantized integers as products of the integers, whose results are dequantized.
+
+    Supported are `nn.dense`, `nn.matmul` and `nn.conv2d` of float32 whose data are the result of `qnn.dequantize` with
+    one scale and zero point, and whose weights are constants of `qnn.dequantize` with one scale, or one for each row,
+    if the product of the integers has a form with bytes (`relay-pack-quantized`). Sums of integers are exact; those of
+    the floats are rounded, so that results differ by rounding.
+
+    Before
+        %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<8x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<8x32xf32>
+        %1 = relay.qnn.dequantize(%w, %t, %y) : (tensor<64x32xi8>, tensor<f32>, tensor<i8>) -> tensor<64x32xf32>
+        %2 = relay.nn.dense(%0, %1) : (tensor<8x32xf32>, tensor<64x32xf32>) -> tensor<8x64xf32>
+
+    After
+        %0 = relay.qnn.dense(%x, %w, %z, %y, %s, %t) : (tensor<8x32xui8>, tensor<64x32xi8>, tensor<ui8>, tensor<i8>,
+            tensor<f32>, tensor<f32>) -> tensor<8x64xi32>
+        %1 = relay.cast(%0) {dtype = "float32"} : (tensor<8x64xi32>) -> tensor<8x64xf32>
+        %2 = relay.multiply(%s, %t) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+        %3 = relay.multiply(%1, %2) : (tensor<8x64xf32>, tensor<f32>) -> tensor<8x64xf32>
+
+    Must hold before: constants are not folded (`relay-fold-constants`), or dequantized weights are constants already.
+
+    Gone after: nothing.
+    """
+
+    name = "relay-quantize-products"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in graphs_of(op):
+            for inner in list(find_ops(func, OperatorOp)):
+                if inner.operator.name in _PRODUCTS:
+                    _quantize(inner, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
+
+
+def _quantize(op: OperatorOp, builder: RelayBuilder) -> None:
+    data, weight = (_Dequantized.of(value) for value in op.args)
+    if data is None or weight is None or (op.operator.name == "nn.matmul" and op.attribute_value("transpose_a")):
+        return
+    if op.operator.name == "nn.matmul" and not op.attribute_value("transpose_b"):
+        weight = weight.transposed()
+    reason = _lack(data, weight)
+    if reason:
+        _remarks.missed(op, lambda: f"the product is computed with floats: {reason}")
+        return
+    values = weight.value
+    if weight.is_transposed:
+        assert isinstance(values.owner, ConstantOp)
+        array = constant_array(values.owner, builder.constants)
+        if array is None:
+            return
+        values = builder.constant(np.ascontiguousarray(array.T), "transposed")
+    kept = {} if op.operator.name == "nn.matmul" else _attributes(op)
+    operands = [data.value, values, data.zero, weight.zero, data.scale, weight.scale]
+    made = builder.operator(_PRODUCTS[op.operator.name], *operands, **kept)
+    assert isinstance(made.owner, OperatorOp)
+    reason = QuantizedProduct(made.owner, builder).lack()
+    if reason:
+        _remarks.missed(op, lambda: f"the product is computed with floats: {reason}")
+        erase(made.owner)
+        return
+    scale = weight.scale
+    if shape_of(scale) and op.operator.name == "nn.conv2d":
+        scale = builder.operator("expand_dims", scale, axis=1, num_newaxis=2)
+    scale = builder.operator("multiply", data.scale, scale)
+    _remarks.applied(op, lambda: "the product is computed with the integers that its operands represent")
+    replace(op, [builder.operator("multiply", builder.operator("cast", made, dtype="float32"), scale)])
+
+
+def _attributes(op: OperatorOp) -> dict[str, object]:
+    """The attributes of a product, but for the data type of its result."""
+    names = (each.name for each in op.operator.attributes)
+    return {name: op.attribute_value(name) for name in names if name != "out_dtype"}
+
+
+@dataclass(frozen=True)
+class _Dequantized:
+    """Floats that integers represent. value: the integers.  zero, scale: their parameters.  axis: the axis along which
+    the parameters vary, if they are vectors.  is_transposed: whether the floats are a transposed matrix."""
+
+    value: SSAValue
+    zero: SSAValue
+    scale: SSAValue
+    axis: int
+    is_transposed: bool = False
+
+    @staticmethod
+    def of(value: SSAValue) -> _Dequantized | None:
+        """The integers of the floats `value`, or None."""
+        op = value.owner
+        if not isinstance(op, OperatorOp):
+            return None
+        if op.operator.name == "transpose" and len(shape_of(value)) == 2:
+            inner = _Dequantized.of(op.args[0])
+            order = op.attribute_value("axes")
+            return inner if inner is None or list(order or (1, 0)) == [0, 1] else inner.transposed()
+        if op.operator.name != "qnn.dequantize" or dtype_of_tensor(value) != "float32":
+            return None
+        integers, scale, zero = op.args
+        return _Dequantized(integers, zero, scale, op.attribute_value("axis") % max(len(shape_of(integers)), 1))
+
+    def transposed(self) -> _Dequantized:
+        return _Dequantized(self.value, self.zero, self.scale, 1 - self.axis, not self.is_transposed)
+
+
+def _lack(data: _Dequantized, weight: _Dequantized) -> str:
+    """The reason why the parameters of operands do not permit a product of integers, "" if they do."""
+    if data.is_transposed or shape_of(data.scale) or shape_of(data.zero):
+        return "data are transposed, or have several scales or zero points"
+    if not isinstance(weight.value.owner, ConstantOp):
+        return "weights are no constants"
+    if weight.axis and (shape_of(weight.scale) or shape_of(weight.zero)):
+        return "scales of weights are not along their rows"
+    return ""
