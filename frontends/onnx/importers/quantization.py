@@ -94,10 +94,10 @@ def dequantize_linear(call: Call) -> ModelTensor:
 
 @importer("MatMulInteger")
 def matmul_integer(call: Call) -> ModelTensor:
-    return _integer_product(call, call.tensor(0), call.optional(2), call.tensor(1), call.optional(3))
+    return integer_product(call, call.tensor(0), call.optional(2), call.tensor(1), call.optional(3))
 
 
-def _integer_product(
+def integer_product(
     call: Call, a: ModelTensor, a_zero: ModelTensor | None, b: ModelTensor, b_zero: ModelTensor | None
 ) -> ModelTensor:
     """The int32 product of two quantized matrices, or batches of these."""
@@ -152,13 +152,13 @@ def _subtract_zero_point(call: Call, data: ModelTensor, zero: ModelTensor | None
 @importer("QLinearMatMul")
 def qlinear_matmul(call: Call) -> ModelTensor:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = call.tensors
-    total = _integer_product(call, a, a_zero, b, b_zero)
-    scale_a = _broadcast_scale(call, a_scale, total.rank, total.rank - 2)
-    scale_b = _broadcast_scale(call, b_scale, total.rank, total.rank - 1)
+    total = integer_product(call, a, a_zero, b, b_zero)
+    scale_a = broadcast_scale(call, a_scale, total.rank, total.rank - 2)
+    scale_b = broadcast_scale(call, b_scale, total.rank, total.rank - 1)
     return _requantize(call, total, [scale_a, scale_b], y_scale, y_zero)
 
 
-def _broadcast_scale(call: Call, scale: ModelTensor, rank: int, axis: int) -> ModelTensor:
+def broadcast_scale(call: Call, scale: ModelTensor, rank: int, axis: int) -> ModelTensor:
     if scale.rank == 1 and scale.shape != (1,):
         return _along_axis(call, scale, rank, axis)
     return call.builder.reshape(scale, []) if scale.rank == 1 else scale
@@ -170,11 +170,11 @@ def _requantize(
     """Converts int32 values quantized by the product of `scales` to integers quantized by `y_scale` and `y_zero`."""
     factor = call.op("multiply", *(call.widen_small_floats(each) for each in scales))
     factor = call.op(
-        "divide", factor, _broadcast_scale(call, call.widen_small_floats(y_scale), values.rank, values.rank - 1)
+        "divide", factor, broadcast_scale(call, call.widen_small_floats(y_scale), values.rank, values.rank - 1)
     )
     one = call.builder.scalar_constant(1, "float32")
     x = call.op("multiply", call.cast(values, "float32"), factor)
-    return quantize_tensor(call, x, one, _broadcast_scale(call, y_zero, values.rank, values.rank - 1), y_zero.dtype)
+    return quantize_tensor(call, x, one, broadcast_scale(call, y_zero, values.rank, values.rank - 1), y_zero.dtype)
 
 
 @importer("ConvInteger")
@@ -189,5 +189,5 @@ def qlinear_conv(call: Call) -> ModelTensor:
     total = _integer_convolution(call, x, x_zero, w, w_zero)
     if bias is not None:
         total = call.op("nn.bias_add", total, bias, axis=1)
-    scales = [_broadcast_scale(call, x_scale, total.rank, 1), _broadcast_scale(call, w_scale, total.rank, 1)]
+    scales = [broadcast_scale(call, x_scale, total.rank, 1), broadcast_scale(call, w_scale, total.rank, 1)]
     return _requantize(call, total, scales, y_scale, y_zero)
