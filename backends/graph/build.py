@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.arrays import plain_array
-from ...core.cpu import cpu_of
+from ...core.cpu import CpuModel, cpu_of
 from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError, UnsupportedError
 from ...core.remarks import RemarkReceiver, report_remarks
@@ -67,8 +67,9 @@ def build_graph(
     libraries = tuple(library.name for library in libraries_of(target))
 
     def compile_module(module: Module, after: AfterPass | None = None) -> Executable:
-        processor = {"pack": True, "cpu": cpu_of(target)} if target.kind == "llvm" else {}
-        graph = lower_graph(module, opt_level, libraries, after, winograd, **processor)
+        packs = target.kind == "llvm"
+        cpu = cpu_of(target) if packs else CpuModel()
+        graph = lower_graph(module, opt_level, libraries, after, winograd, packs, cpu)
         return describe(graph, _compile(graph, target, after, sanitize), entry)
 
     def repeat() -> None:

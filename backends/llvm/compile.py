@@ -48,7 +48,7 @@ def compile_native(
     with stage("emission of LLVM IR"):
         emitted = emit_module(
             module,
-            native_half=target.has_half_conversions,
+            instructions=target.instructions,
             requirements=requirements,
             callables=callables,
             debug=target.debug,

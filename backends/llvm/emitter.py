@@ -121,28 +121,28 @@ NO_KERNELS = DeviceRequirements()
 def emit_module(
     module: ModuleOp,
     *,
-    native_half: bool = False,
+    instructions: frozenset[str] = frozenset(),
     requirements: DeviceRequirements = NO_KERNELS,
     callables: bool = True,
     debug: bool = False,
 ) -> EmittedModule:
-    """LLVM IR for a module in the upstream subset. `native_half`: the target has instructions to convert between f16
-    and f32. `callables`: emit functions that Python calls directly (`python_calls.py`), besides the entry points.
-    `debug`: with debug information.
+    """LLVM IR for a module in the upstream subset. `instructions`: the features of the processor, by LLVM's names.
+    `callables`: emit functions that Python calls directly (`python_calls.py`), besides the entry points. `debug`: with
+    debug information.
 
     Raises UnsupportedError for operations that cannot be compiled.
     """
-    emitter = _ModuleEmitter(module, native_half, debug=debug)
+    emitter = _ModuleEmitter(module, instructions, debug=debug)
     emitter.add_functions(requirements, callables)
     facts = emitter.facts()
     emitter.add_interface(facts, requirements.facts)
     return EmittedModule(emitter.text(), facts, emitter.stack)
 
 
-def emit_part(part: Part, *, native_half: bool, callables: bool, debug: bool) -> EmittedModule:
+def emit_part(part: Part, *, instructions: frozenset[str], callables: bool, debug: bool) -> EmittedModule:
     """LLVM IR for a part in the upstream subset, without the interface of the program. Other arguments and errors: as
     of `emit_module`."""
-    emitter = _ModuleEmitter(part.module.op, native_half, part, debug=debug)
+    emitter = _ModuleEmitter(part.module.op, instructions, part, debug=debug)
     emitter.add_functions(NO_KERNELS, callables)
     return EmittedModule(emitter.text(), emitter.facts(), emitter.stack)
 
@@ -154,7 +154,7 @@ def emit_interface(parts: Sequence[Facts], order: Sequence[str]) -> EmittedModul
     different types.
     """
     facts = _join(parts, order)
-    emitter = _ModuleEmitter(ModuleOp([]), False)
+    emitter = _ModuleEmitter(ModuleOp([]), frozenset())
     emitter.add_variables(facts.variables)
     emitter.add_interface(facts, ())
     text = replace(emitter.text(), shared={each.name for each in facts.variables.values()})
@@ -190,9 +190,12 @@ def _require_same_type(name: str, known: str, signature: str) -> None:
 class _ModuleEmitter:
     """The module under construction; implements `LlvmModule`."""
 
-    def __init__(self, module: ModuleOp, native_half: bool, part: Part | None = None, *, debug: bool = False) -> None:
-        """part: of the program; None for all of it.  debug: whether the module has debug information."""
-        self.native_half = native_half
+    def __init__(
+        self, module: ModuleOp, instructions: frozenset[str], part: Part | None = None, *, debug: bool = False
+    ) -> None:
+        """instructions: the features of the processor.  part: of the program; None for all of it.  debug: whether the
+        module has debug information."""
+        self.instructions = instructions
         self.debug = DebugInfo(_FOOTER.count("\n")) if debug else None
         self._module = module
         self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, func.FuncOp)}

@@ -92,13 +92,12 @@ class Processor:
         return Processor(cpu, ",".join(features), target.debug > 0, target.debug < 2)
 
     @property
-    def has_half_conversions(self) -> bool:
-        """Whether f16 and f32 convert by an instruction. Features that only the CPU's name implies do not count."""
-        return self._has("f16c")
-
-    def _has(self, feature: str) -> bool:
-        """Whether the processor has a feature of x86-64 whose instructions every 64-bit Arm processor has."""
-        return platform.machine() == "aarch64" or f"+{feature}" in self.features.split(",")
+    def instructions(self) -> frozenset[str]:
+        """The features of the processor, by LLVM's names, without those that only its name implies. Every 64-bit Arm
+        processor has `f16c`, conversions between f16 and f32."""
+        last = {each[1:]: each[0] for each in self.features.split(",") if each}
+        present = {name for name, sign in last.items() if sign == "+"}
+        return frozenset(present | ({"f16c"} if platform.machine() == "aarch64" else set()))
 
     def machine(self, effort: int = 3) -> llvm.TargetMachine:
         """A new target machine, for one module. `effort`: 0 to 3, the code generator's optimization level."""

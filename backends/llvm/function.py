@@ -39,7 +39,8 @@ Value = str | MemRef
 class LlvmModule(Protocol):
     """The services of the enclosing module that a function emitter requires."""
 
-    native_half: bool
+    instructions: frozenset[str]
+    """The features of the processor, by LLVM's names."""
     work: Work
     debug: DebugInfo | None
     """The debug information of the module, None for a module without."""

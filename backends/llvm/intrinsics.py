@@ -8,6 +8,7 @@ from functools import cache
 import llvmlite.binding as binding
 from xdsl.dialects import llvm
 
+from ...core.llvm_intrinsics import LLVM_INTRINSICS
 from .function import LlvmFunctionEmitter, Lowerings, call_instruction, lowering_unsupported
 from .types import register_type
 
@@ -15,6 +16,10 @@ from .types import register_type
 def _call_intrinsic(f: LlvmFunctionEmitter, op: llvm.CallIntrinsicOp) -> None:
     if op.op_bundle_operands:
         raise lowering_unsupported(op, "operand bundles of an intrinsic")
+    name = op.intrin.data
+    missing = LLVM_INTRINSICS[name].features - f.module.instructions if name in LLVM_INTRINSICS else ()
+    if missing:
+        raise lowering_unsupported(op, f"{name} requires {', '.join(sorted(missing))}, which the processor lacks")
     result = "void" if op.ress is None else register_type(op.ress.type)
     kinds = [register_type(value.type) for value in op.args]
     name, error = _overload(op.intrin.data, result, tuple(kinds))

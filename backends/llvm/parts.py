@@ -86,7 +86,7 @@ class _Work:
         with collect_apart() as remarks:
             lower_part(part, self.options)
             emitted = emit_part(
-                part, native_half=self.target.has_half_conversions, callables=self.callables, debug=self.target.debug
+                part, instructions=self.target.instructions, callables=self.callables, debug=self.target.debug
             )
         result = ObjectCode.start(emitted.parts.units(), self.target, threads)
 

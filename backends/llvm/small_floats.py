@@ -1,6 +1,6 @@
 """Conversion of floats of up to 16 bits to and from f32 and f64, on their bits.
 
-All conversions use integer operations, those of f16 only where the target has no instructions for it (`native_half`):
+All conversions use integer operations, those of f16 only where the target has no instructions for it (`f16c`):
 the functions that LLVM would otherwise call (`__truncsfbf2`, `__extendhfsf2`, ...) need not exist in the process. One
 text for each direction serves all formats; cases that a format lacks are left out. Every conversion rounds once, to
 nearest even, and agrees with numpy and ml_dtypes.
@@ -80,7 +80,7 @@ def _round_to_odd(f: LlvmFunctionEmitter, value: str, type: Attribute) -> str:
 
 def _to_f32(f: LlvmFunctionEmitter, bits: str, type: Attribute) -> str:
     kind, f32 = register_type(type), _vector("float", type)
-    if f.module.native_half and isinstance(element_type_of(type), Float16Type):
+    if "f16c" in f.module.instructions and isinstance(element_type_of(type), Float16Type):
         half = f.emit_value(f"bitcast {kind} {bits} to {_vector('half', type)}")
         return f.emit_value(f"fpext {_vector('half', type)} {half} to {f32}")
     name = f"{element_type_of(type).name}.extend.{intrinsic_suffix(kind)}"
@@ -91,7 +91,7 @@ def _to_f32(f: LlvmFunctionEmitter, bits: str, type: Attribute) -> str:
 
 def _from_f32(f: LlvmFunctionEmitter, value: str, type: Attribute) -> str:
     kind, f32 = register_type(type), _vector("float", type)
-    if f.module.native_half and isinstance(element_type_of(type), Float16Type):
+    if "f16c" in f.module.instructions and isinstance(element_type_of(type), Float16Type):
         f.module.helper(_TRUNCATION_OF_F64, lambda: _truncation_of_f64(f.module))
         half = f.emit_value(f"fptrunc {f32} {value} to {_vector('half', type)}")
         return f.emit_value(f"bitcast {_vector('half', type)} {half} to {kind}")

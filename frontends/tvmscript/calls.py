@@ -134,7 +134,7 @@ def _llvm_lookup_intrinsic_id(context: ElaborationContext, span: Span, name: Val
 @word("call_llvm_pure_intrin", "call_llvm_intrin")
 def _call_llvm(context: ElaborationContext, span: Span, *args: Value, dtype: Value = None) -> Value:
     """`T.call_llvm_pure_intrin("int32x16", name, ...)`; until v0.18 the number of operands may precede these."""
-    dtype, intrinsic, args = _split_dtype(args, dtype, "T.call_llvm_pure_intrin", span)
+    dtype, intrinsic, values = _split_dtype(args, dtype, "T.call_llvm_pure_intrin", span)
     name = context.string(intrinsic, span, "the name of an intrinsic of LLVM")
     if name not in LLVM_INTRINSICS:
         known = ", ".join(LLVM_INTRINSICS)
@@ -142,11 +142,10 @@ def _call_llvm(context: ElaborationContext, span: Span, *args: Value, dtype: Val
             f"intrinsic {name!r} of LLVM is not supported{did_you_mean(name, LLVM_INTRINSICS)} ({known} are)"
         )
     expected = LLVM_INTRINSICS[name]
-    if len(args) == len(expected.operands) + 1:
-        args = args[1:]
-    if len(args) != len(expected.operands):
-        raise span.error(f"{name} of {len(args)} operands, expected {len(expected.operands)}")
-    operands = [context.number(arg, span) for arg in args]
+    values = values[1:] if len(values) == len(expected.operands) + 1 else values
+    if len(values) != len(expected.operands):
+        raise span.error(f"{name} of {len(values)} operands, expected {len(expected.operands)}")
+    operands = [context.number(value, span) for value in values]
     result = context.locate(span).insert(CallLlvmOp(name, operands)).result
     wanted = context.type(dtype, span)
     return result if wanted == result.type else context.locate(span).reinterpret(result, wanted)

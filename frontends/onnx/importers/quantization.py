@@ -101,11 +101,12 @@ def integer_product(
     call: Call, a: ModelTensor, a_zero: ModelTensor | None, b: ModelTensor, b_zero: ModelTensor | None
 ) -> ModelTensor:
     """The int32 product of two quantized matrices, or batches of these."""
-    zeros = _number_of(call, a_zero, a), b_zero if _is_vector(b_zero) else _number_of(call, b_zero, b)
-    if a.rank < 2 or b.rank != 2 or None in zeros:
+    zeros = [_number_of(call, a_zero, a), b_zero if _is_vector(b_zero) else _number_of(call, b_zero, b)]
+    known = [zero for zero in zeros if zero is not None]
+    if a.rank < 2 or b.rank != 2 or len(known) < 2:
         a = _subtract_zero_point(call, a, a_zero, a.rank - 2)
         return matrix_product(call, a, _subtract_zero_point(call, b, b_zero, b.rank - 1))
-    return call.op("qnn.dense", a, permute_axes(call, b, (1, 0)), *zeros, *_scales(call))
+    return call.op("qnn.dense", a, permute_axes(call, b, (1, 0)), *known, *_scales(call))
 
 
 def _is_vector(zero: ModelTensor | None) -> bool:
@@ -131,10 +132,11 @@ def _integer_convolution(
     call: Call, x: ModelTensor, x_zero: ModelTensor | None, w: ModelTensor, w_zero: ModelTensor | None
 ) -> ModelTensor:
     """The int32 convolution of a quantized image with quantized weights."""
-    zeros = _number_of(call, x_zero, x), w_zero if _is_vector(w_zero) else _number_of(call, w_zero, w)
-    if x.rank != 4 or None in zeros or any(n < 0 for n in call.integers("pads") or ()):
+    zeros = [_number_of(call, x_zero, x), w_zero if _is_vector(w_zero) else _number_of(call, w_zero, w)]
+    known = [zero for zero in zeros if zero is not None]
+    if x.rank != 4 or len(known) < 2 or any(n < 0 for n in call.integers("pads") or ()):
         return convolve(call, _subtract_zero_point(call, x, x_zero, 1), _subtract_zero_point(call, w, w_zero, 0))
-    return convolve(call, x, w, "qnn.conv2d", *zeros, *_scales(call))
+    return convolve(call, x, w, "qnn.conv2d", *known, *_scales(call))
 
 
 def _subtract_zero_point(call: Call, data: ModelTensor, zero: ModelTensor | None, axis: int) -> ModelTensor:

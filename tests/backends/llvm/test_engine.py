@@ -129,8 +129,8 @@ def test_texts_of_the_program(compile_text) -> None:
 
 def test_code_is_made_for_the_target(compile_text, plain_target) -> None:
     assert "ymm" not in compile_text(ADD, target=plain_target).source("asm")
-    assert not plain_target.has_half_conversions
-    assert Processor("x86-64", "+avx,+f16c").has_half_conversions
+    assert "f16c" not in plain_target.instructions
+    assert Processor("x86-64", "+avx,+fma,+f16c,-fma").instructions == {"avx", "f16c"}
 
 
 def test_text_that_llvm_refuses_is_a_defect_of_ours() -> None:

@@ -1,0 +1,125 @@
+"""Products of quantized integers have the same results with bytes, with int32, and with floats up to rounding."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from stepwell import Module, apply_passes, relay
+from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.backends.interpreter import interpret
+from stepwell.core.processors import threads
+from stepwell.frontends.relay import qnn
+from stepwell.frontends.relay.expr import Expr
+from stepwell.frontends.relay.parameters import bind_parameters
+from stepwell.schedule.cpu import threads as sharing
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A product of quantized data and constant quantized weights.
+
+    data, weight: the shapes.  kinds: their data types.  zeros: the zero points of data and weights; None for one zero
+    point of weights for each row.  is_bound: whether the zero point of data is a constant.  attributes: of the
+    convolution, None for a product of matrices.
+    """
+
+    data: tuple[int, ...]
+    weight: tuple[int, ...]
+    kinds: tuple[str, str]
+    zeros: tuple[int, int | None]
+    is_bound: bool = True
+    attributes: dict[str, Any] | None = None
+
+    def arrays(self) -> dict[str, Any]:
+        choose = np.random.default_rng(prod(self.data))
+
+        def integers(shape: tuple[int, ...], kind: str) -> Any:
+            limits = np.iinfo(kind)
+            return choose.integers(limits.min, limits.max + 1, shape).astype(kind)
+
+        x, w = (integers(shape, kind) for shape, kind in zip((self.data, self.weight), self.kinds, strict=True))
+        zero, weight_zero = self.zeros
+        rows = choose.integers(0, 2, self.weight[0]) if weight_zero is None else np.asarray(weight_zero)
+        return {"x": x, "w": w, "z": np.asarray(zero, "int32"), "y": rows.astype("int32")}
+
+    def module(self, dequantized: bool) -> Module:
+        """The program. dequantized: whether the operands are dequantized to floats before the product."""
+        arrays = self.arrays()
+        x, w, z, y = (relay.var(name, shape=array.shape, dtype=array.dtype.name) for name, array in arrays.items())
+        s, t = relay.const(0.5, "float32"), relay.const(0.25, "float32")
+        convolution = self.attributes is not None
+        if dequantized:
+            x_, w_ = qnn.dequantize(x, s, z), qnn.dequantize(w, t, y, axis=0)
+            net: Expr = relay.nn.conv2d(x_, w_, **self.attributes or {}) if convolution else relay.nn.dense(x_, w_)
+        else:
+            required: dict[str, Any] = {"units": self.weight[0]}
+            if self.attributes is not None:
+                required = {"kernel_size": self.weight[2:], "channels": self.weight[0], **self.attributes}
+            net = (qnn.conv2d if convolution else qnn.dense)(x, w, z, y, s, t, **required)
+        bound = {name: arrays[name] for name in (("w", "y", "z") if self.is_bound else ("w", "y"))}
+        return bind_parameters(relay.module(relay.Function([x, w, z, y], net)), bound)
+
+    def arguments(self) -> dict[str, Any]:
+        return {name: array for name, array in self.arrays().items() if name in (("x",) if self.is_bound else "xz")}
+
+
+kinds = st.tuples(st.sampled_from(("uint8", "int8")), st.sampled_from(("uint8", "int8")))
+zeros = st.tuples(st.sampled_from((0, 3, -5, 128)), st.sampled_from((0, 128, None, 1)))
+products = st.builds(
+    lambda rows, inner, units, *rest: Quantized((*rows, inner), (units, inner), *rest),
+    st.sampled_from(((1,), (4,), (13,), (2, 3))),
+    st.sampled_from((1, 4, 16, 23)),
+    st.sampled_from((3, 16, 39, 64)),
+    kinds,
+    zeros,
+    st.booleans(),
+)
+
+
+@st.composite
+def convolutions(draw: Any) -> Quantized:
+    inputs, size = draw(st.sampled_from((1, 3, 8))), draw(st.sampled_from((1, 2, 3)))
+    attributes = {"strides": draw(st.sampled_from((1, 2))), "padding": draw(st.sampled_from((0, 1, (0, 1, 2, 1))))}
+    attributes["dilation"] = draw(st.sampled_from((1, 2)))
+    least = (size - 1) * attributes["dilation"] + 1
+    image = [least + draw(st.sampled_from((0, 3, 8, 15))) for _ in range(2)]
+    data, weight = (
+        (draw(st.sampled_from((1, 2))), inputs, *image),
+        (draw(st.sampled_from((4, 16, 33))), inputs, size, size),
+    )
+    zero = draw(zeros)
+    kind = draw(kinds)
+    low, high = np.iinfo(kind[0]).min, np.iinfo(kind[0]).max  # the padding is a number of the data type
+    return Quantized(data, weight, kind, (min(max(zero[0], low), high), zero[1]), draw(st.booleans()), attributes)
+
+
+@given(products | convolutions(), st.sampled_from((1, 3)))
+@example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 3)
+@example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), 3)
+@example(Quantized((1, 4, 30, 70), (16, 4, 1, 1), ("uint8", "uint8"), (7, 128), True, {"strides": 2}), 1)
+def test_bytes_compute_what_integers_compute(case: Quantized, count: int) -> None:
+    module, arguments = case.module(dequantized=False), case.arguments()
+    expected = interpret(module, "main", list(arguments.values()))
+    for passes in ("relay-pack-quantized", "relay-pack-quantized{bytes=true}"):
+        lowered = apply_passes(module, passes)
+        assert "qnn." not in str(lowered)
+        with patch.object(sharing, "LEAST_TIME", 0), threads(count):
+            executor = GraphExecutor(build_graph(lowered))
+            executor.run(**arguments)
+        np.testing.assert_array_equal(executor.get_output(0), expected, passes)
+
+
+@given(products | convolutions())
+@example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)))
+@example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}))
+def test_integers_compute_what_dequantized_numbers_compute(case: Quantized) -> None:
+    module, arguments = case.module(dequantized=True), case.arguments()
+    expected = interpret(module, "main", list(arguments.values()))
+    quantized = apply_passes(module, "relay-quantize-products")
+    (got,) = [interpret(quantized, "main", list(arguments.values()))]
+    np.testing.assert_allclose(got, expected, 1e-5, 1e-5 * float(abs(expected).max(initial=0)))
