@@ -549,6 +549,45 @@ relay.func @main("x" %x: tensor<8x32xf32>, "v" %v: tensor<40x32xf32>, "y" %y: te
         ],
     ),
     (
+        "relay-pack-quantized{bytes=true}",
+        """\
+relay.func @main("x" %x: tensor<8x32xui8>, "v" %v: tensor<40x32xi8>, "z" %z: tensor<8xi32>) {
+  %w = relay.constant 1 : tensor<40x32xi8>
+  %y = relay.constant 0 : tensor<i32>
+  %s = relay.constant 1.0 : tensor<f32>
+  %0 = relay.qnn.dense(%x, %w, %y, %y, %s, %s) {units = 40} : (tensor<8x32xui8>, tensor<40x32xi8>, tensor<i32>,
+    tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<8x40xi32>
+  %1 = relay.qnn.dense(%x, %v, %y, %y, %s, %s) {units = 40} : (tensor<8x32xui8>, tensor<40x32xi8>, tensor<i32>,
+    tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<8x40xi32>
+  relay.return %0 : tensor<8x40xi32>, %1 : tensor<8x40xi32>
+}
+""",
+        [
+            "5:3: applied: the product is computed with bytes, its weights are packed",
+            "7:3: missed: the product is computed with int32: weights, or their zero points, are no constants",
+        ],
+    ),
+    (
+        "relay-quantize-products",
+        """\
+relay.func @main("x" %x: tensor<8x32xui8>, "v" %v: tensor<40x32xi8>) {
+  %w = relay.constant 1 : tensor<40x32xi8>
+  %y = relay.constant 0 : tensor<i32>
+  %s = relay.constant 1.0 : tensor<f32>
+  %0 = relay.qnn.dequantize(%x, %s, %y) : (tensor<8x32xui8>, tensor<f32>, tensor<i32>) -> tensor<8x32xf32>
+  %1 = relay.qnn.dequantize(%w, %s, %y) : (tensor<40x32xi8>, tensor<f32>, tensor<i32>) -> tensor<40x32xf32>
+  %2 = relay.qnn.dequantize(%v, %s, %y) : (tensor<40x32xi8>, tensor<f32>, tensor<i32>) -> tensor<40x32xf32>
+  %3 = relay.nn.dense(%0, %1) : (tensor<8x32xf32>, tensor<40x32xf32>) -> tensor<8x40xf32>
+  %4 = relay.nn.dense(%0, %2) : (tensor<8x32xf32>, tensor<40x32xf32>) -> tensor<8x40xf32>
+  relay.return %3 : tensor<8x40xf32>, %4 : tensor<8x40xf32>
+}
+""",
+        [
+            "8:3: applied: the product is computed with the integers that its operands represent",
+            "9:3: missed: the product is computed with floats: weights are no constants",
+        ],
+    ),
+    (
         "relax-plan-memory",
         """\
 relax.func @main("x" %x: tensor<4xf32>, "y" %y: tensor<?xf32, #relay.sizes<"m">>) -> tensor<4xf32>

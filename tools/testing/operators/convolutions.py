@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers
+from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers, packed_bytes
 
 
 @st.composite
@@ -57,9 +57,23 @@ def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
     return Sample([data, np.ascontiguousarray(blocks)], attributes)
 
 
+@st.composite
+def packed_byte_convolutions(draw: Draw) -> Sample:
+    """A convolution of bytes with weights in blocks of channels, the last of which may be filled."""
+    lanes, channels, inputs = draw(st.sampled_from((1, 2, 4))), draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    sizes, strides = ([draw(st.integers(1, 3)) for _ in range(2)] for _ in range(2))
+    far = draw(st.integers(1, 2))
+    extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
+    data = numbers(draw, (draw(st.integers(0, 2)), inputs, *extents), "uint8", 0, 255)
+    weight = packed_bytes(numbers(draw, (channels, inputs, *sizes), "int8", -128, 127), lanes)
+    attributes = {"strides": strides, "padding": any_padding(draw, 2, 2), "dilation": far, "channels": channels}
+    return Sample([data, weight], {**attributes, "pad_value": draw(st.integers(0, 255))})
+
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     **{f"nn.conv{rank}d": convolutions(rank) for rank in (1, 2, 3)},
     **{f"nn.conv{rank}d_transpose": convolutions(rank, transposed=True) for rank in (1, 2, 3)},
     "nn.contrib_conv2d_pack": packed_convolutions(),
     "nn.contrib_depthwise_conv2d_pack": packed_convolutions(depthwise=True),
+    "nn.contrib_conv2d_pack_int8": packed_byte_convolutions(),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, float_samples, numbers
+from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, float_samples, numbers, packed_bytes
 
 
 @st.composite
@@ -49,6 +49,14 @@ def packed_layers(draw: Draw) -> Sample:
 
 
 @st.composite
+def packed_byte_layers(draw: Draw) -> Sample:
+    """A product of bytes with a weight in blocks of rows and columns, the last of which may be filled."""
+    front, inner, units = draw(SHAPES)[:2], draw(st.integers(1, 9)), draw(st.integers(1, 6))
+    weight = packed_bytes(numbers(draw, (units, inner), "int8", -128, 127), draw(st.sampled_from((1, 2, 4))))
+    return Sample([numbers(draw, (*front, inner), "uint8", 0, 255), weight], {"units": units})
+
+
+@st.composite
 def biases(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)), 0, 4)
     axis = any_axis(draw, data.ndim)
@@ -58,6 +66,7 @@ def biases(draw: Draw) -> Sample:
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "nn.dense": dense_layers(),
     "nn.contrib_dense_pack": packed_layers(),
+    "nn.contrib_dense_pack_int8": packed_byte_layers(),
     "nn.matmul": products(0),
     "nn.batch_matmul": products(1),
     "nn.bias_add": biases(),

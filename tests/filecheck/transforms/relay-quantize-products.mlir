@@ -1,0 +1,37 @@
+// RUN: stepwell-opt %s -p relay-quantize-products --split-input-file | filecheck %s
+
+// A product of dequantized matrices is that of the integers, whose sums are scaled for each row of the weight.
+relay.func @matrices("x" %x: tensor<4x8xui8>, "t" %t: tensor<19xf32>) {
+  %w = relay.constant 3 : tensor<19x8xi8>
+  %z = relay.constant 5 : tensor<i32>
+  %y = relay.constant 0 : tensor<i32>
+  %s = relay.constant 0.5 : tensor<f32>
+  %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<4x8xui8>, tensor<f32>, tensor<i32>) -> tensor<4x8xf32>
+  %1 = relay.qnn.dequantize(%w, %t, %y) {axis = 0} : (tensor<19x8xi8>, tensor<19xf32>, tensor<i32>) -> tensor<19x8xf32>
+  %2 = relay.nn.dense(%0, %1) : (tensor<4x8xf32>, tensor<19x8xf32>) -> tensor<4x19xf32>
+  relay.return %2 : tensor<4x19xf32>
+}
+// CHECK:       relay.func @matrices
+// CHECK:         %[[Q:.+]] = relay.qnn.dense(%x, %w, %z, %y, %s, %t)
+// CHECK-NEXT:    %[[S:.+]] = relay.multiply(%s, %t)
+// CHECK-NEXT:    %[[C:.+]] = relay.cast(%[[Q]]) {dtype = "float32"}
+// CHECK-NEXT:    relay.multiply(%[[C]], %[[S]]) : (tensor<4x19xf32>, tensor<19xf32>) -> tensor<4x19xf32>
+
+// -----
+
+// A weight that a matrix product reads by columns is transposed; scales along columns stay floats.
+relay.func @transposed("x" %x: tensor<4x8xui8>, "t" %t: tensor<8xf32>) {
+  %w = relay.constant 3 : tensor<8x19xi8>
+  %z = relay.constant 5 : tensor<i32>
+  %s = relay.constant 0.5 : tensor<f32>
+  %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<4x8xui8>, tensor<f32>, tensor<i32>) -> tensor<4x8xf32>
+  %1 = relay.qnn.dequantize(%w, %s, %z) : (tensor<8x19xi8>, tensor<f32>, tensor<i32>) -> tensor<8x19xf32>
+  %2 = relay.nn.matmul(%0, %1) : (tensor<4x8xf32>, tensor<8x19xf32>) -> tensor<4x19xf32>
+  %3 = relay.qnn.dequantize(%w, %t, %z) {axis = 0} : (tensor<8x19xi8>, tensor<8xf32>, tensor<i32>) -> tensor<8x19xf32>
+  %4 = relay.nn.matmul(%0, %3) : (tensor<4x8xf32>, tensor<8x19xf32>) -> tensor<4x19xf32>
+  relay.return %2 : tensor<4x19xf32>, %4 : tensor<4x19xf32>
+}
+// CHECK:       relay.func @transposed
+// CHECK:         %[[T:.+]] = relay.constant "transposed" : tensor<19x8xi8>
+// CHECK-NEXT:    relay.qnn.dense(%x, %[[T]]
+// CHECK:         relay.nn.matmul
