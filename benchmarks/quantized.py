@@ -14,7 +14,6 @@ import argparse
 import re
 import statistics
 import time
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -104,7 +103,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--filter", default="")
     options = parser.parse_args()
-    print(f"{machine()}, onnxruntime {version('onnxruntime')}\n")
+    print(f"{machine()}, onnxruntime {onnxruntime.__version__}\n")
     print("| case | ours, us | ONNX Runtime, us | Gop/s | ratio | differ |\n|---|---|---|---|---|---|")
     with threads(1):
         for name, case in cases().items():

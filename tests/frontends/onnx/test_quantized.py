@@ -65,7 +65,7 @@ def test_functions(op: str) -> None:
         "t": RESULT,
         "y": np.int8(1),
     }
-    attributes = {"alpha": 0.25} if op == "QLinearLeakyRelu" else {}
+    attributes: dict[str, Any] = {"alpha": 0.25} if op == "QLinearLeakyRelu" else {}
     node = helper.make_node(op, [*arrays], ["result"], domain="com.microsoft", **attributes)
     x = numbers(arrays["x"], SCALE, 3)
     expected = np.where(x < 0, x * np.float32(0.25), x) if attributes else 1 / (1 + np.exp(-x))

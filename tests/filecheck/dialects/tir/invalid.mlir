@@ -563,6 +563,38 @@ tir.func @f("x" %x: f32) {
 
 // -----
 
+// (C1) tir.call_llvm: a known intrinsic.
+tir.func @f("x" %x: f32) {
+  %z = tir.call_llvm "llvm.x86.avx2.pmadd.wx"(%x) : f32 -> vector<8xi32>
+}
+// CHECK: (C1) unknown intrinsic of LLVM 'llvm.x86.avx2.pmadd.wx'
+
+// -----
+
+// (C1) tir.call_llvm: its number of operands.
+tir.func @f("x" %x: vector<16xi16>) {
+  %z = tir.call_llvm "llvm.x86.avx2.pmadd.wd"(%x) : vector<16xi16> -> vector<8xi32>
+}
+// CHECK: (C1) 1 operands for llvm.x86.avx2.pmadd.wd, expected 2
+
+// -----
+
+// (C2) tir.call_llvm: the bits of operands.
+tir.func @f("x" %x: vector<16xi16>, "y" %y: vector<8xi16>) {
+  %z = tir.call_llvm "llvm.x86.avx2.pmadd.wd"(%x, %y) : vector<16xi16>, vector<8xi16> -> vector<8xi32>
+}
+// CHECK: (C2) operand 1 of llvm.x86.avx2.pmadd.wd is int16x8, expected int16x16
+
+// -----
+
+// (C2) tir.call_llvm: the type of the result.
+tir.func @f("x" %x: vector<16xi16>) {
+  %z = tir.call_llvm "llvm.x86.avx2.pmadd.wd"(%x, %x) : vector<16xi16>, vector<16xi16> -> vector<16xi16>
+}
+// CHECK: (C2) result of type vector<16xi16>, expected vector<8xi32>
+
+// -----
+
 // (C1) tir.let: the result has the type of the value.
 tir.func @f("x" %x: f32) {
   %z = "tir.let"(%x) <{var_name = "z"}> : (f32) -> f64

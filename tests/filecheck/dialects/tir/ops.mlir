@@ -246,6 +246,8 @@ tir.func @elements("A" %A: memref<8x8xf32>, "i" %i: i32, "j" %j: i64) {
   %w = tir.load %A[%r : vector<4xi32>, %r : vector<4xi32>] : memref<8x8xf32>
   %s = tir.shuffle %v, %u [0, 4, 1, 5] : vector<4xf32>, vector<4xf32> -> vector<4xf32>
   %t = tir.shuffle %s [2] : vector<4xf32> -> f32
+  %b = tir.reinterpret %s : vector<4xf32> -> vector<8xi16>
+  %p = tir.call_llvm "llvm.x86.sse2.pmadd.wd"(%b, %s) : vector<8xi16>, vector<4xf32> -> vector<4xi32>
   tir.evaluate %t : f32
 }
 // CHECK-LABEL: tir.func @elements("A" %A: memref<8x8xf32>, "i" %i: i32, "j" %j: i64) {
@@ -261,6 +263,8 @@ tir.func @elements("A" %A: memref<8x8xf32>, "i" %i: i32, "j" %j: i64) {
 // CHECK-NEXT:    %w = tir.load %A[%r : vector<4xi32>, %r : vector<4xi32>] : memref<8x8xf32>
 // CHECK-NEXT:    %s = tir.shuffle %v, %u [0, 4, 1, 5] : vector<4xf32>, vector<4xf32> -> vector<4xf32>
 // CHECK-NEXT:    %t = tir.shuffle %s [2] : vector<4xf32> -> f32
+// CHECK-NEXT:    %b = tir.reinterpret %s : vector<4xf32> -> vector<8xi16>
+// CHECK-NEXT:    %p = tir.call_llvm "llvm.x86.sse2.pmadd.wd"(%b, %s) : vector<8xi16>, vector<4xf32> -> vector<4xi32>
 // CHECK-NEXT:    tir.evaluate %t : f32
 // CHECK-NEXT:  }
 
