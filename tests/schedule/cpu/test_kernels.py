@@ -8,8 +8,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
+from stepwell import Module
 from stepwell.backends.graph import build_graph
+from stepwell.backends.validation.execution import Program
+from stepwell.core.dtypes import dtype_of
 from stepwell.core.processors import threads
 from stepwell.dialects.tir import ForOp
 from stepwell.frontends import relay
@@ -137,3 +141,46 @@ def test_a_loop_that_takes_long_is_shared(
 def test_the_shortest_time_of_a_part_limits_its_iterations() -> None:
     with patch.object(threads_rule, "LEAST_TIME", 0):
         assert shared(64, 64, build=relay.nn.relu) == [("ax0", 64, 1)]
+
+
+# Products of bytes
+
+BYTES = "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir,tir-schedule-cpu{{cpu={cpu}}}"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "intrinsic"),
+    [
+        ("avx512,byte_products=1", "vpdpbusd.512"),
+        ("avx2,byte_products=1", "vpdpbusd.256"),
+        ("sse,byte_products=1", "vpdpbusd.128"),
+        ("avx512", None),
+    ],
+)
+def test_products_of_bytes_by_instructions_of_each_width(cpu: str, intrinsic: str | None) -> None:
+    """Kernels compute the same before and after the schedule, in the oracle."""
+    image, window = (
+        relay.var("x", shape=(1, 5, 6, 7), dtype="uint8"),
+        relay.var("w", shape=(2, 2, 2, 2, 64), dtype="int8"),
+    )
+    data, weight = relay.var("a", shape=(3, 9), dtype="uint8"), relay.var("b", shape=(2, 3, 64), dtype="int8")
+    sums = relay.nn.contrib_conv2d_pack_int8(image, window, channels=20, padding=1, pad_value=9, strides=2)
+    product = relay.nn.contrib_dense_pack_int8(data, weight, units=20)
+    for operands, result in (([image, window], sums), ([data, weight], product)):
+        lowered = lower_graph(relay.module(relay.Function(operands, relay.cast(result, "int16"))))
+        plain, scheduled = (
+            run_pipeline(lowered, parse_passes(passes))
+            for passes in (BYTES.partition(",tir-")[0], BYTES.format(cpu=f'"{cpu}"'))
+        )
+        assert (intrinsic is None) == ("call_llvm" not in str(scheduled))
+        assert intrinsic is None or intrinsic in str(scheduled)
+        (name,) = [name for name in plain.functions if name != "main"]
+        results: list[np.ndarray] = []
+        for module in (plain, scheduled):
+            choose = np.random.default_rng(0)
+            kinds = [dtype_of(argument.type.element_type) for argument in module.functions[name].body.block.args]
+            shapes = [argument.type.get_shape() for argument in module.functions[name].body.block.args]
+            arrays = [choose.integers(-99, 99, s).astype(k.scalar.name) for s, k in zip(shapes, kinds, strict=True)]
+            Program.of(Module(ModuleOp([module.functions[name].clone()]))).functions[name](*arrays)
+            results.append(arrays[-1])
+        np.testing.assert_array_equal(*results)
