@@ -11,11 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.builder import _current_builder
+from xdsl.dialects.builtin import DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
-from xdsl.ir.core import OpOperands, SSAValues, _unknown_loc
+from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _unknown_loc
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
-from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
+from xdsl.irdl.operations import (
+    BaseAccessor,
+    BaseAttrAccessor,
+    BeforeVariadicSingleAccessor,
+    VarIRConstruct,
+    get_op_constructs,
+)
 
 from .identity import cache_by_identity
 
@@ -97,6 +104,66 @@ _walk_with_one_generator(Block, lambda block: _walk(None, [block.first_op]))
 _walk_with_one_generator(Region, lambda region: _walk(None, [region]))
 
 
+def _ops_from(op: Operation | None) -> Iterator[Operation]:
+    """Yields an operation and those after it in its block."""
+    while op is not None:
+        following = op._next_op
+        yield op
+        op = following
+
+
+def _count_ops(self: BlockOps) -> int:
+    """The number of operations of a block, which `list` asks for."""
+    count, op = 0, self.block._first_op
+    while op is not None:
+        count, op = count + 1, op._next_op
+    return count
+
+
+BlockOps.__iter__ = lambda self: _ops_from(self.block._first_op)
+BlockOps.__len__ = _count_ops
+
+
+# Insertion and erasure: an operation without regions contains no block, and a value without uses needs no replacement.
+
+_attach = Block._attach_op
+_erase_value = SSAValue.erase
+
+
+def _attach_op(self: Block, operation: Operation) -> None:
+    if operation.regions or operation.parent is not None:
+        _attach(self, operation)
+    else:
+        operation.parent = self
+
+
+def _erase_unused(self: SSAValue, safe_erase: bool = True) -> None:
+    if self.first_use is not None:
+        _erase_value(self, safe_erase)
+
+
+def _drop_all_references(self: Operation) -> None:
+    self.parent = None
+    for operand, use in zip(self._operands, self._operand_uses, strict=False):
+        before, after = use._prev_use, use._next_use
+        if after is not None:
+            after._prev_use = before
+        if before is None:
+            operand.first_use = after
+        else:
+            before._next_use = after
+    for successor, use in zip(self._successors, self._successor_uses, strict=False):
+        successor.remove_use(use)
+    self._operand_uses = self._successors = self._successor_uses = ()
+    for region in self.regions:
+        region.drop_all_references()
+
+
+Block._attach_op = _attach_op
+SSAValue.erase = _erase_unused
+Operation.drop_all_references = _drop_all_references
+
+
 # Operands: `op.operands` is a view, whose elements are found by further functions, and `op.lhs` one of its elements.
 
 _element = tuple.__getitem__
@@ -120,9 +187,21 @@ def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = 
     return _of_operands(self, obj, objtype)
 
 
+def _values_of(op: Any, construct: VarIRConstruct) -> Any:
+    """The operands, results, regions or successors of an operation."""
+    if construct is VarIRConstruct.OPERAND:
+        return op._operands
+    return op.results if construct is VarIRConstruct.RESULT else get_op_constructs(op, construct)
+
+
+def _get_accessed(self: BaseAccessor, obj: Any, _objtype: Any = None) -> Any:
+    return self.index(_values_of(obj, self.construct))
+
+
 def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
-    attribute = self.option.container(obj)[self.option.attribute_name]
-    return self.index(_sizes(attribute), get_op_constructs(obj, self.construct))
+    option = self.option
+    container = obj.properties if option.as_property else obj.attributes
+    return self.index(_sizes(container[option.attribute_name]), _values_of(obj, self.construct))
 
 
 @cache_by_identity(maxsize=1024)
@@ -139,14 +218,20 @@ def _shared_sizes(sizes: tuple[int, ...]) -> DenseArrayBase[Any]:
     return _list_sizes(i32, sizes)
 
 
+@lru_cache(maxsize=1024)
+def _shared_numbers(numbers: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return _list_sizes(i64, numbers)
+
+
 def _array_of(data_type: Any, data: Sequence[Any]) -> DenseArrayBase[Any]:
-    if data_type is i32 and all([type(size) is int for size in data]):
-        return _shared_sizes(tuple(data))
+    if (data_type is i32 or data_type is i64) and all([type(number) is int for number in data]):
+        return (_shared_sizes if data_type is i32 else _shared_numbers)(tuple(data))
     return _list_sizes(data_type, data)
 
 
 DenseArrayBase.from_list = staticmethod(_array_of)
 SSAValues.__getitem__ = _get_value
+BaseAccessor.__get__ = _get_accessed
 BaseAttrAccessor.__get__ = _get_sized
 OpOperands.__getitem__ = _get_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
@@ -170,7 +255,10 @@ def _init_operation(
     self._operands = values = SSAValues(operands)
     self._operand_uses = uses = tuple([Use(self, index) for index in range(len(values))])
     for value, use in zip(values, uses, strict=True):
-        value.add_use(use)
+        use._next_use = first = value.first_use
+        if first is not None:
+            first._prev_use = use
+        value.first_use = use
     self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
     self.properties = dict(properties)
     self.attributes = dict(attributes)
@@ -209,7 +297,8 @@ def _set_defaults(self: IRDLOperation) -> None:
         self.properties.setdefault(name, value)
     for name, value in attributes:
         self.attributes.setdefault(name, value)
-    Operation.__post_init__(self)
+    if _current_builder.builder is not None:
+        _current_builder.builder.insert(self)
 
 
 IRDLOperation.__post_init__ = _set_defaults
@@ -275,3 +364,44 @@ def _given(attributes: Mapping[str, Attribute | None]) -> Mapping[str, Attribute
 
 
 IRDLOperation.__init__ = _init_plain_operation
+
+
+# Copies: an operation without regions and successors is copied with its operands. A copy of a tree of operations gets
+# its operands in a second walk, since a value may be used before the operation that defines it.
+
+_clone_without_regions = Operation.clone_without_regions
+
+
+def _clone_plainly(
+    self: Any,
+    value_mapper: dict[SSAValue, SSAValue] | None = None,
+    block_mapper: dict[Block, Block] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Any:
+    if self.regions or self._successors:
+        return _clone_without_regions(
+            self, value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=clone_operands
+        )
+    mapper = {} if value_mapper is None else value_mapper
+    copy = object.__new__(type(self))
+    _init_operation(
+        copy,
+        operands=[mapper.get(each, each) for each in self._operands] if clone_operands else (),
+        result_types=[each._type for each in self.results],
+        properties=self.properties,
+        attributes=self.attributes,
+        location=self.location,
+    )
+    for old, new in zip(self.results, copy.results, strict=True):
+        mapper[old] = new
+        if clone_name_hints and (name := old._name) is not None:
+            if "_" in name:  # each copy loses a number at the end
+                new.name_hint = name
+            else:
+                new._name = name
+    return copy
+
+
+Operation.clone_without_regions = _clone_plainly
