@@ -366,9 +366,10 @@ def _given(attributes: Mapping[str, Attribute | None]) -> Mapping[str, Attribute
 IRDLOperation.__init__ = _init_plain_operation
 
 
-# Copies: an operation without regions and successors is copied with its operands. A copy of a tree of operations gets
-# its operands in a second walk, since a value may be used before the operation that defines it.
+# Copies: an operation without regions and successors is copied with its operands, and a tree of operations in one walk.
+# A value may be used before the operation that defines it: such operands are replaced at the end.
 
+_clone = Operation.clone
 _clone_without_regions = Operation.clone_without_regions
 
 
@@ -396,12 +397,58 @@ def _clone_plainly(
     )
     for old, new in zip(self.results, copy.results, strict=True):
         mapper[old] = new
-        if clone_name_hints and (name := old._name) is not None:
-            if "_" in name:  # each copy loses a number at the end
-                new.name_hint = name
-            else:
-                new._name = name
+        if clone_name_hints:
+            _copy_name(old, new)
+    return copy
+
+
+def _copy_name(old: SSAValue, new: SSAValue) -> None:
+    name = old._name
+    if name is None or "_" not in name:
+        new._name = name
+    else:  # each copy loses a number at the end
+        new.name_hint = name
+
+
+def _clone_tree(
+    self: Any,
+    value_mapper: dict[SSAValue, SSAValue] | None = None,
+    block_mapper: dict[Block, Block] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Any:
+    if not clone_operands:
+        return _clone(self, value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=False)
+    values, blocks = {} if value_mapper is None else value_mapper, {} if block_mapper is None else block_mapper
+    outer: list[tuple[Operation, int, SSAValue]] = []
+
+    def copy_of(op: Operation) -> Operation:
+        copy = op.clone_without_regions(values, blocks, clone_name_hints=clone_name_hints)
+        outer.extend([(copy, n, each) for n, each in enumerate(op._operands) if each not in values])
+        for region, target in zip(op.regions, copy.regions, strict=True):
+            copy_region(region, target)
+        return copy
+
+    def copy_region(region: Region, target: Region) -> None:
+        for block in region.blocks:
+            blocks[block] = new = Block(arg_types=[each._type for each in block._args])
+            target.add_block(new)
+        for block in region.blocks:
+            new = blocks[block]
+            for old, argument in zip(block._args, new._args, strict=True):
+                values[old], argument.location = argument, old.location
+                if clone_name_hints:
+                    _copy_name(old, argument)
+            for op in block.ops:
+                new.add_op(copy_of(op))
+
+    copy = copy_of(self)
+    for op, index, operand in outer:
+        if operand in values:
+            op.operands[index] = values[operand]
     return copy
 
 
 Operation.clone_without_regions = _clone_plainly
+Operation.clone = _clone_tree

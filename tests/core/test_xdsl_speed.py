@@ -200,3 +200,18 @@ def test_equal_arrays_of_numbers_are_equal(type: IntegerType) -> None:
     assert DenseArrayBase.from_list(i64, [1]) != DenseArrayBase.from_list(i32, [1])
     with pytest.raises(ValueError, match="out of range"):
         DenseArrayBase.from_list(type, [2**64])
+
+
+def test_copies_use_values_defined_later_and_after_branches() -> None:
+    a, b = arith.ConstantOp(ONE), arith.ConstantOp(ONE)
+    early = arith.AddiOp(a, b)
+    first, second = Block([early, a]), Block([test.TestTermOp()], arg_types=[i32])
+    second.args[0].name_hint = "x_3_4"
+    first.add_op(test.TestTermOp([second.args[0]], successors=[second]))
+    module = ModuleOp([b, test.TestOp(regions=[Region([first, second])])])
+    mapper: dict[SSAValue, SSAValue] = {}
+    copy = module.clone(mapper)
+    assert copy.is_structurally_equivalent(module)
+    assert mapper[second.args[0]].name_hint == "x"
+    assert [use.operation for use in a.result.uses] == [early]
+    assert mapper[early.result].owner.operands[0] is mapper[a.result]  # pyright: ignore[reportAttributeAccessIssue]
