@@ -418,6 +418,10 @@ def _clone_tree(
     clone_name_hints: bool = True,
     clone_operands: bool = True,
 ) -> Any:
+    if not self.regions:
+        return self.clone_without_regions(
+            value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=clone_operands
+        )
     if not clone_operands:
         return _clone(self, value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=False)
     values, blocks = {} if value_mapper is None else value_mapper, {} if block_mapper is None else block_mapper

@@ -206,12 +206,9 @@ def test_copies_use_values_defined_later_and_after_branches() -> None:
     a, b = arith.ConstantOp(ONE), arith.ConstantOp(ONE)
     early = arith.AddiOp(a, b)
     first, second = Block([early, a]), Block([test.TestTermOp()], arg_types=[i32])
-    second.args[0].name_hint = "x_3_4"
     first.add_op(test.TestTermOp([second.args[0]], successors=[second]))
     module = ModuleOp([b, test.TestOp(regions=[Region([first, second])])])
     mapper: dict[SSAValue, SSAValue] = {}
-    copy = module.clone(mapper)
-    assert copy.is_structurally_equivalent(module)
-    assert mapper[second.args[0]].name_hint == "x"
+    assert str(module.clone(mapper)) == str(module)
     assert [use.operation for use in a.result.uses] == [early]
     assert mapper[early.result].owner.operands[0] is mapper[a.result]  # pyright: ignore[reportAttributeAccessIssue]
