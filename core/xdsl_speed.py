@@ -9,12 +9,13 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 from xdsl.builder import _current_builder
-from xdsl.dialects.builtin import DenseArrayBase, i32, i64
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
-from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _unknown_loc
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _IRNode
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 from xdsl.irdl.operations import (
     BaseAccessor,
@@ -36,6 +37,36 @@ _IR = (Attribute, SSAValue, Operation, Block, Region)
 for _cls in (SSAValue, Operation, Block, Region):
     _cls.__hash__ = object.__hash__
     _cls.__eq__ = object.__eq__
+
+
+# Fields: a property is read by a function of C.
+
+SSAValue.type = property(attrgetter("_type"))
+OpResult.owner = property(attrgetter("op"))
+BlockArgument.owner = property(attrgetter("block"))
+Operation.next_op = property(attrgetter("_next_op"))
+Operation.prev_op = property(attrgetter("_prev_op"))
+Block.args = property(attrgetter("_args"))
+
+
+# Ancestors: operations, blocks and regions all have a field for what contains them.
+
+
+def _is_ancestor(self: Any, op: Any) -> bool:
+    while op is not None:
+        if op is self:
+            return True
+        op = op.parent
+    return False
+
+
+def _parent_op(self: Operation) -> Operation | None:
+    region = None if self.parent is None else self.parent.parent
+    return None if region is None else region.parent
+
+
+_IRNode.is_ancestor = _is_ancestor
+Operation.parent_op = _parent_op
 
 
 # isinstance: a check with an abstract class calls a function of Python. No class is registered as a virtual subclass.
@@ -137,6 +168,32 @@ def _attach_op(self: Block, operation: Operation) -> None:
         operation.parent = self
 
 
+def _insert_before(self: Block, new_op: Operation, existing_op: Operation) -> None:
+    if existing_op.parent is not self:
+        raise ValueError("Can't insert operation before operation not in current block")
+    self._attach_op(new_op)
+    new_op._prev_op = before = existing_op._prev_op
+    new_op._next_op = existing_op
+    existing_op._prev_op = new_op
+    if before is None:
+        self._first_op = new_op
+    else:
+        before._next_op = new_op
+
+
+def _insert_after(self: Block, new_op: Operation, existing_op: Operation) -> None:
+    if existing_op.parent is not self:
+        raise ValueError("Can't insert operation after operation not in this block.")
+    self._attach_op(new_op)
+    new_op._next_op = after = existing_op._next_op
+    new_op._prev_op = existing_op
+    existing_op._next_op = new_op
+    if after is None:
+        self._last_op = new_op
+    else:
+        after._prev_op = new_op
+
+
 def _erase_unused(self: SSAValue, safe_erase: bool = True) -> None:
     if self.first_use is not None:
         _erase_value(self, safe_erase)
@@ -160,6 +217,8 @@ def _drop_all_references(self: Operation) -> None:
 
 
 Block._attach_op = _attach_op
+Block.insert_op_before = _insert_before
+Block.insert_op_after = _insert_after
 SSAValue.erase = _erase_unused
 Operation.drop_all_references = _drop_all_references
 
@@ -262,7 +321,7 @@ def _init_operation(
     self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
     self.properties = dict(properties)
     self.attributes = dict(attributes)
-    self.location = _unknown_loc() if location is None else location
+    self.location = UNKNOWN_LOC if location is None else location
     if successors:
         self.successors = successors
     else:

@@ -212,3 +212,28 @@ def test_copies_use_values_defined_later_and_after_branches() -> None:
     assert str(module.clone(mapper)) == str(module)
     assert [use.operation for use in a.result.uses] == [early]
     assert mapper[early.result].owner.operands[0] is mapper[a.result]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_operations_are_inserted_next_to_an_operation_of_the_block() -> None:
+    a, b, c, d = (arith.ConstantOp(ONE) for _ in range(4))
+    block = Block([b])
+    block.insert_op_before(a, b)
+    block.insert_op_after(d, b)
+    block.insert_op_after(c, b)
+    assert (list(block.ops), block.first_op, block.last_op) == ([a, b, c, d], a, d)
+    assert list(reversed(block.ops)) == [d, c, b, a]
+    for insert in (block.insert_op_before, block.insert_op_after):
+        with pytest.raises(ValueError, match="operation not in"):
+            insert(arith.ConstantOp(ONE), arith.ConstantOp(ONE))
+        with pytest.raises(ValueError, match="already attached"):
+            insert(a, b)
+
+
+def test_ancestors_contain_operations() -> None:
+    inner = arith.ConstantOp(ONE)
+    block = Block([inner])
+    outer = test.TestOp(regions=[Region(block)])
+    module = ModuleOp([outer])
+    assert [each.is_ancestor(inner) for each in (inner, block, outer, module)] == [True] * 4
+    assert not inner.is_ancestor(outer)
+    assert (inner.parent_op(), outer.parent_op(), module.parent_op()) == (outer, module, None)
