@@ -312,12 +312,16 @@ def _init_operation(
     regions: Sequence[Region] = (),
 ) -> None:
     self._operands = values = SSAValues(operands)
-    self._operand_uses = uses = tuple([Use(self, index) for index in range(len(values))])
-    for value, use in zip(values, uses, strict=True):
+    uses: list[Use] = []
+    for index, value in enumerate(values):
+        use = object.__new__(Use)  # its neighbours are None by default
+        use._operation, use._index = self, index
         use._next_use = first = value.first_use
         if first is not None:
             first._prev_use = use
         value.first_use = use
+        uses.append(use)
+    self._operand_uses = tuple(uses)
     self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
     self.properties = dict(properties)
     self.attributes = dict(attributes)
