@@ -9,13 +9,21 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
-from xdsl.ir.core import OpOperands, SSAValues, _unknown_loc
+from xdsl.builder import _current_builder
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _IRNode
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
-from xdsl.irdl.operations import BaseAttrAccessor, BeforeVariadicSingleAccessor, VarIRConstruct, get_op_constructs
+from xdsl.irdl.operations import (
+    BaseAccessor,
+    BaseAttrAccessor,
+    BeforeVariadicSingleAccessor,
+    VarIRConstruct,
+    get_op_constructs,
+)
 
 from .identity import cache_by_identity
 
@@ -29,6 +37,36 @@ _IR = (Attribute, SSAValue, Operation, Block, Region)
 for _cls in (SSAValue, Operation, Block, Region):
     _cls.__hash__ = object.__hash__
     _cls.__eq__ = object.__eq__
+
+
+# Fields: a property is read by a function of C.
+
+SSAValue.type = property(attrgetter("_type"))
+OpResult.owner = property(attrgetter("op"))
+BlockArgument.owner = property(attrgetter("block"))
+Operation.next_op = property(attrgetter("_next_op"))
+Operation.prev_op = property(attrgetter("_prev_op"))
+Block.args = property(attrgetter("_args"))
+
+
+# Ancestors: operations, blocks and regions all have a field for what contains them.
+
+
+def _is_ancestor(self: Any, op: Any) -> bool:
+    while op is not None:
+        if op is self:
+            return True
+        op = op.parent
+    return False
+
+
+def _parent_op(self: Operation) -> Operation | None:
+    region = None if self.parent is None else self.parent.parent
+    return None if region is None else region.parent
+
+
+_IRNode.is_ancestor = _is_ancestor
+Operation.parent_op = _parent_op
 
 
 # isinstance: a check with an abstract class calls a function of Python. No class is registered as a virtual subclass.
@@ -97,6 +135,94 @@ _walk_with_one_generator(Block, lambda block: _walk(None, [block.first_op]))
 _walk_with_one_generator(Region, lambda region: _walk(None, [region]))
 
 
+def _ops_from(op: Operation | None) -> Iterator[Operation]:
+    """Yields an operation and those after it in its block."""
+    while op is not None:
+        following = op._next_op
+        yield op
+        op = following
+
+
+def _count_ops(self: BlockOps) -> int:
+    """The number of operations of a block, which `list` asks for."""
+    count, op = 0, self.block._first_op
+    while op is not None:
+        count, op = count + 1, op._next_op
+    return count
+
+
+BlockOps.__iter__ = lambda self: _ops_from(self.block._first_op)
+BlockOps.__len__ = _count_ops
+
+
+# Insertion and erasure: an operation without regions contains no block, and a value without uses needs no replacement.
+
+_attach = Block._attach_op
+_erase_value = SSAValue.erase
+
+
+def _attach_op(self: Block, operation: Operation) -> None:
+    if operation.regions or operation.parent is not None:
+        _attach(self, operation)
+    else:
+        operation.parent = self
+
+
+def _insert_before(self: Block, new_op: Operation, existing_op: Operation) -> None:
+    if existing_op.parent is not self:
+        raise ValueError("Can't insert operation before operation not in current block")
+    self._attach_op(new_op)
+    new_op._prev_op = before = existing_op._prev_op
+    new_op._next_op = existing_op
+    existing_op._prev_op = new_op
+    if before is None:
+        self._first_op = new_op
+    else:
+        before._next_op = new_op
+
+
+def _insert_after(self: Block, new_op: Operation, existing_op: Operation) -> None:
+    if existing_op.parent is not self:
+        raise ValueError("Can't insert operation after operation not in this block.")
+    self._attach_op(new_op)
+    new_op._next_op = after = existing_op._next_op
+    new_op._prev_op = existing_op
+    existing_op._next_op = new_op
+    if after is None:
+        self._last_op = new_op
+    else:
+        after._prev_op = new_op
+
+
+def _erase_unused(self: SSAValue, safe_erase: bool = True) -> None:
+    if self.first_use is not None:
+        _erase_value(self, safe_erase)
+
+
+def _drop_all_references(self: Operation) -> None:
+    self.parent = None
+    for operand, use in zip(self._operands, self._operand_uses, strict=False):
+        before, after = use._prev_use, use._next_use
+        if after is not None:
+            after._prev_use = before
+        if before is None:
+            operand.first_use = after
+        else:
+            before._next_use = after
+    for successor, use in zip(self._successors, self._successor_uses, strict=False):
+        successor.remove_use(use)
+    self._operand_uses = self._successors = self._successor_uses = ()
+    for region in self.regions:
+        region.drop_all_references()
+
+
+Block._attach_op = _attach_op
+Block.insert_op_before = _insert_before
+Block.insert_op_after = _insert_after
+SSAValue.erase = _erase_unused
+Operation.drop_all_references = _drop_all_references
+
+
 # Operands: `op.operands` is a view, whose elements are found by further functions, and `op.lhs` one of its elements.
 
 _element = tuple.__getitem__
@@ -120,9 +246,21 @@ def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = 
     return _of_operands(self, obj, objtype)
 
 
+def _values_of(op: Any, construct: VarIRConstruct) -> Any:
+    """The operands, results, regions or successors of an operation."""
+    if construct is VarIRConstruct.OPERAND:
+        return op._operands
+    return op.results if construct is VarIRConstruct.RESULT else get_op_constructs(op, construct)
+
+
+def _get_accessed(self: BaseAccessor, obj: Any, _objtype: Any = None) -> Any:
+    return self.index(_values_of(obj, self.construct))
+
+
 def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
-    attribute = self.option.container(obj)[self.option.attribute_name]
-    return self.index(_sizes(attribute), get_op_constructs(obj, self.construct))
+    option = self.option
+    container = obj.properties if option.as_property else obj.attributes
+    return self.index(_sizes(container[option.attribute_name]), _values_of(obj, self.construct))
 
 
 @cache_by_identity(maxsize=1024)
@@ -139,14 +277,20 @@ def _shared_sizes(sizes: tuple[int, ...]) -> DenseArrayBase[Any]:
     return _list_sizes(i32, sizes)
 
 
+@lru_cache(maxsize=1024)
+def _shared_numbers(numbers: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return _list_sizes(i64, numbers)
+
+
 def _array_of(data_type: Any, data: Sequence[Any]) -> DenseArrayBase[Any]:
-    if data_type is i32 and all([type(size) is int for size in data]):
-        return _shared_sizes(tuple(data))
+    if (data_type is i32 or data_type is i64) and all([type(number) is int for number in data]):
+        return (_shared_sizes if data_type is i32 else _shared_numbers)(tuple(data))
     return _list_sizes(data_type, data)
 
 
 DenseArrayBase.from_list = staticmethod(_array_of)
 SSAValues.__getitem__ = _get_value
+BaseAccessor.__get__ = _get_accessed
 BaseAttrAccessor.__get__ = _get_sized
 OpOperands.__getitem__ = _get_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
@@ -168,13 +312,20 @@ def _init_operation(
     regions: Sequence[Region] = (),
 ) -> None:
     self._operands = values = SSAValues(operands)
-    self._operand_uses = uses = tuple([Use(self, index) for index in range(len(values))])
-    for value, use in zip(values, uses, strict=True):
-        value.add_use(use)
+    uses: list[Use] = []
+    for index, value in enumerate(values):
+        use = object.__new__(Use)  # its neighbours are None by default
+        use._operation, use._index = self, index
+        use._next_use = first = value.first_use
+        if first is not None:
+            first._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    self._operand_uses = tuple(uses)
     self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
     self.properties = dict(properties)
     self.attributes = dict(attributes)
-    self.location = _unknown_loc() if location is None else location
+    self.location = UNKNOWN_LOC if location is None else location
     if successors:
         self.successors = successors
     else:
@@ -209,7 +360,8 @@ def _set_defaults(self: IRDLOperation) -> None:
         self.properties.setdefault(name, value)
     for name, value in attributes:
         self.attributes.setdefault(name, value)
-    Operation.__post_init__(self)
+    if _current_builder.builder is not None:
+        _current_builder.builder.insert(self)
 
 
 IRDLOperation.__post_init__ = _set_defaults
@@ -275,3 +427,95 @@ def _given(attributes: Mapping[str, Attribute | None]) -> Mapping[str, Attribute
 
 
 IRDLOperation.__init__ = _init_plain_operation
+
+
+# Copies: an operation without regions and successors is copied with its operands, and a tree of operations in one walk.
+# A value may be used before the operation that defines it: such operands are replaced at the end.
+
+_clone = Operation.clone
+_clone_without_regions = Operation.clone_without_regions
+
+
+def _clone_plainly(
+    self: Any,
+    value_mapper: dict[SSAValue, SSAValue] | None = None,
+    block_mapper: dict[Block, Block] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Any:
+    if self.regions or self._successors:
+        return _clone_without_regions(
+            self, value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=clone_operands
+        )
+    mapper = {} if value_mapper is None else value_mapper
+    copy = object.__new__(type(self))
+    _init_operation(
+        copy,
+        operands=[mapper.get(each, each) for each in self._operands] if clone_operands else (),
+        result_types=[each._type for each in self.results],
+        properties=self.properties,
+        attributes=self.attributes,
+        location=self.location,
+    )
+    for old, new in zip(self.results, copy.results, strict=True):
+        mapper[old] = new
+        if clone_name_hints:
+            _copy_name(old, new)
+    return copy
+
+
+def _copy_name(old: SSAValue, new: SSAValue) -> None:
+    name = old._name
+    if name is None or "_" not in name:
+        new._name = name
+    else:  # each copy loses a number at the end
+        new.name_hint = name
+
+
+def _clone_tree(
+    self: Any,
+    value_mapper: dict[SSAValue, SSAValue] | None = None,
+    block_mapper: dict[Block, Block] | None = None,
+    *,
+    clone_name_hints: bool = True,
+    clone_operands: bool = True,
+) -> Any:
+    if not self.regions:
+        return self.clone_without_regions(
+            value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=clone_operands
+        )
+    if not clone_operands:
+        return _clone(self, value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=False)
+    values, blocks = {} if value_mapper is None else value_mapper, {} if block_mapper is None else block_mapper
+    outer: list[tuple[Operation, int, SSAValue]] = []
+
+    def copy_of(op: Operation) -> Operation:
+        copy = op.clone_without_regions(values, blocks, clone_name_hints=clone_name_hints)
+        outer.extend([(copy, n, each) for n, each in enumerate(op._operands) if each not in values])
+        for region, target in zip(op.regions, copy.regions, strict=True):
+            copy_region(region, target)
+        return copy
+
+    def copy_region(region: Region, target: Region) -> None:
+        for block in region.blocks:
+            blocks[block] = new = Block(arg_types=[each._type for each in block._args])
+            target.add_block(new)
+        for block in region.blocks:
+            new = blocks[block]
+            for old, argument in zip(block._args, new._args, strict=True):
+                values[old], argument.location = argument, old.location
+                if clone_name_hints:
+                    _copy_name(old, argument)
+            for op in block.ops:
+                new.add_op(copy_of(op))
+
+    copy = copy_of(self)
+    for op, index, operand in outer:
+        if operand in values:
+            op.operands[index] = values[operand]
+    return copy
+
+
+Operation.clone_without_regions = _clone_plainly
+Operation.clone = _clone_tree

@@ -90,11 +90,18 @@ def _array(matrix: Matrix) -> Array:
 
 def _weight_reference(weight: Array, tile_size: int) -> Array:
     matrix = _array(transforms(tile_size).weight)
-    values = np.einsum("ia,jb,kcab->ijck", matrix, matrix, weight.astype("float64"))
-    blocks = -(-weight.shape[0] // LANES)
-    padded = np.pad(values, [(0, 0)] * 3 + [(0, blocks * LANES - weight.shape[0])])
-    packed = padded.reshape(*padded.shape[:3], blocks, LANES)
-    return np.ascontiguousarray(packed.transpose(0, 1, 3, 2, 4)).astype(weight.dtype)
+    channels, inputs = weight.shape[:2]
+    blocks = -(-channels // LANES)
+    padded = np.pad(weight, [(0, blocks * LANES - channels), (0, 0), (0, 0), (0, 0)])
+    packed = padded.reshape(blocks, LANES, inputs, TAPS * TAPS).transpose(3, 0, 2, 1).astype("float64")
+    values = np.empty((len(matrix) ** 2, *packed.shape[1:]), weight.dtype)
+    for value, factors in zip(values, np.kron(matrix, matrix), strict=True):
+        taps = np.flatnonzero(factors)
+        point = packed[taps[0]] * factors[taps[0]]
+        for tap in taps[1:]:
+            point += packed[tap] * factors[tap]
+        value[...] = point
+    return values.reshape(len(matrix), len(matrix), *packed.shape[1:])
 
 
 @operator("nn.conv2d_winograd_weight_transform", Pattern.OPAQUE, _weight_reference)

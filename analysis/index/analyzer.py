@@ -67,11 +67,12 @@ class Analyzer(Rules):
 
     def lin(self, value: Mixed) -> Lin:
         """The sum for an integer value, modulo 2**width. ValueError if its type is not an integer."""
+        imports = self.scope.imports
+        known = imports.get(value)  # pyright: ignore[reportArgumentType]  a number is no key
+        if known is not None:
+            return known
         if isinstance(value, int):
             return Lin(value)
-        imports = self.scope.imports
-        if value in imports:
-            return imports[value]
         type_range(value.type)
         todo = [value]
         while todo:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import dtype_of, int_range
+from ...core.identity import cache_by_identity
 from ...core.intervals import (
     Interval,
     floordiv,
@@ -35,6 +36,7 @@ _SEARCH_DEPTH = 3
 _SEARCH_BUDGET = 128
 
 
+@cache_by_identity(maxsize=1024)
 def type_range(type: Attribute) -> Interval:
     """The range of an integer or index type; ValueError for another type."""
     if not isinstance(type, IntegerType | IndexType):

@@ -213,8 +213,10 @@ def _unpack(data: bytes) -> tuple[int, ...]:
     return DenseArrayBase(i64, BytesAttr(data)).get_values()
 
 
-def join_mixed(static: DenseArrayBase[IntegerType], operands: Iterable[SSAValue]) -> list[Mixed]:
+def join_mixed(static: DenseArrayBase[IntegerType], operands: Sequence[SSAValue]) -> list[Mixed]:
     """The mixed list of a static list and its operands: the inverse of `split_mixed`."""
+    if not operands:
+        return list(static_values(static))
     rest = iter(operands)
     return [next(rest) if v == DYNAMIC else v for v in static_values(static)]
 

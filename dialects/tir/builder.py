@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, UnknownLoc, i32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...core import dtypes
 from ...core.dtypes import DType, dtype_of, mlir_type
@@ -168,8 +168,14 @@ class TirBuilder:
 
     def insert(self, op: OpT) -> OpT:
         op.location = self.location
-        Rewriter.insert_op(op, self.point)
+        self._place(op)
         return op
+
+    def _place(self, op: Operation) -> None:
+        if self.point.insert_before is None:
+            self.point.block.add_op(op)
+        else:
+            self.point.block.insert_op_before(op, self.point.insert_before)
 
     def _value(self, op: Operation) -> SSAValue:
         return self.insert(op).results[0]
@@ -396,7 +402,7 @@ class TirBuilder:
         if all(is_speculatable(op) for op in scratch.ops):
             for op in list(scratch.ops):
                 op.detach()
-                Rewriter.insert_op(op, self.point)
+                self._place(op)
             return self.binary(name, lhs, value)
         op = IfThenElseOp(lhs, lhs.type)
         lazy, decided = (op.then, op.orelse) if name == "and" else (op.orelse, op.then)

@@ -367,7 +367,7 @@ def reorder(state: State, ordered_loops: list[ForOp]) -> None:
     chosen = set(ordered_loops)
     order = [next(moved) if loop in chosen else loop for loop in nest]
     _check_bounds(order)
-    with state.changing([nest[0]], check=not allows_any_order(nest[0])):
+    with state.changing([nest[0]], check=state.checked and not allows_any_order(nest[0])):
         _rearrange(nest, order)
         if state.checked:
             require_concurrent_loops(order)

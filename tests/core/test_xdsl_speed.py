@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects import arith, scf, test
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i1, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, ModuleOp, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
@@ -132,3 +132,108 @@ def test_walks_yield_operations_in_order(block: Block) -> None:
     assert set(module.walk()) == set(found)
     assert list(module.walk()) == list(reversed(list(module.walk(reverse=True, region_first=True))))
     assert list(block.walk()) == list(module.walk())[1:]
+
+
+def test_operations_of_a_block_may_be_detached_during_iteration() -> None:
+    block = Block([arith.ConstantOp(ONE) for _ in range(4)])
+    first, *others = block.ops
+    for op in block.ops:
+        if op is not first:
+            op.detach()
+    assert (list(block.ops), len(block.ops), [op.parent for op in others]) == ([first], 1, [None] * 3)
+    assert list(reversed(block.ops)) == [first]
+
+
+def test_an_operation_has_one_block_which_is_not_inside() -> None:
+    inner, outer = Block(), Block()
+    op = test.TestOp(regions=[Region(inner)])
+    with pytest.raises(ValueError, match="contained in the operation"):
+        inner.add_op(op)
+    outer.add_op(op)
+    with pytest.raises(ValueError, match="already attached"):
+        Block().add_op(op)
+    inner.add_op(constant := arith.ConstantOp(ONE))
+    with pytest.raises(ValueError, match="already attached"):
+        outer.add_op(constant)
+
+
+def test_erasure_refuses_values_with_uses() -> None:
+    a, b = arith.ConstantOp(ONE), arith.ConstantOp(ONE)
+    users = [arith.AddiOp(a, b) for _ in range(3)]
+    with pytest.raises(ValueError, match="still has uses"):
+        a.erase()
+    users[1].erase()
+    assert [use.operation for use in b.result.uses] == [users[2], users[0]]
+    for user in (users[0], users[2]):
+        user.erase()
+    assert (a.result.first_use, b.result.first_use) == (None, None)
+    a.erase()
+
+
+def test_a_copy_has_own_attributes_and_the_copies_of_operands() -> None:
+    a, b, c = values(3)
+    op = _WithDefaults(operands=[a, b], result_types=[i32], attributes={"x": ONE})
+    op.result.name_hint = "sum_1_2"
+    mapper: dict[SSAValue, SSAValue] = {a: c}
+    copy = op.clone_without_regions(mapper)
+    assert (list(copy.operands), mapper[op.result], copy.location) == ([c, b], copy.result, op.location)
+    assert (op.result.name_hint, copy.result.name_hint) == ("sum_1", "sum")
+    copy.properties["kind"] = i1
+    copy.attributes.clear()
+    assert (op.properties, op.attributes) == ({"kind": ONE}, {"x": ONE})
+    assert op.clone_without_regions(clone_name_hints=False, clone_operands=False).result.name_hint is None
+    assert list(op.clone().operands) == [a, b]
+
+
+@given(_blocks())
+def test_copies_are_equivalent(block: Block) -> None:
+    module = ModuleOp(Region(block))
+    copy = module.clone()
+    assert copy.is_structurally_equivalent(module)
+    assert set(copy.walk()).isdisjoint(module.walk())
+
+
+@pytest.mark.parametrize("type", [i32, i64])
+def test_equal_arrays_of_numbers_are_equal(type: IntegerType) -> None:
+    assert DenseArrayBase.from_list(type, [1, -2]).get_values() == (1, -2)
+    assert DenseArrayBase.from_list(type, [1]) == DenseArrayBase.from_list(type, (1,))
+    assert DenseArrayBase.from_list(i64, [1]) != DenseArrayBase.from_list(i32, [1])
+    with pytest.raises(ValueError, match="out of range"):
+        DenseArrayBase.from_list(type, [2**64])
+
+
+def test_copies_use_values_defined_later_and_after_branches() -> None:
+    a, b = arith.ConstantOp(ONE), arith.ConstantOp(ONE)
+    early = arith.AddiOp(a, b)
+    first, second = Block([early, a]), Block([test.TestTermOp()], arg_types=[i32])
+    first.add_op(test.TestTermOp([second.args[0]], successors=[second]))
+    module = ModuleOp([b, test.TestOp(regions=[Region([first, second])])])
+    mapper: dict[SSAValue, SSAValue] = {}
+    assert str(module.clone(mapper)) == str(module)
+    assert [use.operation for use in a.result.uses] == [early]
+    assert mapper[early.result].owner.operands[0] is mapper[a.result]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_operations_are_inserted_next_to_an_operation_of_the_block() -> None:
+    a, b, c, d = (arith.ConstantOp(ONE) for _ in range(4))
+    block = Block([b])
+    block.insert_op_before(a, b)
+    block.insert_op_after(d, b)
+    block.insert_op_after(c, b)
+    assert (list(block.ops), block.first_op, block.last_op) == ([a, b, c, d], a, d)
+    assert list(reversed(block.ops)) == [d, c, b, a]
+    for insert in (block.insert_op_before, block.insert_op_after):
+        with pytest.raises(ValueError, match="operation not in"):
+            insert(arith.ConstantOp(ONE), arith.ConstantOp(ONE))
+        with pytest.raises(ValueError, match="already attached"):
+            insert(a, b)
+
+
+def test_ancestors_contain_operations() -> None:
+    inner = arith.ConstantOp(ONE)
+    block = Block([inner])
+    outer = test.TestOp(regions=[Region(block)])
+    module = ModuleOp([outer])
+    assert [each.is_ancestor(inner) for each in (inner, block, outer, module)] == [True] * 4
+    assert not inner.is_ancestor(outer)
+    assert (inner.parent_op(), outer.parent_op(), module.parent_op()) == (outer, module, None)

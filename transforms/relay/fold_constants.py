@@ -33,6 +33,8 @@ Array: TypeAlias = npt.NDArray[Any]
 
 LARGE, GROWTH = 2**20, 8
 """A result of more than `LARGE` bytes is not computed if it has more than `GROWTH` times the bytes of the operands."""
+_FEW = 64
+"""The number of elements that are compared before all others."""
 
 
 class RelayFoldConstantsPass(ModulePass):
@@ -165,4 +167,4 @@ def _constant(builder: RelayBuilder, type: Attribute, array: Array, name: str) -
 def _is_uniform(array: Array) -> bool:
     """Whether all elements have the same bits."""
     bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
-    return bool((bits == bits[0]).all())
+    return bool((bits[:_FEW] == bits[0]).all() and (bits == bits[0]).all())
