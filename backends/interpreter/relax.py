@@ -76,7 +76,7 @@ class RelaxFunctions(StatefulFunctions):
 
     @impl(CallTirInplaceOp)
     def run_call_tir_inplace(self, interpreter: Interpreter, op: CallTirInplaceOp, args: PythonValues) -> PythonValues:
-        values = list(map(np.copy, args))
+        values = [np.copy(arg, order="C") for arg in args]
         new = iter(run_kernel_in_place(interpreter, op.callee, values, op.new_types, op.size_texts))
         results = [next(new) if n == -1 else values[n] for n in op.positions]
         return (tuple(results) if isinstance(op.output.type, TupleType) else results[0],)
@@ -85,7 +85,7 @@ class RelaxFunctions(StatefulFunctions):
     def run_call_inplace_packed(
         self, interpreter: Interpreter, op: CallInplacePackedOp, args: PythonValues
     ) -> PythonValues:
-        values = tuple(np.copy(arg) if n in op.positions else arg for n, arg in enumerate(args))
+        values = tuple(np.copy(arg, order="C") if n in op.positions else arg for n, arg in enumerate(args))
         return self._checked(interpreter, op.func_name.data, values, op.output.type)
 
     @impl(CallDpsPackedOp)

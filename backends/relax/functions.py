@@ -39,14 +39,13 @@ from ...operators.relax import (
     YieldOp,
 )
 from ...operators.relax.calls import result_types
-from ...operators.relax.in_place import InPlaceCall, is_constant, later_reader
 from ...operators.relax.types import is_tensor, known_dtype, known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
 from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
 from ..devices.timing import host_clock
-from ..graph.executable import allocate_array, to_device
+from ..graph.executable import allocate_array
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
 from .memory import Workspaces
@@ -389,7 +388,7 @@ def _destination(
 
 def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
     """A call of a kernel that overwrites arguments."""
-    function, read = compiler.machine.executable.program[op.callee.string_value()], _in_place_reader(compiler, op)
+    function, read = compiler.machine.executable.program[op.callee.string_value()], _reader(compiler.reads(op.args))
     numbers = [_size(_parse(text)) for text in op.size_texts]
     allocators = [compiler.allocator(type, f"result of {op.name}") for type in op.new_types]
     positions, output, is_tuple = op.positions, compiler.define(op.output), isinstance(op.output.type, TupleType)
@@ -404,28 +403,7 @@ def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
     return run
 
 
-def _in_place_reader(compiler: _Compiler, op: InPlaceCall) -> Callable[[Registers], list[Value]]:
-    """The function that reads the operands of a call in place. Passes may have merged an overwritten operand with an
-    equal value that is read later, or with a constant: such an operand is a copy."""
-    read = _reader(compiler.reads(op.args))
-    copied = [n for n in op.positions if n != -1 and (later_reader(op, n) is not None or is_constant(op.args[n]))]
-    device = compiler.device
-
-    def run(registers: Registers) -> list[Value]:
-        args = list(read(registers))
-        for n in copied:
-            args[n] = args[n].copy() if device.kind == "cpu" else to_device(args[n].numpy(), device)
-        return args
-
-    return run
-
-
 # Packed functions
-
-
-def _packed_in_place(compiler: _Compiler, op: CallInplacePackedOp) -> Step:
-    name, read = op.func_name.data, _in_place_reader(compiler, op)
-    return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
 
 
 def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
@@ -437,7 +415,7 @@ def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
     )
 
 
-def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp) -> Step:
+def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp) -> Step:
     name, read = op.func_name.data, _reader(compiler.reads(op.args))
     return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
 
@@ -589,7 +567,7 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
 
 _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     CallDpsPackedOp: _dps_packed,
-    CallInplacePackedOp: _packed_in_place,
+    CallInplacePackedOp: _packed,
     CallOp: _call,
     CallPackedOp: _packed,
     CallPurePackedOp: _packed,
