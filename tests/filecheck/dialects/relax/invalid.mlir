@@ -515,9 +515,9 @@ relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
   %t = relax.tuple(%a, %x) : (tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf32>>
   %1 = relax.call_tir_inplace @k(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
   %2 = relax.tuple_get %t[0] : tuple<tensor<4xf32>, tensor<4xf32>> -> tensor<4xf32>
-  relax.return %1 : tensor<4xf32>
+  relax.return %2 : tensor<4xf32>
 }
-// CHECK: (C3) operand 0 is overwritten, and read later by relax.tuple_get
+// CHECK: (C3) operand 0 is overwritten, and read later by relax.return
 
 // -----
 
