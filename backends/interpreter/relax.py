@@ -25,12 +25,14 @@ from ...operators.relax import (
     DataflowOp,
     FuncOp,
     FuncRefOp,
+    HintOnDeviceOp,
     IfOp,
     MatchCastOp,
     PrimValueOp,
     ShapeOfOp,
     ShapeOp,
     StringOp,
+    ToVdeviceOp,
     TupleGetOp,
     TupleOp,
 )
@@ -135,6 +137,14 @@ class RelaxFunctions(StatefulFunctions):
     @impl(TupleGetOp)
     def run_tuple_get(self, interpreter: Interpreter, op: TupleGetOp, args: PythonValues) -> PythonValues:
         return (args[0][op.index.value.data],)
+
+    @impl(ToVdeviceOp)
+    def run_to_vdevice(self, interpreter: Interpreter, op: ToVdeviceOp, args: PythonValues) -> PythonValues:
+        return (np.copy(args[0], order="C"),)
+
+    @impl(HintOnDeviceOp)
+    def run_hint_on_device(self, interpreter: Interpreter, op: HintOnDeviceOp, args: PythonValues) -> PythonValues:
+        return args
 
     @impl(ShapeOp)
     def run_shape(self, interpreter: Interpreter, op: ShapeOp, args: PythonValues) -> PythonValues:

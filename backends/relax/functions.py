@@ -34,21 +34,25 @@ from ...operators.relax import (
     ShapeOfOp,
     ShapeOp,
     StringOp,
+    ToVdeviceOp,
     TupleGetOp,
     TupleOp,
     YieldOp,
 )
 from ...operators.relax.calls import result_types
+from ...operators.relax.devices import Devices
 from ...operators.relax.types import is_tensor, known_dtype, known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
 from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
+from ..devices.device import Device
 from ..devices.timing import host_clock
-from ..graph.executable import allocate_array
+from ..graph.executable import allocate_array, to_device
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
-from .memory import Workspaces
+from ..runtime.program import Program
+from .memory import Workspaces, argument_of
 from .profile import CallProfile, StepTime, shapes_of, step_name
 from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
 
@@ -71,11 +75,10 @@ class VMFunction:
         self.machine = machine
         self.params = [name for name, _ in op.params]
         self.types: list[Attribute] = [value.type for _, value in op.params]
-        self._binds, self._checks = (
-            zip(*(type_checker(type, machine.device) for type in self.types), strict=True) if (self.types) else ((), ())
-        )
-        self._limits = _Limits(op, {name for type in self.types for name in names_bound_by(type)})
         compiler = _Compiler(machine, op)
+        checkers = [type_checker(value.type, compiler.device(value)) for _, value in op.params]
+        self._binds, self._checks = [bind for bind, _ in checkers], [check for _, check in checkers]
+        self._limits = _Limits(op, {name for type in self.types for name in names_bound_by(type)})
         size = workspace_of(op)
         self._workspaces = Workspaces(size, machine.device, machine.poisons) if size else None
         self._storage = compiler.storage
@@ -94,7 +97,7 @@ class VMFunction:
         Raises ArgumentError for arguments that do not match the parameters, ExecutionError if a packed function fails,
         LinkError if it is not registered.
         """
-        return exported(self.run(args), self.machine.device)
+        return exported(self.run(args), self.machine.host)
 
     def run(self, args: Sequence[Value]) -> Value:
         """The result for arguments, in the form of the virtual machine."""
@@ -143,7 +146,7 @@ class VMFunction:
 
         with self._memory(registers):
             total = host_clock(run, 1)
-        return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.device))
+        return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.host))
 
     def _bind(self, args: Sequence[Value], registers: Registers, sizes: Sizes) -> None:
         if len(args) != len(self.params):
@@ -198,8 +201,8 @@ class _Compiler:
 
     def __init__(self, machine: VirtualMachine, op: FuncOp):
         self.machine = machine
-        self.device = machine.device
         self.func = op
+        self.placement = Devices.of_function(op)
         self.name = op.sym_name.data
         self.registers: dict[SSAValue, int] = {value: n for n, (_, value) in enumerate(op.params)}
         self.storage = len(self.registers)
@@ -259,6 +262,14 @@ class _Compiler:
         assert size is not None
         return offset, size
 
+    def device(self, value: SSAValue) -> Device:
+        """The device of a value."""
+        return self.machine.named(self.placement.of(value))
+
+    def program(self, value: SSAValue) -> Program:
+        """The native code that computes a value."""
+        return self.machine.executable.program_for(self.device(value))
+
     def define(self, value: SSAValue) -> int:
         """A new register for a value."""
         self.registers[value] = self.count
@@ -269,11 +280,13 @@ class _Compiler:
         """The registers of operands."""
         return [self.registers[value] for value in values]
 
-    def allocator(self, type: Attribute, what: str, offset: int | None = None) -> Callable[[Registers, Sizes], Value]:
-        """The function that allocates a tensor, or takes it from the memory of the function at an offset. The function
-        raises ArgumentError or SizeError for a negative extent."""
+    def allocator(
+        self, type: Attribute, what: str, device: Device, offset: int | None = None
+    ) -> Callable[[Registers, Sizes], Value]:
+        """The function that allocates a tensor on a device, or takes it from the memory of the function at an offset.
+        The function raises ArgumentError or SizeError for a negative extent."""
         dtype, name, shape = dtype_of_tensor(type), f"{self.name}: {what}", _shape_function(shape_of(type))
-        device, storage = self.device, self.storage
+        storage = self.storage
         if offset is not None:
             if not names_in(type):
                 return lambda registers, sizes: registers[storage].tensor(offset, shape(sizes), dtype)
@@ -327,15 +340,16 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
     """A call of a graph: its arguments, constants, results, workspace and sizes."""
     machine, name = compiler.machine, op.callee.string_value()
     description = machine.executable.graphs[name]
-    function = machine.executable.program[name]
+    device = compiler.device(op.outputs[0])
+    function = machine.executable.program_for(device)[name]
     read = _reader(compiler.reads(op.args))
-    constants = [machine.constant(spec.name) for spec in description.constants]
+    constants = [machine.constant(spec.name, device) for spec in description.constants]
     allocators = [
-        compiler.allocator(output.type, f"result {n}", offset_of(output)) for n, output in enumerate(op.outputs)
+        compiler.allocator(output.type, f"result {n}", device, offset_of(output)) for n, output in enumerate(op.outputs)
     ]
     outputs = [compiler.define(output) for output in op.outputs]
     numbers = description.numbers
-    acquire, release = machine.workspaces.acquire, machine.workspaces.release
+    acquire, release = machine.workspaces[device].acquire, machine.workspaces[device].release
     needs_workspace = description.workspace
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -357,7 +371,7 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
 
 def _kernel(compiler: _Compiler, op: CallTirOp) -> Step:
     """A call of a kernel with tensors of which the types are known at run time only; native code checks them."""
-    function = compiler.machine.executable.program[op.callee.string_value()]
+    function = compiler.program(op.output)[op.callee.string_value()]
     numbers = [_size(_parse(text)) for text in op.size_texts]
     return _destination(compiler, op, lambda args, sizes: function(*args, *[n(sizes) for n in numbers]))
 
@@ -375,7 +389,8 @@ def _destination(
     read = _reader(compiler.reads(op.args))
     types = result_types(op.output.type)
     offset = offset_of(op.output)
-    allocators = [compiler.allocator(type, f"result of {op.name}", offset) for type in types]
+    device = compiler.device(op.output)
+    allocators = [compiler.allocator(type, f"result of {op.name}", device, offset) for type in types]
     is_tuple, output = op.output.type is not types[0], compiler.define(op.output)
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -388,9 +403,10 @@ def _destination(
 
 def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
     """A call of a kernel that overwrites arguments."""
-    function, read = compiler.machine.executable.program[op.callee.string_value()], _reader(compiler.reads(op.args))
+    function, read = compiler.program(op.output)[op.callee.string_value()], _reader(compiler.reads(op.args))
     numbers = [_size(_parse(text)) for text in op.size_texts]
-    allocators = [compiler.allocator(type, f"result of {op.name}") for type in op.new_types]
+    device = compiler.device(op.output)
+    allocators = [compiler.allocator(type, f"result of {op.name}", device) for type in op.new_types]
     positions, output, is_tuple = op.positions, compiler.define(op.output), isinstance(op.output.type, TupleType)
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -424,7 +440,7 @@ def _checked_result(
     compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp, call: Callable[[Registers], Value]
 ) -> Step:
     """The step that checks the result of a packed function."""
-    bind, check = type_checker(op.output.type, compiler.device)
+    bind, check = type_checker(op.output.type, compiler.device(op.output))
     output, place = compiler.define(op.output), f"{compiler.name}: result of packed function {op.func_name.data!r}"
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -467,7 +483,7 @@ def _is_certain(type: Attribute) -> bool:
 def _branch(compiler: _Compiler, op: IfOp) -> Step:
     condition = compiler.registers[op.condition]
     then, orelse = (compiler.branch(region.block) for region in (op.then, op.orelse))
-    output, is_host = compiler.define(op.output), compiler.device.kind == "cpu"
+    output, is_host = compiler.define(op.output), compiler.device(op.condition).kind == "cpu"
 
     def run(registers: Registers, sizes: Sizes) -> None:
         flag = registers[condition]
@@ -533,8 +549,19 @@ def _func_ref(compiler: _Compiler, op: FuncRefOp) -> Step:
 
 
 def _constant(compiler: _Compiler, op: ConstantOp) -> Step:
-    array = compiler.machine.array_of(op)
+    array = compiler.machine.array_of(op, compiler.device(op.result))
     return _set(compiler, op, lambda _: array)
+
+
+def _to_device(compiler: _Compiler, op: ToVdeviceOp) -> Step:
+    value, output, device = compiler.registers[op.value], compiler.define(op.output), compiler.device(op.output)
+
+    def run(registers: Registers, _: Sizes) -> None:
+        array = registers[value]
+        copy = array.copy() if isinstance(array, np.ndarray) else array.numpy()
+        registers[output] = argument_of(to_device(copy, device))
+
+    return run
 
 
 def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
@@ -547,7 +574,7 @@ def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
 
 
 def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
-    value, (bind, check) = compiler.registers[op.value], type_checker(op.output.type, compiler.device)
+    value, (bind, check) = compiler.registers[op.value], type_checker(op.output.type, compiler.device(op.output))
     output, place = compiler.define(op.output), f"{where(op)}{compiler.name}: match_cast to {describe(op.output.type)}"
     bound = set(names_bound_by(op.output.type))
     compiler.names |= bound
@@ -582,6 +609,7 @@ _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     ShapeOfOp: _shape_of,
     ShapeOp: _shape,
     StringOp: _string,
+    ToVdeviceOp: _to_device,
     TupleGetOp: _tuple_get,
     TupleOp: _tuple,
 }
