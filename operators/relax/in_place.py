@@ -241,7 +241,8 @@ _Part: TypeAlias = tuple[SSAValue, tuple[int, ...]]
 def _sharing(value: SSAValue) -> list[SSAValue]:
     """The values whose memory, or that of a field, may be that of a value, and the value itself; calls in place are not
     followed."""
-    found, pending = dict[_Part, None](), [(value, ())]
+    found: dict[_Part, None] = {}
+    pending: list[_Part] = [(value, ())]
     while pending:
         part = pending.pop()
         if part not in found:
