@@ -33,6 +33,7 @@ PASSES: dict[str, str] = {
     "relax-lift-parameters": "relax.lift_parameters",
     "relax-outline-graphs": "relax.outline_graphs",
     "relax-plan-memory": "relax.plan_memory",
+    "relax-realize-devices": "relax.realize_devices",
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-quantized": "relay.pack_quantized",
     "relay-pack-weights": "relay.pack_weights",

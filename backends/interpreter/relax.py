@@ -25,12 +25,14 @@ from ...operators.relax import (
     DataflowOp,
     FuncOp,
     FuncRefOp,
+    HintOnDeviceOp,
     IfOp,
     MatchCastOp,
     PrimValueOp,
     ShapeOfOp,
     ShapeOp,
     StringOp,
+    ToVdeviceOp,
     TupleGetOp,
     TupleOp,
 )
@@ -76,7 +78,7 @@ class RelaxFunctions(StatefulFunctions):
 
     @impl(CallTirInplaceOp)
     def run_call_tir_inplace(self, interpreter: Interpreter, op: CallTirInplaceOp, args: PythonValues) -> PythonValues:
-        values = list(map(np.copy, args))
+        values = [np.copy(arg, order="C") for arg in args]
         new = iter(run_kernel_in_place(interpreter, op.callee, values, op.new_types, op.size_texts))
         results = [next(new) if n == -1 else values[n] for n in op.positions]
         return (tuple(results) if isinstance(op.output.type, TupleType) else results[0],)
@@ -85,7 +87,7 @@ class RelaxFunctions(StatefulFunctions):
     def run_call_inplace_packed(
         self, interpreter: Interpreter, op: CallInplacePackedOp, args: PythonValues
     ) -> PythonValues:
-        values = tuple(np.copy(arg) if n in op.positions else arg for n, arg in enumerate(args))
+        values = tuple(np.copy(arg, order="C") if n in op.positions else arg for n, arg in enumerate(args))
         return self._checked(interpreter, op.func_name.data, values, op.output.type)
 
     @impl(CallDpsPackedOp)
@@ -135,6 +137,14 @@ class RelaxFunctions(StatefulFunctions):
     @impl(TupleGetOp)
     def run_tuple_get(self, interpreter: Interpreter, op: TupleGetOp, args: PythonValues) -> PythonValues:
         return (args[0][op.index.value.data],)
+
+    @impl(ToVdeviceOp)
+    def run_to_vdevice(self, interpreter: Interpreter, op: ToVdeviceOp, args: PythonValues) -> PythonValues:
+        return (np.copy(args[0], order="C"),)
+
+    @impl(HintOnDeviceOp)
+    def run_hint_on_device(self, interpreter: Interpreter, op: HintOnDeviceOp, args: PythonValues) -> PythonValues:
+        return args
 
     @impl(ShapeOp)
     def run_shape(self, interpreter: Interpreter, op: ShapeOp, args: PythonValues) -> PythonValues:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 from ...core.arrays import plain_array
 from ...core.errors import OptionError
@@ -14,7 +14,9 @@ from ...core.remarks import RemarkReceiver, report_remarks
 from ...core.target import Target
 from ...core.walking import find_ops
 from ...module import Module
-from ...operators.relax import FuncOp
+from ...operators.relax import CallTirInplaceOp, CallTirOp, FuncOp
+from ...operators.relax.devices import DEVICES, Devices, device_names, targets_in
+from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp
 from ...transforms.pipelines import AfterPass, lower_graph
 from ...transforms.relay.libraries import libraries_of, library_symbols
@@ -38,7 +40,8 @@ def build_relax(
     Operators and calls of kernels become graphs, which are compiled as by `build_graph`; packed functions are looked up
     when they are called.
 
-    mod: is not modified.  target, opt_level, winograd, after, remarks: as of `build_graph`.
+    mod: is not modified.  target, opt_level, winograd, after, remarks: as of `build_graph`. The devices of a module
+    (`I.vdevice`), if it has several, state their targets.
 
     Raises VerifyError for a module that breaks its constraints, OptionError for a module without functions of relax or
     without the array of a constant and for an invalid target, and the errors of `build_graph`.
@@ -52,17 +55,18 @@ def build_relax(
         raise OptionError(
             f"no array of constant {', '.join(map(repr, missing))} in the module, expected mod.constants to have it"
         )
-    winograd &= target.kind == "llvm"
-    libraries = tuple(library.name for library in libraries_of(target))
+    is_mixed = len(device_names(mod.op)) > 1
+    winograd &= target.kind == "llvm" and not is_mixed
+    libraries = () if is_mixed else tuple(library.name for library in libraries_of(target))
 
     def compile_module(module: Module) -> VMExecutable:
         lowered = lower_graph(module, opt_level, libraries, after, winograd)
-        program = _compile(lowered, target, after)
+        program, *others = (_compile(part, each, after) for part, each in _parts(lowered, target))
         arrays = {name: np.ascontiguousarray(plain_array(lowered.constants[name])) for name in _constants_of(lowered)}
-        return VMExecutable(program, arrays, lambda: lowered)
+        return VMExecutable(program, arrays, lambda: lowered, {each.device_kind: each for each in others})
 
     with report_remarks(remarks):
-        if after is not None:
+        if after is not None or is_mixed:
             return compile_module(mod)
         return compile_once(_KIND, mod, target, (opt_level, winograd), compile_module)
 
@@ -73,6 +77,38 @@ _KIND = CachedKind[VMExecutable]("program", VMExecutable.load_cached, VMExecutab
 def _constants_of(module: Module) -> list[str]:
     names = (op.array_name for op in find_ops(module.op, ConstantOp))
     return list(dict.fromkeys(name.data for name in names if name is not None))
+
+
+def _parts(lowered: Module, target: Target) -> list[tuple[Module, Target]]:
+    """The graphs and kernels for each target, the first one first: all for `target` unless the module has devices."""
+    names = device_names(lowered.op)
+    if len(names) < 2:
+        return [(lowered, target)]
+    used: dict[str, set[str]] = {name: set() for name in names}
+    for func in lowered.functions.values():
+        if isinstance(func, FuncOp):
+            devices = Devices.of_function(func)
+            for op in func.walk():
+                if isinstance(op, GraphCallOp | CallTirOp | CallTirInplaceOp):
+                    used[devices.of(op.results[0]) or names[0]].add(op.callee.string_value())
+    parts: dict[str, tuple[Target, set[str]]] = {}
+    for name, text in zip(names, targets_in(lowered.op.attributes[DEVICES]), strict=True):
+        each = Target.from_value(text)
+        parts.setdefault(each.kind, (each, set()))[1].update(used[name])
+    return [(_part(lowered, called), each) for each, called in parts.values()]
+
+
+def _part(lowered: Module, called: set[str]) -> Module:
+    """A module of the functions called `called` and of their callees."""
+    pending, wanted = list(called), set[str]()
+    while pending:
+        name = pending.pop()
+        if name not in wanted:
+            wanted.add(name)
+            callees = (op.properties.get("callee") for op in lowered.functions[name].walk())
+            pending += [callee.string_value() for callee in callees if isinstance(callee, SymbolRefAttr)]
+    ops = [op.clone() for name, op in lowered.functions.items() if name in wanted]
+    return Module(ModuleOp(ops), lowered.constants)
 
 
 def _compile(lowered: Module, target: Target, after: AfterPass | None) -> Program:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from xdsl.parser import Parser
 
-from ...core.errors import ArgumentError, LoadError
+from ...core.errors import ArgumentError, LoadError, UnsupportedError
 from ...core.target import Target
 from ...core.walking import find_ops
 from ...dialects import mlir_context
 from ...module import Module
 from ...operators.relax import FuncOp
+from ...operators.relax.devices import device_names
 from ...operators.relay import CallOp, ConstantOp, dtype_of_tensor, shape_of
 from ...operators.relay import FuncOp as GraphOp
 from ...transforms.relay.libraries import libraries_in, symbols_of_libraries
 from ...transforms.relay.placement import offsets_of, planned_bytes, workspace_of
 from ..devices.device import Device
+from ..devices.device import device as device_of
 from ..devices.nd import NDArray
 from ..graph.description import CONSTANTS, GraphDescription, constant_chunks, read_constants
 from ..graph.executable import TARGETS, to_device
@@ -40,11 +42,13 @@ class VMExecutable:
     """A compiled program of `relax`, for a `VirtualMachine`.
 
     program: native code of its graphs and kernels.  constants: arrays by name.  read_module: returns `module`.
+    others: native code for devices of other kinds, by the kind.
     """
 
     program: Program
     constants: Mapping[str, Array]
     read_module: Callable[[], Module] = field(repr=False, compare=False)
+    others: Mapping[str, Program] = field(default_factory=dict[str, Program], repr=False, compare=False)
     _placed: dict[Device, Mapping[str, NDArray]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
@@ -76,6 +80,34 @@ class VMExecutable:
             raise ArgumentError(f"the program is compiled for {kind}, expected such a device, got {device}")
         return device or Device(kind)
 
+    @cached_property
+    def device_names(self) -> list[str]:
+        """The names of the devices of the program, if it has several."""
+        names = device_names(self.module.op)
+        return names if len(names) > 1 else []
+
+    def devices(self, given: Device | Sequence[Device] | None = None) -> list[Device]:
+        """The devices on which the program runs: by default those with the numbers of its devices. Raises ArgumentError
+        for other devices than the program is compiled for.
+        """
+        devices = None if given is None else [given] if isinstance(given, Device) else list(given)
+        if not self.device_names:
+            if devices is not None and len(devices) != 1:
+                raise ArgumentError(f"{len(devices)} devices, expected one: the program is compiled for one device")
+            return [self.device(None if devices is None else devices[0])]
+        kinds = [name.partition(":") for name in self.device_names]
+        expected = [device_of(kind, int(number)) for kind, _, number in kinds]
+        if devices is None:
+            return expected
+        if [each.kind for each in devices] != [each.kind for each in expected]:
+            wanted, got = (", ".join(each.kind for each in some) or "none" for some in (expected, devices))
+            raise ArgumentError(f"devices of kinds {got}, expected {wanted}, as {', '.join(self.device_names)}")
+        return devices
+
+    def program_for(self, device: Device) -> Program:
+        """The native code for a device."""
+        return self.others.get(device.kind, self.program)
+
     def constants_on(self, device: Device) -> Mapping[str, NDArray]:
         """The constants in the memory of a device, copied there on first use. Raises the errors of `nd.array`."""
         if device not in self._placed:
@@ -88,6 +120,9 @@ class VMExecutable:
         Replaces a program saved at `path`. Raises OptionError if `path` holds anything else, UnsupportedError for a
         program without native code, and OSError.
         """
+        if self.others:
+            names = ", ".join(self.device_names)
+            raise UnsupportedError(f"a program for several devices ({names}) cannot be saved, expected one device")
         code = self.program.contents()
         files = {CONSTANTS: constant_chunks(self.constants), PROGRAM: [str(self.module).encode()]}
         content = {**code.content, "constants": list(self.constants)}

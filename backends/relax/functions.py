@@ -34,22 +34,25 @@ from ...operators.relax import (
     ShapeOfOp,
     ShapeOp,
     StringOp,
+    ToVdeviceOp,
     TupleGetOp,
     TupleOp,
     YieldOp,
 )
 from ...operators.relax.calls import result_types
-from ...operators.relax.in_place import InPlaceCall, is_constant, later_reader
+from ...operators.relax.devices import Devices
 from ...operators.relax.types import is_tensor, known_dtype, known_shape, names_bound_by, names_in, number_of
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
 from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
+from ..devices.device import Device
 from ..devices.timing import host_clock
 from ..graph.executable import allocate_array, to_device
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
-from .memory import Workspaces
+from ..runtime.program import Program
+from .memory import Workspaces, argument_of
 from .profile import CallProfile, StepTime, shapes_of, step_name
 from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
 
@@ -72,11 +75,10 @@ class VMFunction:
         self.machine = machine
         self.params = [name for name, _ in op.params]
         self.types: list[Attribute] = [value.type for _, value in op.params]
-        self._binds, self._checks = (
-            zip(*(type_checker(type, machine.device) for type in self.types), strict=True) if (self.types) else ((), ())
-        )
-        self._limits = _Limits(op, {name for type in self.types for name in names_bound_by(type)})
         compiler = _Compiler(machine, op)
+        checkers = [type_checker(value.type, compiler.device(value)) for _, value in op.params]
+        self._binds, self._checks = [bind for bind, _ in checkers], [check for _, check in checkers]
+        self._limits = _Limits(op, {name for type in self.types for name in names_bound_by(type)})
         size = workspace_of(op)
         self._workspaces = Workspaces(size, machine.device, machine.poisons) if size else None
         self._storage = compiler.storage
@@ -95,7 +97,7 @@ class VMFunction:
         Raises ArgumentError for arguments that do not match the parameters, ExecutionError if a packed function fails,
         LinkError if it is not registered.
         """
-        return exported(self.run(args), self.machine.device)
+        return exported(self.run(args), self.machine.host)
 
     def run(self, args: Sequence[Value]) -> Value:
         """The result for arguments, in the form of the virtual machine."""
@@ -144,7 +146,7 @@ class VMFunction:
 
         with self._memory(registers):
             total = host_clock(run, 1)
-        return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.device))
+        return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.host))
 
     def _bind(self, args: Sequence[Value], registers: Registers, sizes: Sizes) -> None:
         if len(args) != len(self.params):
@@ -199,8 +201,8 @@ class _Compiler:
 
     def __init__(self, machine: VirtualMachine, op: FuncOp):
         self.machine = machine
-        self.device = machine.device
         self.func = op
+        self.placement = Devices.of_function(op)
         self.name = op.sym_name.data
         self.registers: dict[SSAValue, int] = {value: n for n, (_, value) in enumerate(op.params)}
         self.storage = len(self.registers)
@@ -260,6 +262,14 @@ class _Compiler:
         assert size is not None
         return offset, size
 
+    def device(self, value: SSAValue) -> Device:
+        """The device of a value."""
+        return self.machine.named(self.placement.of(value))
+
+    def program(self, value: SSAValue) -> Program:
+        """The native code that computes a value."""
+        return self.machine.executable.program_for(self.device(value))
+
     def define(self, value: SSAValue) -> int:
         """A new register for a value."""
         self.registers[value] = self.count
@@ -270,11 +280,13 @@ class _Compiler:
         """The registers of operands."""
         return [self.registers[value] for value in values]
 
-    def allocator(self, type: Attribute, what: str, offset: int | None = None) -> Callable[[Registers, Sizes], Value]:
-        """The function that allocates a tensor, or takes it from the memory of the function at an offset. The function
-        raises ArgumentError or SizeError for a negative extent."""
+    def allocator(
+        self, type: Attribute, what: str, device: Device, offset: int | None = None
+    ) -> Callable[[Registers, Sizes], Value]:
+        """The function that allocates a tensor on a device, or takes it from the memory of the function at an offset.
+        The function raises ArgumentError or SizeError for a negative extent."""
         dtype, name, shape = dtype_of_tensor(type), f"{self.name}: {what}", _shape_function(shape_of(type))
-        device, storage = self.device, self.storage
+        storage = self.storage
         if offset is not None:
             if not names_in(type):
                 return lambda registers, sizes: registers[storage].tensor(offset, shape(sizes), dtype)
@@ -328,15 +340,16 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
     """A call of a graph: its arguments, constants, results, workspace and sizes."""
     machine, name = compiler.machine, op.callee.string_value()
     description = machine.executable.graphs[name]
-    function = machine.executable.program[name]
+    device = compiler.device(op.outputs[0])
+    function = machine.executable.program_for(device)[name]
     read = _reader(compiler.reads(op.args))
-    constants = [machine.constant(spec.name) for spec in description.constants]
+    constants = [machine.constant(spec.name, device) for spec in description.constants]
     allocators = [
-        compiler.allocator(output.type, f"result {n}", offset_of(output)) for n, output in enumerate(op.outputs)
+        compiler.allocator(output.type, f"result {n}", device, offset_of(output)) for n, output in enumerate(op.outputs)
     ]
     outputs = [compiler.define(output) for output in op.outputs]
     numbers = description.numbers
-    acquire, release = machine.workspaces.acquire, machine.workspaces.release
+    acquire, release = machine.workspaces[device].acquire, machine.workspaces[device].release
     needs_workspace = description.workspace
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -358,7 +371,7 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
 
 def _kernel(compiler: _Compiler, op: CallTirOp) -> Step:
     """A call of a kernel with tensors of which the types are known at run time only; native code checks them."""
-    function = compiler.machine.executable.program[op.callee.string_value()]
+    function = compiler.program(op.output)[op.callee.string_value()]
     numbers = [_size(_parse(text)) for text in op.size_texts]
     return _destination(compiler, op, lambda args, sizes: function(*args, *[n(sizes) for n in numbers]))
 
@@ -376,7 +389,8 @@ def _destination(
     read = _reader(compiler.reads(op.args))
     types = result_types(op.output.type)
     offset = offset_of(op.output)
-    allocators = [compiler.allocator(type, f"result of {op.name}", offset) for type in types]
+    device = compiler.device(op.output)
+    allocators = [compiler.allocator(type, f"result of {op.name}", device, offset) for type in types]
     is_tuple, output = op.output.type is not types[0], compiler.define(op.output)
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -389,9 +403,10 @@ def _destination(
 
 def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
     """A call of a kernel that overwrites arguments."""
-    function, read = compiler.machine.executable.program[op.callee.string_value()], _in_place_reader(compiler, op)
+    function, read = compiler.program(op.output)[op.callee.string_value()], _reader(compiler.reads(op.args))
     numbers = [_size(_parse(text)) for text in op.size_texts]
-    allocators = [compiler.allocator(type, f"result of {op.name}") for type in op.new_types]
+    device = compiler.device(op.output)
+    allocators = [compiler.allocator(type, f"result of {op.name}", device) for type in op.new_types]
     positions, output, is_tuple = op.positions, compiler.define(op.output), isinstance(op.output.type, TupleType)
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -404,28 +419,7 @@ def _kernel_in_place(compiler: _Compiler, op: CallTirInplaceOp) -> Step:
     return run
 
 
-def _in_place_reader(compiler: _Compiler, op: InPlaceCall) -> Callable[[Registers], list[Value]]:
-    """The function that reads the operands of a call in place. Passes may have merged an overwritten operand with an
-    equal value that is read later, or with a constant: such an operand is a copy."""
-    read = _reader(compiler.reads(op.args))
-    copied = [n for n in op.positions if n != -1 and (later_reader(op, n) is not None or is_constant(op.args[n]))]
-    device = compiler.device
-
-    def run(registers: Registers) -> list[Value]:
-        args = list(read(registers))
-        for n in copied:
-            args[n] = args[n].copy() if device.kind == "cpu" else to_device(args[n].numpy(), device)
-        return args
-
-    return run
-
-
 # Packed functions
-
-
-def _packed_in_place(compiler: _Compiler, op: CallInplacePackedOp) -> Step:
-    name, read = op.func_name.data, _in_place_reader(compiler, op)
-    return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
 
 
 def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
@@ -437,7 +431,7 @@ def _dps_packed(compiler: _Compiler, op: CallDpsPackedOp) -> Step:
     )
 
 
-def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp) -> Step:
+def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp) -> Step:
     name, read = op.func_name.data, _reader(compiler.reads(op.args))
     return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
 
@@ -446,7 +440,7 @@ def _checked_result(
     compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp, call: Callable[[Registers], Value]
 ) -> Step:
     """The step that checks the result of a packed function."""
-    bind, check = type_checker(op.output.type, compiler.device)
+    bind, check = type_checker(op.output.type, compiler.device(op.output))
     output, place = compiler.define(op.output), f"{compiler.name}: result of packed function {op.func_name.data!r}"
 
     def run(registers: Registers, sizes: Sizes) -> None:
@@ -489,7 +483,7 @@ def _is_certain(type: Attribute) -> bool:
 def _branch(compiler: _Compiler, op: IfOp) -> Step:
     condition = compiler.registers[op.condition]
     then, orelse = (compiler.branch(region.block) for region in (op.then, op.orelse))
-    output, is_host = compiler.define(op.output), compiler.device.kind == "cpu"
+    output, is_host = compiler.define(op.output), compiler.device(op.condition).kind == "cpu"
 
     def run(registers: Registers, sizes: Sizes) -> None:
         flag = registers[condition]
@@ -555,8 +549,19 @@ def _func_ref(compiler: _Compiler, op: FuncRefOp) -> Step:
 
 
 def _constant(compiler: _Compiler, op: ConstantOp) -> Step:
-    array = compiler.machine.array_of(op)
+    array = compiler.machine.array_of(op, compiler.device(op.result))
     return _set(compiler, op, lambda _: array)
+
+
+def _to_device(compiler: _Compiler, op: ToVdeviceOp) -> Step:
+    value, output, device = compiler.registers[op.value], compiler.define(op.output), compiler.device(op.output)
+
+    def run(registers: Registers, _: Sizes) -> None:
+        array = registers[value]
+        copy = array.copy() if isinstance(array, np.ndarray) else array.numpy()
+        registers[output] = argument_of(to_device(copy, device))
+
+    return run
 
 
 def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
@@ -569,7 +574,7 @@ def _shape_of(compiler: _Compiler, op: ShapeOfOp) -> Step:
 
 
 def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
-    value, (bind, check) = compiler.registers[op.value], type_checker(op.output.type, compiler.device)
+    value, (bind, check) = compiler.registers[op.value], type_checker(op.output.type, compiler.device(op.output))
     output, place = compiler.define(op.output), f"{where(op)}{compiler.name}: match_cast to {describe(op.output.type)}"
     bound = set(names_bound_by(op.output.type))
     compiler.names |= bound
@@ -589,7 +594,7 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
 
 _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     CallDpsPackedOp: _dps_packed,
-    CallInplacePackedOp: _packed_in_place,
+    CallInplacePackedOp: _packed,
     CallOp: _call,
     CallPackedOp: _packed,
     CallPurePackedOp: _packed,
@@ -604,6 +609,7 @@ _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     ShapeOfOp: _shape_of,
     ShapeOp: _shape,
     StringOp: _string,
+    ToVdeviceOp: _to_device,
     TupleGetOp: _tuple_get,
     TupleOp: _tuple,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.diagnostics import did_you_mean
@@ -26,34 +26,44 @@ class VirtualMachine:
     call. Several threads may call functions of one machine.
     """
 
-    def __init__(self, executable: VMExecutable, device: Device | None = None, *, poisons: bool = False):
-        """device: by default the first of the program's kind.  poisons: whether memory of intermediate results is
+    def __init__(
+        self, executable: VMExecutable, device: Device | Sequence[Device] | None = None, *, poisons: bool = False
+    ):
+        """device: by default the first of the program's kind; for a program of several devices all of them, in the
+        order of its module.  poisons: whether memory of intermediate results is
         overwritten by NaN before they are computed and after their last use, to find packed functions that keep their
         operands. Raises ArgumentError for a device of another kind, DeviceError if the device does not exist or has no
         memory left.
         """
         self.executable = executable
-        self.device = executable.device(device)
+        self.devices = executable.devices(device)
+        self.device = self.devices[0]
+        self.host = next((each for each in self.devices if each.kind == "cpu"), self.device)
         self.poisons = poisons
-        self._constants = executable.constants_on(self.device)
         most = max((g.workspace for g in executable.graphs.values()), default=0)
-        self.workspaces = Workspaces(most, self.device, poisons)
+        self.workspaces = {each: Workspaces(most, each, poisons) for each in self.devices}
         self.functions = {name: VMFunction(self, op) for name, op in executable.functions.items()}
-        self.clock = host_clock if self.device.kind == "cpu" else device_clock(self.device)
+        is_host = self.device.kind == "cpu" or len(self.devices) > 1
+        self.clock = host_clock if is_host else device_clock(self.device)
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: dict[str, Any] = {}
 
-    def constant(self, name: str) -> Value:
-        """A constant array, as an argument of native code."""
-        return argument_of(self._constants[name])
+    def named(self, name: str | None) -> Device:
+        """The device that a module calls by a name; the only one for None."""
+        names = self.executable.device_names
+        return self.devices[names.index(name)] if names and name is not None else self.device
 
-    def array_of(self, op: ConstantOp) -> Value:
-        """The array of a constant, as a value of the machine."""
+    def constant(self, name: str, device: Device) -> Value:
+        """A constant array on a device, as an argument of native code."""
+        return argument_of(self.executable.constants_on(device)[name])
+
+    def array_of(self, op: ConstantOp, device: Device) -> Value:
+        """The array of a constant on a device, as a value of the machine."""
         if op.array_name is not None:
-            return self.constant(op.array_name.data)
+            return self.constant(op.array_name.data, device)
         array = constant_array(op, {})
         assert array is not None
-        return argument_of(to_device(array, self.device))
+        return argument_of(to_device(array, device))
 
     def __getitem__(self, name: str) -> VMFunction:
         """The function with a name. Raises ArgumentError for an unknown name."""

@@ -36,6 +36,7 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
     lines = [*chosen.header, *others.values(), "", "@I.ir_module", f"class {name}:"]
     callees = Callees(chosen.module or name, map(_symbol_of, op.body.block.ops))
     reserved = (name, *others)
+    lines += [f"    {line}".rstrip() for printer in MODULE_PRINTERS for line in printer(op)]
     for i, (function, (print_lines, *_)) in enumerate(zip(op.body.block.ops, printers, strict=True)):
         lines += ([""] if i else []) + [str(line) for line in print_lines(function, chosen, callees, reserved, 1)]
     if not op.body.block.ops:
@@ -45,6 +46,9 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
 
 FunctionPrinter = Callable[..., "list[Line]"]
 """Prints a function: takes the first five arguments of `function_lines`."""
+
+MODULE_PRINTERS: list[Callable[[ModuleOp], list[str]]] = []
+"""The printers of attributes of a module, as lines before its functions. Each dialect adds its own."""
 
 FUNCTION_PRINTERS: dict[str, tuple[FunctionPrinter, str, str]] = {}
 """The printers of functions of other dialects, by the names of their ops: the printer, the name of its vocabulary, and

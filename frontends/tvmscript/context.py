@@ -53,6 +53,7 @@ from .values import (
     TypeAnnotation,
     Value,
     Variable,
+    VirtualDevice,
     Word,
     describe_value,
 )
@@ -74,7 +75,8 @@ class ModuleState:
     budget: the work left to the module.  has_call_sites: whether locations of ops have call sites.
     is_current_dialect: whether the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former
     T.allocate.  macros: the macros of the class.  sources: the source files of macros.  calls: the number of calls of
-    each macro so far, by its definition.  constants: the arrays of the module.  elaborate: elaborates a function by
+    each macro so far, by its definition.  constants: the arrays of the module.
+    devices: its devices.  elaborate: elaborates a function by
     name, unless it is finished or under elaboration.
     """
 
@@ -88,6 +90,7 @@ class ModuleState:
     finished: dict[str, Operation] = field(default_factory=dict)
     declared: dict[str, Operation] = field(default_factory=dict)
     constants: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    devices: list[VirtualDevice] = field(default_factory=list)
     elaborate: Callable[[str], None] | None = None
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, IntegerAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
@@ -15,7 +15,8 @@ from ...core.collection import rare_collection
 from ...core.diagnostics import BYTE_ORDER_MARK, SourceFile, Span
 from ...core.dominance import undominated_use
 from ...core.dtypes import mlir_type
-from ...core.errors import ParseError, VerifyError
+from ...core.errors import ParseError, StepwellError, VerifyError
+from ...core.target import Target
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import (
@@ -30,6 +31,7 @@ from ...dialects.tir import (
     SymbolOp,
     rename_parameters,
 )
+from ...dialects.tir.base import string_array
 from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, printing, pytime, syntax
@@ -51,6 +53,7 @@ from .values import (
     TypeVariable,
     Value,
     Variable,
+    VirtualDevice,
     Word,
     type_variables,
 )
@@ -96,6 +99,36 @@ def _builtin_scope() -> NameScope:
     )
 
 
+_GLOBAL_INFOS = Word("I", "module_global_infos")
+
+
+@word("vdevice")
+def _virtual_device(
+    context: ElaborationContext, span: Span, target: Value = None, vdevice_id: Value = 0, memory_scope: Value = "global"
+) -> Value:
+    if memory_scope != "global":
+        raise span.error(f"I.vdevice: memory scope {memory_scope!r} is not supported, expected 'global'")
+    number = vdevice_id.value.data if isinstance(vdevice_id, IntegerAttr) else vdevice_id
+    if not isinstance(target, str | dict) or not isinstance(number, int) or number < 0:
+        raise span.error('expected a target and a number, I.vdevice("cuda", 0)')
+    try:
+        return VirtualDevice(str(Target.from_value(cast("Any", target))), number)
+    except StepwellError as error:
+        raise span.error(str(error)) from None
+
+
+@word("module_global_infos")
+def _global_infos(context: ElaborationContext, span: Span, infos: Value) -> Value:
+    """The devices of the module, which are numbered within their kinds."""
+    devices = cast("dict[str, Any]", infos).get("vdevice", []) if isinstance(infos, dict) else None
+    if not isinstance(devices, list | tuple) or not all(isinstance(each, VirtualDevice) for each in devices):
+        raise span.error('expected devices, I.module_global_infos({"vdevice": [I.vdevice("llvm")]})')
+    if others := [name for name in cast("dict[str, Any]", infos) if name != "vdevice"]:
+        raise span.error(f"global infos {', '.join(others)} are not supported, expected vdevice")
+    context.module.devices[:] = cast("list[VirtualDevice]", devices)
+    return None
+
+
 @word("range")
 def _range(context: ElaborationContext, span: Span, *bounds: Value, annotations: Value = None) -> Value:
     return range_loops(context, span, *bounds, annotations=annotations)
@@ -113,6 +146,7 @@ class _ModuleReader:
         self.relax: dict[str, dict[str, Value]] = {}
         self.started: set[str] = set()
         self.macros: dict[str, Macro] = {}
+        self.checks: list[Callable[[], None]] = []
 
     def context(self, node: syntax.FunctionDef | None = None) -> ElaborationContext:
         return ElaborationContext(self.state, self.scope, self.tree if node is None else node)
@@ -160,6 +194,8 @@ class _ModuleReader:
                     raise statement.name_span.error(
                         f"function {statement.name!r} needs the decorator @T.prim_func or @R.function"
                     )
+                case syntax.ExprStmt(value=syntax.Call(func=word) as call) if self._word(word) == _GLOBAL_INFOS:
+                    evaluate(self.context(), call)
                 case syntax.ExprStmt(value=syntax.Call()):
                     raise statement.span.error("only functions and constants are supported in a module")
                 case _:
@@ -177,7 +213,11 @@ class _ModuleReader:
         op = ModuleOp([self.state.finished[node.name] for node in nodes])
         if name is not None and name != "Module":
             op.sym_name = StringAttr(name)
+        if self.state.devices:
+            op.attributes["relax.devices"] = string_array(each.target for each in self.state.devices)
         _verify(op, [self.source, *self.state.sources])
+        for check in self.checks:
+            check()
         if self.state.has_call_sites:
             _strip_call_sites(op)
         return Module(op, self.state.constants)
@@ -193,6 +233,7 @@ class _ModuleReader:
             from .relax import RelaxContext, RelaxFunctionReader
 
             reader = RelaxFunctionReader(RelaxContext(self.state, self.scope, node), node, self.relax[name])
+            self.checks.append(reader.check_devices)
         else:
             reader = _FunctionReader(self.context(node), node, self.private[name])
         self.state.finished[name] = reader.read()

@@ -180,9 +180,23 @@ class RelaxValue:
 
 @dataclass(frozen=True, slots=True)
 class RelaxType:
-    """The type of values of relax: `R.Tensor((n, 4), "float32")`."""
+    """The type of values of relax: `R.Tensor((n, 4), "float32")`. device: of the values, `"cuda:0"`; None for any."""
 
     type: Attribute
+    device: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualDevice:
+    """A device of a module: `I.vdevice("cuda", 0)`. target: its text.  index: among the devices of its kind."""
+
+    target: str
+    index: int
+
+    @property
+    def name(self) -> str:
+        """The kind of the target, and the index."""
+        return f"{self.target.partition(' ')[0]}:{self.index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,6 +479,7 @@ _TYPES: dict[type, str] = {
     TypeAnnotation: "a type",
     RelaxValue: "a value of relax",
     RelaxType: "a type",
+    VirtualDevice: "a device",
     ExternFunction: "a packed function",
     Metadata: "a table of constants",
 }

@@ -9,6 +9,7 @@ from xdsl.ir import Dialect
 
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
+from .devices import HintOnDeviceOp, ToVdeviceOp
 from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
 from .in_place import CallInplacePackedOp, CallTirInplaceOp
 from .text import function_lines
@@ -27,6 +28,7 @@ __all__ = [
     "DataflowOp",
     "FuncOp",
     "FuncRefOp",
+    "HintOnDeviceOp",
     "IfOp",
     "MatchCastOp",
     "ObjectType",
@@ -40,6 +42,7 @@ __all__ = [
     "ShapeOp",
     "ShapeType",
     "StringOp",
+    "ToVdeviceOp",
     "TupleGetOp",
     "TupleOp",
     "YieldOp",
@@ -59,6 +62,7 @@ Relax = Dialect(
         DataflowOp,
         FuncOp,
         FuncRefOp,
+        HintOnDeviceOp,
         IfOp,
         MatchCastOp,
         OutputOp,
@@ -67,6 +71,7 @@ Relax = Dialect(
         ShapeOfOp,
         ShapeOp,
         StringOp,
+        ToVdeviceOp,
         TupleGetOp,
         TupleOp,
         YieldOp,

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, FlatSymbolRefAttrConstr, StringAttr, SymbolRefAttr, TupleType, UnitAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure, SymbolTable, SymbolUserOpInterface
+from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.tir.base import TirOp, require, string_array
 from ..relay import normal_size
+from ..relay.effects import ComputesTensors
 from .kernels import check_call, signature_of
 from .types import CallableType, is_tensor, known_shape, verify_type
 
@@ -54,7 +55,7 @@ class CallTirOp(TirOp):
     sizes = opt_prop_def(ArrayAttr[StringAttr])
     output = result_def(Attribute)
 
-    traits = traits_def(_KernelFits(), Pure())
+    traits = traits_def(_KernelFits(), ComputesTensors())
     assembly_format = (
         "$callee `(` $args `)` (`sizes` $sizes^)? attr-dict-with-keyword `:` functional-type($args, $output)"
     )
@@ -132,7 +133,7 @@ class CallDpsPackedOp(_PackedCall):
 
     name = "relax.call_dps_packed"
 
-    traits = traits_def(Pure())
+    traits = traits_def(ComputesTensors())
 
     def verify_(self) -> None:
         verify_outputs(self.output.type, "(C1)")
@@ -173,7 +174,7 @@ class CallPurePackedOp(_PackedCall):
 
     name = "relax.call_pure_packed"
 
-    traits = traits_def(Pure())
+    traits = traits_def(ComputesTensors())
 
     def verify_(self) -> None:
         verify_type(self.output.type, "(C1)")

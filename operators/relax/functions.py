@@ -37,6 +37,7 @@ from xdsl.traits import (
     SymbolTable,
     SymbolUserOpInterface,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir.base import (
@@ -83,6 +84,7 @@ class FuncOp(TirOp):
         (C3) each name of a size is determined by a parameter or a preceding relax.match_cast, which have it as a size.
         (C4) only an impure function contains operations with side effects.
         (C5) upper bounds of sizes, if present, are integers from 0 on, by name.
+        (C6) the tensors of an operation are on one device: that of a parameter, of relax.to_vdevice or of a hint.
 
     Example
         relax.func @main("x" %x: tensor<8xf32>) -> tensor<8xf32> {
@@ -171,9 +173,19 @@ class FuncOp(TirOp):
         )
         self._verify_sizes()
         verify_bounds(self.func_attrs, "(C5)")
+        self._verify_devices()
         if self.impure is None:
             effect = next(impure_ops(self.body), None)
             require(effect is None, f"(C4) {effect and describe(effect)} in a pure function")
+
+    def _verify_devices(self) -> None:
+        # lazy: moves between devices are operations in functions
+        from .devices import Devices
+
+        try:
+            Devices.of_function(self)
+        except VerifyException as error:
+            raise VerifyException(f"(C6) {error}") from None
 
     def _verify_sizes(self) -> None:
         known = {name for argument in self.body.block.args for name in names_bound_by(argument.type)}

@@ -13,15 +13,16 @@ from xdsl.traits import SymbolTable, SymbolUserOpInterface
 from ...dialects.tir.base import TirOp, require, string_array
 from ..relay import ConstantOp
 from ..relay import FuncOp as GraphFuncOp
+from ..relay.effects import OVERWRITTEN
 from .calls import CallPackedOp, CallPurePackedOp, result_types, verify_outputs
-from .control import DataflowOp, OutputOp
-from .functions import CallOp, FuncOp, FuncRefOp
+from .control import DataflowOp, IfOp, OutputOp
+from .functions import CallOp, FuncOp, FuncRefOp, YieldOp
 from .kernels import check_call, signature_of
 from .types import is_tensor, verify_type
 from .values import MatchCastOp, TupleGetOp, TupleOp
 
 _VIEWS = (MatchCastOp, TupleOp, TupleGetOp)
-"""Operations whose results are, or contain, operands."""
+"""Operations whose results are, or contain, operands, or fields of them; they read no elements."""
 _CALLS = (CallOp, CallPackedOp, CallPurePackedOp)
 """Operations that may return an operand, whose type is then that of the result."""
 
@@ -187,6 +188,18 @@ def _numbers(positions: Sequence[int]) -> ArrayAttr[IntegerAttr]:
 InPlaceCall: TypeAlias = CallTirInplaceOp | CallInplacePackedOp
 
 
+def is_overwritten(value: SSAValue) -> bool:
+    """Whether a call in place overwrites the memory of a value."""
+    return any(
+        isinstance(use.operation, _InPlaceCall) and use.index in use.operation.positions
+        for each in _sharing(value)
+        for use in each.uses
+    )
+
+
+OVERWRITTEN.append(is_overwritten)
+
+
 def is_constant(value: SSAValue) -> bool:
     """Whether a value may be the array of a constant."""
     return any(isinstance(each.owner, ConstantOp) for each in _sharing(value))
@@ -216,44 +229,71 @@ def later_reader(op: Operation, position: int) -> Operation | None:
             if user is op:
                 if use.index != position:
                     return op
-            elif not isinstance(user, OutputOp) and _is_later(user, op):
+            elif not isinstance(user, (OutputOp, YieldOp, *_VIEWS)) and _is_later(user, op):
                 return user
     return None
 
 
-def _sharing(value: SSAValue) -> dict[SSAValue, None]:
-    """The values whose memory may be that of a value, and the value itself; calls in place are not followed."""
-    found, pending = dict[SSAValue, None](), [value]
+_Part: TypeAlias = tuple[SSAValue, tuple[int, ...]]
+"""A value, or a field of it: the position in a tuple, the position in that field, ...; no positions for the whole."""
+
+
+def _sharing(value: SSAValue) -> list[SSAValue]:
+    """The values whose memory, or that of a field, may be that of a value, and the value itself; calls in place are not
+    followed."""
+    found: dict[_Part, None] = {}
+    pending: list[_Part] = [(value, ())]
     while pending:
-        each = pending.pop()
-        if each not in found:
-            found[each] = None
-            pending.extend(_neighbors(each))
-    return found
+        part = pending.pop()
+        if part not in found:
+            found[part] = None
+            pending.extend(_neighbors(*part))
+    return list(dict.fromkeys(value for value, _ in found))
 
 
-def _neighbors(value: SSAValue) -> Iterator[SSAValue]:
-    owner = value.owner
-    if isinstance(owner, DataflowOp) and isinstance(value, OpResult):
-        last = owner.body.block.last_op
-        assert isinstance(last, OutputOp)
-        yield last.values[value.index]
-    elif isinstance(owner, _VIEWS) or isinstance(owner, _CALLS):
-        yield from (operand for operand in owner.operands if _may_return(owner, operand))
+def _neighbors(value: SSAValue, path: tuple[int, ...]) -> Iterator[_Part]:
+    match value.owner:
+        case DataflowOp(body=body) if isinstance(value, OpResult) and isinstance(body.block.last_op, OutputOp):
+            yield body.block.last_op.values[value.index], path
+        case IfOp(regions=branches):
+            yield from ((last.value, path) for each in branches if isinstance(last := each.block.last_op, YieldOp))
+        case TupleGetOp(value=whole, index=index):
+            yield whole, (index.value.data, *path)
+        case TupleOp(values=values):
+            yield from [(values[path[0]], path[1:])] if path else [(each, ()) for each in values]
+        case MatchCastOp(value=operand):
+            yield operand, path
+        case owner if isinstance(owner, _CALLS):
+            yield from ((operand, ()) for operand in owner.operands if _may_return(owner, operand))
+        case _:
+            pass
     for use in value.uses:
-        user = use.operation
-        if isinstance(user, OutputOp):
-            around = user.parent_op()
-            assert isinstance(around, DataflowOp)
-            yield around.outputs[use.index]
-        elif isinstance(user, _VIEWS) or (isinstance(user, _CALLS) and _may_return(user, value)):
-            yield from user.results
+        match use.operation:
+            case OutputOp() as output:
+                around = output.parent_op()
+                assert isinstance(around, DataflowOp)
+                yield around.outputs[use.index], path
+            case YieldOp() as last:
+                branch = last.parent_op()
+                assert isinstance(branch, IfOp)
+                yield branch.output, path
+            case TupleGetOp(output=field, index=index):
+                if not path or path[0] == index.value.data:
+                    yield field, path[1:]
+            case TupleOp(output=whole):
+                yield whole, (use.index, *path)
+            case MatchCastOp(output=output):
+                yield output, path
+            case user if isinstance(user, _CALLS) and _may_return(user, value):
+                yield from ((result, ()) for result in user.results)
+            case _:
+                pass
 
 
 def _may_return(op: Operation, operand: SSAValue) -> bool:
     """Whether a result of an operation may be an operand."""
     types = [result.type for result in op.results]
-    return isinstance(op, _VIEWS) or operand.type in types or not all(map(is_tensor, types))
+    return operand.type in types or not all(map(is_tensor, types))
 
 
 def _is_later(user: Operation, op: Operation) -> bool:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntAttr, NoneAttr, StringAttr, TupleType
+from xdsl.dialects.builtin import IntAttr, ModuleOp, NoneAttr, StringAttr, TupleType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
-from ...dialects.text.functions import FUNCTION_PRINTERS
+from ...dialects.text.functions import FUNCTION_PRINTERS, MODULE_PRINTERS
 from ...dialects.text.lines import Line
 from ...dialects.text.literals import dictionary_literal, string_literal
 from ...dialects.text.names import Callees, IdentifierScope
@@ -21,6 +21,7 @@ from ...dialects.text.styles import Style
 from ..relay import ConstantOp, OperatorOp, Size, dtype_of_tensor, shape_of
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
+from .devices import DEVICES, PARAM_DEVICES, Devices, HintOnDeviceOp, ToVdeviceOp, device_names, targets_in
 from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
 from .in_place import CallInplacePackedOp, CallTirInplaceOp
 from .spelling import spell
@@ -57,6 +58,15 @@ def function_lines(
     return printer.lines
 
 
+def _device_lines(module: ModuleOp) -> list[str]:
+    """The lines that declare the devices of a module."""
+    targets = targets_in(module.attributes.get(DEVICES))
+    numbers = [name.rpartition(":")[2] for name in device_names(module)]
+    items = [f"I.vdevice({string_literal(target)}, {n})" for target, n in zip(targets, numbers, strict=True)]
+    return [f'I.module_global_infos({{"vdevice": [{", ".join(items)}]}})', ""] if items else []
+
+
+MODULE_PRINTERS.append(_device_lines)
 FUNCTION_PRINTERS[FuncOp.name] = (function_lines, "R", "# from tvm.script import relax as R")
 
 
@@ -72,6 +82,7 @@ class _Printer:
         self.indent = indent
         self.values: dict[SSAValue, str] = {}
         self.sizes: dict[str, Size] = {}
+        self.devices: Devices | None = None
 
     def emit(self, text: str) -> None:
         self.lines.append(Line(text, self.indent))
@@ -90,12 +101,14 @@ class _Printer:
     def function(self, op: FuncOp) -> None:
         for name in _size_names(op):
             self.sizes[name] = self.names.define(name)
+        self.devices = Devices.of_function(op) if len(device_names(op.parent_op())) > 1 else None
         params = ", ".join(self._param(name, value) for name, value in op.params)
         self.emit(_decorator(op))
         self.emit(f"def {self.callees.name(op.sym_name.data)}({params}) -> {self.type(op.result_type, quoted=True)}:")
         with self.suite():
-            if op.func_attrs is not None and op.func_attrs.data:
-                self.emit(f"R.func_attr({dictionary_literal(op.func_attrs.data, self.style)})")
+            attrs = {} if op.func_attrs is None else op.func_attrs.data
+            if attrs := {key: value for key, value in attrs.items() if key != PARAM_DEVICES}:
+                self.emit(f"R.func_attr({dictionary_literal(attrs, self.style)})")
             for name in self.sizes.values():
                 self.emit(f"{name} = T.int64()")
             if self.style.module is not None and any(
@@ -106,7 +119,7 @@ class _Printer:
 
     def _param(self, name: str, value: SSAValue) -> str:
         self.values[value] = self.names.define(name)
-        return f"{self.values[value]}: {self.type(value.type, quoted=True)}"
+        return f"{self.values[value]}: {self.typed(value, quoted=True)}"
 
     def block(self, block: Block) -> None:
         for op in block.ops:
@@ -131,7 +144,7 @@ class _Printer:
         """Prints the binding of a result to a name."""
         name = self.names.define(result.name_hint or "lv")
         self.values[result] = name
-        annotation = f": {self.type(result.type)}" if annotated else ""
+        annotation = f": {self.typed(result)}" if annotated else ""
         self.emit(f"{name}{annotation} = {text}")
 
     # Types and sizes
@@ -166,6 +179,14 @@ class _Printer:
                 return "R.Object"
             case _:
                 raise UnsupportedError(f"TVMScript has no way to write the type {type}")
+
+    def typed(self, value: SSAValue, quoted: bool = False) -> str:
+        """The text of the type of a value, and of its device if it is not the first one of the module."""
+        device = None if self.devices is None else self.devices.of(value)
+        text = self.type(value.type, quoted)
+        if self.devices is None or device in (None, self.devices.names[0]) or not is_tensor(value.type):
+            return text
+        return f"{text[:-1]}, vdevice={string_literal(str(device))})".replace("(, ", "(")
 
     def _tensor_arguments(self, type: Attribute, quoted: bool) -> list[str]:
         sizes, rank, dtype = known_shape(type), known_rank(type), known_dtype(type)
@@ -321,6 +342,11 @@ def _print_call(printer: _Printer, op: CallOp) -> None:
     printer.bind(op.output, f"{printer.callees.path(op.callee.string_value())}({arguments})", annotated=True)
 
 
+def _print_placement(printer: _Printer, op: ToVdeviceOp | HintOnDeviceOp) -> None:
+    word, device = op.name.partition(".")[2], string_literal(op.device.data)
+    printer.bind(op.output, f"R.{word}({printer.value(op.value)}, {device})", annotated=isinstance(op, ToVdeviceOp))
+
+
 def _print_tuple(printer: _Printer, op: TupleOp) -> None:
     if op.output in printer.values:
         return  # the results of one operator
@@ -412,11 +438,13 @@ _PRINTERS.update(
         CallTirOp: _print_call_tir,
         ConstantOp: _print_constant,
         DataflowOp: _print_dataflow,
+        HintOnDeviceOp: _print_placement,
         IfOp: _print_if,
         MatchCastOp: _print_match_cast,
         OutputOp: _print_nothing,
         ReturnOp: _print_return,
         ShapeOfOp: _print_shape_of,
+        ToVdeviceOp: _print_placement,
         TupleGetOp: _print_tuple_get,
         TupleOp: _print_tuple,
         YieldOp: _print_nothing,

@@ -67,6 +67,7 @@ from ...dialects.tir.base import (
 from ...dialects.tir.directives import TypedValues, YieldingBody
 from .attributes import as_python, parse_attribute_value, print_attribute_value
 from .bounds import size_bounds, verify_bounds
+from .effects import ComputesTensors
 from .inference import free_sizes
 from .types import dtype_of_tensor, names_of, normal_size, shape_of, verify_tensor
 
@@ -360,7 +361,7 @@ class CallOp(TirOp):
     sizes = opt_prop_def(ArrayAttr[StringAttr])
     outputs = var_result_def(TensorType)
 
-    traits = traits_def(_CalleeFits(), Pure())
+    traits = traits_def(_CalleeFits(), ComputesTensors())
     assembly_format = (
         "$callee `(` $args `)` (`sizes` $sizes^)? attr-dict-with-keyword `:` functional-type($args, $outputs)"
     )

@@ -12,7 +12,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, opt_prop_def, traits_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.extensions import load_registrations
@@ -21,6 +20,7 @@ from ...expressions.errors import TeError
 from .. import OPERATORS, Operator, operator_of
 from ..attributes import normalize_attributes
 from .attributes import as_attribute, as_python, parse_attribute_value, print_attribute_value
+from .effects import ComputesTensors
 from .inference import result_types
 from .types import verify_tensor
 
@@ -44,7 +44,7 @@ class OperatorOp(TirOp, ABC):
     args = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
 
-    traits = traits_def(Pure())
+    traits = traits_def(ComputesTensors())
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...backends.interpreter import interpret
 from ...backends.passes import apply_passes
 from ...backends.relax import VirtualMachine, build_relax
 from ...backends.runtime import register_func
+from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...operators import relax
 from ...operators.relax.types import names_bound_by, names_in, tensor, tuple_type
@@ -212,4 +214,72 @@ def _hide(disguise: _Disguise, op: OperatorOp) -> None:
     op.operands[0] = cast.output
 
 
-_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide)
+NEGATED = 2
+"""The number of calls in place that negate a tensor: an even number restores it."""
+
+
+def _in_place(disguise: _Disguise, op: OperatorOp) -> None:
+    """The first result is negated twice in place: by kernels, or by packed functions. Some of its uses are those of an
+    equal operator, which is not overwritten."""
+    value, draw = op.outputs[0], disguise.draw
+    uses = [use for use in value.uses if draw(st.booleans())]
+    if uses:
+        twin = op.clone()
+        disguise.insert(twin, op)
+        for use in uses:
+            use.operation.operands[use.index] = twin.outputs[0]
+    rest = list(value.uses)
+    last: SSAValue = value
+    place: Operation = op
+    for _ in range(NEGATED):
+        new = _negation(disguise, last)
+        Rewriter.insert_op(new, InsertPoint.after(place))
+        last, place = new.output, new
+    for use in rest:
+        use.operation.operands[use.index] = last
+
+
+def _negation(disguise: _Disguise, value: SSAValue) -> relax.CallTirInplaceOp | relax.CallInplacePackedOp:
+    """A call that negates a tensor in place."""
+    dtype, rank = dtype_of_tensor(value.type), len(shape_of(value))
+    if disguise.draw(st.booleans()):
+        return relax.CallInplacePackedOp("random.negate", [value], [0], value.type)
+    name = f"negate_{dtype}_{rank}"
+    if name not in disguise.module.functions:
+        disguise.module.op.body.block.add_op(_negation_kernel(name, dtype, rank))
+    return relax.CallTirInplaceOp(name, [value], [0], value.type)
+
+
+def _negate(array: Array) -> Array:
+    """Negates an array in place; returns it."""
+    array[...] = ~array if array.dtype == bool else array.dtype.type(0) - array if array.dtype.kind in "iu" else -array
+    return array
+
+
+register_func("random.negate", _negate, override=True)
+
+
+@cache
+def _negation_text(name: str, dtype: str, rank: int) -> str:
+    sizes = [f"n{d}" for d in range(rank)]
+    shape = "".join(f"{size}, " for size in sizes)
+    element = f"X[{', '.join(f'i{d}' for d in range(rank)) or '()'}]"
+    if dtype == "bool":
+        negated = f"T.Not({element})"
+    else:
+        negated = f"T.{dtype}(0) - {element}" if "int" in dtype else f"{element} * T.{dtype}(-1)"
+    lines = ["@T.prim_func", f"def {name}(x: T.handle):"]
+    lines += [f"    {size} = T.int64()" for size in sizes]
+    lines.append(f'    X = T.match_buffer(x, ({shape}), "{dtype}")')
+    if rank:
+        lines.append(f"    for {''.join(f'i{d}, ' for d in range(rank))[:-2]} in T.grid({shape[:-2]}):")
+    lines.append(f"    {'    ' if rank else ''}{element} = {negated}")
+    return "\n".join(lines)
+
+
+def _negation_kernel(name: str, dtype: str, rank: int) -> Operation:
+    """The kernel that negates a tensor of any extents in place."""
+    return parse_tvmscript(_negation_text(name, dtype, rank)).functions[name].clone()
+
+
+_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide, _in_place)

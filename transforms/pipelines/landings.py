@@ -272,8 +272,14 @@ def _outline_graphs(_options: Options) -> list[ModulePass]:
     # lazy: needed for programs of relax only
     from ..relax.inline_dataflow import RelaxInlineDataflowPass
     from ..relax.outline_graphs import RelaxOutlineGraphsPass
+    from ..relax.realize_devices import RelaxRealizeDevicesPass
 
-    return [RelaxInlineDataflowPass(), CommonSubexpressionElimination(), RelaxOutlineGraphsPass()]
+    return [
+        RelaxRealizeDevicesPass(),
+        RelaxInlineDataflowPass(),
+        CommonSubexpressionElimination(),
+        RelaxOutlineGraphsPass(),
+    ]
 
 
 # Landings

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
 
 from ...analysis.names import fresh_name, symbols_of
 from ...core.diagnostics import where
@@ -36,8 +37,9 @@ class RelaxLiftParametersPass(ModulePass):
 
     A function with the attribute `num_input` has inputs and then weights. The function `NAME_transform_params` receives
     the weights as a tuple, and returns those that the first function still needs and the results of the moved
-    operations: operators and calls of kernels on tensors of static shape. These are the weights of the first function
-    then. Functions that the module itself calls, and weights with symbolic sizes, are an error and stay, respectively.
+    operations: operators and calls of kernels on tensors of static shape, whose results are not overwritten. These are
+    the weights of the first function then. Functions that the module itself calls, and weights with symbolic sizes, are
+    an error and stay, respectively.
 
     Before
         relax.func @main("x" %x: tensor<8xf32>, "w" %w: tensor<8xf32>) -> tensor<8xf32> attrs {num_input = 1 : i64} {
@@ -107,7 +109,7 @@ class _Lifting:
             others = [value for value in op.operands if not isinstance(value.owner, ConstantOp)]
             is_kind = isinstance(op, OperatorOp | CallTirOp | TupleOp | TupleGetOp)
             is_static = not any(names_in(result.type) for result in op.results)
-            if is_kind and is_static and others and all(value in known for value in others):
+            if is_kind and is_static and is_side_effect_free(op) and others and all(value in known for value in others):
                 known.update(op.results)
                 moved.append(op)
         return moved

@@ -35,6 +35,7 @@ from ...operators.relax import (
     TupleOp,
     YieldOp,
 )
+from ...operators.relax.devices import Devices
 from ...operators.relax.functions import impure_ops
 from ...operators.relax.types import names_bound_by, names_in, prim
 from ...operators.relay import SIZE_PARAMETERS, CallOp, ConstantOp, OperatorOp, free_sizes
@@ -48,11 +49,11 @@ from .functions import insert_before, relax_functions, replace_by_fields
 class RelaxOutlineGraphsPass(ModulePass):
     """Outlines the operators and calls of kernels of each block into graphs, and calls these.
 
-    A graph has all operators and calls of kernels that no call of another kind and no branch separates by its data,
-    so that the passes of graphs fuse operators, plan memory and emit one native function for it. Its arguments may
-    share memory with each other. Calls and branches
-    are executed in an order of their dependences; those with side effects stay in order. Sizes that no argument of a
-    graph determines are arguments of their own. Calls of kernels with tensors of unknown shape stay.
+    A graph has all operators and calls of kernels of a device that no call of another kind and no branch separates
+    by its data, so that the passes of graphs fuse operators, plan memory and emit one native function for it. Its
+    arguments may share memory with each other. Calls and branches are executed in an order of their dependences;
+    those with side effects stay in order. Sizes that no argument of a graph determines are arguments of their own.
+    Calls of kernels with tensors of unknown shape stay.
 
     Before
         relax.func @main("x" %x: tensor<8xf32>) -> tensor<8xf32> {
@@ -85,8 +86,9 @@ class RelaxOutlineGraphsPass(ModulePass):
         for func in relax_functions(op):
             for call in list(find_ops(func, CallTirOp)):
                 _call_kernel(call)
+            devices = Devices.of_function(func)
             for block in list(_blocks(func)):
-                _Stages(func, block, lambda name: fresh_name(name, names)).outline()
+                _Stages(func, block, devices, lambda name: fresh_name(name, names)).outline()
 
 
 def _blocks(func: FuncOp) -> Iterator[Block]:
@@ -137,6 +139,7 @@ class _Stages:
 
     func: FuncOp
     block: Block
+    devices: Devices
     name: Callable[[str], str]
     times: dict[SSAValue | str, _Time] = field(default_factory=dict[SSAValue | str, _Time])
     members: dict[Operation, int] = field(default_factory=dict[Operation, int])
@@ -149,14 +152,20 @@ class _Stages:
             self._place(op)
         if not self.members:
             return
-        for stage in sorted(set(self.members.values())):
-            call = self._outline_stage([op for op, at in self.members.items() if at == stage])
-            self.order[call] = (stage, 1)
+        groups: dict[tuple[int, str | None], list[Operation]] = {}
+        for op, stage in self.members.items():
+            groups.setdefault((stage, self._device(op)), []).append(op)
+        for (stage, _), group in sorted(groups.items(), key=lambda item: item[0][0]):
+            self.order[self._outline_stage(group)] = (stage, 1)
         position = {op: n for n, op in enumerate(self.block.ops)}
         ops = sorted(self.block.ops, key=lambda op: (*self.order[op], position[op]))
         for op in ops:
             op.detach()
         self.block.add_ops(ops)
+
+    def _device(self, op: Operation) -> str | None:
+        """The device of an operator or of a kernel."""
+        return next((self.devices.of(result) for result in op.results), None)
 
     def _place(self, op: Operation) -> None:
         needs = list(self._needs(op))

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from ...core.remarks import PassRemarks
 from ...operators.relax import CallDpsPackedOp, CallTirOp, FuncOp
+from ...operators.relax.devices import Devices
 from ...operators.relay import CallOp as GraphCallOp
 from ..relay.placement import plan_function, planned_bytes
 from .functions import relax_functions
@@ -27,7 +28,8 @@ class RelaxPlanMemoryPass(ModulePass):
     This applies to functions with upper bounds of sizes (`tir_var_upper_bound`), to tensors whose bytes have a bound,
     and which only graphs, kernels and packed functions in destination-passing style read. The memory is allocated once,
     shared between tensors of disjoint lifetimes as by `relay-plan-memory`, and used by all calls of the function.
-    Tensors in branches, results of the function and tensors that it passes to other functions are not planned.
+    Tensors on other devices than the first of the module, in branches, results of the function and tensors that it
+    passes to other functions are not planned.
 
     Before
         %0 = relax.call_dps_packed "f"(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -50,10 +52,14 @@ class RelaxPlanMemoryPass(ModulePass):
 
 def _intermediates(func: FuncOp) -> Iterator[SSAValue]:
     """The results of calls that no reader returns or keeps, and that have an upper bound of their bytes."""
+    devices = Devices.of_function(func)
     for op in func.body.block.ops:
         if not isinstance(op, _CALLS):
             continue
         for result in op.results:
+            if devices.of(result) not in (None, *devices.names[:1]):
+                _missed(op, f"it is on {devices.of(result)}")
+                continue
             if not isinstance(result.type, TensorType):
                 continue
             size = planned_bytes(result, func.size_bounds)

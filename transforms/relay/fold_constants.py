@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.traits import is_side_effect_free
 
 from ...core.dtypes import numpy_dtype
 from ...core.walking import find_ops
@@ -43,7 +44,8 @@ class RelayFoldConstantsPass(ModulePass):
     Operators are computed with numpy. Arrays are the constants kept beside the module (`constants_of`); an operator on
     an array that is absent is not folded. A result whose elements are all the same is a scalar constant, any other
     result an array beside the module. An operator whose result has more than a mebibyte, and much more than its
-    operands, is not folded. Arrays without references are removed from the module.
+    operands, and one that a call in place overwrites, is not folded. Arrays without references are removed from the
+    module.
 
     Before
         %0 = relay.constant 2.0 : tensor<f32>
@@ -115,7 +117,7 @@ class _Folder:
     def _compute(self, op: OperatorOp) -> None:
         operands = [self._array(arg) for arg in op.args]
         known = [operand for operand in operands if operand is not None]
-        if len(known) < len(operands) or _is_too_large(op):
+        if len(known) < len(operands) or _is_too_large(op) or not is_side_effect_free(op):
             return
         try:
             with np.errstate(all="ignore"):

@@ -13,6 +13,7 @@ from . import diagnostics
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
 from .range import Range
+from .vdevice import VDevice
 
 __getattr__ = report_absent("tvm.ir")
 
@@ -35,6 +36,7 @@ __all__ = [
     "Range",
     "TensorType",
     "TupleType",
+    "VDevice",
     "assert_structural_equal",
     "diagnostics",
     "make_node",

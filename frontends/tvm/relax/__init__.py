@@ -75,12 +75,9 @@ class VirtualMachine(_Machine):
     """Executes the functions of a program: `vm["main"](x)`."""
 
     def __init__(self, rt_mod: Executable | VMExecutable, device: Device | Sequence[Device] | None = None):
-        """device: of the arrays. ArgumentError for several devices, or a device of another kind."""
-        devices = [device] if isinstance(device, Device) else list(device or [])
-        if len(devices) > 1:
-            raise ArgumentError(f"devices {', '.join(map(str, devices))}, expected one: a program runs on one device")
+        """device: of the arrays; for a module of several devices all, in its order. ArgumentError for other devices."""
         executable = rt_mod.executable if isinstance(rt_mod, Executable) else rt_mod
-        super().__init__(executable, devices[0] if devices else None)
+        super().__init__(executable, device)
 
     def time_evaluator(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,

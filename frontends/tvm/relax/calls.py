@@ -24,6 +24,8 @@ from .writing import Writer
 
 PREFIX = "relax."
 """The prefix of the names of operators."""
+INPLACE = "inplace_indices"
+"""The attribute of calls with the positions of overwritten arguments."""
 
 
 def _args(args: Any) -> Tuple:
@@ -41,6 +43,38 @@ def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[Struct
     numbers = tir_vars.values if isinstance(tir_vars, ShapeExpr) else tir_vars
     shape = [] if not numbers else [ShapeExpr(numbers)]
     return Call(Op.get("relax.call_tir"), [gvar, _args(args), *shape], sinfo_args=_infos(out_sinfo))
+
+
+def call_tir_inplace(
+    gvar: GlobalVar,
+    args: Any,
+    inplace_indices: int | Sequence[int],
+    out_sinfo: StructInfo | Sequence[StructInfo],
+    tir_vars: Any = None,
+) -> Call:
+    """The results of a kernel of the module that overwrites arguments.
+
+    inplace_indices: for each result the position of the argument whose memory it is, -1 for new memory.  tir_vars: the
+    numbers that follow its tensors.
+    """
+    call = call_tir(gvar, args, out_sinfo, tir_vars)
+    return Call(Op.get("relax.call_tir_inplace"), call.args, _positions(inplace_indices), call.sinfo_args)
+
+
+def call_inplace_packed(
+    func: str | ExternFunc,
+    *args: Any,
+    inplace_indices: int | Sequence[int],
+    sinfo_args: StructInfo | Sequence[StructInfo],
+) -> Call:
+    """The results of a packed function that overwrites arguments, as of `call_tir_inplace`, which it returns."""
+    arguments = [_extern(func), *args]
+    return Call(Op.get("relax.call_inplace_packed"), arguments, _positions(inplace_indices), _infos(sinfo_args))
+
+
+def _positions(indices: int | Sequence[int]) -> dict[str, list[int]]:
+    """The attribute of a call with the positions of overwritten arguments."""
+    return {INPLACE: [indices] if isinstance(indices, int) else [int(each) for each in indices]}
 
 
 def call_dps_packed(func: str | ExternFunc, args: Any, out_sinfo: StructInfo | Sequence[StructInfo]) -> Call:
@@ -191,8 +225,11 @@ def _emit_call_tir(writer: Writer, call: Call) -> SSAValue:
     kernel, args, *shape = call.args
     assert isinstance(kernel, GlobalVar)
     sizes = [str(size) for each in shape if isinstance(each, ShapeExpr) for size in each.values]
-    values = _operands(writer, args)
-    return writer.insert(relax.CallTirOp(kernel.name_hint, values, _type(call), sizes)).output
+    name, values = kernel.name_hint, _operands(writer, args)
+    if INPLACE in call.attrs:
+        positions = call.attrs[INPLACE]
+        return writer.insert(relax.CallTirInplaceOp(name, values, positions, _type(call), sizes)).output
+    return writer.insert(relax.CallTirOp(name, values, _type(call), sizes)).output
 
 
 def _operands(writer: Writer, args: Any) -> list[SSAValue]:
@@ -212,7 +249,10 @@ def _emit_dps_packed(writer: Writer, call: Call) -> SSAValue:
 def _emit_pure_packed(writer: Writer, call: Call) -> SSAValue:
     func, *args = call.args
     assert isinstance(func, ExternFunc)
-    return writer.insert(relax.CallPurePackedOp(func.global_symbol, _values(writer, args), _type(call))).output
+    name, values = func.global_symbol, _values(writer, args)
+    if INPLACE in call.attrs:
+        return writer.insert(relax.CallInplacePackedOp(name, values, call.attrs[INPLACE], _type(call))).output
+    return writer.insert(relax.CallPurePackedOp(name, values, _type(call))).output
 
 
 def _emit_shape_of(writer: Writer, call: Call) -> SSAValue:
@@ -221,19 +261,28 @@ def _emit_shape_of(writer: Writer, call: Call) -> SSAValue:
 
 _EMITTERS: Mapping[str, Callable[[Writer, Call], SSAValue]] = {
     "relax.call_dps_packed": _emit_dps_packed,
+    "relax.call_inplace_packed": _emit_pure_packed,
     "relax.call_pure_packed": _emit_pure_packed,
     "relax.call_tir": _emit_call_tir,
+    "relax.call_tir_inplace": _emit_call_tir,
     "relax.shape_of": _emit_shape_of,
 }
 
-for _function in (call_dps_packed, call_packed, call_pure_packed, call_tir, const, shape_of):
+for _function in (
+    call_dps_packed, call_inplace_packed, call_packed, call_pure_packed, call_tir, call_tir_inplace, const, shape_of,
+):  # fmt: skip
     vars(_function)["__tvmscript__"] = Word("R", _function.__name__)
 
 _CALLS: Mapping[str, Any] = {
     "call_dps_packed": call_dps_packed,
+    "call_inplace_packed": call_inplace_packed,
     "call_pure_packed": call_pure_packed,
     "call_tir": call_tir,
+    "call_tir_inplace": call_tir_inplace,
     "shape_of": shape_of,
 }
 
-__all__ = ["call_dps_packed", "call_packed", "call_pure_packed", "call_tir", "op"]
+__all__ = [
+    "INPLACE", "call_dps_packed", "call_inplace_packed", "call_packed", "call_pure_packed", "call_tir",
+    "call_tir_inplace", "op",
+]  # fmt: skip

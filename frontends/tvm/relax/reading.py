@@ -9,12 +9,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.errors import UnsupportedError
 from ....operators import relax
+from ....operators.relax.calls import result_types
 from ....operators.relax.spelling import spell, spelling_of_word
 from ....operators.relax.types import number_of
 from ....operators.relay import ConstantOp, OperatorOp
 from ....operators.relay.constants import constant_array
 from ...relay.expr import GlobalVar
 from .bindings import Binding, BindingBlock, DataflowBlock, If, MatchCast, SeqExpr, VarBinding
+from .calls import INPLACE
 from .expr import (
     Attrs,
     Call,
@@ -142,11 +144,16 @@ def _defaults(op: OperatorOp, word: str) -> dict[str, Any]:
     return {name: op.attribute_value(attribute) for name, attribute in spelling_of_word(word).attributes.items()}
 
 
-def _call_tir(reader: Reader, op: relax.CallTirOp) -> Expr:
+def _call_tir(reader: Reader, op: relax.CallTirOp | relax.CallTirInplaceOp) -> Expr:
     numbers = [ShapeExpr(op.size_texts)] if op.size_texts else []
     args = [GlobalVar(op.callee.string_value()), Tuple(reader.all(op.args)), *numbers]
-    infos = [struct_info_of(each) for each in op.output_types]
-    return Call(Op.get("relax.call_tir"), args, sinfo_args=infos)
+    infos = [struct_info_of(each) for each in result_types(op.output.type)]
+    return Call(Op.get(op.name), args, _positions(op), infos)
+
+
+def _positions(op: Operation) -> dict[str, list[int]]:
+    """The attributes of a call."""
+    return {INPLACE: op.positions} if isinstance(op, relax.CallTirInplaceOp | relax.CallInplacePackedOp) else {}
 
 
 def _dps_packed(reader: Reader, op: relax.CallDpsPackedOp) -> Expr:
@@ -158,9 +165,9 @@ def _packed(reader: Reader, op: relax.CallPackedOp) -> Expr:
     return Call(ExternFunc(op.func_name.data), reader.all(op.args), sinfo_args=[struct_info_of(op.output.type)])
 
 
-def _pure_packed(reader: Reader, op: relax.CallPurePackedOp) -> Expr:
+def _pure_packed(reader: Reader, op: relax.CallPurePackedOp | relax.CallInplacePackedOp) -> Expr:
     args = [ExternFunc(op.func_name.data), *reader.all(op.args)]
-    return Call(Op.get("relax.call_pure_packed"), args, sinfo_args=[struct_info_of(op.output.type)])
+    return Call(Op.get(op.name), args, _positions(op), [struct_info_of(op.output.type)])
 
 
 def _call(reader: Reader, op: relax.CallOp) -> Expr:
@@ -183,9 +190,11 @@ def _constant(reader: Reader, op: ConstantOp) -> Expr:
 
 _READERS: Mapping[type[Operation], Callable[[Reader, Any], Expr]] = {
     relax.CallDpsPackedOp: _dps_packed,
+    relax.CallInplacePackedOp: _pure_packed,
     relax.CallOp: _call,
     relax.CallPackedOp: _packed,
     relax.CallPurePackedOp: _pure_packed,
+    relax.CallTirInplaceOp: _call_tir,
     relax.CallTirOp: _call_tir,
     relax.IfOp: _branch,
     relax.ShapeOfOp: lambda reader, op: Call(Op.get("relax.shape_of"), [reader.values[op.value]]),

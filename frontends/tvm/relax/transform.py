@@ -12,10 +12,12 @@ from ....core.arrays import plain_array
 from ....core.errors import ArgumentError, UnsupportedError
 from ....module import Module
 from ....operators.relax import FuncOp
+from ....operators.relax.devices import replace_device
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
 from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
+from ....transforms.relax.realize_devices import RelaxRealizeDevicesPass
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fold_constants import RelayFoldConstantsPass
 from ....transforms.relay.to_te import ConvertRelayToTePass
@@ -23,6 +25,7 @@ from ....transforms.te.to_tir import ConvertTeToTirPass
 from ...relay.parameters import bind_parameters
 from ..absent import report_absent
 from ..ir.module import IRModule
+from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from .bindings import BindingBlock, DataflowBlock
 from .expr_functor import PyExprMutator
@@ -125,6 +128,22 @@ def ToNonDataflow() -> FunctionalPass:
     return _pass("ToNonDataflow", lambda: [RelaxInlineDataflowPass()])
 
 
+def RealizeVDevice() -> FunctionalPass:
+    """Replaces hints of devices by copies between devices."""
+    return _pass("RealizeVDevice", lambda: [RelaxRealizeDevicesPass()])
+
+
+def UpdateVDevice(new_vdevice: VDevice, index: int) -> FunctionalPass:
+    """Replaces the device of a module at a position. ArgumentError for a position that the module does not have."""
+
+    def update(mod: IRModule, ctx: PassContext) -> IRModule:
+        result = IRModule(mod.op.clone(), mod.constants)
+        replace_device(result.op, index, str(new_vdevice.target))
+        return result
+
+    return FunctionalPass(update, PassInfo(0, "UpdateVDevice"))
+
+
 def function_pass(
     pass_func: Any = None,
     opt_level: int = 0,
@@ -195,5 +214,5 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 __all__ = [
     "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
     "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions",
-    "RunCodegen", "ToNonDataflow", "dataflowblock_pass", "function_pass",
+    "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice", "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ....backends.devices.device import Device
 from ....core.diagnostics import Span
 from ....core.errors import SizeError
 from ....dialects.tir.builder import OpT
@@ -23,7 +24,7 @@ from ....operators.relay import RelayBuilder, Size
 from .. import syntax
 from ..context import ElaborationContext, ModuleState, span_location
 from ..dispatch import RELAX
-from ..values import FunctionRef, Metadata, NameScope, RelaxType, RelaxValue, Value, Word, describe_value
+from ..values import FunctionRef, Metadata, NameScope, RelaxType, RelaxValue, Value, VirtualDevice, Word, describe_value
 from ..vocabulary import call_reader
 
 
@@ -31,7 +32,7 @@ class RelaxContext(ElaborationContext):
     """The state of the elaboration of one function.
 
     builder_of_graph: emits at the current insertion point.  sizes: the size variables by name.  outputs: the values
-    that `R.output` has named, in the open dataflow region; None outside of one.
+    that `R.output` has named, in the open dataflow region; None outside of one.  stated: the devices in types.
     """
 
     dialect = RELAX
@@ -46,6 +47,7 @@ class RelaxContext(ElaborationContext):
         self.graph = RelayBuilder(self.block, module.constants)
         self.sizes: dict[str, SizeVar] = {}
         self.outputs: list[str] | None = None
+        self.stated: list[tuple[SSAValue, str, Span]] = []
 
     # ---- operations
 
@@ -159,11 +161,49 @@ class RelaxContext(ElaborationContext):
 
     def relax_type(self, value: Value, span: Span) -> Attribute:
         """A type of values; a word such as `R.Object` is a type without arguments."""
+        return self.full_type(value, span).type
+
+    def full_type(self, value: Value, span: Span) -> RelaxType:
+        """A type of values, and their device, as of `relax_type`."""
         if isinstance(value, RelaxType):
-            return value.type
+            return value
         if isinstance(value, Word) and value.namespace == "R" and value.path in TYPE_READERS:
-            return self.relax_type(call_reader(TYPE_READERS[value.path], str(value), self, span, [], {}), span)
+            return self.full_type(call_reader(TYPE_READERS[value.path], str(value), self, span, [], {}), span)
         raise span.error(f"expected a type such as R.Tensor((n, 4), 'float32'), got {describe_value(value)}")
+
+    # ---- devices
+
+    def device(self, value: Value, span: Span) -> str:
+        """The name of a device of the module, which is given by its name, by its kind, by its position or as itself."""
+        names = [each.name for each in self.module.devices]
+        match python_number(value):
+            case VirtualDevice() as device:
+                name = device.name
+            case bool():
+                raise span.error("expected a device, got a bool")
+            case int() as position:
+                name = names[position] if 0 <= position < len(names) else f"vdevice:{position}"
+            case str() as text:
+                kind, _, number = text.partition(":")
+                if kind == "vdevice":
+                    return self.device(int(number) if number.isdecimal() else -1, span)
+                name = f"{kind}:{number or 0}"
+            case Device() as given:
+                kinds = {"cpu": "llvm", "cuda_emulated": "cuda-emulated"}
+                name = f"{kinds.get(given.kind, given.kind)}:{given.index}"
+            case other:
+                raise span.error(f"expected a device, got {describe_value(other)}")
+        if name not in names:
+            raise span.error(f"device {name!r}, expected one of the module: {', '.join(names) or 'none'}")
+        return name
+
+    def state_device(self, value: SSAValue, given: Value, span: Span) -> None:
+        """Records the device that a type in the program states for a value, which is checked when the function is
+        complete."""
+        items = cast("Sequence[Value]", given) if isinstance(given, list | tuple) else [given]
+        for item in items:
+            if isinstance(item, RelaxType) and item.device is not None:
+                self.stated.append((value, item.device, span))
 
 
 TYPE_READERS: dict[str, Any] = {}

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Region
 
 from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
 from ....operators.relax import FuncOp, FuncRefOp, PrimValueOp, ReturnOp, ShapeOp, StringOp, TupleOp
+from ....operators.relax.devices import PARAM_DEVICES, Devices
 from ....operators.relay import ConstantOp
 from .. import syntax
 from ..annotations import evaluate_annotation
 from ..context import span_location
 from ..dispatch import run_statements
-from ..values import RelaxValue, Value, Word, type_variables
+from ..values import RelaxType, RelaxValue, Value, Word, type_variables
 from ..vocabulary import is_dtype
 from .context import RelaxContext
 
@@ -36,6 +37,8 @@ class RelaxFunctionReader:
         self.context = context
         self.node = node
         self.arguments = arguments
+        self.devices: dict[str, str] = {}
+        self.result_device: RelaxType | None = None
 
     def read(self) -> FuncOp:
         context, node = self.context, self.node
@@ -43,7 +46,8 @@ class RelaxFunctionReader:
         types = [self._read_param(param) for param in node.params]
         result = None
         if node.returns is not None:
-            result = context.relax_type(evaluate_annotation(context, node.returns), node.returns.span)
+            self.result_device = context.full_type(evaluate_annotation(context, node.returns), node.returns.span)
+            result = self.result_device.type
             context.module.declared[node.name] = FuncOp(node.name, types, result, impure=self._is_impure)
         run_statements(context, node.body)
         last = context.block.last_op
@@ -51,6 +55,19 @@ class RelaxFunctionReader:
             raise node.name_span.error("a function of relax ends in a return")
         _erase_unused(context)
         return self._function(types, last.value.type if result is None else result)
+
+    def check_devices(self) -> None:
+        """Checks the devices that types state, in the complete module. Raises ParseError."""
+        func = self.context.module.finished[self.node.name]
+        assert isinstance(func, FuncOp)
+        devices = Devices.of_function(func)
+        stated = list(self.context.stated)
+        last = func.body.block.last_op
+        if self.result_device is not None and self.result_device.device is not None and isinstance(last, ReturnOp):
+            stated.append((last.value, self.result_device.device, self.node.name_span))
+        for value, device, span in stated:
+            if (actual := devices.of(value)) != device:
+                raise span.error(f"a value on {actual}, expected it on {device} (R.to_vdevice)")
 
     @property
     def _is_impure(self) -> bool:
@@ -74,7 +91,10 @@ class RelaxFunctionReader:
             raise param.span.error("a function takes plain parameters without defaults")
         if param.annotation is None:
             raise param.span.error(f"parameter {param.name!r} needs a type: R.Tensor((n, 4), 'float32'), ...")
-        type = context.relax_type(evaluate_annotation(context, param.annotation), param.annotation.span)
+        annotation = context.full_type(evaluate_annotation(context, param.annotation), param.annotation.span)
+        type = annotation.type
+        if annotation.device is not None:
+            self.devices[param.name] = annotation.device
         argument = context.block.insert_arg(type, len(context.block.args))
         set_name_hint(argument, param.name)
         context.scope.names[param.name] = RelaxValue(argument)
@@ -85,6 +105,9 @@ class RelaxFunctionReader:
         attrs = context.function_attrs or {}
         if attrs.get("global_symbol") == StringAttr(node.name):
             attrs = {key: value for key, value in attrs.items() if key != "global_symbol"}
+        if self.devices:
+            stated: dict[str, Attribute] = {name: StringAttr(device) for name, device in self.devices.items()}
+            attrs = {**attrs, PARAM_DEVICES: DictionaryAttr(stated)}
         op = FuncOp(
             node.name,
             params,

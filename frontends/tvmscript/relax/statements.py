@@ -45,7 +45,8 @@ def _assign(context: RelaxContext, node: syntax.Assign) -> None:
 def _annotated(context: RelaxContext, node: syntax.AnnAssign) -> None:
     if node.value is None:
         raise node.span.error("expected a value")
-    type = context.relax_type(evaluate(context, node.annotation), node.annotation.span)
+    annotation = evaluate(context, node.annotation)
+    type = context.relax_type(annotation, node.annotation.span)
     value = evaluate(context, node.value)
     if isinstance(value, Metadata):
         value = _constant(context, value, type, node)
@@ -53,6 +54,7 @@ def _annotated(context: RelaxContext, node: syntax.AnnAssign) -> None:
         actual = context.relax_value(value, node.value.span)
         if not accepts(type, actual.type):
             raise node.annotation.span.error(f"a value of type {actual.type}, expected {type}")
+        context.state_device(actual, annotation, node.annotation.span)
         value = RelaxValue(actual)
     _bind(context, node.target, value)
 

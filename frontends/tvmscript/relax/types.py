@@ -40,14 +40,13 @@ def _tensor(
 ) -> Value:
     if isinstance(shape, str) and dtype is None:
         shape, dtype = None, shape
-    if vdevice is not None:
-        raise span.error("R.Tensor: vdevice is not supported")
     sizes = None if shape is None else context.shape(shape, span)
     name = None if dtype is None or dtype in ("", "void") else context.dtype(dtype, span).name
     rank = _rank(context, ndim, span)
     if sizes is not None and rank not in (None, len(sizes)):
         raise span.error(f"R.Tensor: {len(sizes)} sizes, ndim={rank}")
-    return RelaxType(_make(span, lambda: tensor(sizes, name, rank)))
+    device = None if vdevice is None else context.device(vdevice, span)
+    return RelaxType(_make(span, lambda: tensor(sizes, name, rank)), device)
 
 
 def _rank(context: RelaxContext, ndim: Value, span: Span) -> int | None:
@@ -83,7 +82,11 @@ def _prim(context: RelaxContext, span: Span, dtype: Value = None, value: Value =
 def _tuple(context: RelaxContext, span: Span, *fields: Value) -> Value:
     if len(fields) == 1 and isinstance(fields[0], list | tuple):
         fields = tuple(cast("Sequence[Value]", fields[0]))
-    return RelaxType(tuple_type([context.relax_type(field, span) for field in fields]))
+    types = [context.full_type(field, span) for field in fields]
+    devices = {each.device for each in types}
+    if len(devices) > 1:
+        raise span.error("R.Tuple: fields on several devices are not supported")
+    return RelaxType(tuple_type([each.type for each in types]), next(iter(devices), None))
 
 
 @_type("Callable")

@@ -20,12 +20,14 @@ from ....operators.relax import (
     CallPurePackedOp,
     CallTirInplaceOp,
     CallTirOp,
+    HintOnDeviceOp,
     MatchCastOp,
     ObjectType,
     PrimValueOp,
     ShapeOfOp,
     ShapeOp,
     StringOp,
+    ToVdeviceOp,
 )
 from ....operators.relax.types import is_tensor, prim, shape, tensor, tuple_type
 from ....operators.relay import ConstantOp
@@ -121,7 +123,25 @@ def _shape_of(context: RelaxContext, span: Span, expr: Value) -> Value:
 @_word("match_cast")
 def _match_cast(context: RelaxContext, span: Span, value: Value, struct_info: Value) -> Value:
     operand, type = context.relax_value(value, span), context.relax_type(struct_info, span)
-    return RelaxValue(context.insert(MatchCastOp(operand, type), span).output)
+    op = context.insert(MatchCastOp(operand, type), span)
+    context.state_device(op.output, struct_info, span)
+    return RelaxValue(op.output)
+
+
+@_word("to_vdevice")
+def _to_vdevice(context: RelaxContext, span: Span, data: Value, dst_vdevice: Value) -> Value:
+    op = ToVdeviceOp(context.relax_value(data, span), context.device(dst_vdevice, span))
+    return RelaxValue(context.insert(op, span).output)
+
+
+@_word("hint_on_device")
+def _hint_on_device(
+    context: RelaxContext, span: Span, data: Value, dst_vdevice: Value, memory_scope: Value = "global"
+) -> Value:
+    if memory_scope != "global":
+        raise span.error(f"R.hint_on_device: memory scope {memory_scope!r} is not supported, expected 'global'")
+    op = HintOnDeviceOp(context.relax_value(data, span), context.device(dst_vdevice, span))
+    return RelaxValue(context.insert(op, span).output)
 
 
 # ---- calls
@@ -151,7 +171,9 @@ def _call_tir(
     if not isinstance(gvar, FunctionRef):
         raise span.error(f"R.call_tir: expected a function of the module, got {describe_value(gvar)}")
     sizes = [] if tir_vars is None else [str(size) for size in context.shape(tir_vars, span)]
-    return RelaxValue(context.insert(CallTirOp(gvar.name, operands, type, sizes), span).output)
+    call = context.insert(CallTirOp(gvar.name, operands, type, sizes), span)
+    context.state_device(call.output, out_sinfo if out_ty is None else out_ty, span)
+    return RelaxValue(call.output)
 
 
 @_word("call_tir_inplace")
@@ -171,8 +193,9 @@ def _call_tir_inplace(
         raise span.error(f"R.call_tir_inplace: expected a function of the module, got {describe_value(gvar)}")
     sizes = [] if tir_vars is None else [str(size) for size in context.shape(tir_vars, span)]
     positions = _positions(inplace_indices, span)
-    call = CallTirInplaceOp(gvar.name, context.fields(args, span), positions, type, sizes)
-    return RelaxValue(context.insert(call, span).output)
+    call = context.insert(CallTirInplaceOp(gvar.name, context.fields(args, span), positions, type, sizes), span)
+    context.state_device(call.output, out_sinfo if out_ty is None else out_ty, span)
+    return RelaxValue(call.output)
 
 
 def _positions(value: Value, span: Span) -> list[int]:
@@ -197,8 +220,9 @@ def _call_inplace_packed(
     type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
     operands = [_packed_argument(context, arg, span) for arg in args]
     positions = _positions(inplace_indices, span)
-    call = CallInplacePackedOp(_function_name(context, func, span), operands, positions, type)
-    return RelaxValue(context.insert(call, span).output)
+    call = context.insert(CallInplacePackedOp(_function_name(context, func, span), operands, positions, type), span)
+    context.state_device(call.output, ty_args if sinfo_args is None else sinfo_args, span)
+    return RelaxValue(call.output)
 
 
 @_word("call_dps_packed")
@@ -212,8 +236,11 @@ def _call_dps_packed(
     out_ty: Value = None,
     dtype: Value = None,
 ) -> Value:
-    type = _result_type(context, out_sinfo if out_ty is None else out_ty, dtype, span)
-    return _dps_packed(context, func, context.fields(args, span), type, span)
+    given = out_sinfo if out_ty is None else out_ty
+    type = _result_type(context, given, dtype, span)
+    value = _dps_packed(context, func, context.fields(args, span), type, span)
+    context.state_device(context.relax_value(value, span), given, span)
+    return value
 
 
 @_word("call_py_func")
@@ -269,8 +296,9 @@ def _packed(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
             raise span.error(f"R.{name}: attributes {', '.join(attributes)} are not supported")
         type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
         operands = [_packed_argument(context, arg, span) for arg in args]
-        call = op(_function_name(context, func, span), operands, type)
-        return RelaxValue(context.insert(call, span).output)
+        call = context.insert(op(_function_name(context, func, span), operands, type), span)
+        context.state_device(call.output, ty_args if sinfo_args is None else sinfo_args, span)
+        return RelaxValue(call.output)
 
 
 _packed("call_packed", CallPackedOp)

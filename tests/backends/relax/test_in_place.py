@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell import Device, ParseError, VirtualMachine, build_relax, nd, parse_mlir, parse_tvmscript, register_func
+from stepwell import (
+    Device,
+    ParseError,
+    VirtualMachine,
+    apply_passes,
+    build_relax,
+    nd,
+    parse_mlir,
+    parse_tvmscript,
+    register_func,
+)
 from stepwell.backends.interpreter import interpret
 
 TYPE = 'R.Tensor((8,), "float32")'
@@ -58,6 +68,58 @@ class Module:
         a = R.floor(x)
         b = R.call_inplace_packed("test.shift", a, R.prim_value(3), inplace_indices=0, sinfo_args={TYPE})
         return b
+"""
+TRANSPOSED = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def increment(A: T.Buffer((3, 2), "float32")):
+        for i, j in T.grid(3, 2):
+            A[i, j] = A[i, j] + 1.0
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")):
+        cls = Module
+        a = R.permute_dims(x)
+        y = R.call_tir_inplace(cls.increment, (a,), inplace_indices=[0], out_sinfo=R.Tensor((3, 2), "float32"))
+        return y
+"""
+FIELDS = f"""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def twice(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            B[i] = A[i] * 2.0
+            A[i] = A[i] + 1.0
+    @R.function
+    def main(x: {TYPE}):
+        cls = Module
+        a = R.add(x, x)
+        t = R.call_tir_inplace(cls.twice, (a,), inplace_indices=[0, -1], out_sinfo=[{TYPE}, {TYPE}])
+        s = R.call_tir_inplace(cls.twice, (t[0],), inplace_indices=[0, -1], out_sinfo=[{TYPE}, {TYPE}])
+        b = R.subtract(s[0], R.const(-1.0, "float32"))
+        c = R.subtract(R.add(b, t[1]), x)
+        d = R.subtract(c, x)
+        return d
+"""
+BRANCH = f"""
+@I.ir_module
+class Module:
+    @T.prim_func
+    def increment(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = A[i] + 1.0
+    @R.function
+    def main(x: {TYPE}, c: R.Tensor((), "bool")):
+        cls = Module
+        a = R.floor(x)
+        if c:
+            y = R.floor(x)
+        else:
+            y = R.add(a, R.const(1.0, "float32"))
+        z = R.call_tir_inplace(cls.increment, (y,), inplace_indices=[0], out_sinfo={TYPE})
+        w = R.add(z, a)
+        return w
 """
 X = np.arange(8, dtype="float32")
 
@@ -114,6 +176,46 @@ def test_texts_are_read_back(style: str) -> None:
     assert "twice, (b,), inplace_indices=[0, -1], out_" in script
     assert parse_tvmscript(script).script(style) == script
     assert str(parse_mlir(str(module))) == str(module)
+
+
+@pytest.mark.parametrize("passes", ["cse", "relay-fold-constants", "relax-inline-dataflow,relax-lift-parameters"])
+def test_passes_do_not_merge_or_move_what_is_overwritten(passes: str) -> None:
+    merged = 'merged(x: R.Tensor((8,), "float32")):\n'
+    program = PROGRAM.replace(merged, f'{merged}        R.func_attr({{"num_input": 0}})\n')
+    assert program != PROGRAM
+    module = apply_passes(parse_tvmscript(program), passes)
+    script = module.script()
+    assert parse_tvmscript(script).script() == script
+    assert script.count("R.floor(") == 3
+    weights = interpret(module, "merged_transform_params", [(X,)]) if "transform_params" in script else [X]
+    np.testing.assert_array_equal(interpret(module, "merged", weights), np.ones(8))
+    np.testing.assert_array_equal(interpret(module, "folded", []), np.full(8, 3.0))
+
+
+def test_the_interpreter_overwrites_a_copy_of_a_transposed_array() -> None:
+    module = parse_tvmscript(TRANSPOSED)
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    after = apply_passes(module, "relax-inline-dataflow,relax-outline-graphs")
+    for each in (module, after):
+        np.testing.assert_array_equal(interpret(each, "main", [x]), np.arange(6).reshape(2, 3).T + 1)
+    np.testing.assert_array_equal(x, np.arange(6).reshape(2, 3))
+
+
+def test_fields_of_a_tuple_are_overwritten_one_by_one() -> None:
+    module = parse_tvmscript(FIELDS)
+    for _ in range(2):
+        np.testing.assert_array_equal(interpret(module, "main", [X]), 4 * X + 3)
+        np.testing.assert_array_equal(VirtualMachine(build_relax(module))["main"](X).numpy(), 4 * X + 3)
+    with pytest.raises(ParseError, match=r"\(C3\) operand 0 is overwritten, and read later by relay.add"):
+        parse_tvmscript(FIELDS.replace("R.add(b, t[1])", "R.add(b, t[0])"))
+
+
+def test_a_value_of_a_branch_shares_memory_with_the_branch() -> None:
+    module = parse_tvmscript(BRANCH)
+    for flag, expected in ((True, 2 * X + 1), (False, 2 * X + 2)):
+        np.testing.assert_array_equal(interpret(module, "main", [X, np.array(flag)]), expected)
+    with pytest.raises(ParseError, match=r"\(C3\) operand 0 is overwritten, and read later by relay.add"):
+        parse_tvmscript(BRANCH.replace("y = R.floor(x)", f"y = R.match_cast(a, {TYPE})"))
 
 
 @pytest.mark.parametrize(

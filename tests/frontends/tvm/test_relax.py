@@ -131,7 +131,7 @@ def test_a_program_is_exported_and_loaded(tmp_path: Path) -> None:
 def test_what_is_not_supported_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="BindParams"):
         relax.build(Operators, "llvm", params={})  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="expected one: a program runs on one device"):
+    with pytest.raises(ArgumentError, match="expected one: the program is compiled for one device"):
         relax.VirtualMachine(relax.build(Operators), [tvm.cpu(), tvm.cpu()])
     with pytest.raises(ArgumentError, match="function main: no parameter 'y'"):
         relax.transform.BindParams("main", {"y": np.zeros(1)})(IRModule(Operators.op))

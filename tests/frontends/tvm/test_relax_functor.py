@@ -69,6 +69,46 @@ def rewritten(mod: IRModule, rewriter: PyExprMutator) -> IRModule:
     return rewriter.builder_.get()
 
 
+def overwriting() -> IRModule:
+    """A program whose calls overwrite operands; a size is an argument of one."""
+
+    @I.ir_module
+    class Kernels:
+        @T.prim_func
+        def split(a: T.handle, b: T.handle, n: T.int64):
+            A = T.match_buffer(a, (n,), "float32")
+            B = T.match_buffer(b, (n,), "float32")
+            for i in range(n):
+                B[i] = A[i] * T.float32(2)
+                A[i] = A[i] + T.float32(1)
+
+    def decrement(array: Any) -> Any:
+        array[:] = np.asarray(array) - np.float32(1)
+        return array
+
+    register_func("functor.decrement", decrement, override=True)
+    bb = relax.BlockBuilder(Kernels)
+    info = R.Tensor(("n",), "float32")
+    x = relax.Var("x", info)
+    with bb.function("main", x):
+        y = bb.emit(relax.op.nn.relu(x))
+        split = tvm.ir.GlobalVar("split")
+        pair = bb.emit(relax.op.call_tir_inplace(split, y, [0, -1], [info, info], tir_vars=relax.ShapeExpr(["n"])))
+        first, second = bb.emit(pair[0]), bb.emit(pair[1])
+        z = bb.emit(relax.op.call_inplace_packed("functor.decrement", first, inplace_indices=0, sinfo_args=info))
+        bb.emit_func_output(bb.emit(relax.op.add(z, second)))
+    return bb.get()
+
+
+def test_calls_in_place_are_nodes() -> None:
+    mod = overwriting()
+    again = rewritten(mod, Same(mod))
+    assert again.script() == mod.script()
+    assert "inplace_indices=[0, -1]" in mod.script()
+    for each in (mod, again):
+        np.testing.assert_array_equal(run(each, np.array([-1, 2, 3], "float32")).numpy(), [0, 6, 9])
+
+
 def test_a_function_of_new_nodes_is_the_same_program() -> None:
     mod = model()
     again = rewritten(mod, Same(mod))

@@ -515,9 +515,9 @@ relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
   %t = relax.tuple(%a, %x) : (tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf32>>
   %1 = relax.call_tir_inplace @k(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
   %2 = relax.tuple_get %t[0] : tuple<tensor<4xf32>, tensor<4xf32>> -> tensor<4xf32>
-  relax.return %1 : tensor<4xf32>
+  relax.return %2 : tensor<4xf32>
 }
-// CHECK: (C3) operand 0 is overwritten, and read later by relax.tuple_get
+// CHECK: (C3) operand 0 is overwritten, and read later by relax.return
 
 // -----
 
@@ -609,3 +609,54 @@ relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xi32> {
   relax.return %1 : tensor<4xi32>
 }
 // CHECK: (C2) result of type tensor<4xi32> overwrites an operand of type tensor<4xf32>
+
+// -----
+
+// (C1) relax.to_vdevice: the module has the device.
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = relax.to_vdevice %x on "cuda:0" : tensor<4xf32> -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C1) device 'cuda:0', expected one of the module: none
+
+// -----
+
+// (C2) relax.to_vdevice: the result has the type of the value.
+builtin.module attributes {relax.devices = ["cuda"]} {
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xi32> {
+  %1 = relax.to_vdevice %x on "cuda:0" : tensor<4xf32> -> tensor<4xi32>
+  relax.return %1 : tensor<4xi32>
+}
+}
+// CHECK: (C2) result of type tensor<4xi32> for tensor<4xf32>
+
+// -----
+
+// (C1) relax.hint_on_device: the module has the device.
+relax.func @f("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = relax.hint_on_device %x on "cuda:0" : tensor<4xf32> -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK: (C1) device 'cuda:0', expected one of the module: none
+
+// -----
+
+// (C2) relax.hint_on_device: the value is a tensor.
+builtin.module attributes {relax.devices = ["cuda"]} {
+relax.func @f("x" %x: !relax.object) -> !relax.object {
+  %1 = relax.hint_on_device %x on "cuda:0" : !relax.object -> !relax.object
+  relax.return %1 : !relax.object
+}
+}
+// CHECK: (C2) value of type !relax.object, expected a tensor
+
+// -----
+
+// (C6) relax.func: the tensors of an operation are on one device.
+builtin.module attributes {relax.devices = ["llvm", "cuda"]} {
+relax.func @f("x" %x: tensor<4xf32>, "y" %y: tensor<4xf32>) -> tensor<4xf32> attrs {param_devices = {y = "cuda:0"}} {
+  %1 = relay.add(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+}
+// CHECK: (C6) relay.add: values on llvm:0 and cuda:0, expected one device (R.to_vdevice)

@@ -1,0 +1,206 @@
+"""Programs on several devices: what is read and printed, the pass that realizes hints, and their results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell import (
+    ArgumentError,
+    Device,
+    Module,
+    ParseError,
+    UnsupportedError,
+    VirtualMachine,
+    apply_passes,
+    build_relax,
+    nd,
+    parse_mlir,
+    parse_tvmscript,
+    register_func,
+)
+from stepwell.backends.interpreter import interpret
+from stepwell.core.errors import VerifyError
+from stepwell.frontends.tvm import relax
+from stepwell.frontends.tvm.ir import IRModule, VDevice
+from stepwell.operators.relax import FuncOp
+from stepwell.operators.relax.devices import param_devices
+
+TYPE = 'R.Tensor((8,), "float32")'
+ON_GPU = 'R.Tensor((8,), "float32", "GPU:0")'
+PROGRAM = f"""
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("GPU", 0)]}})
+    @T.prim_func
+    def twice(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                B[vi] = A[vi] * 2.0
+    @R.function
+    def main(x: {TYPE}, w: {ON_GPU}, c: R.Tensor((), "bool")):
+        cls = Module
+        with R.dataflow():
+            a = R.call_tir(cls.twice, (R.add(x, R.const(1.0, "float32")),), out_sinfo={TYPE})
+            b: {ON_GPU} = R.to_vdevice(a, "GPU:0")
+            d = R.call_tir(cls.twice, (R.add(b, w),), out_sinfo={ON_GPU})
+            e = R.multiply(d, R.const(0.5, "float32"))
+            s = R.call_pure_packed("test.where", e, sinfo_args={ON_GPU})
+            f = R.to_vdevice(s, "llvm")
+            R.output(f)
+        if c:
+            g = R.add(f, x)
+        else:
+            g = R.subtract(f, x)
+        return g
+"""
+HINTS = f"""
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("GPU", 0)]}})
+    @R.function
+    def main(x: {TYPE}, y: {TYPE}, z: {TYPE}):
+        with R.dataflow():
+            x1 = R.hint_on_device(x, "GPU:0")
+            y1 = R.hint_on_device(y, "GPU")
+            a = R.add(x1, y1)
+            b = R.hint_on_device(a, "llvm")
+            z1 = R.hint_on_device(z, "llvm:0")
+            c = R.multiply(z1, b)
+            d = R.hint_on_device(c, "vdevice:1")
+            e = R.multiply(d, R.const(2.0, "float32"))
+            R.output(e)
+        return e
+"""
+X = np.arange(8, dtype="float32")
+WHERE: list[str] = []
+
+
+def where(array: Any) -> Any:
+    """Records the device of an array."""
+    WHERE.append(str(array.device))
+    return array
+
+
+register_func("test.where", where, override=True)
+
+
+def program(text: str = PROGRAM, target: str = "cuda-emulated") -> Module:
+    return parse_tvmscript(text.replace("GPU", target), "n.py")
+
+
+@pytest.mark.parametrize("text", [PROGRAM, HINTS])
+@pytest.mark.parametrize("style", ["classic", "0.27"])
+def test_texts_are_read_back(text: str, style: str) -> None:
+    module = program(text)
+    script = module.script(style)
+    assert parse_tvmscript(script).script(style) == script
+    assert 'I.vdevice("cuda-emulated", 0)' in script
+    assert str(parse_mlir(str(module))) == str(module)
+
+
+def test_hints_become_copies_and_devices_of_parameters() -> None:
+    after = apply_passes(program(HINTS), "relax-realize-devices")
+    main = after.functions["main"]
+    assert isinstance(main, FuncOp)
+    assert param_devices(main) == {"x": "cuda-emulated:0", "y": "cuda-emulated:0"}
+    script = after.script()
+    assert "hint_on_device" not in script
+    assert script.count("R.to_vdevice") == 2
+    for module in (program(HINTS), after):
+        np.testing.assert_array_equal(interpret(module, "main", [X, X + 1, X]), 2 * X * (2 * X + 1))
+
+
+def test_each_graph_runs_on_its_device(device: Device, target: str) -> None:
+    machine = VirtualMachine(build_relax(program(target=target)))
+    w = nd.array(X, device)
+    WHERE.clear()
+    for flag, expected in ((True, 2 * (X + 1) + X + X), (False, 2 * (X + 1))):
+        for _ in range(2):
+            result = machine["main"](X, w, np.array(flag))
+            assert result.device == Device("cpu")
+            np.testing.assert_array_equal(result.numpy(), expected)
+    assert WHERE == [str(device)] * 4
+
+
+def test_results_stay_on_their_device(device: Device, target: str) -> None:
+    machine = VirtualMachine(build_relax(program(HINTS, target)), [Device("cpu"), device])
+    result = machine["main"](nd.array(X, device), nd.array(X, device), X)
+    assert result.device == device
+    np.testing.assert_array_equal(result.numpy(), 4 * X * X)
+
+
+def test_arrays_and_devices_that_are_not_those_of_the_program_are_errors(device: Device, target: str) -> None:
+    executable = build_relax(program(target=target))
+    machine, flag = VirtualMachine(executable), np.array(True)
+    gpu = device.kind
+    with pytest.raises(ArgumentError, match=rf"argument 1 \(w\): an array on cpu\(0\), expected one on {gpu}\(0\)"):
+        machine["main"](X, X, flag)
+    with pytest.raises(ArgumentError, match=rf"argument 0 \(x\): an array on {gpu}\(0\), expected one on cpu\(0\)"):
+        machine["main"](nd.array(X, device), nd.array(X, device), flag)
+    for wrong in ([Device("cpu")], [device, Device("cpu")], device):
+        with pytest.raises(ArgumentError, match=rf"expected cpu, {gpu}, as llvm:0, {target}:0"):
+            VirtualMachine(executable, wrong)
+    with pytest.raises(ArgumentError, match="2 devices, expected one"):
+        VirtualMachine(build_relax(parse_tvmscript(ONE)), [Device("cpu"), device])
+    with pytest.raises(UnsupportedError, match="several devices"):
+        executable.save("unused.tar")
+
+
+ONE = f"""
+@R.function
+def main(x: {TYPE}):
+    y = R.exp(x)
+    return y
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            '"GPU:0")\n            d',
+            '"GPU:1")\n            d',
+            "device 'cuda-emulated:1', expected one of the",
+        ),
+        ("R.add(b, w)", "R.add(a, w)", "values on llvm:0 and cuda-emulated:0, expected one device (R.to_vdevice)"),
+        (
+            f"sinfo_args={ON_GPU}",
+            f"sinfo_args={TYPE[:-1]}, 'llvm')",
+            "a value on cuda-emulated:0, expected it on",
+        ),
+        ('I.vdevice("GPU", 0)', 'I.vdevice("GPU", 0, "texture")', "memory scope 'texture' is not supported"),
+        ('I.vdevice("GPU", 0)', 'I.vdevice("tpu", 0)', "tpu"),
+        ('{"vdevice": [', '{"other": [', "expected vdevice"),
+    ],
+)
+def test_errors_name_the_place(old: str, new: str, message: str) -> None:
+    assert old in PROGRAM
+    with pytest.raises(ParseError) as error:
+        program(PROGRAM.replace(old, new, 1))
+    assert message in str(error.value)
+    assert str(error.value).startswith("n.py:")
+
+
+def test_the_devices_of_a_program_are_verified() -> None:
+    text = str(program())
+    with pytest.raises(VerifyError, match=r"\(C1\) device 'cuda-emulated:0', expected one of the module: llvm:0"):
+        parse_mlir(text.replace('["llvm", "cuda-emulated"]', '["llvm"]')).verify()
+    with pytest.raises(VerifyError, match=r"\(C6\) relay.add: values on cuda-emulated:0 and llvm:0"):
+        parse_mlir(text.replace('{param_devices = {w = "cuda-emulated:0"}}', "{note = 1 : i64}")).verify()
+
+
+def test_a_device_is_replaced_under_the_names_of_tvm() -> None:
+    mod = IRModule(program(HINTS).op)
+    mod = relax.transform.RealizeVDevice()(mod)
+    mod = relax.transform.UpdateVDevice(VDevice("cuda"), 1)(mod)
+    assert 'I.vdevice("llvm", 0), I.vdevice("cuda", 0)' in mod.script()
+    assert "emulated" not in str(mod)
+    mod.verify()
+    with pytest.raises(ArgumentError, match="device 2, expected one of the 2 devices"):
+        relax.transform.UpdateVDevice(VDevice("cuda"), 2)(mod)
+    with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
+        VDevice("cuda", 0, "texture")
