@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...operators import Operator
 from .expr import (
@@ -22,6 +25,7 @@ from .expr import (
     TupleWrapper,
     Var,
 )
+from .types import TensorType
 
 
 class ExprFunctor:
@@ -190,6 +194,21 @@ class ExprMutator(ExprFunctor):
 
     def visit_constant(self, const: Constant) -> Expr:
         return const
+
+
+class NumberMutator(ExprMutator):
+    """Replaces numbers beside tensors of known types by constants; all other nodes keep their types."""
+
+    def visit(self, expr: Any) -> Any:
+        new = super().visit(expr)
+        if isinstance(new, Expr) and isinstance(expr, Expr) and new is not expr:
+            new.known_type = expr.known_type
+        return new
+
+    def visit_constant(self, const: Constant) -> Expr:
+        if not isinstance(const, Number) or not isinstance(const.known_type, TensorType):
+            return const
+        return Constant(np.asarray(const.value, numpy_dtype(const.known_type.dtype)))
 
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:

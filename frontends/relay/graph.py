@@ -113,6 +113,7 @@ class _Function:
         """Inserts the function arguments of a parameter of type `type`, after those of the preceding parameters."""
         earlier = takewhile(lambda other: other is not param, self.params)
         position = sum(len(list(flatten_value(value))) for each in earlier if (value := self.params[each]) is not None)
+        param.known_type = type
         return self._insert(param.name_hint, type, count(position))
 
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
@@ -152,6 +153,7 @@ class _Function:
                 result = stop.value
                 assert result is not None
                 self.values[expr] = result
+                expr.known_type = type_of_value(result)
 
     def _steps(self, expr: Expr) -> Steps:
         match expr:
@@ -217,7 +219,8 @@ class _Function:
         """Gives types to untyped operands: the types that the operator requires of them, given the other operands."""
         for n, arg in enumerate(expr.args):
             if isinstance(arg, Number):
-                values[n] = self.builder.constant(np.asarray(arg.value, self._dtype_beside(arg, values)))
+                values[n] = value = self.builder.constant(np.asarray(arg.value, self._dtype_beside(arg, values)))
+                arg.known_type = type_of_value(value)
         if None not in values:
             return
         known = {
@@ -266,6 +269,7 @@ class _Function:
         for leaf in flatten_value(value):
             set_name_hint(leaf, expr.var.name_hint)
         self.values[expr.var] = value
+        expr.var.known_type = type_of_value(value)
         return (yield expr.body)
 
     def _if(self, expr: If) -> Steps:
@@ -304,6 +308,8 @@ class _Function:
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
         if len(args) != len(callee.params):
             raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
+        for param, arg in zip(callee.params, args, strict=True):
+            param.known_type = type_of_value(arg)
         outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
         value = self._value(callee.body)
         self.values = outside
@@ -354,6 +360,13 @@ def flatten_value(value: Value) -> Iterable[SSAValue]:
     else:
         for each in value:
             yield from flatten_value(each)
+
+
+def type_of_value(value: Value) -> Type:
+    """The type of a tensor, or of a tuple."""
+    if isinstance(value, tuple):
+        return TupleType([type_of_value(each) for each in value])
+    return TensorType(shape_of(value), dtype_of_tensor(value))
 
 
 def _like(value: Value, tensors: Iterator[SSAValue]) -> Value:

@@ -21,6 +21,7 @@ from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
 from ...relay.expr import Function, GlobalVar
+from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
 from ...relay.reading import read_function
 from ...relay.text import print_module
@@ -119,13 +120,14 @@ class IRModule(Module):
         self.is_lowered = False
         self.simple_mode = False
         self._untyped: dict[str, Function] = {}
+        self._written: dict[str, tuple[Function, GraphFuncOp, Any]] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
             return
         super().__init__(ModuleOp([]), constants)
         named = {_name(key): func for key, func in (functions or {}).items()}
-        self._add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
+        self.add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
         for name, func in named.items():
             if not isinstance(func, Function):
                 self.op.body.block.add_op(self._copy_as(name, func))
@@ -135,7 +137,9 @@ class IRModule(Module):
         """A module of graph functions, by name."""
         with show_errors():
             mod = module_of(functions)
-        return IRModule(mod.op, mod.constants)
+        result = IRModule(mod.op, mod.constants)
+        result._keep_written(functions)
+        return result
 
     @staticmethod
     def from_expr(expr: Any) -> IRModule:
@@ -178,7 +182,7 @@ class IRModule(Module):
             return self._untyped[name]
         func = self.functions.get(name)
         if isinstance(func, GraphFuncOp):
-            return read_function(func, self.constants)
+            return self._as_written(name, func) or read_function(func, self.constants)
         if isinstance(func, ProgramFuncOp):
             # lazy: functions of programs are modules
             from ..relax.function import Function as ProgramFunction
@@ -186,6 +190,28 @@ class IRModule(Module):
             return ProgramFunction.from_op(func, self.constants, self)
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
+
+    def normal_form(self, name: str) -> Function:
+        """A graph in which each value is one node: bindings, tuples and functions inside of functions are resolved."""
+        return read_function(self.functions[name], self.constants)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether all graphs are as the user wrote them."""
+        return all(
+            self._as_written(name, op) is not None for name, op in self.functions.items() if isinstance(op, GraphFuncOp)
+        )
+
+    def _keep_written(self, functions: Mapping[str, Function]) -> None:
+        """Keeps graphs as the user wrote them, beside their operations."""
+        for name, func in functions.items():
+            op = self.functions[name]
+            self._written[name] = (NumberMutator().visit(func), op, op.clone())
+
+    def _as_written(self, name: str, op: GraphFuncOp) -> Function | None:
+        """The graph that the user wrote, None if its operation has changed since."""
+        func, own, copy = self._written.get(name, (None, None, None))
+        return func if own is op and op.is_structurally_equivalent(copy) else None
 
     def remember_source(self, source: IRModule) -> None:
         """Records the program from which the module was lowered."""
@@ -247,7 +273,7 @@ class IRModule(Module):
     def __setitem__(self, var: str | GlobalVar, func: Module | Function) -> None:
         name = _name(var)
         if isinstance(func, Function):
-            self._add_graphs({name: func})
+            self.add_graphs({name: func})
             return
         new = self._copy_as(name, func)
         old = self.functions.get(name)
@@ -258,7 +284,7 @@ class IRModule(Module):
         old.detach()
         old.erase()
 
-    def _add_graphs(self, functions: Mapping[str, Function]) -> None:
+    def add_graphs(self, functions: Mapping[str, Function]) -> None:
         """Adds graphs, or replaces those of the same names. All graphs are written again, since they call one another
         and share the constants. The errors of `from_graphs`; the module stays, then.
         """
@@ -270,8 +296,8 @@ class IRModule(Module):
                 return
             functions, self._untyped = self._untyped, {}
         old = [op for op in self.op.body.block.ops if isinstance(op, GraphFuncOp)]
-        graphs = {op.sym_name.data: read_function(op, self.constants) for op in old}
-        written = module_of({**graphs, **functions})
+        graphs = {op.sym_name.data: self[op.sym_name.data] for op in old} | dict(functions)
+        written = module_of(graphs)
         for op in old:
             op.detach()
             op.erase()
@@ -280,6 +306,7 @@ class IRModule(Module):
         for op in list(written.op.body.block.ops):
             op.detach()
             self.op.body.block.add_op(op)
+        self._keep_written(graphs)
 
     def _copy_as(self, name: str, mod: Module) -> FuncOp | ProgramFuncOp:
         """A copy of the only function of a module, under another name; this module gets its constants."""

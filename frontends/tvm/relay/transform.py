@@ -48,8 +48,21 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 
 
 def InferType() -> FunctionalPass:
-    """Infers the types of all tensors again from the parameters; types are already known when a graph is built."""
-    return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
+    """Infers the types of all tensors again from the parameters; types are already known when a graph is built. Graphs
+    stay as the user wrote them, and their functions get the types of their results."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        if not mod.is_written:
+            return run_pipeline(mod, [RelayInferTypesPass()])
+        return on_graphs(_with_result_type, mod, is_normal=False)
+
+    return FunctionalPass(run, PassInfo(0, "InferType"))
+
+
+def _with_result_type(func: Function) -> Function:
+    result = Function(func.params, func.body, func.checked_type.ret_type, attrs=func.attrs)
+    result.known_type = func.known_type
+    return result
 
 
 def InferTypeLocal(expr: Expr) -> Any:
@@ -201,7 +214,7 @@ def function_pass(
     """
 
     def on_module(transform: Transform) -> Transform:
-        return lambda mod, ctx: on_graphs(lambda func: transform(func, mod, ctx), mod)
+        return lambda mod, ctx: on_graphs(lambda func: transform(func, mod, ctx), mod, is_normal=False)
 
     return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
 
@@ -216,10 +229,10 @@ def build_config(
     return PassContext(opt_level, required_pass, disabled_pass, trace=trace)
 
 
-def on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
-    """A module whose graphs are changed."""
-    result = IRModule(mod.op.clone(), mod.constants)
-    for name, op in mod.functions.items():
-        if isinstance(op, FuncOp):
-            result[name] = change(mod[name])
+def on_graphs(change: Callable[[Any], Any], mod: IRModule, is_normal: bool = True) -> IRModule:
+    """A module whose graphs are changed. is_normal: whether `change` takes graphs in which each value is one node,
+    instead of graphs as the user wrote them."""
+    result = IRModule(mod.op.clone(), dict(mod.constants))
+    names = [name for name, op in mod.functions.items() if isinstance(op, FuncOp)]
+    result.add_graphs({name: change(mod.normal_form(name) if is_normal else mod[name]) for name in names})
     return result
