@@ -155,7 +155,7 @@ class ExprMutator(ExprFunctor):
     def visit_function(self, fn: Function) -> Expr:
         params, body = [self.visit(param) for param in fn.params], self.visit(fn.body)
         is_same = params == list(fn.params) and body is fn.body
-        return fn if is_same else Function(params, body, fn.ret_type, attrs=fn.attrs)
+        return fn if is_same else Function(params, body, fn.ret_type, fn.type_params, fn.attrs)
 
     def visit_let(self, let: Let) -> Expr:
         variable, value, body = self.visit(let.var), self.visit(let.value), self.visit(let.body)

@@ -119,8 +119,9 @@ class _Function:
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
-        if isinstance(type, FuncType):
-            raise UnsupportedError(f"function @{self.name}: parameter {name} is a function, expected tensors")
+        if not isinstance(type, TensorType):
+            what = "a function" if isinstance(type, FuncType) else f"of type {type}"
+            raise UnsupportedError(f"function @{self.name}: parameter {name} is {what}, expected tensors")
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         set_name_hint(argument, name)
         return argument

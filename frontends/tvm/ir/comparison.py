@@ -18,7 +18,17 @@ from ....operators import Operator
 from ...relay.expr import Expr, Function, Number
 from ...relay.functor import post_order_visit
 from ...relay.text import canonical_form
-from ...relay.types import FuncType, TensorType, TupleType
+from ...relay.types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    TensorType,
+    TupleType,
+    TypeRelation,
+    TypeVar,
+    UserType,
+    type_parts,
+)
 from ..nodes.expr import BufferLoad
 from .module import IRModule, PrimFunc
 
@@ -64,7 +74,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
         case Expr():
             return canonical_form(_resolved(node), map_free_vars)
         case TensorType() | TupleType() | FuncType():
-            return [repr(node)]
+            return [type_form(node, {}, map_free_vars)]
+        case _ if isinstance(node, UserType):
+            return [type_form(node, {}, map_free_vars)]
         case Operator():
             return [node.name]
         case np.ndarray():
@@ -85,6 +97,26 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             raise ArgumentError(
                 f"structural equality of {type(node).__name__}, expected a module, function or expression"
             )
+
+
+def type_form(type: Any, numbers: dict[Any, int], map_free_vars: bool) -> str:
+    """A text that is equal for structurally equal types. numbers: those of the variables of types so far."""
+    if isinstance(type, FuncType):
+        for each in type.type_params:
+            numbers.setdefault(each, len(numbers))
+    if isinstance(type, TypeVar | GlobalTypeVar | IncompleteType):
+        named = type.name_hint if isinstance(type, GlobalTypeVar) else id(type)
+        number = numbers.setdefault(type, len(numbers)) if map_free_vars else numbers.get(type, named)
+        return f"{type.__class__.__name__} {type.kind} {number}"
+    parts = ", ".join(type_form(each, numbers, map_free_vars) for each in type_parts(type))
+    own = (
+        repr(type)
+        if isinstance(type, TensorType)
+        else repr((type.func, type.attrs))
+        if isinstance(type, TypeRelation)
+        else ""
+    )
+    return f"{type.__class__.__name__} {own}({parts})"
 
 
 def _resolved(expr: Expr) -> Expr:

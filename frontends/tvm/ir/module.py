@@ -25,6 +25,7 @@ from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
 from ...relay.reading import read_function
 from ...relay.text import print_module
+from ...relay.types import GlobalTypeVar, TypeData
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
@@ -120,6 +121,8 @@ class IRModule(Module):
         self.is_lowered = False
         self.simple_mode = False
         self._untyped: dict[str, Function] = {}
+        self._refusal: UnsupportedError | None = None
+        self.type_definitions: dict[GlobalTypeVar, TypeData] = {}
         self._written: dict[str, tuple[Function, GraphFuncOp, Any]] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
@@ -135,10 +138,9 @@ class IRModule(Module):
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:
         """A module of graph functions, by name."""
+        result = IRModule()
         with show_errors():
-            mod = module_of(functions)
-        result = IRModule(mod.op, mod.constants)
-        result._keep_written(functions)
+            result.write_graphs(functions)
         return result
 
     @staticmethod
@@ -158,7 +160,10 @@ class IRModule(Module):
 
     @property
     def op(self) -> ModuleOp:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The operation of the module. OptionError while parameters of graphs have no types."""
+        """The operation of the module. OptionError while parameters of graphs have no types, UnsupportedError for
+        graphs that have no operations."""
+        if self._refusal is not None:
+            raise self._refusal
         if self._untyped:
             name, func = next((name, func) for name, func in self._untyped.items() if not _has_types(func))
             param = next(each for each in func.params if each.type_annotation is None)
@@ -212,6 +217,11 @@ class IRModule(Module):
         """The graph that the user wrote, None if its operation has changed since."""
         func, own, copy = self._written.get(name, (None, None, None))
         return func if own is op and op.is_structurally_equivalent(copy) else None
+
+    def verify(self) -> None:
+        """Verifies the operations, if the graphs have operations."""
+        if self._refusal is None:
+            super().verify()
 
     def remember_source(self, source: IRModule) -> None:
         """Records the program from which the module was lowered."""
@@ -270,7 +280,10 @@ class IRModule(Module):
         """Replaces a function, or adds one."""
         self[var] = func
 
-    def __setitem__(self, var: str | GlobalVar, func: Module | Function) -> None:
+    def __setitem__(self, var: str | GlobalVar | GlobalTypeVar, func: Module | Function | TypeData) -> None:
+        if isinstance(var, GlobalTypeVar):
+            self.type_definitions[var] = func  # pyright: ignore[reportArgumentType]
+            return
         name = _name(var)
         if isinstance(func, Function):
             self.add_graphs({name: func})
@@ -294,10 +307,20 @@ class IRModule(Module):
             self._untyped |= functions
             if not all(map(_has_types, self._untyped.values())):
                 return
-            functions, self._untyped = self._untyped, {}
-        old = [op for op in self.op.body.block.ops if isinstance(op, GraphFuncOp)]
+            functions, self._untyped, self._refusal = self._untyped, {}, None
+        self.write_graphs(functions)
+
+    def write_graphs(self, functions: Mapping[str, Function]) -> None:
+        """Adds graphs as operations, or replaces those of the same names. Graphs without operations, such as those with
+        types of users, are kept as they are, and every use of operations is their error.
+        """
+        old = [op for op in self._op.body.block.ops if isinstance(op, GraphFuncOp)]
         graphs = {op.sym_name.data: self[op.sym_name.data] for op in old} | dict(functions)
-        written = module_of(graphs)
+        try:
+            written = module_of(graphs)
+        except UnsupportedError as error:
+            self._untyped, self._refusal = graphs, error
+            return
         for op in old:
             op.detach()
             op.erase()

@@ -7,12 +7,12 @@ directly, under their own names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import OptionError
 from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
@@ -25,6 +25,7 @@ from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
 from ...relay.functor import ExprMutator
+from ...relay.gradients import gradient as gradient_of
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
@@ -201,9 +202,22 @@ class _Inliner(ExprMutator):
         return FunctionCall(self.visit(self.functions[callee.name_hint]), new.args)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def gradient(expr: Any, mod: object = None, mode: str = "higher_order") -> NoReturn:
-    """UnsupportedError: graphs have no gradients."""
-    raise UnsupportedError("gradients of graphs are not supported yet: write the gradient as a graph")
+def gradient(expr: Function | GlobalVar, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
+    """The function that returns the result of a function and a tuple with the gradient of each parameter: that of the
+    sum of all elements of the result.
+
+    expr: the function, or its name in `mod`.  mod: the module of the functions that `expr` calls.  mode: of a tuple
+    "higher_order" adds the elements of the first tensor, "first_order" those of all.
+    OptionError for another mode, and for an expression that is not a function; UnsupportedError for an operator without
+    a gradient.
+    """
+    if mode not in ("higher_order", "first_order"):
+        raise OptionError(f"gradient: mode {mode!r}, expected 'higher_order' or 'first_order'")
+    func = mod[expr] if isinstance(expr, GlobalVar) and mod is not None else expr
+    if not isinstance(func, Function):
+        raise OptionError(f"gradient of {expr!r}, expected a function")
+    others = {} if mod is None else {name: each for name, each in mod.items() if isinstance(each, Function)}
+    return gradient_of(func, others, only_first=mode == "higher_order")
 
 
 def function_pass(
