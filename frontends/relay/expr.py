@@ -19,7 +19,7 @@ from ...expressions.expr import FloatImm, IntImm, StringImm
 from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
 from ...operators.attributes import normalize_attributes
-from .types import FuncType, TensorType, TupleType, Type, UserType
+from .types import FuncType, IncompleteType, TensorType, TupleType, Type, UserType
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -109,7 +109,7 @@ class Var(Expr):
 
     def __init__(self, name_hint: str, type_annotation: Type | None = None):
         self.name_hint = name_hint
-        self.type_annotation = type_annotation
+        self.type_annotation = None if isinstance(type_annotation, IncompleteType) else type_annotation
 
     def __call__(self, *args: Expr) -> Expr:
         return FunctionCall(self, args)

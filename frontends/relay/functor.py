@@ -196,8 +196,8 @@ class ExprMutator(ExprFunctor):
         return const
 
 
-class NumberMutator(ExprMutator):
-    """Replaces numbers beside tensors of known types by constants; all other nodes keep their types."""
+class TypedMutator(ExprMutator):
+    """Rebuilds an expression bottom-up; new nodes have the types of those that they replace."""
 
     def visit(self, expr: Any) -> Any:
         new = super().visit(expr)
@@ -205,10 +205,29 @@ class NumberMutator(ExprMutator):
             new.known_type = expr.known_type
         return new
 
+
+class NumberMutator(TypedMutator):
+    """Replaces numbers beside tensors of known types by constants."""
+
     def visit_constant(self, const: Constant) -> Expr:
         if not isinstance(const, Number) or not isinstance(const.known_type, TensorType):
             return const
         return Constant(np.asarray(const.value, numpy_dtype(const.known_type.dtype)))
+
+
+class TypeAnnotator(TypedMutator):
+    """Writes the types of nodes to the annotations that the user left out, of variables and results of functions."""
+
+    def visit_var(self, var: Var) -> Expr:
+        if var.type_annotation is not None or var.known_type is None:
+            return var
+        return Var(var.name_hint, var.known_type)
+
+    def visit_function(self, fn: Function) -> Expr:
+        new = super().visit_function(fn)
+        if not isinstance(new, Function) or fn.body.known_type is None:
+            return new
+        return Function(new.params, new.body, fn.body.checked_type, new.type_params, new.attrs)
 
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:

@@ -54,6 +54,10 @@ Steps: TypeAlias = "Generator[Expr, Value, Value]"
 """A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
+GROUPING = {"Inline", "Primitive", "Composite", "PartitionedFromPattern"}
+"""The attributes of functions inside of functions that mark groups of operators, and change no result."""
+
+
 def module_of(functions: Mapping[str, Function]) -> Module:
     """A module of the `relay` dialect with `functions`; constant arrays are kept beside the IR.
 
@@ -304,7 +308,7 @@ class _Function:
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
             raise OptionError(f"{callee!r} is called, expected a function")
-        if callee.attrs.keys() - {"Inline"}:
+        if callee.attrs.keys() - GROUPING:
             names = ", ".join(callee.attrs)
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
         if len(args) != len(callee.params):

@@ -29,6 +29,7 @@ CONFIG = (
     *LOWERING,
     "relay.FuseOps.link_params",
     "relay.FuseOps.max_depth",
+    "relay.ToMixedPrecision.keep_orig_output_dtype",
     "relay.backend.tir_converter",
     "relay.backend.use_auto_scheduler",
     "relay.backend.use_meta_schedule",

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import OptionError, StepwellError, UnsupportedError
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
@@ -160,14 +160,17 @@ class IRModule(Module):
 
     @property
     def op(self) -> ModuleOp:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The operation of the module. OptionError while parameters of graphs have no types, UnsupportedError for
-        graphs that have no operations."""
+        """The operation of the module. OptionError while types of parameters of graphs are unknown, UnsupportedError
+        for graphs that have no operations."""
         if self._refusal is not None:
             raise self._refusal
         if self._untyped:
-            name, func = next((name, func) for name, func in self._untyped.items() if not _has_types(func))
-            param = next(each for each in func.params if each.type_annotation is None)
-            raise OptionError(f"function @{name}: variable {param.name_hint}: its type is not known here")
+            graphs, self._untyped = self._untyped, {}
+            try:
+                self.write_graphs(graphs)
+            except StepwellError:
+                self._untyped = graphs
+                raise
         return self._op
 
     @op.setter

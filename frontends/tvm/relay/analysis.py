@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import Operator
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function, Var
+from ...relay.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Number,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
 from ...relay.functor import post_order_visit
 from ...relay.types import (
     FuncType,
@@ -24,6 +37,7 @@ from ...relay.types import (
 from ..absent import report_absent
 from ..ir.module import IRModule
 from .fake_quantization import operators_of_region
+from .normal_forms import shared_expression
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
@@ -141,6 +155,74 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+class Feature(IntEnum):
+    """The kinds of nodes of graphs, with TVM's numbers."""
+
+    fVar = 0
+    fGlobalVar = 1
+    fConstant = 2
+    fTuple = 3
+    fTupleGetItem = 4
+    fFunction = 5
+    fOp = 6
+    fCall = 7
+    fLet = 8
+    fIf = 9
+    fRefCreate = 10
+    fRefRead = 11
+    fRefWrite = 12
+    fConstructor = 13
+    fMatch = 14
+    fGraph = 15
+    fLetRec = 16
+
+
+_FEATURES: tuple[tuple[Any, Feature], ...] = (
+    (Function, Feature.fFunction),
+    (Call, Feature.fCall),
+    (Let, Feature.fLet),
+    (Var, Feature.fVar),
+    (GlobalVar, Feature.fGlobalVar),
+    (If, Feature.fIf),
+    (Tuple, Feature.fTuple),
+    (TupleGetItem, Feature.fTupleGetItem),
+    (Constant, Feature.fConstant),
+    (Number, Feature.fConstant),
+    (Operator, Feature.fOp),
+)
+
+
+def detect_feature(expr: Expr | IRModule, mod: IRModule | None = None) -> set[Feature]:
+    """The kinds of nodes in an expression, or in the graphs of a module: `fGraph` for an expression with several users,
+    `fLetRec` for a function that is bound to a variable and calls itself by it.
+
+    mod: a module whose graphs count, too.
+    """
+    roots = [func for each in (expr, mod) if isinstance(each, IRModule) for _, func in each.items()]
+    roots += [expr] if isinstance(expr, Expr) else []
+    found: set[Feature] = set()
+    for root in roots:
+        users: dict[Any, int] = {}
+        for node in _nodes(root):
+            found.add(next(feature for kind, feature in _FEATURES if isinstance(node, kind)))
+            found |= {Feature.fLetRec} if isinstance(node, Let) and node.var in free_vars(node.value) else set()
+            for child in node.children if isinstance(node, Expr) else ():
+                users[child] = users.get(child, 0) + 1
+        shared = [each for each, count in users.items() if count > 1]
+        computed = Call | Tuple | If | Function | Let
+        found |= {Feature.fGraph} if any(isinstance(each, computed) for each in shared) else set()
+    return found
+
+
+def check_basic_block_normal_form(expr: Expr) -> bool:
+    """Whether branches and functions share no expressions that are not bound to variables. OptionError with an
+    expression that they share."""
+    shared = shared_expression(expr)
+    if shared is not None:
+        raise OptionError(f"basic block normal form: {shared!r} is computed in several scopes, and bound in none")
+    return True
+
+
 def _nodes(expr: Expr) -> list[Any]:
     nodes: list[Any] = []
     post_order_visit(expr, nodes.append)
@@ -148,11 +230,14 @@ def _nodes(expr: Expr) -> list[Any]:
 
 
 __all__ = [
+    "Feature",
     "all_type_vars",
     "all_vars",
     "bound_type_vars",
     "bound_vars",
+    "check_basic_block_normal_form",
     "check_kind",
+    "detect_feature",
     "free_type_vars",
     "free_vars",
     "list_fake_quantized_op_freqs",

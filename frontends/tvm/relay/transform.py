@@ -24,14 +24,16 @@ from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
-from ...relay.functor import ExprMutator
+from ...relay.functor import ExprMutator, TypeAnnotator
 from ...relay.gradients import gradient as gradient_of
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from . import normal_forms
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
+from .mixed_precision import convert_precision
 from .op import rules_of
 from .parser import parse
 from .types import type_of
@@ -55,15 +57,9 @@ def InferType() -> FunctionalPass:
     def run(mod: IRModule, ctx: PassContext) -> Module:
         if not mod.is_written:
             return run_pipeline(mod, [RelayInferTypesPass()])
-        return on_graphs(_with_result_type, mod, is_normal=False)
+        return on_graphs(lambda func: TypeAnnotator().visit(func), mod, is_normal=False)
 
     return FunctionalPass(run, PassInfo(0, "InferType"))
-
-
-def _with_result_type(func: Function) -> Function:
-    result = Function(func.params, func.body, func.checked_type.ret_type, attrs=func.attrs)
-    result.known_type = func.known_type
-    return result
 
 
 def InferTypeLocal(expr: Expr) -> Any:
@@ -160,6 +156,66 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
         return on_graphs(lambda func: legalize(func, rules_of(legalize_map_attr_name)), mod)
 
     return FunctionalPass(run, PassInfo(1, "Legalize"))
+
+
+def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> FunctionalPass:
+    """Computes products in another data type of floats, and the operators between them as their operands are.
+
+    mixed_precision_type: the data type.  missing_op_mode: 0 for an error at operators without a rule, which
+    `relay.op.register_mixed_precision_conversion` registers; 1 and 2 compute them as their operands are. The option
+    `relay.ToMixedPrecision.keep_orig_output_dtype` of the context keeps the data types of results. OptionError for a
+    data type other than floats, and for another mode.
+    """
+    if missing_op_mode not in (0, 1, 2):
+        raise OptionError(f"ToMixedPrecision: missing_op_mode {missing_op_mode!r}, expected 0, 1 or 2")
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        keeps = bool(ctx.config.get("relay.ToMixedPrecision.keep_orig_output_dtype"))
+        change = lambda func: convert_precision(func, mixed_precision_type, keeps, missing_op_mode == 0)  # noqa: E731
+        return InferType()(on_graphs(change, mod, is_normal=False))
+
+    return FunctionalPass(run, PassInfo(0, "ToMixedPrecision"))
+
+
+def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
+    """Moves the operators of each match of a pattern to a function with the attribute `Composite`, which the graph
+    calls.
+
+    pattern_table: tuples of a name, a pattern, and perhaps a function from a match to whether it becomes a function;
+    earlier patterns have precedence.
+    """
+
+    def merge(func: Function, name: str, pattern: Any, check: Callable[[Expr], bool] = lambda match: True) -> Function:
+        body = pattern.partition(func.body, {"Composite": name}, check)
+        return Function(func.params, body, type_params=func.type_params, attrs=func.attrs)
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        for row in pattern_table:
+            mod = InferType()(on_graphs(lambda func, row=row: merge(func, *row), mod, is_normal=False))
+        return mod
+
+    return FunctionalPass(run, PassInfo(0, "MergeComposite"))
+
+
+def ToANormalForm() -> FunctionalPass:
+    """Binds each expression to a variable of its own, in the order of computation; branches and functions have their
+    own bindings."""
+    return _on_written("ToANormalForm", normal_forms.to_a_normal_form)
+
+
+def ToBasicBlockNormalForm() -> FunctionalPass:
+    """Binds expressions that several branches or functions share to variables outside of these; all others stay."""
+    return _on_written("ToBasicBlockNormalForm", normal_forms.to_basic_blocks)
+
+
+def ToGraphNormalForm() -> FunctionalPass:
+    """Replaces variables that are bound to expressions by the expressions."""
+    return _on_written("ToGraphNormalForm", normal_forms.to_graph)
+
+
+def _on_written(name: str, change: Callable[[Function], Function], level: int = 1) -> FunctionalPass:
+    """A pass that changes graphs as the user wrote them."""
+    return FunctionalPass(lambda mod, ctx: on_graphs(change, mod, is_normal=False), PassInfo(level, name))
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> FunctionalPass:

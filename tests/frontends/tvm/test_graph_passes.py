@@ -1,0 +1,128 @@
+"""Passes on graphs as the user wrote them: mixed precision, composite functions, normal forms."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell.core.errors import OptionError
+from stepwell.frontends import tvm
+from stepwell.frontends.tvm import relay
+from stepwell.frontends.tvm.relay import transform
+from stepwell.frontends.tvm.relay.analysis import Feature, check_basic_block_normal_form, detect_feature
+from stepwell.frontends.tvm.relay.dataflow_pattern import is_op, wildcard
+from stepwell.frontends.tvm.relay.testing import count_ops, run_infer_type, run_opt_pass
+
+
+def variable(name: str, *shape: int) -> relay.Var:
+    return relay.var(name, shape=shape)
+
+
+def run(func: relay.Function, *args: np.ndarray) -> Any:
+    return relay.create_executor().evaluate(func)(*args)
+
+
+def is_equal(got: relay.Function, wanted: relay.Function) -> bool:
+    return tvm.ir.structural_equal(got, run_infer_type(wanted))
+
+
+# Mixed precision
+
+
+def test_products_are_narrow_and_softmax_is_not() -> None:
+    x, w = variable("x", 2, 4), variable("w", 4, 4)
+    before = relay.Function([x, w], relay.nn.softmax(relay.nn.relu(relay.nn.dense(x, w))))
+    narrow = [relay.cast(each, "float16") for each in (x, w)]
+    product = relay.nn.relu(relay.nn.dense(*narrow, out_dtype="float16"))
+    after = run_opt_pass(before, transform.ToMixedPrecision())
+    assert is_equal(after, relay.Function([x, w], relay.nn.softmax(relay.cast(product, "float32"))))
+    arrays = [np.random.default_rng(0).random(shape, "float32") for shape in ((2, 4), (4, 4))]
+    np.testing.assert_allclose(run(after, *arrays).numpy(), run(before, *arrays).numpy(), rtol=1e-2)
+
+
+def test_results_keep_their_data_types_on_request() -> None:
+    x, w = variable("x", 2, 4), variable("w", 4, 4)
+    product = relay.nn.dense(x, w)
+    before = relay.Function([x, w], relay.Tuple([product, relay.nn.relu(product)]))
+    assert {each.dtype for each in run_opt_pass(before, transform.ToMixedPrecision()).ret_type.fields} == {"float16"}
+    with tvm.transform.PassContext(config={"relay.ToMixedPrecision.keep_orig_output_dtype": True}):
+        kept = run_opt_pass(before, transform.ToMixedPrecision())
+    assert {each.dtype for each in kept.ret_type.fields} == {"float32"}
+
+
+def test_an_operator_without_a_rule_is_an_error_on_request() -> None:
+    x = variable("x", 4)
+    func = relay.Function([x], relay.sort(x))
+    with pytest.raises(OptionError, match="operator sort has no rule"):
+        run_opt_pass(func, transform.ToMixedPrecision("float16", 0))
+    with pytest.raises(OptionError, match="'int8', expected floats"):
+        run_opt_pass(func, transform.ToMixedPrecision("int8"))
+
+
+# Composite functions
+
+
+def test_matches_become_composite_functions() -> None:
+    x, y = variable("x", 3), variable("y", 3)
+    pattern = is_op("nn.relu")(is_op("add")(wildcard(), wildcard()))
+    before = relay.Function([x, y], relay.nn.relu(relay.add(relay.nn.relu(x + y), y)))
+    after = run_opt_pass(before, transform.MergeComposite([("add_relu", pattern)]))
+    inner = after.body.op
+    assert (inner.attrs["Composite"], inner.attrs["PartitionedFromPattern"]) == ("add_relu", "add_nn.relu_")
+    assert count_ops(inner) == {"add": 1, "nn.relu": 1}
+    arrays = [np.array([1, -2, 3], "float32"), np.array([-3, 1, 1], "float32")]
+    np.testing.assert_array_equal(run(after, *arrays).numpy(), run(before, *arrays).numpy())
+    kept = run_opt_pass(before, transform.MergeComposite([("add_relu", pattern, lambda match: False)]))
+    assert is_equal(kept, before)
+
+
+# Normal forms
+
+
+def shared_in_branches() -> relay.Function:
+    x, y = variable("x", 3), variable("y", 3)
+    both = relay.exp(x)
+    condition = relay.sum(y) > relay.const(0.0)
+    return relay.Function([x, y], relay.If(condition, both + y, both * both))
+
+
+def test_each_expression_has_a_variable_in_a_normal_form() -> None:
+    func = shared_in_branches()
+    normal = run_opt_pass(func, transform.ToANormalForm())
+    assert Feature.fLet not in detect_feature(func)
+    assert {Feature.fLet, Feature.fIf} <= detect_feature(normal)
+    assert Feature.fGraph not in detect_feature(normal)
+    back = run_opt_pass(normal, transform.ToGraphNormalForm())
+    assert is_equal(back, func)
+
+
+def test_basic_blocks_bind_what_branches_share() -> None:
+    func = shared_in_branches()
+    with pytest.raises(OptionError, match=r"exp\(%x\) is computed in several scopes"):
+        check_basic_block_normal_form(func)
+    blocks = run_opt_pass(func, transform.ToBasicBlockNormalForm())
+    assert check_basic_block_normal_form(blocks)
+    assert isinstance(blocks.body, relay.Let)
+    assert isinstance(blocks.body.body, relay.If)
+    for y in (np.ones(3, "float32"), -np.ones(3, "float32")):
+        x = np.arange(3, dtype="float32")
+        np.testing.assert_allclose(run(blocks, x, y).numpy(), run(func, x, y).numpy())
+
+
+def test_bindings_of_the_user_keep_their_order() -> None:
+    x, a, b = variable("x", 3), relay.var("a"), relay.var("b")
+    func = relay.Function([x], relay.Let(a, relay.exp(x), relay.Let(b, a + a, b * a)))
+    normal = run_infer_type(run_opt_pass(func, transform.ToANormalForm()))
+    names = []
+    body = normal.body
+    while isinstance(body, relay.Let):
+        names.append(body.var.name_hint)
+        body = body.body
+    assert names[:2] == ["a", "b"]
+    np.testing.assert_allclose(run(normal, np.ones(3, "float32")).numpy(), 2 * np.exp(1) ** 2 * np.ones(3), rtol=1e-6)
+
+
+def test_types_fill_annotations_that_are_left_out() -> None:
+    x, bound = variable("x", 3), relay.Var("bound", relay.IncompleteType())
+    func = run_infer_type(relay.Function([x], relay.Let(bound, x + x, bound)))
+    assert func.body.var.type_annotation == relay.TensorType((3,))
