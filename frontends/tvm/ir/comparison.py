@@ -10,13 +10,13 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Block
 
-from ....core.errors import ArgumentError
+from ....core.errors import ArgumentError, StepwellError
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
 from ....operators import Operator
-from ...relay.expr import Expr, Function, Number
-from ...relay.functor import post_order_visit
+from ...relay.expr import Expr, Function
+from ...relay.functor import TypeAnnotator
 from ...relay.text import canonical_form
 from ...relay.types import (
     FuncType,
@@ -120,12 +120,15 @@ def type_form(type: Any, numbers: dict[Any, int], map_free_vars: bool) -> str:
 
 
 def _resolved(expr: Expr) -> Expr:
-    """A function with typed parameters in which numbers beside tensors have types; another expression as it is."""
-    if not isinstance(expr, Function) or any(each.type_annotation is None for each in expr.params):
+    """A function in which numbers beside tensors, variables and results have types; another expression, and a function
+    whose types do not follow from its annotations, as it is."""
+    if not isinstance(expr, Function):
         return expr
-    nodes: list[Any] = []
-    post_order_visit(expr, nodes.append)
-    return IRModule.from_expr(expr)["main"] if any(isinstance(each, Number) for each in nodes) else expr
+    try:
+        typed = IRModule.from_expr(expr)
+    except StepwellError:
+        return expr
+    return TypeAnnotator().visit(typed["main"])
 
 
 def _module_form(mod: Module) -> list[str]:

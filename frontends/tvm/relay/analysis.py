@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from math import prod
 from typing import Any
 
 from ....core.errors import OptionError
@@ -155,6 +156,35 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def get_total_mac_number(expr: Expr) -> int:
+    """The number of products in the convolutions and the products of matrices of a typed expression: `nn.conv2d`,
+    `nn.conv2d_transpose`, `nn.dense` and `nn.batch_matmul`. OptionError for sizes that are unknown.
+    """
+    return sum(_products(node) for node in _nodes(expr) if getattr(getattr(node, "op", None), "name", "") in _PRODUCTS)
+
+
+_PRODUCTS = ("nn.conv2d", "nn.conv2d_transpose", "nn.dense", "nn.batch_matmul")
+
+
+def _products(node: Call) -> int:
+    """The number of products of a call: those of an element of the result, for each of its elements."""
+    result, weight = (prod(each.checked_type.concrete_shape) for each in (node, node.args[1]))
+    attrs: Any = node.attrs
+    sizes = node.args[1].checked_type.concrete_shape
+    match node.op.name:
+        case "nn.conv2d" | "nn.conv2d_transpose":
+            return result * weight // sizes[attrs.kernel_layout.index("O")] // _groups_of_weight(node)
+        case "nn.dense":
+            return result * sizes[1]
+        case _:
+            return result * sizes[2 if attrs.transpose_b else 1]
+
+
+def _groups_of_weight(node: Call) -> int:
+    """The groups whose input channels a weight has: all of a transposed convolution, those of one group otherwise."""
+    return node.attrs.groups if node.op.name == "nn.conv2d_transpose" else 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
 class Feature(IntEnum):
     """The kinds of nodes of graphs, with TVM's numbers."""
 
@@ -240,6 +270,7 @@ __all__ = [
     "detect_feature",
     "free_type_vars",
     "free_vars",
+    "get_total_mac_number",
     "list_fake_quantized_op_freqs",
     "list_op_freqs",
     "post_order_visit",

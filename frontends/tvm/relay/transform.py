@@ -29,12 +29,13 @@ from ...relay.gradients import gradient as gradient_of
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
-from . import normal_forms
+from . import normal_forms, parallel
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
 from .mixed_precision import convert_precision
 from .op import rules_of
+from .padding import fold_padding
 from .parser import parse
 from .types import type_of
 
@@ -108,7 +109,8 @@ def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
-    """Groups operators into functions, one per kernel. fuse_opt_level: 0 for one operator per function, -1 for the
+    """Groups operators into functions inside of their graph, one per kernel, with the attribute `Primitive`.
+    fuse_opt_level: 0 for one operator per function, -1 for the
     level of the context. OptionError for a level below -1.
     """
     if fuse_opt_level < -1:
@@ -118,7 +120,14 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
         level = ctx.opt_level if fuse_opt_level == -1 else fuse_opt_level
         return [RelayFuseOperatorsPass(level=2 if level else 0)]
 
-    return _pass("FuseOps", 0, passes)
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        fused = IRModule((result := run_pipeline(mod, passes(ctx))).op, result.constants)
+        graphs = {name: func for name, func in fused.items() if isinstance(func, Function) and name not in mod}
+        kernels = {name: func.with_attr("Primitive", 1) for name, func in graphs.items()}
+        inlined = {name: _Inliner(kernels).visit(func) for name, func in fused.items() if name not in kernels}
+        return InferType()(IRModule(inlined))
+
+    return FunctionalPass(run, PassInfo(0, "FuseOps"))
 
 
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPass:
@@ -211,6 +220,54 @@ def ToBasicBlockNormalForm() -> FunctionalPass:
 def ToGraphNormalForm() -> FunctionalPass:
     """Replaces variables that are bound to expressions by the expressions."""
     return _on_written("ToGraphNormalForm", normal_forms.to_graph)
+
+
+def FoldExplicitPadding() -> FunctionalPass:
+    """Makes `nn.pad` before a convolution or a pool part of its padding, if both pad with the same value."""
+    return _on_typed("FoldExplicitPadding", 0, fold_padding)
+
+
+def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionalPass:
+    """Computes convolutions of one image, with weights of the same size but for the output channels, as one.
+
+    min_num_branches: the number of convolutions from which they are combined.
+    """
+    return _combining(
+        "CombineParallelConv2D", "nn.conv2d", parallel.convolution_key, min_num_branches, parallel.combine_convolutions
+    )
+
+
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> FunctionalPass:
+    """Computes products of one operand with several weights as one.
+
+    min_num_branches: the number of products from which they are combined.  to_batch: whether weights of one shape
+    become a batch; otherwise weights with as many columns are joined.
+    """
+    key, combine = parallel.dense_key_as_rows, parallel.combine_dense_as_rows
+    if to_batch:
+        key, combine = parallel.dense_key_as_batch, parallel.combine_dense_as_batch
+    return _combining("CombineParallelDense", "nn.dense", key, min_num_branches, combine)
+
+
+def CombineParallelBatchMatmul(min_num_branches: int = 3) -> FunctionalPass:
+    """Computes products of one batch of matrices with several others as one.
+
+    min_num_branches: the number of products from which they are combined.
+    """
+    return _combining(
+        "CombineParallelBatchMatmul", "nn.batch_matmul", parallel.batch_key, min_num_branches, parallel.combine_batches
+    )
+
+
+def _combining(name: str, op: str, key: Callable[[Call], Any], least: int, combine: parallel.Combine) -> FunctionalPass:
+    return _on_typed(name, 4, lambda func: parallel.combine_products(func, op, key, least, combine))
+
+
+def _on_typed(name: str, level: int, change: Callable[[Function], Function]) -> FunctionalPass:
+    """A pass that changes graphs as the user wrote them, whose nodes have types before and after."""
+    return FunctionalPass(
+        lambda mod, ctx: InferType()(on_graphs(change, InferType()(mod), is_normal=False)), PassInfo(level, name)
+    )
 
 
 def _on_written(name: str, change: Callable[[Function], Function], level: int = 1) -> FunctionalPass:

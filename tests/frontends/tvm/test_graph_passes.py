@@ -126,3 +126,71 @@ def test_types_fill_annotations_that_are_left_out() -> None:
     x, bound = variable("x", 3), relay.Var("bound", relay.IncompleteType())
     func = run_infer_type(relay.Function([x], relay.Let(bound, x + x, bound)))
     assert func.body.var.type_annotation == relay.TensorType((3,))
+
+
+# Products that share an operand, and padding
+
+
+def is_same(before: relay.Function, after: relay.Function, *shapes: tuple[int, ...]) -> None:
+    arrays = [np.random.default_rng(n).random(shape, "float32") for n, shape in enumerate(shapes)]
+    for got, wanted in zip(run(after, *arrays), run(before, *arrays), strict=True):
+        np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-5)
+
+
+def test_products_of_one_operand_are_combined() -> None:
+    x, w, v = variable("x", 2, 3), variable("w", 4, 3), variable("v", 5, 3)
+    before = relay.Function([x, w, v], relay.Tuple([relay.nn.dense(x, w), relay.nn.dense(x, v)]))
+    rows = run_opt_pass(before, transform.CombineParallelDense(2, to_batch=False))
+    assert count_ops(rows) == {"concatenate": 1, "nn.dense": 1, "strided_slice": 2}
+    is_same(before, rows, (2, 3), (4, 3), (5, 3))
+    assert is_equal(run_opt_pass(before, transform.CombineParallelDense(2)), before)
+    assert is_equal(run_opt_pass(before, transform.CombineParallelDense(3, to_batch=False)), before)
+
+
+def test_a_product_of_the_result_of_another_stays() -> None:
+    x, w = variable("x", 3, 3), variable("w", 3, 3)
+    once = relay.nn.dense(x, w)
+    before = relay.Function([x, w], relay.Tuple([once, relay.nn.dense(x, once)]))
+    assert is_equal(run_opt_pass(before, transform.CombineParallelDense(2)), before)
+
+
+def test_batches_and_convolutions_are_combined() -> None:
+    x, y = variable("x", 2, 3, 4), variable("y", 2, 5, 4)
+    products = [relay.nn.batch_matmul(x, y), relay.nn.batch_matmul(x, relay.exp(y))]
+    batches = relay.Function([x, y], relay.Tuple(products))
+    after = run_opt_pass(batches, transform.CombineParallelBatchMatmul(2))
+    assert count_ops(after)["nn.batch_matmul"] == 1
+    is_same(batches, after, (2, 3, 4), (2, 5, 4))
+    image, weight, other = variable("image", 1, 2, 4, 4), variable("weight", 3, 2, 3, 3), variable("other", 2, 2, 3, 3)
+    both = relay.Tuple([relay.nn.conv2d(image, each, padding=1) for each in (weight, other)])
+    before = relay.Function([image, weight, other], both)
+    after = run_opt_pass(before, transform.CombineParallelConv2D(2))
+    assert count_ops(after)["nn.conv2d"] == 1
+    is_same(before, after, (1, 2, 4, 4), (3, 2, 3, 3), (2, 2, 3, 3))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, float(np.finfo("float32").min)])
+def test_padding_of_the_same_value_is_folded(value: float) -> None:
+    x, w = variable("x", 1, 2, 5, 5), variable("w", 3, 2, 3, 3)
+    padded = relay.nn.pad(x, [[0, 0], [0, 0], [1, 0], [2, 1]], value)
+    convolution = relay.nn.conv2d(padded, w, padding=1)
+    before = relay.Function([x, w], relay.Tuple([convolution, relay.nn.max_pool2d(padded, 3)]))
+    after = run_opt_pass(before, transform.FoldExplicitPadding())
+    operands = [each.args[0] is after.params[0] for each in after.body.fields]
+    assert operands == [value == 0, value < 0]
+    is_same(before, after, (1, 2, 5, 5), (3, 2, 3, 3))
+
+
+def test_a_maximum_of_padding_alone_is_not_folded() -> None:
+    """The least number that was padded is not minus infinity, which pools pad with."""
+    x = variable("x", 1, 1, 4, 4)
+    padded = relay.nn.pad(x, [[0, 0], [0, 0], [2, 0], [0, 0]], float(np.finfo("float32").min))
+    before = relay.Function([x], relay.Tuple([relay.nn.max_pool2d(padded, 2)]))
+    assert count_ops(run_opt_pass(before, transform.FoldExplicitPadding()))["nn.pad"] == 1
+
+
+def test_products_are_counted() -> None:
+    x, w, v = variable("x", 1, 4, 5, 5), variable("w", 6, 2, 3, 3), variable("v", 7, 150)
+    flat = relay.nn.batch_flatten(relay.nn.conv2d(x, w, padding=1, groups=2))
+    func = run_infer_type(relay.Function([x, w, v], relay.nn.dense(flat, v)))
+    assert relay.analysis.get_total_mac_number(func) == 6 * 25 * 2 * 9 + 150 * 7
