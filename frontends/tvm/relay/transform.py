@@ -139,7 +139,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return run_pipeline(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
+        return InferType()(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod))
 
     return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
 

@@ -194,3 +194,49 @@ def test_products_are_counted() -> None:
     flat = relay.nn.batch_flatten(relay.nn.conv2d(x, w, padding=1, groups=2))
     func = run_infer_type(relay.Function([x, w, v], relay.nn.dense(flat, v)))
     assert relay.analysis.get_total_mac_number(func) == 6 * 25 * 2 * 9 + 150 * 7
+
+
+# Layouts
+
+
+def test_operators_between_converted_ones_need_no_transposes() -> None:
+    x, bias = variable("x", 1, 6, 6, 2), variable("bias", 4)
+    weights = [variable("w", 3, 3, 2, 4), variable("v", 1, 1, 4, 3)]
+    said = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+    y = relay.nn.bias_add(relay.nn.conv2d(x, weights[0], padding=1, **said), bias, axis=3)
+    y = relay.nn.max_pool2d(relay.nn.relu(y) * y, 2, layout="NHWC")
+    parts = relay.split(relay.concatenate([y, relay.exp(y)], 3), 2, 3)
+    y = relay.strided_slice(parts[1], [0, 1], [1, 5], axes=[0, 2]) + relay.const(1.0)
+    y = relay.sum(relay.nn.conv2d(y, weights[1], **said), axis=[1, 2])
+    before = relay.Function([x, bias, *weights], relay.Tuple([y, bias]))
+    after = run_opt_pass(before, transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]}))
+    assert count_ops(after)["transpose"] == 4  # the image, both weights, and the bias
+    shapes = [(1, 6, 6, 2), (4,), (3, 3, 2, 4), (1, 1, 4, 3)]
+    is_same(before, after, *shapes)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda y: relay.nn.softmax(y, -1),
+        lambda y: relay.sum(y, axis=3, keepdims=True) + y,
+        lambda y: relay.sum(y, axis=3),
+        lambda y: relay.reshape(y, [4, -1]),
+        lambda y: relay.where(y > relay.const(8.0), y, relay.reverse(y, 3)),
+        lambda y: relay.max(y, axis=1, exclude=True),
+        lambda y: relay.cumsum(y, 3),
+        lambda y: relay.transpose(relay.exp(y), [3, 0, 1, 2]),
+        lambda y: y + relay.const(np.arange(3, dtype="float32")),
+        lambda y: relay.nn.layer_norm(y, relay.ones((3,), "float32"), relay.zeros((3,), "float32"), -1),
+        lambda y: relay.nn.batch_norm(y, *[relay.ones((3,), "float32")] * 4, axis=3)[0],
+        lambda y: relay.image.resize2d(y, (3, 5), layout="NHWC"),
+        lambda y: relay.topk(y, 2, ret_type="values"),
+    ],
+)
+def test_conversions_of_layouts_keep_results(build: Any) -> None:
+    x, w = variable("x", 1, 4, 4, 2), variable("w", 1, 1, 2, 3)
+    y = relay.nn.relu(relay.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="HWIO"))
+    before = relay.Function([x, w], relay.Tuple([build(y), x]))
+    after = run_opt_pass(before, transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]}))
+    assert count_ops(after)["transpose"] >= 2
+    is_same(before, after, (1, 4, 4, 2), (1, 1, 2, 3))
