@@ -307,6 +307,16 @@ def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
+def is_float_dtype(dtype: np.dtype[Any]) -> bool:
+    """Whether a numpy dtype has floats, those of ml_dtypes included, whose `kind` is that of structures."""
+    return dtype_of_numpy(dtype).is_float
+
+
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of 64 bits that represents the values of a dtype: float64 for floats, else int64."""
+    return np.dtype("float64" if is_float_dtype(dtype) else "int64")
+
+
 def carrier_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """A built-in numpy dtype of the same size: an unsigned integer type for a dtype of ml_dtypes, else `dtype` itself.
 

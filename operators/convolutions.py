@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import numpy_dtype, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
@@ -141,12 +142,12 @@ class _WithWeights(ImageOperator):
 
     def wide_arrays(self, data: Array, weight: Array) -> tuple[Array, Array]:
         """The operands in the order N, C and image, and O, I and taps, in the data type to compute a reference in."""
-        wide = "float64" if np.dtype(self.out_dtype or data.dtype).kind == "f" else "int64"
+        wide = wide_dtype(numpy_dtype(self.out_dtype or data.dtype.name))
         return data.transpose(self.layouts.data).astype(wide), weight.transpose(self.layouts.weight).astype(wide)
 
     def result_array(self, result: Array, data: Array) -> Array:
         """The result of a reference, in its data type and its layout."""
-        narrow = result.astype(self.out_dtype or data.dtype.name)
+        narrow = result.astype(numpy_dtype(self.out_dtype or data.dtype.name))
         return narrow.transpose(_in_layout_order(self.layouts.out, range(self.rank + 2)))
 
 

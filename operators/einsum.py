@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
@@ -97,7 +98,7 @@ def _contract(terms: Sequence[Term], result: Sequence[str], extents: Mapping[str
 
 
 def _einsum_reference(*data: Array, equation: str) -> Array:
-    wide = "float64" if data[0].dtype.kind == "f" else "int64"
+    wide = wide_dtype(data[0].dtype)
     return np.asarray(np.einsum(equation, *(each.astype(wide) for each in data))).astype(data[0].dtype)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dtypes import DType, int_fits
+from ..core.dtypes import DType, int_fits, is_float_dtype, numpy_dtype, wide_dtype
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute, elementwise_tensor
@@ -81,9 +81,10 @@ def _steps(start: float, stop: float | None, step: float | None) -> tuple[float,
 
 
 def _range_reference(start: float, stop: float | None, step: float | None, dtype: str) -> Array:
-    wide = "float64" if np.dtype(dtype).kind == "f" else dtype
+    kind = numpy_dtype(dtype)
+    wide = wide_dtype(kind) if is_float_dtype(kind) else kind
     first, end = (0, start) if stop is None else (start, stop)
-    return np.arange(first, end, 1 if step is None else step, dtype=wide).astype(dtype)
+    return np.arange(first, end, 1 if step is None else step, dtype=wide).astype(kind)
 
 
 @operator("arange", Pattern.INJECTIVE, _range_reference)

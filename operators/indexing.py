@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import is_float_dtype
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, as_expr, cast, const
@@ -212,7 +213,7 @@ def _require_mode(name: str, data: Tensor, updates: Tensor, mode: str, modes: Se
 
 def _combine_reference(data: Array, pairs: Iterable[tuple[Any, Array]], mode: str) -> Array:
     """The array after updates of its parts, in order."""
-    wide = data.astype("float64" if data.dtype.kind == "f" else data.dtype)
+    wide = data.astype("float64" if is_float_dtype(data.dtype) else data.dtype)
     counts = np.ones(data.shape)
     with np.errstate(all="ignore"):
         for at, update in pairs:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import numpy_dtype, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
@@ -30,8 +31,8 @@ def accumulator_dtype(out_dtype: str, data: Tensor) -> str:
 
 def wide_product(formula: str, a: Array, b: Array, out_dtype: str) -> Array:
     """A sum of products in the notation of `np.einsum`, computed in a wide data type and rounded once."""
-    result = out_dtype or a.dtype.name
-    kind = "float64" if np.dtype(result).kind == "f" else "int64"
+    result = numpy_dtype(out_dtype or a.dtype.name)
+    kind = wide_dtype(result)
     return np.asarray(np.einsum(formula, a.astype(kind), b.astype(kind))).astype(result)
 
 

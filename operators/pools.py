@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.dtypes import parse_dtype
+from ..core.dtypes import dtype_of_numpy, is_float_dtype, numpy_dtype, parse_dtype, value_bounds, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
@@ -152,7 +152,7 @@ def _elements(data: Array, windows: Sequence[_Along], inside: Sequence[Sequence[
 
 def _empty_result(data: Array, windows: Sequence[_Along], dtype: str) -> Array:
     counts = {along.axis: along.count for along in windows}
-    return np.zeros([counts.get(d, n) for d, n in enumerate(data.shape)], dtype)
+    return np.zeros([counts.get(d, n) for d, n in enumerate(data.shape)], numpy_dtype(dtype))
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class _MaxPool(_Pool):
     def reference(self, data: Array) -> Array:
         windows = self.windows(data.shape)
         result = _empty_result(data, windows, data.dtype.name)
-        least = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
+        least, _ = value_bounds(dtype_of_numpy(data.dtype))
         axes = tuple(along.axis for along in windows)
         for target, inside, _ in _windows_in_numpy(data.shape, windows):
             result[target] = np.max(_elements(data, windows, inside), axes, keepdims=True, initial=least)
@@ -261,8 +261,8 @@ class _AvgPool(_Pool):
 
     def reference(self, data: Array) -> Array:
         windows = self.windows(data.shape)
-        is_float = data.dtype.kind == "f"
-        result = _empty_result(data, windows, "float64" if is_float else "int64")
+        is_float = is_float_dtype(data.dtype)
+        result = _empty_result(data, windows, wide_dtype(data.dtype).name)
         for target, inside, among in _windows_in_numpy(data.shape, windows):
             elements = _elements(data, windows, inside).astype(result.dtype)
             total = np.sum(elements, tuple(along.axis for along in windows), keepdims=True)
@@ -316,7 +316,7 @@ class _AdaptivePool(ImageOperator):
     def reference(self, data: Array) -> Array:
         windows = self.windows(data.shape)
         counts, axes = dict(windows), tuple(d for d, _ in windows)
-        kind = "float64" if data.dtype.kind == "f" else "int64"
+        kind = wide_dtype(data.dtype)
         result = np.zeros([counts.get(d, n) for d, n in enumerate(data.shape)], kind)
         for indices in product(*(range(count) for _, count in windows)):
             source, target = [slice(None)] * data.ndim, [slice(None)] * data.ndim

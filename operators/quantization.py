@@ -15,7 +15,7 @@ from ..expressions.tensor import Tensor, compute, is_same_extent
 from .axes import nonnegative_axis
 from .definition import Pattern, operator
 from .requirements import require_floats, require_integers, require_one_of
-from .rounding import saturating_cast
+from .rounding import round_halves_away, saturating_cast
 
 Array = Any
 
@@ -55,9 +55,10 @@ def elements_of(data: Tensor, element: Any, name: str) -> Tensor:
     return compute(data.shape, element, name, "elemwise", varargs_names=[f"ax{d}" for d in range(data.ndim)])
 
 
-def quantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str) -> PrimExpr:
-    """The integer that represents a float, saturated."""
-    return saturating_cast(cast("float64", scalar.round(value / scale)) + cast("float64", zero), dtype)
+def quantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str, ties: str = "away") -> PrimExpr:
+    """The integer that represents a float, saturated. ties: the rounding of halves, as of `qnn.quantize`."""
+    round = scalar.round if ties == "even" else round_halves_away
+    return saturating_cast(cast("float64", round(value / scale)) + cast("float64", zero), dtype)
 
 
 def dequantized(value: PrimExpr, scale: PrimExpr, zero: PrimExpr, dtype: str) -> PrimExpr:
@@ -76,29 +77,47 @@ def along(parameter: Array, rank: int, axis: int) -> Array:
     return parameter.reshape(shape)
 
 
-def _quantize_reference(data: Array, output_scale: Array, output_zero_point: Array, axis: int, out_dtype: str) -> Array:
+def _round_halves_away(number: Array) -> Array:
+    """The reference of `round_halves_away`."""
+    whole = np.trunc(number)
+    return whole + np.where(np.abs(number - whole) >= 0.5, np.sign(number), 0)
+
+
+def _quantize_reference(
+    data: Array, output_scale: Array, output_zero_point: Array, axis: int, out_dtype: str, ties: str
+) -> Array:
     scale, zero = (along(each, data.ndim, axis) for each in (output_scale, output_zero_point))
+    round = np.rint if ties == "even" else _round_halves_away
     with np.errstate(all="ignore"):
-        whole = np.rint(data / scale).astype("float64") + zero.astype("float64")
+        whole = round(data / scale).astype("float64") + zero.astype("float64")
     least, most = int_range(parse_dtype(out_dtype))
     return np.clip(np.where(np.isnan(whole), least, whole), least, most).astype(numpy_dtype(out_dtype))
 
 
 @operator("qnn.quantize", Pattern.ELEMWISE, _quantize_reference)
 def quantize(
-    data: Tensor, output_scale: Tensor, output_zero_point: Tensor, axis: int = -1, out_dtype: str = "int8"
+    data: Tensor,
+    output_scale: Tensor,
+    output_zero_point: Tensor,
+    axis: int = -1,
+    out_dtype: str = "int8",
+    ties: str = "away",
 ) -> Tensor:
     """Quantizes each element x to the integer `round(x / scale) + zero_point`.
 
-    Halves are rounded to even; a value out of the range of out_dtype becomes the nearest integer in the range, and NaN
-    the least integer.  output_scale, output_zero_point: one number for all elements, or one for each index of an axis.
-    out_dtype: int4, uint4, int8, uint8, int16, uint16 or int32.
+    A value out of the range of out_dtype becomes the nearest integer in the range, and NaN the least integer.
+    output_scale, output_zero_point: one number for all elements, or one for each index of an axis.  out_dtype: int4,
+    uint4, int8, uint8, int16, uint16 or int32.  ties: "away" to round halves away from zero, as Relay of TVM 0.16;
+    "even" to round them to even, as ONNX and Relax.
     """
     require_floats(data, "qnn.quantize")
+    require_one_of(ties, ("away", "even"), "qnn.quantize: ties")
     require_one_of(out_dtype, _INTEGERS, "qnn.quantize: out_dtype")
     scale = scale_at(data, output_scale, axis, "qnn.quantize")
     zero = zero_point_at(data, output_zero_point, axis, "qnn.quantize")
-    return elements_of(data, lambda *axes: quantized(data(*axes), scale(axes), zero(axes), out_dtype), "T_quantize")
+    return elements_of(
+        data, lambda *axes: quantized(data(*axes), scale(axes), zero(axes), out_dtype, ties), "T_quantize"
+    )
 
 
 def _dequantize_reference(data: Array, input_scale: Array, input_zero_point: Array, axis: int, out_dtype: str) -> Array:

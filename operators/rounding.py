@@ -6,7 +6,16 @@ import math
 
 from ..core.dtypes import int_range, parse_dtype
 from ..expressions import functions as scalar
-from ..expressions.expr import PrimExpr, cast, const
+from ..expressions.expr import PrimExpr, Select, cast, const
+
+
+def round_halves_away(value: PrimExpr) -> PrimExpr:
+    """The nearest integer to a float, halves away from zero. The fraction is exact, so that no sum is rounded."""
+    whole = scalar.trunc(value)
+    fraction = value - whole
+    half, zero = const(0.5, value.dtype), const(0, value.dtype)
+    one = const(1, value.dtype)
+    return whole + Select(fraction >= half, one, Select(fraction <= zero - half, zero - one, zero))
 
 
 def saturating_cast(value: PrimExpr, dtype: str) -> PrimExpr:

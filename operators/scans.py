@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import is_float_dtype, numpy_dtype
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.scan import scan
@@ -53,8 +54,8 @@ def _cumulative(
         )
 
     def scan_array(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
-        kind = np.dtype(dtype or data.dtype)
-        wide = data.astype(kind).astype("float64" if kind.kind == "f" else kind)
+        kind = numpy_dtype(dtype or data.dtype.name)
+        wide = data.astype(kind).astype("float64" if is_float_dtype(kind) else kind)
         flat, along = (wide.reshape(-1), 0) if axis is None else (wide, axis)
         turned = np.moveaxis(np.flip(flat, along) if reverse else flat, along, 0)
         with np.errstate(all="ignore"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtypes import is_float_dtype
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, cast, const
@@ -129,7 +130,7 @@ def _merge_rounds(data: Tensor, along: int, is_ascend: bool, name: str) -> tuple
 def _order_reference(data: Array, axis: int, is_ascend: bool) -> Array:
     """The positions of the elements in sorted order. In descending order, integers are sorted in reverse, since
     negation overflows."""
-    if is_ascend or data.dtype.kind == "f":
+    if is_ascend or is_float_dtype(data.dtype):
         return np.argsort(data if is_ascend else -data, axis, kind="stable")
     return data.shape[axis] - 1 - np.flip(np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
-from ..expressions.expr import Mul, PrimExpr, Select, cast, const
+from ..expressions.expr import Mul, PrimExpr, Select, binary_expr, cast, const
 from ..expressions.index_dtype import position_dtype
 from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
 from .axes import Axes, nonnegative_axes, nonnegative_axis
@@ -481,10 +481,14 @@ def stack(*data: Tensor, axis: int = 0) -> Tensor:
 
 @operator("where", Pattern.BROADCAST, lambda condition, x, y: np.where(condition, x, y))
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Selects elements of `x` where `condition` is true, and elements of `y` elsewhere; the shapes broadcast."""
-    if not condition.data_type.is_bool:
-        raise TeError(f"where: condition of {condition.dtype}, expected bool")
-    return elementwise_tensor(lambda c, a, b: Select(c, a, b), [condition, x, y], "T_where")
+    """Selects elements of `x` where `condition` is true, and elements of `y` elsewhere; the shapes broadcast.
+
+    condition: of bool, or numbers, of which all but 0 are true.
+    """
+    if condition.data_type.is_bool:
+        return elementwise_tensor(lambda c, a, b: Select(c, a, b), [condition, x, y], "T_where")
+    zero = const(0, condition.dtype)
+    return elementwise_tensor(lambda c, a, b: Select(binary_expr("ne", c, zero), a, b), [condition, x, y], "T_where")
 
 
 def _take_reference(data: Array, indices: Array, axis: int | None, batch_dims: int, mode: str) -> Array:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from ...core.arrays import plain_array
 from ...core.dtypes import numpy_dtype
-from ...core.errors import OptionError, UnsupportedError
+from ...core.errors import OptionError
 from ...expressions.expr import FloatImm, IntImm, StringImm
 from ...expressions.tensor import location_of_user
 from ...operators import Operator, operator_of
 from ...operators.attributes import normalize_attributes
-from .types import FuncType, TensorType, TupleType, Type
+from .types import FuncType, IncompleteType, TensorType, TupleType, Type, UserType
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -109,7 +109,7 @@ class Var(Expr):
 
     def __init__(self, name_hint: str, type_annotation: Type | None = None):
         self.name_hint = name_hint
-        self.type_annotation = type_annotation
+        self.type_annotation = None if isinstance(type_annotation, IncompleteType) else type_annotation
 
     def __call__(self, *args: Expr) -> Expr:
         return FunctionCall(self, args)
@@ -341,7 +341,7 @@ class If(Expr):
 
 class Function(Expr):
     """A function. params: its parameters.  body: its result.  ret_type: the type of the result, None to infer the type.
-    attrs: attributes by name.  span: ignored.
+    type_params: the variables of types in the annotations.  attrs: attributes by name.  span: ignored.
 
     OptionError for a parameter that is not a variable, or appears twice.
     """
@@ -355,8 +355,6 @@ class Function(Expr):
         attrs: Mapping[str, Any] | None = None,
         span: object = None,
     ):
-        if type_params:
-            raise UnsupportedError("parameters of types are not supported yet: a function has one type")
         for n, param in enumerate(params):
             if not isinstance(param, Var):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise OptionError(f"parameter {n}: {param!r}, expected a variable")
@@ -365,6 +363,7 @@ class Function(Expr):
         self.params = tuple(params)
         self.body = as_expr(body)
         self.ret_type = ret_type
+        self.type_params = tuple(type_params or ())
         self.attrs = {name: _plain(value) for name, value in (attrs or {}).items()}
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
@@ -377,12 +376,12 @@ class Function(Expr):
         return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
 
     def _with_attrs(self, attrs: Mapping[str, Any]) -> Function:
-        return Function(self.params, self.body, self.ret_type, attrs=attrs)
+        return Function(self.params, self.body, self.ret_type, self.type_params, attrs)
 
     @property
     def checked_type(self) -> FuncType:
         """The type. OptionError as for other expressions."""
-        return FuncType([each.checked_type for each in self.params], self.body.checked_type)
+        return FuncType([each.checked_type for each in self.params], self.body.checked_type, self.type_params)
 
     def __call__(self, *args: Expr) -> Expr:
         return FunctionCall(self, args)
@@ -403,7 +402,8 @@ def var(
         raise OptionError(f"variable {name_hint}: a type and a shape, expected one of them")
     if isinstance(type_annotation, str):
         return Var(name_hint, TensorType((), type_annotation))
-    if isinstance(type_annotation, TensorType | TupleType) or (type_annotation is None and shape is None):
+    is_type = isinstance(type_annotation, TensorType | TupleType | FuncType | UserType)
+    if is_type or (type_annotation is None and shape is None):
         return Var(name_hint, type_annotation)
     return Var(name_hint, TensorType(type_annotation if shape is None else shape, dtype))
 

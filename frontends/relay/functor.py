@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...operators import Operator
 from .expr import (
@@ -22,6 +25,7 @@ from .expr import (
     TupleWrapper,
     Var,
 )
+from .types import TensorType
 
 
 class ExprFunctor:
@@ -151,7 +155,7 @@ class ExprMutator(ExprFunctor):
     def visit_function(self, fn: Function) -> Expr:
         params, body = [self.visit(param) for param in fn.params], self.visit(fn.body)
         is_same = params == list(fn.params) and body is fn.body
-        return fn if is_same else Function(params, body, fn.ret_type, attrs=fn.attrs)
+        return fn if is_same else Function(params, body, fn.ret_type, fn.type_params, fn.attrs)
 
     def visit_let(self, let: Let) -> Expr:
         variable, value, body = self.visit(let.var), self.visit(let.value), self.visit(let.body)
@@ -190,6 +194,40 @@ class ExprMutator(ExprFunctor):
 
     def visit_constant(self, const: Constant) -> Expr:
         return const
+
+
+class TypedMutator(ExprMutator):
+    """Rebuilds an expression bottom-up; new nodes have the types of those that they replace."""
+
+    def visit(self, expr: Any) -> Any:
+        new = super().visit(expr)
+        if isinstance(new, Expr) and isinstance(expr, Expr) and new is not expr:
+            new.known_type = expr.known_type
+        return new
+
+
+class NumberMutator(TypedMutator):
+    """Replaces numbers beside tensors of known types by constants."""
+
+    def visit_constant(self, const: Constant) -> Expr:
+        if not isinstance(const, Number) or not isinstance(const.known_type, TensorType):
+            return const
+        return Constant(np.asarray(const.value, numpy_dtype(const.known_type.dtype)))
+
+
+class TypeAnnotator(TypedMutator):
+    """Writes the types of nodes to the annotations that the user left out, of variables and results of functions."""
+
+    def visit_var(self, var: Var) -> Expr:
+        if var.type_annotation is not None or var.known_type is None:
+            return var
+        return Var(var.name_hint, var.known_type)
+
+    def visit_function(self, fn: Function) -> Expr:
+        new = super().visit_function(fn)
+        if not isinstance(new, Function) or fn.body.known_type is None:
+            return new
+        return Function(new.params, new.body, fn.body.checked_type, new.type_params, new.attrs)
 
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:

@@ -54,6 +54,10 @@ Steps: TypeAlias = "Generator[Expr, Value, Value]"
 """A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
+GROUPING = {"Inline", "Primitive", "Composite", "PartitionedFromPattern"}
+"""The attributes of functions inside of functions that mark groups of operators, and change no result."""
+
+
 def module_of(functions: Mapping[str, Function]) -> Module:
     """A module of the `relay` dialect with `functions`; constant arrays are kept beside the IR.
 
@@ -113,13 +117,15 @@ class _Function:
         """Inserts the function arguments of a parameter of type `type`, after those of the preceding parameters."""
         earlier = takewhile(lambda other: other is not param, self.params)
         position = sum(len(list(flatten_value(value))) for each in earlier if (value := self.params[each]) is not None)
+        param.known_type = type
         return self._insert(param.name_hint, type, count(position))
 
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
-        if isinstance(type, FuncType):
-            raise UnsupportedError(f"function @{self.name}: parameter {name} is a function, expected tensors")
+        if not isinstance(type, TensorType):
+            what = "a function" if isinstance(type, FuncType) else f"of type {type}"
+            raise UnsupportedError(f"function @{self.name}: parameter {name} is {what}, expected tensors")
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         set_name_hint(argument, name)
         return argument
@@ -152,6 +158,7 @@ class _Function:
                 result = stop.value
                 assert result is not None
                 self.values[expr] = result
+                expr.known_type = type_of_value(result)
 
     def _steps(self, expr: Expr) -> Steps:
         match expr:
@@ -217,7 +224,8 @@ class _Function:
         """Gives types to untyped operands: the types that the operator requires of them, given the other operands."""
         for n, arg in enumerate(expr.args):
             if isinstance(arg, Number):
-                values[n] = self.builder.constant(np.asarray(arg.value, self._dtype_beside(arg, values)))
+                values[n] = value = self.builder.constant(np.asarray(arg.value, self._dtype_beside(arg, values)))
+                arg.known_type = type_of_value(value)
         if None not in values:
             return
         known = {
@@ -266,6 +274,7 @@ class _Function:
         for leaf in flatten_value(value):
             set_name_hint(leaf, expr.var.name_hint)
         self.values[expr.var] = value
+        expr.var.known_type = type_of_value(value)
         return (yield expr.body)
 
     def _if(self, expr: If) -> Steps:
@@ -299,11 +308,13 @@ class _Function:
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
             raise OptionError(f"{callee!r} is called, expected a function")
-        if callee.attrs.keys() - {"Inline"}:
+        if callee.attrs.keys() - GROUPING:
             names = ", ".join(callee.attrs)
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
         if len(args) != len(callee.params):
             raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
+        for param, arg in zip(callee.params, args, strict=True):
+            param.known_type = type_of_value(arg)
         outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
         value = self._value(callee.body)
         self.values = outside
@@ -354,6 +365,13 @@ def flatten_value(value: Value) -> Iterable[SSAValue]:
     else:
         for each in value:
             yield from flatten_value(each)
+
+
+def type_of_value(value: Value) -> Type:
+    """The type of a tensor, or of a tuple."""
+    if isinstance(value, tuple):
+        return TupleType([type_of_value(each) for each in value])
+    return TensorType(shape_of(value), dtype_of_tensor(value))
 
 
 def _like(value: Value, tensors: Iterator[SSAValue]) -> Value:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
 from .types import Any_ as Any  # Relay's name for the class
-from .types import FuncType, TensorType, TupleType
+from .types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    TypeCall,
+    TypeData,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+)
 
 __all__ = [
     "Any",
@@ -13,14 +25,22 @@ __all__ = [
     "Expr",
     "FuncType",
     "Function",
+    "GlobalTypeVar",
     "GlobalVar",
     "If",
+    "IncompleteType",
     "Let",
+    "RefType",
     "TensorType",
     "Tuple",
     "TupleGetItem",
     "TupleType",
     "TupleWrapper",
+    "TypeCall",
+    "TypeData",
+    "TypeKind",
+    "TypeRelation",
+    "TypeVar",
     "Var",
     "const",
     "var",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from itertools import count
 from typing import Any, TypeAlias
 
 from ...core.dtypes import parse_dtype
-from ...core.errors import OptionError, UnsupportedError
+from ...core.errors import OptionError
 from ...expressions.expr import PrimExpr, as_expr
 from ...expressions.sizes import size_text
 from ...operators.relay import Size, normal_size
@@ -71,23 +72,180 @@ class TupleType:
 
 @dataclass(frozen=True)
 class FuncType:
-    """The type of a function. arg_types: those of the parameters.  ret_type: that of the result."""
+    """The type of a function. arg_types: those of the parameters.  ret_type: that of the result.  type_params: the
+    variables of types in it.  type_constraints: relations of types."""
 
     arg_types: tuple[Type, ...]
     ret_type: Type | None
+    type_params: tuple[Any, ...] = ()
+    type_constraints: tuple[Any, ...] = ()
 
-    def __init__(self, arg_types: Sequence[Type], ret_type: Type | None, type_params: Sequence[Any] | None = None):
-        """UnsupportedError for parameters of types."""
-        if type_params:
-            raise UnsupportedError("parameters of types are not supported yet: a function has one type")
+    def __init__(
+        self,
+        arg_types: Sequence[Type],
+        ret_type: Type | None,
+        type_params: Sequence[Any] | None = None,
+        type_constraints: Sequence[Any] | None = None,
+    ):
         object.__setattr__(self, "arg_types", tuple(arg_types))
         object.__setattr__(self, "ret_type", ret_type)
+        object.__setattr__(self, "type_params", tuple(type_params or ()))
+        object.__setattr__(self, "type_constraints", tuple(type_constraints or ()))
 
     def __str__(self) -> str:
-        return f"fn ({', '.join(map(str, self.arg_types))}) -> {self.ret_type}"
+        variables = f"<{', '.join(map(str, self.type_params))}>" if self.type_params else ""
+        return f"fn{variables} ({', '.join(map(str, self.arg_types))}) -> {self.ret_type}"
+
+
+# Types of users. Graphs with them are read, drawn and rewritten; they have no operations.
+
+
+class TypeKind(IntEnum):
+    """The kinds of types, with TVM's numbers."""
+
+    Type = 0
+    ShapeVar = 1
+    BaseType = 2
+    Shape = 3
+    Constraint = 4
+    AdtHandle = 5
+    TypeData = 6
+
+
+@dataclass(frozen=True, eq=False)
+class TypeVar:
+    """A variable of types, compared by identity. kind: that of the types for which it stands."""
+
+    name_hint: str
+    kind: TypeKind = TypeKind.Type
+
+    @property
+    def name(self) -> str:
+        return self.name_hint
+
+    def __str__(self) -> str:
+        return self.name_hint
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalTypeVar:
+    """The name of a data type of users in a module, compared by identity."""
+
+    name_hint: str
+    kind: TypeKind = TypeKind.AdtHandle
+
+    @property
+    def name(self) -> str:
+        return self.name_hint
+
+    def __call__(self, *args: Any) -> TypeCall:
+        return TypeCall(self, args)
+
+    def __str__(self) -> str:
+        return self.name_hint
+
+
+@dataclass(frozen=True)
+class TypeCall:
+    """A data type of users with arguments. func: its name."""
+
+    func: Any
+    args: tuple[Any, ...]
+
+    def __init__(self, func: Any, args: Sequence[Any]):
+        object.__setattr__(self, "func", func)
+        object.__setattr__(self, "args", tuple(args))
+
+    def __str__(self) -> str:
+        return f"{self.func}[{', '.join(map(str, self.args))}]"
+
+
+@dataclass(frozen=True)
+class RefType:
+    """The type of a reference to a value."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        return f"ref({self.value})"
+
+
+@dataclass(frozen=True, eq=False)
+class IncompleteType:
+    """A type that inference determines, compared by identity."""
+
+    kind: TypeKind = TypeKind.Type
+
+
+@dataclass(frozen=True)
+class TypeRelation:
+    """A relation of types. func: its name.  args: the types.  num_inputs: the number of types that are given.  attrs:
+    attributes of the call."""
+
+    func: Any
+    args: tuple[Any, ...]
+    num_inputs: int
+    attrs: Any = None
+
+    def __init__(self, func: Any, args: Sequence[Any], num_inputs: int, attrs: Any = None):
+        for name, value in (("func", func), ("args", tuple(args)), ("num_inputs", num_inputs), ("attrs", attrs)):
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class TypeData:
+    """A data type of users. header: its name.  type_vars: its variables.  constructors: functions that make values."""
+
+    header: GlobalTypeVar
+    type_vars: tuple[TypeVar, ...]
+    constructors: tuple[Any, ...]
+
+    def __init__(self, header: GlobalTypeVar, type_vars: Sequence[TypeVar], constructors: Sequence[Any]):
+        object.__setattr__(self, "header", header)
+        object.__setattr__(self, "type_vars", tuple(type_vars))
+        object.__setattr__(self, "constructors", tuple(constructors))
 
 
 Type: TypeAlias = "TensorType | TupleType | FuncType"
+
+UserType: TypeAlias = TypeVar | GlobalTypeVar | TypeCall | RefType | IncompleteType | TypeRelation | TypeData
+
+
+def type_parts(type: Any) -> list[Any]:
+    """The types of which a type consists, the variables of a function first. OptionError for another value."""
+    match type:
+        case TensorType() | TypeVar() | GlobalTypeVar() | IncompleteType():
+            return []
+        case TupleType():
+            return [*type.fields]
+        case FuncType():
+            result = [] if type.ret_type is None else [type.ret_type]
+            return [*type.type_params, *type.type_constraints, *type.arg_types, *result]
+        case TypeCall():
+            return [type.func, *type.args]
+        case RefType():
+            return [type.value]
+        case TypeRelation():
+            return [*type.args]
+        case TypeData():
+            return [type.header, *type.type_vars, *type.constructors]
+        case _:
+            raise OptionError(f"{type!r}, expected a type")
+
+
+def type_variables(type: Any, only_bound: bool | None = None) -> list[TypeVar]:
+    """The variables of types in a type, in the order of their first use. only_bound: True for the parameters of
+    functions alone, False for all others, None for both."""
+    used: dict[TypeVar, None] = {}
+    bound: set[TypeVar] = set()
+    todo = [type]
+    while todo:
+        top = todo.pop()
+        if isinstance(top, TypeVar):
+            used[top] = None
+        bound |= set(top.type_params) if isinstance(top, FuncType) else set()
+        todo += reversed(type_parts(top))
+    return [each for each in used if only_bound is None or (each in bound) == only_bound]
 
 
 def _shape(sizes: Iterable[Any]) -> tuple[Size, ...]:

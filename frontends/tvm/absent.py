@@ -17,7 +17,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.auto_scheduler": "compile without a schedule for a default schedule",
     "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
     "tvm.relay.SpanCheck": "places in source texts are not recorded",
-    "tvm.relay.adt": _NO_TYPES,
     "tvm.relay.prelude": _NO_TYPES,
     "tvm.relay.loops": _NO_RECURSION,
     "tvm.relay.backend.interpreter": "relay.create_executor compiles functions",
@@ -101,6 +100,22 @@ ABSENT: dict[str, dict[str, str]] = {
 }
 """The replacements, by module and name."""
 
+ABSENT_NAMES: dict[str, dict[str, str]] = {
+    "tvm.relay.adt": dict.fromkeys(
+        ("Clause", "Constructor", "Match", "PatternConstructor", "PatternTuple", "PatternVar", "PatternWildcard"),
+        _NO_TYPES,
+    ),
+    "tvm.relay.testing": {
+        **dict.fromkeys(("Prelude", "count", "make_nat_expr", "make_nat_value"), _NO_TYPES),
+        **dict.fromkeys(("run_as_python", "to_python"), "relay.create_executor compiles functions"),
+        **dict.fromkeys(
+            ("densenet", "dqn", "inception_v3", "resnet_3d", "synthetic"),
+            "export the network to ONNX, and read it with relay.frontend.from_onnx",
+        ),
+    },
+}
+"""The absent names that programs may import, by module, each with what does its work."""
+
 
 class AbsentModule(ModuleType):
     """A module of TVM that is absent: its import succeeds, a use of one of its names is an error.
@@ -153,6 +168,8 @@ def report_absent(module: str) -> Callable[[str], Any]:
         found = submodule(module, name)
         if found is None and f"{module}.{name}" in ABSENT_MODULES:
             found = absent_module(f"{module}.{name}")
+        if found is None and name in ABSENT_NAMES.get(module, {}):
+            return AbsentName(f"{module}.{name}", ABSENT_NAMES[module][name])
         if found is not None:
             return found
         hint = f": {hints[name]}" if name in hints else " (docs/tvm.md lists the names that it has)"

@@ -21,7 +21,10 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
     "tvm.relay": dict.fromkeys(("base", "function", "ty"), "tvm.relay"),
     "tvm.relay.qnn.op": {"qnn": "tvm.relay.qnn.op"},
-    "tvm.relay.transform": {"fake_quantization_to_integer": "tvm.relay.fake_quantization"},
+    "tvm.relay.transform": {
+        "fake_quantization_to_integer": "tvm.relay.fake_quantization",
+        "mixed_precision": "tvm.relay.mixed_precision",
+    },
     "tvm.relay.op": {"op": "tvm.relay.op", "tensor": "tvm.relay.op", "transform": "tvm.relay.op"},
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
     "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),

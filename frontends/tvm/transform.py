@@ -29,6 +29,7 @@ CONFIG = (
     *LOWERING,
     "relay.FuseOps.link_params",
     "relay.FuseOps.max_depth",
+    "relay.ToMixedPrecision.keep_orig_output_dtype",
     "relay.backend.tir_converter",
     "relay.backend.use_auto_scheduler",
     "relay.backend.use_meta_schedule",
@@ -96,9 +97,10 @@ class _Trace(PassInstrument):
 class PassContext:
     """The context in which passes run: `with PassContext(opt_level=3, config={...}): ...`.
 
-    opt_level: passes of a higher level are skipped.  required_pass: names of passes that run regardless. disabled_pass:
-    names of passes that do not run.  instruments: observers of each pass.  config: options; `tir.add_lower_pass` is a
-    list of (phase, pass) to run after the phases of the lowering: 0 for the input program, 1 after blocks are resolved,
+    opt_level: passes of a sequence that have a higher level are skipped; a pass that is called alone runs.
+    required_pass: names of passes that run regardless. disabled_pass: names of passes that do not run.
+    instruments: observers of each pass.  config: options; `tir.add_lower_pass` is a list of (phase, pass) to run after
+    the phases of the lowering: 0 for the input program, 1 after blocks are resolved,
     2 after loops are transformed, 3 after the final simplification; `tir.disable_vectorize`: loops are not vectorized.
     validate: whether each pass is validated: the program before and after it runs on small inputs
     (docs/workbench.md#validation); None for the value of the environment variable STEPWELL_VALIDATE.
@@ -189,13 +191,17 @@ class PassContext:
         passes = [entry for at, entry in entries if min(at, PHASES - 1) == phase]
         return [run for entry in passes for run in as_passes(entry, "tir.add_lower_pass")]
 
-    def should_run_pass(self, mod: IRModule, info: PassInfo) -> bool:
-        """Whether a pass runs in this context."""
+    def should_run_pass(self, info: PassInfo) -> bool:
+        """Whether a pass of a sequence runs in this context."""
         if info.name in self.disabled_pass:
             return False
-        if info.name in self.required_pass:
-            return True
-        return info.opt_level <= self.opt_level and all(i.should_run(mod, info) for i in self.instruments)
+        return info.name in self.required_pass or info.opt_level <= self.opt_level
+
+    def allows_pass(self, mod: IRModule, info: PassInfo) -> bool:
+        """Whether no observer prevents a pass that is not required, and that the context does not disable."""
+        if info.name in self.disabled_pass:
+            return False
+        return info.name in self.required_pass or all(each.should_run(mod, info) for each in self.instruments)
 
 
 class Pass:
@@ -213,7 +219,7 @@ class Pass:
     def __call__(self, mod: Module) -> IRModule:
         shaped = as_module(mod)
         ctx = PassContext.current()
-        if not ctx.should_run_pass(shaped, self.info):
+        if not ctx.allows_pass(shaped, self.info):
             return shaped
         for name in self.info.required:
             shaped = run_passes(shaped, as_passes(name, f"pass {self.info.name}"))
@@ -286,7 +292,8 @@ class Sequential(Pass):
         self.passes = [run for entry in passes for run in as_passes(entry, f"passes of {name}")]
 
     def transform_module(self, mod: IRModule, ctx: PassContext) -> Module:
-        return run_passes(mod, self.passes)
+        chosen = [each for each in self.passes if not isinstance(each, Pass) or ctx.should_run_pass(each.info)]
+        return run_passes(mod, chosen)
 
 
 def as_module(mod: Module, name: str = "") -> IRModule:

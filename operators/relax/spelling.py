@@ -134,7 +134,7 @@ _add(
     "data rois",
     "pooled_size spatial_scale sample_ratio aligned layout mode",
 )
-_add("quantize", "qnn.quantize", "data scale zero_point", "axis out_dtype")
+_add("quantize", "qnn.quantize", "data scale zero_point", "axis out_dtype", ties="even")
 _add("dequantize", "qnn.dequantize", "data scale zero_point", "axis out_dtype")
 _add(
     "image.resize2d",

@@ -84,7 +84,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "nothing stacked": (lambda: transform.stack(), "stack: no tensor"),
     "of two types": (lambda: transform.concatenate(A, I), "[2, 3] of float32 and [2, 3] of int32 do not go together"),
     "of two shapes": (lambda: transform.stack(A, te.placeholder((2, 4))), "[2, 3] of float32 and [2, 4] of float32"),
-    "a choice by numbers": (lambda: transform.where(A, A, A), "where: condition of float32, expected bool"),
     "a place between": (lambda: transform.take(A, A), "take: indices of float32, expected integers"),
     "an unknown mode": (lambda: transform.take(A, I, mode="x"), "take: mode 'x', expected 'clip', 'wrap' or 'fast'"),
     "an activation of integers": (lambda: activations.gelu(I), "nn.gelu of int32, expected floats"),

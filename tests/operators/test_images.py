@@ -84,12 +84,20 @@ def test_the_place_of_an_element_is_exact() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
-def test_numbers_beyond_the_integers_are_the_nearest_of_them(dtype: str) -> None:
-    x = np.array([-np.inf, -1e30, -0.5, 0.5, 1.5, 1e30, np.inf, np.nan], "float32")
+@pytest.mark.parametrize(("ties", "halves"), [("away", [1, 2, 3]), ("even", [0, 2, 2])])
+def test_numbers_beyond_the_integers_are_the_nearest_of_them(dtype: str, ties: str, halves: list[int]) -> None:
+    x = np.array([-np.inf, -1e30, 0.49999997, 0.5, 1.5, 2.5, 1e30, np.inf, np.nan], "float32")
     arrays = [x, np.ones((), "float32"), np.zeros((), "int32")]
-    got = computed("qnn.quantize", [each.shape for each in arrays], arrays, {"out_dtype": dtype})
+    got = computed("qnn.quantize", [each.shape for each in arrays], arrays, {"out_dtype": dtype, "ties": ties})
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-    assert got.tolist() == [least, least, 0, 0, 2, most, most, least]
+    assert got.tolist() == [least, least, 0, *halves, most, most, least]
+
+
+@pytest.mark.parametrize(("ties", "halves"), [("away", [-3, -2, -1, 0]), ("even", [-2, -2, 0, 0])])
+def test_halves_below_zero_are_quantized_as_said(ties: str, halves: list[int]) -> None:
+    x = np.array([-2.5, -1.5, -0.5, -0.49999997], "float32")
+    arrays = [x, np.ones((), "float32"), np.zeros((), "int32")]
+    assert computed("qnn.quantize", [each.shape for each in arrays], arrays, {"ties": ties}).tolist() == halves
 
 
 @pytest.mark.parametrize(("padding_mode", "wanted"), [("zeros", [0, 0, 0]), ("border", [1, 2, 1])])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepwell import build
-from stepwell.core.dtypes import dtype_of_numpy
+from stepwell.core.dtypes import dtype_of_numpy, numpy_dtype
 from stepwell.frontends import te
 from stepwell.operators import OPERATORS
 
@@ -51,3 +51,46 @@ def test_a_range_counts_exactly() -> None:
     halves = run("arange", start=0, stop=6000, dtype="float16")
     np.testing.assert_array_equal(halves, np.arange(6000).astype("float16"))
     assert run("arange", start=2**62, stop=2**62 + 2, dtype="int64").tolist() == [2**62, 2**62 + 1]
+
+
+IMAGE, LINE = (1, 2, 5, 4), (2, 6)
+SMALL_FLOATS: dict[str, tuple[str, list[tuple[int, ...]], dict[str, Any]]] = {
+    "nn.dense": ("nn.dense", [LINE, (3, 6)], {}),
+    "nn.matmul": ("nn.matmul", [LINE, (6, 3)], {}),
+    "nn.batch_matmul": ("nn.batch_matmul", [(2, 3, 6), (2, 4, 6)], {}),
+    "nn.contrib_dense_pack": ("nn.contrib_dense_pack", [LINE, (1, 6, 4)], {"weight_layout": "NC4n"}),
+    "nn.conv2d": ("nn.conv2d", [IMAGE, (3, 2, 3, 3)], {"padding": 1}),
+    "nn.conv2d_transpose": ("nn.conv2d_transpose", [IMAGE, (2, 3, 3, 3)], {}),
+    "einsum": ("einsum", [LINE, (6, 3)], {"equation": "ij,jk->ik"}),
+    "nn.avg_pool2d": ("nn.avg_pool2d", [IMAGE], {"pool_size": 2}),
+    "nn.max_pool2d": ("nn.max_pool2d", [IMAGE], {"pool_size": 3, "padding": 1}),
+    "nn.adaptive_avg_pool2d": ("nn.adaptive_avg_pool2d", [IMAGE], {"output_size": 2}),
+    "nn.adaptive_max_pool2d": ("nn.adaptive_max_pool2d", [IMAGE], {"output_size": 2}),
+    "cumsum": ("cumsum", [LINE], {"axis": 1}),
+    "cumprod": ("cumprod", [LINE], {"axis": 1}),
+    "scatter_nd": ("scatter_nd", [LINE, (1, 1), (1, 6)], {"mode": "add"}),
+    "sort": ("sort", [LINE], {"is_ascend": False}),
+    "argsort": ("argsort", [LINE], {"is_ascend": False}),
+    "topk": ("topk", [LINE], {"k": 3, "ret_type": "values"}),
+}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn"])
+@pytest.mark.parametrize("case", SMALL_FLOATS)
+def test_references_of_small_floats_have_fractions(case: str, dtype: str) -> None:
+    """References of data types from ml_dtypes compute as those of float32, and round once."""
+    name, shapes, said = SMALL_FLOATS[case]
+    draw = np.random.default_rng(3)
+    operands = [(draw.integers(-8, 9, shape) / 8).astype(numpy_dtype(dtype)) for shape in shapes]
+    if case == "scatter_nd":
+        operands[1] = np.array([[1]])
+    exact = [each.astype("float32") if each.dtype.name == dtype else each for each in operands]
+    got, wanted = OPERATORS[name].reference(*operands, **said), OPERATORS[name].reference(*exact, **said)
+    if case != "argsort":
+        assert got.dtype == numpy_dtype(dtype)
+    np.testing.assert_array_equal(got.astype("float32"), wanted.astype(got.dtype).astype("float32"))
+
+
+def test_a_range_of_small_floats_has_fractions() -> None:
+    got = OPERATORS["arange"].reference(start=0, stop=2, step=0.5, dtype="bfloat16")
+    assert got.astype("float32").tolist() == [0, 0.5, 1, 1.5]

@@ -1,12 +1,26 @@
 """The module `tvm.ir`."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.expr import PrimExpr
 from ....operators import Operator as Op
 from ...relay.expr import GlobalVar
-from ...relay.types import FuncType, TensorType, TupleType
+from ...relay.types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    RefType,
+    TensorType,
+    TupleType,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+)
+from ...relay.types import TypeCall as TypeCall
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
 from . import diagnostics
@@ -18,6 +32,18 @@ from .vdevice import VDevice
 __getattr__ = report_absent("tvm.ir")
 
 
+@dataclass(frozen=True)
+class EnvFunc:
+    """The name of a global function, as types refer to it."""
+
+    name: str
+
+    @staticmethod
+    def get(name: str) -> EnvFunc:
+        """The function of a name."""
+        return EnvFunc(name)
+
+
 def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
     """The attributes of a call of a function: `make_node("DictAttrs", name=value)`. UnsupportedError for another type
     of nodes, whose constructor creates them."""
@@ -27,15 +53,23 @@ def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
 
 
 __all__ = [
+    "EnvFunc",
     "FuncType",
+    "GlobalTypeVar",
     "GlobalVar",
     "IRModule",
+    "IncompleteType",
     "Op",
     "PrimExpr",
     "PrimFunc",
     "Range",
+    "RefType",
     "TensorType",
     "TupleType",
+    "TypeCall",
+    "TypeKind",
+    "TypeRelation",
+    "TypeVar",
     "VDevice",
     "assert_structural_equal",
     "diagnostics",

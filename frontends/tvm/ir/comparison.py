@@ -10,15 +10,25 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Block
 
-from ....core.errors import ArgumentError
+from ....core.errors import ArgumentError, StepwellError
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
 from ....operators import Operator
-from ...relay.expr import Expr, Function, Number
-from ...relay.functor import post_order_visit
+from ...relay.expr import Expr, Function
+from ...relay.functor import TypeAnnotator
 from ...relay.text import canonical_form
-from ...relay.types import FuncType, TensorType, TupleType
+from ...relay.types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    TensorType,
+    TupleType,
+    TypeRelation,
+    TypeVar,
+    UserType,
+    type_parts,
+)
 from ..nodes.expr import BufferLoad
 from .module import IRModule, PrimFunc
 
@@ -64,7 +74,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
         case Expr():
             return canonical_form(_resolved(node), map_free_vars)
         case TensorType() | TupleType() | FuncType():
-            return [repr(node)]
+            return [type_form(node, {}, map_free_vars)]
+        case _ if isinstance(node, UserType):
+            return [type_form(node, {}, map_free_vars)]
         case Operator():
             return [node.name]
         case np.ndarray():
@@ -87,13 +99,36 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             )
 
 
+def type_form(type: Any, numbers: dict[Any, int], map_free_vars: bool) -> str:
+    """A text that is equal for structurally equal types. numbers: those of the variables of types so far."""
+    if isinstance(type, FuncType):
+        for each in type.type_params:
+            numbers.setdefault(each, len(numbers))
+    if isinstance(type, TypeVar | GlobalTypeVar | IncompleteType):
+        named = type.name_hint if isinstance(type, GlobalTypeVar) else id(type)
+        number = numbers.setdefault(type, len(numbers)) if map_free_vars else numbers.get(type, named)
+        return f"{type.__class__.__name__} {type.kind} {number}"
+    parts = ", ".join(type_form(each, numbers, map_free_vars) for each in type_parts(type))
+    own = (
+        repr(type)
+        if isinstance(type, TensorType)
+        else repr((type.func, type.attrs))
+        if isinstance(type, TypeRelation)
+        else ""
+    )
+    return f"{type.__class__.__name__} {own}({parts})"
+
+
 def _resolved(expr: Expr) -> Expr:
-    """A function with typed parameters in which numbers beside tensors have types; another expression as it is."""
-    if not isinstance(expr, Function) or any(each.type_annotation is None for each in expr.params):
+    """A function in which numbers beside tensors, variables and results have types; another expression, and a function
+    whose types do not follow from its annotations, as it is."""
+    if not isinstance(expr, Function):
         return expr
-    nodes: list[Any] = []
-    post_order_visit(expr, nodes.append)
-    return IRModule.from_expr(expr)["main"] if any(isinstance(each, Number) for each in nodes) else expr
+    try:
+        typed = IRModule.from_expr(expr)
+    except StepwellError:
+        return expr
+    return TypeAnnotator().visit(typed["main"])
 
 
 def _module_form(mod: Module) -> list[str]:

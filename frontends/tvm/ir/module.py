@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import OptionError, StepwellError, UnsupportedError
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
@@ -21,9 +21,11 @@ from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
 from ...relay.expr import Function, GlobalVar
+from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
 from ...relay.reading import read_function
 from ...relay.text import print_module
+from ...relay.types import GlobalTypeVar, TypeData
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
@@ -119,13 +121,16 @@ class IRModule(Module):
         self.is_lowered = False
         self.simple_mode = False
         self._untyped: dict[str, Function] = {}
+        self._refusal: UnsupportedError | None = None
+        self.type_definitions: dict[GlobalTypeVar, TypeData] = {}
+        self._written: dict[str, tuple[Function, GraphFuncOp, Any]] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
             return
         super().__init__(ModuleOp([]), constants)
         named = {_name(key): func for key, func in (functions or {}).items()}
-        self._add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
+        self.add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
         for name, func in named.items():
             if not isinstance(func, Function):
                 self.op.body.block.add_op(self._copy_as(name, func))
@@ -133,9 +138,10 @@ class IRModule(Module):
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:
         """A module of graph functions, by name."""
+        result = IRModule()
         with show_errors():
-            mod = module_of(functions)
-        return IRModule(mod.op, mod.constants)
+            result.write_graphs(functions)
+        return result
 
     @staticmethod
     def from_expr(expr: Any) -> IRModule:
@@ -154,11 +160,17 @@ class IRModule(Module):
 
     @property
     def op(self) -> ModuleOp:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The operation of the module. OptionError while parameters of graphs have no types."""
+        """The operation of the module. OptionError while types of parameters of graphs are unknown, UnsupportedError
+        for graphs that have no operations."""
+        if self._refusal is not None:
+            raise self._refusal
         if self._untyped:
-            name, func = next((name, func) for name, func in self._untyped.items() if not _has_types(func))
-            param = next(each for each in func.params if each.type_annotation is None)
-            raise OptionError(f"function @{name}: variable {param.name_hint}: its type is not known here")
+            graphs, self._untyped = self._untyped, {}
+            try:
+                self.write_graphs(graphs)
+            except StepwellError:
+                self._untyped = graphs
+                raise
         return self._op
 
     @op.setter
@@ -178,7 +190,7 @@ class IRModule(Module):
             return self._untyped[name]
         func = self.functions.get(name)
         if isinstance(func, GraphFuncOp):
-            return read_function(func, self.constants)
+            return self._as_written(name, func) or read_function(func, self.constants)
         if isinstance(func, ProgramFuncOp):
             # lazy: functions of programs are modules
             from ..relax.function import Function as ProgramFunction
@@ -186,6 +198,33 @@ class IRModule(Module):
             return ProgramFunction.from_op(func, self.constants, self)
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
+
+    def normal_form(self, name: str) -> Function:
+        """A graph in which each value is one node: bindings, tuples and functions inside of functions are resolved."""
+        return read_function(self.functions[name], self.constants)
+
+    @property
+    def is_written(self) -> bool:
+        """Whether all graphs are as the user wrote them."""
+        return all(
+            self._as_written(name, op) is not None for name, op in self.functions.items() if isinstance(op, GraphFuncOp)
+        )
+
+    def _keep_written(self, functions: Mapping[str, Function]) -> None:
+        """Keeps graphs as the user wrote them, beside their operations."""
+        for name, func in functions.items():
+            op = self.functions[name]
+            self._written[name] = (NumberMutator().visit(func), op, op.clone())
+
+    def _as_written(self, name: str, op: GraphFuncOp) -> Function | None:
+        """The graph that the user wrote, None if its operation has changed since."""
+        func, own, copy = self._written.get(name, (None, None, None))
+        return func if own is op and op.is_structurally_equivalent(copy) else None
+
+    def verify(self) -> None:
+        """Verifies the operations, if the graphs have operations."""
+        if self._refusal is None:
+            super().verify()
 
     def remember_source(self, source: IRModule) -> None:
         """Records the program from which the module was lowered."""
@@ -244,10 +283,13 @@ class IRModule(Module):
         """Replaces a function, or adds one."""
         self[var] = func
 
-    def __setitem__(self, var: str | GlobalVar, func: Module | Function) -> None:
+    def __setitem__(self, var: str | GlobalVar | GlobalTypeVar, func: Module | Function | TypeData) -> None:
+        if isinstance(var, GlobalTypeVar):
+            self.type_definitions[var] = func  # pyright: ignore[reportArgumentType]
+            return
         name = _name(var)
         if isinstance(func, Function):
-            self._add_graphs({name: func})
+            self.add_graphs({name: func})
             return
         new = self._copy_as(name, func)
         old = self.functions.get(name)
@@ -258,7 +300,7 @@ class IRModule(Module):
         old.detach()
         old.erase()
 
-    def _add_graphs(self, functions: Mapping[str, Function]) -> None:
+    def add_graphs(self, functions: Mapping[str, Function]) -> None:
         """Adds graphs, or replaces those of the same names. All graphs are written again, since they call one another
         and share the constants. The errors of `from_graphs`; the module stays, then.
         """
@@ -268,10 +310,20 @@ class IRModule(Module):
             self._untyped |= functions
             if not all(map(_has_types, self._untyped.values())):
                 return
-            functions, self._untyped = self._untyped, {}
-        old = [op for op in self.op.body.block.ops if isinstance(op, GraphFuncOp)]
-        graphs = {op.sym_name.data: read_function(op, self.constants) for op in old}
-        written = module_of({**graphs, **functions})
+            functions, self._untyped, self._refusal = self._untyped, {}, None
+        self.write_graphs(functions)
+
+    def write_graphs(self, functions: Mapping[str, Function]) -> None:
+        """Adds graphs as operations, or replaces those of the same names. Graphs without operations, such as those with
+        types of users, are kept as they are, and every use of operations is their error.
+        """
+        old = [op for op in self._op.body.block.ops if isinstance(op, GraphFuncOp)]
+        graphs = {op.sym_name.data: self[op.sym_name.data] for op in old} | dict(functions)
+        try:
+            written = module_of(graphs)
+        except UnsupportedError as error:
+            self._untyped, self._refusal = graphs, error
+            return
         for op in old:
             op.detach()
             op.erase()
@@ -280,6 +332,7 @@ class IRModule(Module):
         for op in list(written.op.body.block.ops):
             op.detach()
             self.op.body.block.add_op(op)
+        self._keep_written(graphs)
 
     def _copy_as(self, name: str, mod: Module) -> FuncOp | ProgramFuncOp:
         """A copy of the only function of a module, under another name; this module gets its constants."""

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from ...relay import expr as expr
-from ...relay import functor, names
+from ...relay import functor, names, type_functor
 from ...relay import functor as expr_functor
 from ...relay.functor import *  # noqa: F403
 from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
+from ...relay.type_functor import *  # noqa: F403
 from ..absent import report_absent
 from ..params import load_param_dict, save_param_dict
-from . import analysis, backend, build_module, dataflow_pattern, frontend, ir_pass, op, parser, testing, transform, vm
+from . import (
+    adt,
+    analysis,
+    backend,
+    build_module,
+    dataflow_pattern,
+    frontend,
+    ir_pass,
+    op,
+    parser,
+    testing,
+    transform,
+    vm,
+)
 from . import qnn as qnn
 from .build_module import build, optimize
 from .execute import create_executor
 from .parser import fromtext, parse, parse_expr
 from .scope_builder import ScopeBuilder
-from .transform import build_config
+from .transform import build_config, gradient
 
 __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
     "ScopeBuilder",
+    "adt",
     "analysis",
     "backend",
     "build",
@@ -33,6 +48,7 @@ __all__ = [
     "expr_functor",
     "fromtext",
     "frontend",
+    "gradient",
     "ir_pass",
     "load_param_dict",
     "op",
@@ -49,6 +65,7 @@ __all__ = [
 ]
 __all__ += names.__all__
 __all__ += functor.__all__
+__all__ += type_functor.__all__
 __all__ += op.__all__
 
 

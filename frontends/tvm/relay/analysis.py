@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+from math import prod
 from typing import Any
 
+from ....core.errors import OptionError
 from ....operators import Operator
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Var
+from ...relay.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    Number,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
 from ...relay.functor import post_order_visit
+from ...relay.types import (
+    FuncType,
+    GlobalTypeVar,
+    IncompleteType,
+    TypeCall,
+    TypeData,
+    TypeKind,
+    TypeRelation,
+    TypeVar,
+    type_parts,
+    type_variables,
+)
 from ..absent import report_absent
 from ..ir.module import IRModule
 from .fake_quantization import operators_of_region
+from .normal_forms import shared_expression
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
@@ -24,6 +52,87 @@ def bound_vars(expr: Expr) -> list[Var]:
     """The variables of an expression that are parameters, or bound by a `Let`."""
     free = set(free_vars(expr))
     return [variable for variable in all_vars(expr) if variable not in free]
+
+
+def free_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+    """The free variables of types in a type, or in the annotations of an expression, in the order of their first use.
+
+    mod: ignored; types refer to no module.
+    """
+    bound = set(bound_type_vars(expr))
+    return [each for each in all_type_vars(expr) if each not in bound]
+
+
+def all_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+    """The variables of types in a type, or in the annotations of an expression, in the order of their first use.
+
+    mod: ignored, as of `free_type_vars`.
+    """
+    if not isinstance(expr, Expr):
+        return type_variables(expr)
+    found: dict[TypeVar, None] = {}
+    functions = [node for node in _nodes(expr) if isinstance(node, Function)]
+    found.update(dict.fromkeys(each for func in functions for each in func.type_params))
+    for type in _annotations(expr):
+        found.update(dict.fromkeys(type_variables(type)))
+    return list(found)
+
+
+def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
+    """The variables of types that are parameters of functions, in the order of `all_type_vars`."""
+    if not isinstance(expr, Expr):
+        return type_variables(expr, only_bound=True)
+    bound = {each for node in _nodes(expr) if isinstance(node, Function) for each in node.type_params}
+    for type in _annotations(expr):
+        bound.update(type_variables(type, only_bound=True))
+    return [each for each in all_type_vars(expr) if each in bound]
+
+
+def _annotations(expr: Expr) -> list[Any]:
+    """The types that the user wrote in an expression."""
+    nodes = _nodes(expr)
+    written = [node.type_annotation if isinstance(node, Var) else getattr(node, "ret_type", None) for node in nodes]
+    return [type for type in written if type is not None]
+
+
+def check_kind(type: Any, mod: IRModule | None = None) -> TypeKind:
+    """The kind of a type. OptionError for a type of another kind than its place expects.
+
+    mod: the module with the data types of users.
+    """
+    for part, expected in _expected_kinds(type):
+        kind = check_kind(part, mod)
+        if kind != expected:
+            raise OptionError(f"type {type}: {part} of kind {kind.name}, expected {expected.name}")
+    match type:
+        case TypeVar() | GlobalTypeVar() | IncompleteType():
+            return TypeKind(type.kind)
+        case TypeRelation():
+            return TypeKind.Constraint
+        case TypeData():
+            return TypeKind.TypeData
+        case TypeCall():
+            data = None if mod is None else mod.type_definitions.get(type.func)
+            if data is None or len(data.type_vars) != len(type.args):
+                count = "no definition in the module" if data is None else f"{len(data.type_vars)} variables"
+                raise OptionError(f"type {type} with {len(type.args)} arguments, which has {count}")
+            return TypeKind.Type
+        case _:
+            return TypeKind.Type
+
+
+def _expected_kinds(type: Any) -> list[tuple[Any, TypeKind]]:
+    """The parts of a type, with the kinds that they must have."""
+    match type:
+        case FuncType():
+            constraints = [(each, TypeKind.Constraint) for each in type.type_constraints]
+            return [*((each, TypeKind.Type) for each in (*type.arg_types, type.ret_type)), *constraints]
+        case TypeCall():
+            return [(type.func, TypeKind.AdtHandle), *((each, TypeKind.Type) for each in type.args)]
+        case TypeData():
+            return [(type.header, TypeKind.AdtHandle), *((each, TypeKind.Type) for each in type.type_vars)]
+        case _:
+            return [(each, TypeKind.Type) for each in type_parts(type)]
 
 
 def list_op_freqs(expr: Expr) -> dict[str, int]:
@@ -47,6 +156,103 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def get_total_mac_number(expr: Expr) -> int:
+    """The number of products in the convolutions and the products of matrices of a typed expression: `nn.conv2d`,
+    `nn.conv2d_transpose`, `nn.dense` and `nn.batch_matmul`. OptionError for sizes that are unknown.
+    """
+    return sum(_products(node) for node in _nodes(expr) if getattr(getattr(node, "op", None), "name", "") in _PRODUCTS)
+
+
+_PRODUCTS = ("nn.conv2d", "nn.conv2d_transpose", "nn.dense", "nn.batch_matmul")
+
+
+def _products(node: Call) -> int:
+    """The number of products of a call: those of an element of the result, for each of its elements."""
+    result, weight = (prod(each.checked_type.concrete_shape) for each in (node, node.args[1]))
+    attrs: Any = node.attrs
+    sizes = node.args[1].checked_type.concrete_shape
+    match node.op.name:
+        case "nn.conv2d" | "nn.conv2d_transpose":
+            return result * weight // sizes[attrs.kernel_layout.index("O")] // _groups_of_weight(node)
+        case "nn.dense":
+            return result * sizes[1]
+        case _:
+            return result * sizes[2 if attrs.transpose_b else 1]
+
+
+def _groups_of_weight(node: Call) -> int:
+    """The groups whose input channels a weight has: all of a transposed convolution, those of one group otherwise."""
+    return node.attrs.groups if node.op.name == "nn.conv2d_transpose" else 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class Feature(IntEnum):
+    """The kinds of nodes of graphs, with TVM's numbers."""
+
+    fVar = 0
+    fGlobalVar = 1
+    fConstant = 2
+    fTuple = 3
+    fTupleGetItem = 4
+    fFunction = 5
+    fOp = 6
+    fCall = 7
+    fLet = 8
+    fIf = 9
+    fRefCreate = 10
+    fRefRead = 11
+    fRefWrite = 12
+    fConstructor = 13
+    fMatch = 14
+    fGraph = 15
+    fLetRec = 16
+
+
+_FEATURES: tuple[tuple[Any, Feature], ...] = (
+    (Function, Feature.fFunction),
+    (Call, Feature.fCall),
+    (Let, Feature.fLet),
+    (Var, Feature.fVar),
+    (GlobalVar, Feature.fGlobalVar),
+    (If, Feature.fIf),
+    (Tuple, Feature.fTuple),
+    (TupleGetItem, Feature.fTupleGetItem),
+    (Constant, Feature.fConstant),
+    (Number, Feature.fConstant),
+    (Operator, Feature.fOp),
+)
+
+
+def detect_feature(expr: Expr | IRModule, mod: IRModule | None = None) -> set[Feature]:
+    """The kinds of nodes in an expression, or in the graphs of a module: `fGraph` for an expression with several users,
+    `fLetRec` for a function that is bound to a variable and calls itself by it.
+
+    mod: a module whose graphs count, too.
+    """
+    roots = [func for each in (expr, mod) if isinstance(each, IRModule) for _, func in each.items()]
+    roots += [expr] if isinstance(expr, Expr) else []
+    found: set[Feature] = set()
+    for root in roots:
+        users: dict[Any, int] = {}
+        for node in _nodes(root):
+            found.add(next(feature for kind, feature in _FEATURES if isinstance(node, kind)))
+            found |= {Feature.fLetRec} if isinstance(node, Let) and node.var in free_vars(node.value) else set()
+            for child in node.children if isinstance(node, Expr) else ():
+                users[child] = users.get(child, 0) + 1
+        shared = [each for each, count in users.items() if count > 1]
+        computed = Call | Tuple | If | Function | Let
+        found |= {Feature.fGraph} if any(isinstance(each, computed) for each in shared) else set()
+    return found
+
+
+def check_basic_block_normal_form(expr: Expr) -> bool:
+    """Whether branches and functions share no expressions that are not bound to variables. OptionError with an
+    expression that they share."""
+    shared = shared_expression(expr)
+    if shared is not None:
+        raise OptionError(f"basic block normal form: {shared!r} is computed in several scopes, and bound in none")
+    return True
+
+
 def _nodes(expr: Expr) -> list[Any]:
     nodes: list[Any] = []
     post_order_visit(expr, nodes.append)
@@ -54,9 +260,17 @@ def _nodes(expr: Expr) -> list[Any]:
 
 
 __all__ = [
+    "Feature",
+    "all_type_vars",
     "all_vars",
+    "bound_type_vars",
     "bound_vars",
+    "check_basic_block_normal_form",
+    "check_kind",
+    "detect_feature",
+    "free_type_vars",
     "free_vars",
+    "get_total_mac_number",
     "list_fake_quantized_op_freqs",
     "list_op_freqs",
     "post_order_visit",

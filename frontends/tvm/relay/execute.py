@@ -8,7 +8,9 @@ from typing import Any
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Constant, Expr, Function, Var
+from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var
+from ...relay.analysis import free_vars
+from ...relay.types import Type
 from ..containers import ADT
 from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
@@ -42,14 +44,24 @@ class Executor:
             if self._mod is None:
                 raise OptionError("evaluate without an expression, of an executor without a module")
             return self._function(self._mod, bound)
-        if isinstance(expr, Function):
-            return self._function(IRModule.from_expr(expr), bound)
-        return self._function(IRModule.from_expr(expr), bound)()
+        if isinstance(expr, GlobalVar) and isinstance(self._mod, IRModule):
+            return self._function(self._with_main(self._mod[expr]), bound)
+        main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr)
+        function = self._function(self._with_main(main), bound)
+        return function if isinstance(expr, Function) else function()
+
+    def _with_main(self, main: Function) -> IRModule:
+        """A module with a function as its `main`, beside the functions of the module of the executor."""
+        others = self._mod.items() if isinstance(self._mod, IRModule) else ()
+        graphs = {name: each for name, each in others if isinstance(each, Function)}
+        return IRModule.from_graphs({**graphs, "main": main})
 
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
         executor = GraphExecutor(build(mod, self._target, params=params).executable, self._device)
         module = GraphModule(executor)
         names = [spec.name for spec in executor.executable.inputs]
+        main = mod["main"] if isinstance(mod, IRModule) else None
+        type = main.checked_type.ret_type if isinstance(main, Function) else None
 
         def call(*values: Any, **kwargs: Any) -> Any:
             args = list(_leaves(values))
@@ -58,9 +70,18 @@ class Executor:
             module.run(**dict(zip(names, args, strict=False)), **kwargs)
             outputs = [executor.get_output(n) for n in range(executor.num_outputs)]
             results = ADT(array(output, executor.device) for output in outputs)
+            if isinstance(type, TupleType):
+                return _nested(type, iter(results))
             return results[0] if len(results) == 1 else results
 
         return call
+
+
+def _nested(type: Type, results: Iterator[Any]) -> Any:
+    """Arrays in the structure of a type."""
+    if isinstance(type, TupleType):
+        return ADT(_nested(field, results) for field in type.fields)
+    return next(results)
 
 
 def _leaves(values: Sequence[Any]) -> Iterator[Any]:

@@ -9,7 +9,8 @@ from ....core.errors import OptionError
 from ....operators import OPERATORS
 from ...relay.expr import Call, Expr, Function
 from ...relay.expr import call as new_call
-from ...relay.functor import ExprMutator
+from ...relay.functor import TypedMutator
+from .layout_moves import move_transposes
 
 _DATA = ("data_layout", "layout")
 """The names of the attribute that states the layout of the data."""
@@ -26,7 +27,8 @@ def convert_layouts(func: Function, desired: Mapping[str, Sequence[str]]) -> Fun
     for name in desired:
         if name not in OPERATORS or not any(each.name in _DATA for each in OPERATORS[name].attributes):
             raise OptionError(f"ConvertLayout: {name!r} is no operator with a layout")
-    return _Converter(desired).visit(func)
+    converter = _Converter(desired)
+    return move_transposes(converter.visit(func), converter.results)
 
 
 def alter_layouts(func: Function, rules: Mapping[str, Rule]) -> Function:
@@ -43,7 +45,7 @@ Rule: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 """As of `relay.op.register_alter_op_layout`."""
 
 
-class _Alteration(ExprMutator):
+class _Alteration(TypedMutator):
     def __init__(self, rules: Mapping[str, Rule]):
         super().__init__()
         self.rules = rules
@@ -84,10 +86,11 @@ def _is_packed(layout: str) -> bool:
     return any(letter.isdigit() for letter in layout)
 
 
-class _Converter(ExprMutator):
+class _Converter(TypedMutator):
     def __init__(self, desired: Mapping[str, Sequence[str]]):
         super().__init__()
         self.desired = desired
+        self.results: set[Expr] = set()
 
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
@@ -95,7 +98,10 @@ class _Converter(ExprMutator):
         name = getattr(call.op, "name", None)
         if name is None or name not in self.desired:
             return new
-        return _converted(new, [str(each) for each in self.desired[name]])
+        result = _converted(new, [str(each) for each in self.desired[name]])
+        result.known_type = call.known_type
+        self.results.add(result)
+        return result
 
 
 def _converted(call: Call, desired: Sequence[str]) -> Expr:
@@ -112,7 +118,7 @@ def _converted(call: Call, desired: Sequence[str]) -> Expr:
         )
         args[1] = _transposed(args[1], values["kernel_layout"], wanted)
         changed["kernel_layout"] = wanted
-    if "out_layout" in values:
+    if values.get("out_layout"):
         changed["out_layout"] = new
     out = values.get("out_layout") or old
     if out == new and all(values[name] in ("", value) for name, value in changed.items()):

@@ -7,9 +7,11 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import OPERATORS, Operator, operator_of
+from ...relay import gradients
 from ...relay import op as operators
 from ...relay.op import *  # noqa: F403
 from ..submodules import submodule
+from . import mixed_precision
 
 Rule = Callable[..., Any]
 """Another expression for a call: of its attributes, its operands, and types; None to keep the call."""
@@ -21,7 +23,13 @@ RULES: dict[str, dict[str, list[tuple[int, Rule]]]] = {
 }
 """The registered functions by the name of the attribute and the operator, with their levels, the highest first."""
 
-__all__ = ["get", "register_alter_op_layout", "register_legalize"]
+__all__ = [
+    "get",
+    "register_alter_op_layout",
+    "register_gradient",
+    "register_legalize",
+    "register_mixed_precision_conversion",
+]
 __all__ += operators.__all__
 
 
@@ -45,6 +53,31 @@ def register_legalize(op_name: str, legal_op: Rule | None = None, level: int = 1
     """Registers a function that `relay.transform.Legalize` calls on each call of an operator: with its attributes, its
     operands, and the types of the operands and of the result. Else as `register_alter_op_layout`."""
     return _register("FTVMLegalize", op_name, legal_op, level)
+
+
+def register_gradient(op_name: str, fgradient: Any = None, level: int = 10) -> Any:
+    """Registers a function from a call of an operator and the gradient of its result to the gradients of the operands,
+    instead of an earlier one. Without a function a decorator. OptionError for an unknown operator.
+
+    level: ignored; the function registered last has precedence.
+    """
+    if op_name not in OPERATORS:
+        raise OptionError(f"registration of a gradient: no operator {op_name!r}")
+    register = gradients.rule(op_name)
+    return register if fgradient is None else register(fgradient)
+
+
+def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
+    """Registers a function from a call of an operator and a data type to the category of the operator, and the data
+    types of its sums and of its result, as `ToMixedPrecision` uses them, instead of an earlier one. Without a function
+    a decorator. OptionError for an unknown operator.
+
+    level: ignored, as of `register_gradient`.
+    """
+    if op_name not in OPERATORS:
+        raise OptionError(f"registration of a precision: no operator {op_name!r}")
+    register = mixed_precision.precision(op_name)
+    return register if func is None else register(func)
 
 
 def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:

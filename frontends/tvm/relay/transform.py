@@ -7,12 +7,12 @@ directly, under their own names.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import OptionError
 from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
@@ -24,14 +24,18 @@ from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
-from ...relay.functor import ExprMutator
+from ...relay.functor import ExprMutator, TypeAnnotator
+from ...relay.gradients import gradient as gradient_of
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from . import normal_forms, parallel
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
+from .mixed_precision import convert_precision
 from .op import rules_of
+from .padding import fold_padding
 from .parser import parse
 from .types import type_of
 
@@ -48,8 +52,15 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 
 
 def InferType() -> FunctionalPass:
-    """Infers the types of all tensors again from the parameters; types are already known when a graph is built."""
-    return _pass("InferType", 0, lambda ctx: [RelayInferTypesPass()])
+    """Infers the types of all tensors again from the parameters; types are already known when a graph is built. Graphs
+    stay as the user wrote them, and their functions get the types of their results."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        if not mod.is_written:
+            return run_pipeline(mod, [RelayInferTypesPass()])
+        return on_graphs(lambda func: TypeAnnotator().visit(func), mod, is_normal=False)
+
+    return FunctionalPass(run, PassInfo(0, "InferType"))
 
 
 def InferTypeLocal(expr: Expr) -> Any:
@@ -98,7 +109,8 @@ def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
-    """Groups operators into functions, one per kernel. fuse_opt_level: 0 for one operator per function, -1 for the
+    """Groups operators into functions inside of their graph, one per kernel, with the attribute `Primitive`.
+    fuse_opt_level: 0 for one operator per function, -1 for the
     level of the context. OptionError for a level below -1.
     """
     if fuse_opt_level < -1:
@@ -108,7 +120,14 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
         level = ctx.opt_level if fuse_opt_level == -1 else fuse_opt_level
         return [RelayFuseOperatorsPass(level=2 if level else 0)]
 
-    return _pass("FuseOps", 0, passes)
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        fused = IRModule((result := run_pipeline(mod, passes(ctx))).op, result.constants)
+        graphs = {name: func for name, func in fused.items() if isinstance(func, Function) and name not in mod}
+        kernels = {name: func.with_attr("Primitive", 1) for name, func in graphs.items()}
+        inlined = {name: _Inliner(kernels).visit(func) for name, func in fused.items() if name not in kernels}
+        return InferType()(IRModule(inlined))
+
+    return FunctionalPass(run, PassInfo(0, "FuseOps"))
 
 
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPass:
@@ -120,7 +139,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return run_pipeline(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod), [RelaySimplifyPass()])
+        return InferType()(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod))
 
     return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
 
@@ -146,6 +165,114 @@ def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
         return on_graphs(lambda func: legalize(func, rules_of(legalize_map_attr_name)), mod)
 
     return FunctionalPass(run, PassInfo(1, "Legalize"))
+
+
+def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> FunctionalPass:
+    """Computes products in another data type of floats, and the operators between them as their operands are.
+
+    mixed_precision_type: the data type.  missing_op_mode: 0 for an error at operators without a rule, which
+    `relay.op.register_mixed_precision_conversion` registers; 1 and 2 compute them as their operands are. The option
+    `relay.ToMixedPrecision.keep_orig_output_dtype` of the context keeps the data types of results. OptionError for a
+    data type other than floats, and for another mode.
+    """
+    if missing_op_mode not in (0, 1, 2):
+        raise OptionError(f"ToMixedPrecision: missing_op_mode {missing_op_mode!r}, expected 0, 1 or 2")
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        keeps = bool(ctx.config.get("relay.ToMixedPrecision.keep_orig_output_dtype"))
+        change = lambda func: convert_precision(func, mixed_precision_type, keeps, missing_op_mode == 0)  # noqa: E731
+        return InferType()(on_graphs(change, mod, is_normal=False))
+
+    return FunctionalPass(run, PassInfo(0, "ToMixedPrecision"))
+
+
+def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
+    """Moves the operators of each match of a pattern to a function with the attribute `Composite`, which the graph
+    calls.
+
+    pattern_table: tuples of a name, a pattern, and perhaps a function from a match to whether it becomes a function;
+    earlier patterns have precedence.
+    """
+
+    def merge(func: Function, name: str, pattern: Any, check: Callable[[Expr], bool] = lambda match: True) -> Function:
+        body = pattern.partition(func.body, {"Composite": name}, check)
+        return Function(func.params, body, type_params=func.type_params, attrs=func.attrs)
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        for row in pattern_table:
+            mod = InferType()(on_graphs(lambda func, row=row: merge(func, *row), mod, is_normal=False))
+        return mod
+
+    return FunctionalPass(run, PassInfo(0, "MergeComposite"))
+
+
+def ToANormalForm() -> FunctionalPass:
+    """Binds each expression to a variable of its own, in the order of computation; branches and functions have their
+    own bindings."""
+    return _on_written("ToANormalForm", normal_forms.to_a_normal_form)
+
+
+def ToBasicBlockNormalForm() -> FunctionalPass:
+    """Binds expressions that several branches or functions share to variables outside of these; all others stay."""
+    return _on_written("ToBasicBlockNormalForm", normal_forms.to_basic_blocks)
+
+
+def ToGraphNormalForm() -> FunctionalPass:
+    """Replaces variables that are bound to expressions by the expressions."""
+    return _on_written("ToGraphNormalForm", normal_forms.to_graph)
+
+
+def FoldExplicitPadding() -> FunctionalPass:
+    """Makes `nn.pad` before a convolution or a pool part of its padding, if both pad with the same value."""
+    return _on_typed("FoldExplicitPadding", 0, fold_padding)
+
+
+def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionalPass:
+    """Computes convolutions of one image, with weights of the same size but for the output channels, as one.
+
+    min_num_branches: the number of convolutions from which they are combined.
+    """
+    return _combining(
+        "CombineParallelConv2D", "nn.conv2d", parallel.convolution_key, min_num_branches, parallel.combine_convolutions
+    )
+
+
+def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> FunctionalPass:
+    """Computes products of one operand with several weights as one.
+
+    min_num_branches: the number of products from which they are combined.  to_batch: whether weights of one shape
+    become a batch; otherwise weights with as many columns are joined.
+    """
+    key, combine = parallel.dense_key_as_rows, parallel.combine_dense_as_rows
+    if to_batch:
+        key, combine = parallel.dense_key_as_batch, parallel.combine_dense_as_batch
+    return _combining("CombineParallelDense", "nn.dense", key, min_num_branches, combine)
+
+
+def CombineParallelBatchMatmul(min_num_branches: int = 3) -> FunctionalPass:
+    """Computes products of one batch of matrices with several others as one.
+
+    min_num_branches: the number of products from which they are combined.
+    """
+    return _combining(
+        "CombineParallelBatchMatmul", "nn.batch_matmul", parallel.batch_key, min_num_branches, parallel.combine_batches
+    )
+
+
+def _combining(name: str, op: str, key: Callable[[Call], Any], least: int, combine: parallel.Combine) -> FunctionalPass:
+    return _on_typed(name, 4, lambda func: parallel.combine_products(func, op, key, least, combine))
+
+
+def _on_typed(name: str, level: int, change: Callable[[Function], Function]) -> FunctionalPass:
+    """A pass that changes graphs as the user wrote them, whose nodes have types before and after."""
+    return FunctionalPass(
+        lambda mod, ctx: InferType()(on_graphs(change, InferType()(mod), is_normal=False)), PassInfo(level, name)
+    )
+
+
+def _on_written(name: str, change: Callable[[Function], Function], level: int = 1) -> FunctionalPass:
+    """A pass that changes graphs as the user wrote them."""
+    return FunctionalPass(lambda mod, ctx: on_graphs(change, mod, is_normal=False), PassInfo(level, name))
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> FunctionalPass:
@@ -188,9 +315,22 @@ class _Inliner(ExprMutator):
         return FunctionCall(self.visit(self.functions[callee.name_hint]), new.args)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def gradient(expr: Any, mod: object = None, mode: str = "higher_order") -> NoReturn:
-    """UnsupportedError: graphs have no gradients."""
-    raise UnsupportedError("gradients of graphs are not supported yet: write the gradient as a graph")
+def gradient(expr: Function | GlobalVar, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
+    """The function that returns the result of a function and a tuple with the gradient of each parameter: that of the
+    sum of all elements of the result.
+
+    expr: the function, or its name in `mod`.  mod: the module of the functions that `expr` calls.  mode: of a tuple
+    "higher_order" adds the elements of the first tensor, "first_order" those of all.
+    OptionError for another mode, and for an expression that is not a function; UnsupportedError for an operator without
+    a gradient.
+    """
+    if mode not in ("higher_order", "first_order"):
+        raise OptionError(f"gradient: mode {mode!r}, expected 'higher_order' or 'first_order'")
+    func = mod[expr] if isinstance(expr, GlobalVar) and mod is not None else expr
+    if not isinstance(func, Function):
+        raise OptionError(f"gradient of {expr!r}, expected a function")
+    others = {} if mod is None else {name: each for name, each in mod.items() if isinstance(each, Function)}
+    return gradient_of(func, others, only_first=mode == "higher_order")
 
 
 def function_pass(
@@ -201,7 +341,7 @@ def function_pass(
     """
 
     def on_module(transform: Transform) -> Transform:
-        return lambda mod, ctx: on_graphs(lambda func: transform(func, mod, ctx), mod)
+        return lambda mod, ctx: on_graphs(lambda func: transform(func, mod, ctx), mod, is_normal=False)
 
     return define_pass(pass_func, "transform_function", on_module, (opt_level, name, required))
 
@@ -216,10 +356,10 @@ def build_config(
     return PassContext(opt_level, required_pass, disabled_pass, trace=trace)
 
 
-def on_graphs(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
-    """A module whose graphs are changed."""
-    result = IRModule(mod.op.clone(), mod.constants)
-    for name, op in mod.functions.items():
-        if isinstance(op, FuncOp):
-            result[name] = change(mod[name])
+def on_graphs(change: Callable[[Any], Any], mod: IRModule, is_normal: bool = True) -> IRModule:
+    """A module whose graphs are changed. is_normal: whether `change` takes graphs in which each value is one node,
+    instead of graphs as the user wrote them."""
+    result = IRModule(mod.op.clone(), dict(mod.constants))
+    names = [name for name, op in mod.functions.items() if isinstance(op, FuncOp)]
+    result.add_graphs({name: change(mod.normal_form(name) if is_normal else mod[name]) for name in names})
     return result

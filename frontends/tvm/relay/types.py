@@ -6,9 +6,18 @@ from typing import Any
 
 from ....core.errors import StepwellError
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function
+from ...relay.expr import Call, Expr, Function, Var
 from ...relay.graph import module_of
 from ..ir.module import IRModule
+
+
+def type_call(call: Call) -> Call:
+    """A call of an operator, which records its type. The operands have types. The errors of types of `module_of`."""
+    params = [Var(f"x{n}", each.checked_type) for n, each in enumerate(call.args)]
+    alike = Call(call.op, params, call.attrs)
+    module_of({"main": Function(params, alike)})
+    call.known_type = alike.known_type
+    return call
 
 
 def type_of(expr: Expr) -> Any:

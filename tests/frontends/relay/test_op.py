@@ -97,7 +97,10 @@ def softmax(values: np.ndarray) -> np.ndarray:
             -(np.eye(3, 4) * np.log(softmax(X[0]))).sum(1).mean(),
         ),
         (lambda: relay.op.nn.relu(relay.op.add(x(), relay.const(1.0))), np.maximum(X + 1, 0)),
-        (lambda: relay.qnn.op.quantize(x(), relay.const(0.5), relay.const(3)), (np.round(X / 0.5) + 3).astype("int8")),
+        (
+            lambda: relay.qnn.op.quantize(x(), relay.const(0.5), relay.const(3)),
+            (np.sign(X) * np.floor(np.abs(X) / 0.5 + 0.5) + 3).astype("int8"),
+        ),
         (
             lambda: relay.qnn.dequantize(relay.const(np.array([3, 5], "int8")), relay.const(0.5), relay.const(3)),
             np.array([0, 1.0]),

@@ -243,6 +243,13 @@ def test_the_debugger_shows_results_of_kernels() -> None:
 # Passes
 
 
+def kernels_of(func: relay.Function) -> int:
+    """The number of functions inside of a function that are kernels."""
+    found: list[relay.Function] = []
+    relay.analysis.post_order_visit(func, lambda node: found.append(node) if isinstance(node, relay.Function) else None)
+    return len([each for each in found if each.attrs.get("Primitive")])
+
+
 def test_passes_stand_in_a_row() -> None:
     net, params, data = small()
     mod = relay.build_module.bind_params_by_name(net, params)
@@ -263,7 +270,7 @@ def test_passes_stand_in_a_row() -> None:
     assert "nn.batch_norm(" in str(mod)
     assert "nn.batch_norm(" not in str(fused)
     assert "rsqrt(" not in str(fused)
-    assert len([name for name in fused if name.startswith("fused")]) == 1
+    assert kernels_of(fused["main"]) == 1
     np.testing.assert_allclose(interpret(fused, "main", [data]), expected(data, params), 1e-5, 1e-5)
 
 
@@ -272,7 +279,7 @@ def test_operators_are_fused_as_the_level_says(level: int, kernels: int) -> None
     x = relay.var("x", shape=(2,))
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x) + 1))
     with tvm.transform.PassContext(opt_level=0):
-        assert len(relay.transform.FuseOps(level)(mod).functions) == kernels + 1
+        assert kernels_of(relay.transform.FuseOps(level)(mod)["main"]) == kernels
 
 
 def test_passes_of_a_higher_level_and_disabled_ones_do_not_run() -> None:
@@ -281,7 +288,7 @@ def test_passes_of_a_higher_level_and_disabled_ones_do_not_run() -> None:
     fold = relay.transform.FoldConstant()
     assert fold.info.name == "FoldConstant"
     with tvm.transform.PassContext(opt_level=1):
-        assert "multiply(" in str(fold(mod))
+        assert "multiply(" in str(tvm.transform.Sequential([fold])(mod))
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["FoldConstant"]):
         assert "multiply(" in str(fold(mod))
     assert "multiply(" not in str(fold(mod))
@@ -292,7 +299,7 @@ def test_what_is_computed_twice_is_computed_once() -> None:
     mod = tvm.IRModule.from_expr(relay.exp(x) * relay.exp(x))
     with tvm.transform.PassContext(opt_level=3):
         assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("exp(") == 1
-    assert str(relay.transform.EliminateCommonSubexpr()(mod)).count("exp(") == 2
+    assert str(tvm.transform.Sequential([relay.transform.EliminateCommonSubexpr()])(mod)).count("exp(") == 2
 
 
 def test_what_moves_nothing_goes() -> None:

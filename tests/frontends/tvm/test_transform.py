@@ -85,7 +85,12 @@ def test_passes_stand_in_a_row() -> None:
 )
 def test_the_context_says_which_passes_run(options: dict[str, Any], runs: bool) -> None:
     with PassContext(**options):
-        assert ("tag" in tagged(IRModule({"main": shifted()})).script()) == runs
+        assert ("tag" in Sequential([tagged])(IRModule({"main": shifted()})).script()) == runs
+
+
+def test_a_pass_that_is_called_alone_runs_at_every_level() -> None:
+    with PassContext(opt_level=0):
+        assert "tag" in tagged(IRModule({"main": shifted()})).script()
 
 
 def test_instruments_see_passes_and_the_context() -> None:
@@ -133,7 +138,7 @@ def test_what_a_pass_requires_runs_before_it() -> None:
     assert "T.block(" not in look(shifted()).script()
     assert found == [False]
     with PassContext(opt_level=1):
-        assert "T.block(" in look(shifted()).script()
+        assert "T.block(" in Sequential([look])(shifted()).script()
 
 
 @pytest.mark.parametrize("given", [TirVectorizeLoopsPass(), "tir-resolve-blocks,tir-vectorize-loops", parallelize])

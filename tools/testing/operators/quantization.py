@@ -28,7 +28,10 @@ def quantize_samples(draw: Draw) -> Sample:
         data = np.where(data == np.inf, np.nan, data).astype(dtype)
     axis = any_axis(draw, data.ndim) if data.ndim else -1
     zero = draw(st.sampled_from(("int32", out)))
-    return Sample([data, *_parameters(draw, data, axis, dtype, zero)], {"axis": axis, "out_dtype": out})
+    return Sample(
+        [data, *_parameters(draw, data, axis, dtype, zero)],
+        {"axis": axis, "out_dtype": out, "ties": draw(st.sampled_from(("away", "even")))},
+    )
 
 
 @st.composite

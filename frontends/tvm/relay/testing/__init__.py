@@ -4,14 +4,17 @@ from ...absent import report_absent
 from ...testing import enabled_targets
 from ..transform import gradient
 from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
+from .gradients import check_grad
+from .gradients import random_array as _np_randn_from_type
 from .init import create_workload
-from .passes import check_grad, count_ops, rand, run_infer_type, run_opt_pass
+from .passes import count_ops, rand, run_infer_type, run_opt_pass
 from .temp_op_attr import TempOpAttr
 
 __getattr__ = report_absent("tvm.relay.testing")
 
 __all__ = [
     "TempOpAttr",
+    "_np_randn_from_type",
     "check_grad",
     "count_ops",
     "create_workload",

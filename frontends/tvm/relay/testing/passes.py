@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from .....core.errors import UnsupportedError
 from .....operators import Operator
 from ....relay.expr import Call, Expr, Function
 from ....relay.functor import post_order_visit
@@ -49,8 +48,3 @@ def count_ops(expr: Expr) -> dict[str, int]:
 
     post_order_visit(expr, visit)
     return counts
-
-
-def check_grad(func: Function, *args: Any, **options: Any) -> NoReturn:
-    """UnsupportedError: graphs have no gradients."""
-    raise UnsupportedError("gradients of graphs are not supported yet: write the gradient as a graph")

@@ -1,0 +1,154 @@
+"""Gradients of operators that move, repeat or choose elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ....core.errors import UnsupportedError
+from ..expr import Call, Constant, Expr, TupleGetItem, call
+from .rules import collapse, dtype, reshape_as, rule, shape, sizes, zeros_like
+
+
+@rule("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+def _reshape(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [reshape_as(grad, node.args[0])]
+
+
+@rule("broadcast_to")
+def _broadcast_to(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [collapse(grad, shape(node), node.args[0])]
+
+
+@rule("nn.dropout")
+def _dropout(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [grad]
+
+
+@rule("transpose")
+def _transpose(node: Call, grad: Any) -> Sequence[Expr | None]:
+    rank, axes = len(shape(node)), node.attrs.axes  # pyright: ignore[reportAttributeAccessIssue]
+    order = list(reversed(range(rank))) if axes is None else [axis % rank for axis in axes]
+    return [call("transpose", grad, axes=[order.index(n) for n in range(rank)])]
+
+
+@rule("reverse")
+def _reverse(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [call("reverse", grad, **node.attrs)]
+
+
+@rule("concatenate")
+def _concatenate(node: Call, grad: Any) -> Sequence[Expr | None]:
+    axis = node.attrs.axis % len(shape(node))  # pyright: ignore[reportAttributeAccessIssue]
+    ends = np.cumsum([0, *(sizes(each)[axis] for each in node.args)]).tolist()
+    return [call("strided_slice", grad, begin=[a], end=[b], axes=[axis]) for a, b in pairwise(ends)]
+
+
+@rule("stack")
+def _stack(node: Call, grad: Any) -> Sequence[Expr | None]:
+    axis = node.attrs.axis % len(shape(node))  # pyright: ignore[reportAttributeAccessIssue]
+    parts = [call("strided_slice", grad, begin=[n], end=[n + 1], axes=[axis]) for n in range(len(node.args))]
+    return [call("squeeze", part, axis=[axis]) for part in parts]
+
+
+@rule("split")
+def _split(node: Call, grad: Any) -> Sequence[Expr | None]:
+    axis = node.attrs.axis % len(shape(node.args[0]))  # pyright: ignore[reportAttributeAccessIssue]
+    parts = [zeros_like(TupleGetItem(node, n)) if each is None else each for n, each in enumerate(grad)]
+    return [call("concatenate", *parts, axis=axis)]
+
+
+@rule("tile")
+def _tile(node: Call, grad: Any) -> Sequence[Expr | None]:
+    x, reps = node.args[0], list(node.attrs.reps)  # pyright: ignore[reportAttributeAccessIssue]
+    rank = max(len(reps), len(shape(x)))
+    reps, extents = [1] * (rank - len(reps)) + reps, [1] * (rank - len(shape(x))) + list(sizes(x))
+    parts = call("reshape", grad, newshape=[each for pair in zip(reps, extents, strict=True) for each in pair])
+    return [reshape_as(call("sum", parts, axis=list(range(0, 2 * rank, 2))), x)]
+
+
+@rule("repeat")
+def _repeat(node: Call, grad: Any) -> Sequence[Expr | None]:
+    x = node.args[0]
+    extents = sizes(x)
+    axis = node.attrs.axis % len(extents)  # pyright: ignore[reportAttributeAccessIssue]
+    repeats = node.attrs.repeats  # pyright: ignore[reportAttributeAccessIssue]
+    parts = call("reshape", grad, newshape=[*extents[: axis + 1], repeats, *extents[axis + 1 :]])
+    return [call("sum", parts, axis=[axis + 1])]
+
+
+@rule("nn.pad")
+def _pad(node: Call, grad: Any) -> Sequence[Expr | None]:
+    if node.attrs.pad_mode != "constant":  # pyright: ignore[reportAttributeAccessIssue]
+        raise UnsupportedError(f"gradient of nn.pad with mode {node.attrs.pad_mode!r}, expected 'constant'")  # pyright: ignore[reportAttributeAccessIssue]
+    before = [width[0] for width in node.attrs.pad_width]  # pyright: ignore[reportAttributeAccessIssue]
+    ends = [first + size for first, size in zip(before, sizes(node.args[0]), strict=True)]
+    return [call("strided_slice", grad, begin=before, end=ends)]
+
+
+# Chosen elements
+
+
+def _add_at(grad: Expr, rows: Expr, axis: int, target: tuple[int, ...], dtype: str) -> Expr:
+    """Zeros of the shape `target`, plus the elements of a gradient at positions along an axis.
+
+    rows: the positions, a vector with an element for each index of the axis of the gradient.
+    """
+    front, back = prod(target[:axis]), prod(target[axis + 1 :])
+    flat = call("reshape", grad, newshape=[front, -1, back])
+    where = call("zeros_like", call("cast", flat, dtype="int32")) + call(
+        "reshape", call("cast", rows, dtype="int32"), newshape=[1, -1, 1]
+    )
+    nothing = call("zeros", shape=[front, target[axis], back], dtype=dtype)
+    total = call("scatter_elements", nothing, where, flat, axis=1, reduction="add")
+    return call("reshape", total, newshape=list(target))
+
+
+@rule("strided_slice")
+def _strided_slice(node: Call, grad: Any) -> Sequence[Expr | None]:
+    x, attrs = node.args[0], node.attrs
+    extents, results = sizes(x), list(sizes(node))
+    axes = range(len(attrs.begin)) if attrs.axes is None else [a % len(extents) for a in attrs.axes]  # pyright: ignore[reportAttributeAccessIssue]
+    steps = attrs.strides or [1] * len(attrs.begin)  # pyright: ignore[reportAttributeAccessIssue]
+    for axis, first, end, step in zip(axes, attrs.begin, attrs.end, steps, strict=True):  # pyright: ignore[reportAttributeAccessIssue]
+        rows = Constant(np.arange(extents[axis], dtype="int32")[slice(first, end, step)])
+        results[axis] = extents[axis]
+        if len(rows.array) < extents[axis] or step != 1:
+            grad = _add_at(grad, rows, axis, tuple(results), dtype(x))
+    return [grad]
+
+
+@rule("take")
+def _take(node: Call, grad: Any) -> Sequence[Expr | None]:
+    data, indices = node.args
+    axis, extents = node.attrs.axis, sizes(data)  # pyright: ignore[reportAttributeAccessIssue]
+    if node.attrs.batch_dims:  # pyright: ignore[reportAttributeAccessIssue]
+        raise UnsupportedError("gradient of take with batch_dims")
+    target = (prod(extents),) if axis is None else extents
+    along = 0 if axis is None else axis % len(extents)
+    rows = call("reshape", indices, newshape=[-1])
+    last = Constant(np.asarray(target[along], dtype(indices)))
+    if node.attrs.mode == "wrap":  # pyright: ignore[reportAttributeAccessIssue]
+        rows = call("floor_mod", rows, last)
+    else:
+        rows = call("clip", rows, a_min=0, a_max=target[along] - 1)
+    return [call("reshape", _add_at(grad, rows, along, target, dtype(data)), newshape=list(extents)), None]
+
+
+@rule("gather")
+def _gather(node: Call, grad: Any) -> Sequence[Expr | None]:
+    data, indices = node.args
+    axis = node.attrs.axis  # pyright: ignore[reportAttributeAccessIssue]
+    return [call("scatter_elements", zeros_like(data), indices, grad, axis=axis, reduction="add"), None]
+
+
+@rule("gather_nd")
+def _gather_nd(node: Call, grad: Any) -> Sequence[Expr | None]:
+    data, indices = node.args
+    if node.attrs.batch_dims:  # pyright: ignore[reportAttributeAccessIssue]
+        raise UnsupportedError("gradient of gather_nd with batch_dims")
+    return [call("scatter_nd", zeros_like(data), indices, grad, mode="add"), None]
