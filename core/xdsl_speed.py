@@ -448,11 +448,12 @@ def _clone_plainly(
         return _clone_without_regions(
             self, value_mapper, block_mapper, clone_name_hints=clone_name_hints, clone_operands=clone_operands
         )
-    mapper = {} if value_mapper is None else value_mapper
+    mapper: dict[SSAValue, SSAValue] = {} if value_mapper is None else value_mapper
+    own: Sequence[SSAValue] = self._operands if clone_operands else ()
     copy = object.__new__(type(self))
     _init_operation(
         copy,
-        operands=[mapper.get(each, each) for each in self._operands] if clone_operands else (),
+        operands=[mapper.get(each, each) for each in own],
         result_types=[each._type for each in self.results],
         properties=self.properties,
         attributes=self.attributes,

@@ -165,9 +165,16 @@ class Lin:
         return max([a.depth for a in self.terms if isinstance(a, Compound)], default=0)
 
     @staticmethod
+    def _with_terms(const: int, terms: dict[Atom, int]) -> Lin:
+        """The sum with some terms, of which none is 0; sums may share their dictionary."""
+        lin = object.__new__(Lin)
+        lin.const, lin.terms, lin._hash = const, terms, None
+        return lin
+
+    @staticmethod
     def of(atom: Atom, coefficient: int = 1) -> Lin:
         """`coefficient * atom`."""
-        return _sum_of(0, {atom: coefficient} if coefficient else {})
+        return Lin._with_terms(0, {atom: coefficient} if coefficient else {})
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -189,7 +196,7 @@ class Lin:
     def _plus(self, other: Lin | int, factor: int) -> Lin:
         """The sum of `self` and `factor` times `other`; `factor` is not 0."""
         if isinstance(other, int):
-            return _sum_of(self.const + factor * other, self.terms)
+            return Lin._with_terms(self.const + factor * other, self.terms)
         terms = dict(self.terms)
         for atom, k in other.terms.items():
             total = terms.get(atom, 0) + factor * k
@@ -197,13 +204,13 @@ class Lin:
                 terms[atom] = total
             else:
                 del terms[atom]
-        return _sum_of(self.const + factor * other.const, terms)
+        return Lin._with_terms(self.const + factor * other.const, terms)
 
     def __neg__(self) -> Lin:
         return self * -1
 
     def __mul__(self, factor: int) -> Lin:
-        return _sum_of(self.const * factor, {a: k * factor for a, k in self.terms.items()} if factor else {})
+        return Lin._with_terms(self.const * factor, {a: k * factor for a, k in self.terms.items()} if factor else {})
 
     def times(self, other: Lin) -> Lin:
         """The product of two sums, multiplied out."""
@@ -239,13 +246,6 @@ class Lin:
         """The value of the sum when each SSA value has the value `number(value)`. ZeroDivisionError for a zero
         divisor."""
         return self.const + sum(k * _evaluate(atom, number) for atom, k in self.terms.items())
-
-
-def _sum_of(const: int, terms: dict[Atom, int]) -> Lin:
-    """The sum with some terms, of which none is 0; sums may share their dictionary."""
-    lin = object.__new__(Lin)
-    lin.const, lin.terms, lin._hash = const, terms, None
-    return lin
 
 
 def multiply_atoms(a: Atom, b: Atom) -> ProductAtom:
