@@ -10,7 +10,7 @@ from pathlib import Path
 
 from xdsl.parser import Parser
 
-from ...core.errors import ArgumentError, LoadError, UnsupportedError
+from ...core.errors import ArgumentError, LoadError
 from ...core.target import Target
 from ...core.walking import find_ops
 from ...dialects import mlir_context
@@ -28,7 +28,7 @@ from ..graph.description import CONSTANTS, GraphDescription, constant_chunks, re
 from ..graph.executable import TARGETS, to_device
 from ..graph.steps import Array, TensorSpec
 from ..runtime.program import Program
-from ..saving.format import Archive, Contents, reading
+from ..saving.format import PARTS, Archive, Contents, reading, with_parts
 from ..saving.loading import load_part
 from ..saving.writing import write_archive
 
@@ -120,13 +120,12 @@ class VMExecutable:
         Replaces a program saved at `path`. Raises OptionError if `path` holds anything else, UnsupportedError for a
         program without native code, and OSError.
         """
-        if self.others:
-            names = ", ".join(self.device_names)
-            raise UnsupportedError(f"a program for several devices ({names}) cannot be saved, expected one device")
         code = self.program.contents()
         files = {CONSTANTS: constant_chunks(self.constants), PROGRAM: [str(self.module).encode()]}
         content = {**code.content, "constants": list(self.constants)}
-        write_archive(Path(path), Contents(KIND, content, {**code.files, **files}))
+        contents = Contents(KIND, content, {**code.files, **files})
+        others = {kind: program.contents() for kind, program in self.others.items()}
+        write_archive(Path(path), with_parts(contents, others) if others else contents)
 
     @staticmethod
     def load(path: str | os.PathLike[str], symbols: Mapping[str, int] | None = None) -> VMExecutable:
@@ -137,7 +136,8 @@ class VMExecutable:
         """
         executable = _load(Path(path), symbols or {})
         for graph in executable.graphs.values():
-            graph.check(Path(path), executable.program)
+            programs = (executable.program, *executable.others.values())
+            graph.check(Path(path), next((each for each in programs if graph.entry in each), executable.program))
         for func in executable.functions.values():
             _check_memory(Path(path), func)
         return executable
@@ -163,6 +163,7 @@ def _load(path: Path, symbols: Mapping[str, int]) -> VMExecutable:
     with reading(path):
         archive = Archive(path, (KIND,), mapped=(CONSTANTS,))
         link = load_part(archive)
+        links = {kind: load_part(archive.part(kind)) for kind in archive.content.get(PARTS, ())}
         target = Target(TARGETS[archive.content.get("device", "cpu")])
         names: list[str] = archive.content["constants"]
     with reading(path, PROGRAM):
@@ -178,4 +179,5 @@ def _load(path: Path, symbols: Mapping[str, int]) -> VMExecutable:
         constants = read_constants(archive, [specs[name] for name in names])
     module.constants.update(constants)
     program = link({**symbols_of_libraries(libraries_in(module), target), **symbols})
-    return VMExecutable(program, constants, lambda: module)
+    others = {kind: link_other(symbols) for kind, link_other in links.items()}
+    return VMExecutable(program, constants, lambda: module, others)

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -45,6 +46,17 @@ def checksum(manifest: Mapping[str, Any]) -> str:
     """The SHA-256 of all fields of a manifest except the checksum itself."""
     fields = {key: value for key, value in manifest.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+
+
+PARTS = "parts"
+"""The field of a description with the descriptions of other contents, by name."""
+
+
+def with_parts(contents: Contents, parts: Mapping[str, Contents]) -> Contents:
+    """Contents with others, which `Archive.part` returns by name."""
+    files = {f"{name}.{file}": chunks for name, part in parts.items() for file, chunks in part.files.items()}
+    descriptions = {name: part.content for name, part in parts.items()}
+    return Contents(contents.kind, {**contents.content, PARTS: descriptions}, {**contents.files, **files})
 
 
 class Archive:
@@ -91,6 +103,15 @@ class Archive:
         if digest != expected:
             raise LoadError(f"{self.path}: checksum of {name} is {digest}, expected {expected}")
         return content
+
+    def part(self, name: str) -> Archive:
+        """The archive in this one whose contents `with_parts` has added under a name."""
+        part = copy(self)
+        part.content = self.content[PARTS][name]
+        part._files = {
+            file.removeprefix(f"{name}."): data for file, data in self._files.items() if file.startswith(f"{name}.")
+        }
+        return part
 
     def bytes_of(self, name: str) -> Bytes:
         """The bytes of a file. Raises LoadError if the manifest does not list it."""
