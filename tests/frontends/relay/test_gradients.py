@@ -88,7 +88,8 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., list[Any]]]] = {
         [X, Y],
         lambda x, y: [
             op.reshape_like(x, op.reshape(x, [3, 2])), op.broadcast_to_like(y, x) * x, op.cast_like(x, y),
-            op.collapse_sum_like(x * x, y), op.collapse_sum_to(x, [2, 1]) * x, x * op.cast(op.ndarray_size(x), "float64"),
+            op.collapse_sum_like(x * x, y), op.collapse_sum_to(x, [2, 1]) * x,
+            x * op.cast(op.ndarray_size(x), "float64"),
         ],
     ),
     "convolutions": (
