@@ -139,7 +139,12 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     newshape: extents, or codes: -1 (once) for the inferred extent, 0 for the next extent of data, -2 for all remaining
     extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two factors of the next extent.
     """
-    shape, dtype = infer_shape(data.shape, newshape), position_dtype(data.shape)
+    return with_shape(data, infer_shape(data.shape, newshape))
+
+
+def with_shape(data: Tensor, shape: Sequence[Any]) -> Tensor:
+    """A tensor with another shape of as many elements, in the same row-major order."""
+    dtype = position_dtype(data.shape)
 
     def source(*axes: PrimExpr) -> PrimExpr:
         position: PrimExpr = const(0, dtype)
@@ -156,7 +161,7 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
             position = position // extent
         return data(*indices)
 
-    return _rearrange(shape, source, "reshape")
+    return _rearrange(list(shape), source, "reshape")
 
 
 def _squeeze_reference(data: Array, axis: Axes) -> Array:

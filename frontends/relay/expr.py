@@ -107,9 +107,9 @@ class Expr:
 class Var(Expr):
     """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type."""
 
-    def __init__(self, name_hint: str, type_annotation: Type | None = None):
+    def __init__(self, name_hint: str, type_annotation: Any = None):
         self.name_hint = name_hint
-        self.type_annotation = None if isinstance(type_annotation, IncompleteType) else type_annotation
+        self.type_annotation: Type | None = None if isinstance(type_annotation, IncompleteType) else type_annotation
 
     def __call__(self, *args: Expr) -> Expr:
         return FunctionCall(self, args)

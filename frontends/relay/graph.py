@@ -123,8 +123,8 @@ class _Function:
     def _insert(self, name: str, type: Type, positions: Iterator[int]) -> Value:
         if isinstance(type, TupleType):
             return tuple(self._insert(name, field, positions) for field in type.fields)
-        if not isinstance(type, TensorType):
-            what = "a function" if isinstance(type, FuncType) else f"of type {type}"
+        if not isinstance(type, TensorType):  # types of users are annotations, too
+            what = "a function" if type.__class__ is FuncType else f"of type {type}"
             raise UnsupportedError(f"function @{self.name}: parameter {name} is {what}, expected tensors")
         argument = self.func.body.block.insert_arg(tensor_type(type.shape, type.dtype), next(positions))
         set_name_hint(argument, name)

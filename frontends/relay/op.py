@@ -35,9 +35,13 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "broadcast_to",
+    "broadcast_to_like",
     "cast",
+    "cast_like",
     "ceil",
     "clip",
+    "collapse_sum_like",
+    "collapse_sum_to",
     "concatenate",
     "copy",
     "cos",
@@ -86,6 +90,7 @@ __all__ = [
     "minimum",
     "mod",
     "multiply",
+    "ndarray_size",
     "negative",
     "nn",
     "not_equal",
@@ -97,6 +102,7 @@ __all__ = [
     "reinterpret",
     "repeat",
     "reshape",
+    "reshape_like",
     "reverse",
     "reverse_sequence",
     "right_shift",
@@ -106,10 +112,12 @@ __all__ = [
     "scatter_nd",
     "searchsorted",
     "sequence_mask",
+    "shape_of",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "slice_like",
     "sort",
     "split",
     "sqrt",
@@ -153,6 +161,14 @@ bitwise_or = operator_function("bitwise_or")
 bitwise_xor = operator_function("bitwise_xor")
 broadcast_to = operator_function("broadcast_to")
 cast = operator_function("cast")
+broadcast_to_like = operator_function("broadcast_to_like")
+cast_like = operator_function("cast_like")
+collapse_sum_like = operator_function("collapse_sum_like")
+collapse_sum_to = operator_function("collapse_sum_to")
+ndarray_size = operator_function("ndarray_size")
+reshape_like = operator_function("reshape_like")
+shape_of = operator_function("shape_of")
+slice_like = operator_function("slice_like")
 ceil = operator_function("ceil")
 concatenate = operator_function("concatenate")
 copy = operator_function("copy")

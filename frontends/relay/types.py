@@ -63,7 +63,7 @@ class TupleType:
 
     fields: tuple[Type, ...] = field(default_factory=tuple)
 
-    def __init__(self, fields: Sequence[Type]):
+    def __init__(self, fields: Sequence[Any]):
         object.__setattr__(self, "fields", tuple(fields))
 
     def __str__(self) -> str:
@@ -82,8 +82,8 @@ class FuncType:
 
     def __init__(
         self,
-        arg_types: Sequence[Type],
-        ret_type: Type | None,
+        arg_types: Sequence[Any],
+        ret_type: Any,
         type_params: Sequence[Any] | None = None,
         type_constraints: Sequence[Any] | None = None,
     ):

@@ -152,3 +152,36 @@ def _gather_nd(node: Call, grad: Any) -> Sequence[Expr | None]:
     if node.attrs.batch_dims:  # pyright: ignore[reportAttributeAccessIssue]
         raise UnsupportedError("gradient of gather_nd with batch_dims")
     return [call("scatter_nd", zeros_like(data), indices, grad, mode="add"), None]
+
+
+# Shapes and data types of other tensors
+
+
+@rule("reshape_like")
+def _reshape_like(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [reshape_as(grad, node.args[0]), None]
+
+
+@rule("broadcast_to_like")
+def _broadcast_to_like(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [collapse(grad, shape(node), node.args[0]), None]
+
+
+@rule("cast_like")
+def _cast_like(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [call("cast_like", grad, node.args[0]), None]
+
+
+@rule("collapse_sum_like")
+def _collapse_sum_like(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [call("broadcast_to_like", grad, node.args[0]), None]
+
+
+@rule("collapse_sum_to")
+def _collapse_sum_to(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [call("broadcast_to_like", grad, node.args[0])]
+
+
+@rule("shape_of", "ndarray_size")
+def _shape_of(node: Call, grad: Any) -> Sequence[Expr | None]:
+    return [None]

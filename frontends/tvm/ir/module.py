@@ -218,7 +218,9 @@ class IRModule(Module):
 
     def _as_written(self, name: str, op: GraphFuncOp) -> Function | None:
         """The graph that the user wrote, None if its operation has changed since."""
-        func, own, copy = self._written.get(name, (None, None, None))
+        if name not in self._written:
+            return None
+        func, own, copy = self._written[name]
         return func if own is op and op.is_structurally_equivalent(copy) else None
 
     def verify(self) -> None:
@@ -287,6 +289,7 @@ class IRModule(Module):
         if isinstance(var, GlobalTypeVar):
             self.type_definitions[var] = func  # pyright: ignore[reportArgumentType]
             return
+        assert not isinstance(func, TypeData)
         name = _name(var)
         if isinstance(func, Function):
             self.add_graphs({name: func})

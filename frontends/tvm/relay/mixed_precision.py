@@ -58,7 +58,7 @@ def _constant(category: int) -> Precision:
 
 
 for _category, _names in enumerate((DEFAULT_ALWAYS_LIST, DEFAULT_FOLLOW_LIST, DEFAULT_NEVER_LIST)):
-    RULES |= dict.fromkeys(_names, _constant(_category))
+    RULES.update(dict.fromkeys(_names, _constant(_category)))
 
 
 def convert_precision(func: Function, dtype: str, keeps_results: bool, is_strict: bool) -> Function:

@@ -84,6 +84,14 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., list[Any]]]] = {
             nn.batch_flatten(x), nn.dropout(x),
         ],
     ),
+    "likes": (
+        [X, Y],
+        lambda x, y: [
+            op.reshape_like(x, op.reshape(x, [3, 2])), op.broadcast_to_like(y, x) * x, op.cast_like(x, y),
+            op.collapse_sum_like(x * x, y), op.collapse_sum_to(x, [2, 1]) * x,
+            x * op.cast(op.ndarray_size(x), "float64"),
+        ],
+    ),
     "convolutions": (
         [IMAGE, (4, 1, 3, 2)],
         lambda x, w: [
