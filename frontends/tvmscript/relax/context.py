@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ....backends.devices.device import Device
 from ....core.diagnostics import Span
 from ....core.errors import SizeError
 from ....dialects.tir.builder import OpT
@@ -188,9 +187,9 @@ class RelaxContext(ElaborationContext):
                 if kind == "vdevice":
                     return self.device(int(number) if number.isdecimal() else -1, span)
                 name = f"{kind}:{number or 0}"
-            case Device() as given:
+            case object(kind=str() as kind, index=int() as index):  # a device of the run time: `tvm.cuda(0)`
                 kinds = {"cpu": "llvm", "cuda_emulated": "cuda-emulated"}
-                name = f"{kinds.get(given.kind, given.kind)}:{given.index}"
+                name = f"{kinds.get(kind, kind)}:{index}"
             case other:
                 raise span.error(f"expected a device, got {describe_value(other)}")
         if name not in names:
