@@ -31,6 +31,7 @@ from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from . import normal_forms, parallel
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
+from .folding import NormSimplifier, has_norms
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
 from .mixed_precision import convert_precision
@@ -79,8 +80,14 @@ def AnnotateSpans() -> FunctionalPass:
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
-    """Evaluates expressions of constants."""
-    return _pass("FoldConstant", 2, lambda ctx: [RelayFoldConstantsPass()])
+    """Evaluates expressions of constants, as the compiled graph computes them."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        if has_norms(mod):
+            mod = on_graphs(lambda func: NormSimplifier().visit(func), mod, is_normal=False)
+        return run_pipeline(mod, [RelayFoldConstantsPass()])
+
+    return FunctionalPass(run, PassInfo(2, "FoldConstant"))
 
 
 def SimplifyInference() -> FunctionalPass:

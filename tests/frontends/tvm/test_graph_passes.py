@@ -240,3 +240,27 @@ def test_conversions_of_layouts_keep_results(build: Any) -> None:
     after = run_opt_pass(before, transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]}))
     assert count_ops(after)["transpose"] >= 2
     is_same(before, after, (1, 4, 4, 2), (1, 1, 2, 3))
+
+
+# Folded constants
+
+
+def test_folded_norms_equal_compiled_ones_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(shape, "float32") for shape in ((4, 5, 6), (5,), (5,), (5,), (5,))]
+    params = [relay.var(f"x{n}", shape=each.shape) for n, each in enumerate(arrays)]
+    compiled = run(relay.Function(params, relay.nn.batch_norm(*params, axis=1)[0]), *arrays).numpy()
+    doubled = [relay.const(arrays[0] / 2) * relay.const(2.0), *map(relay.const, arrays[1:])]
+    folded = run_opt_pass(relay.Function([], relay.nn.batch_norm(*doubled, axis=1)[0]), transform.FoldConstant())
+    np.testing.assert_array_equal(folded.body.data.numpy(), compiled)
+    open_norm = run_opt_pass(relay.Function(params, relay.nn.batch_norm(*params, axis=1)[0]), transform.FoldConstant())
+    assert count_ops(open_norm)["nn.batch_norm"] == 1
+
+
+def test_halves_are_rounded_to_the_even_integer() -> None:
+    """TVM folded halves to even integers, but compiled code rounded them away from zero until v0.24."""
+    x = relay.var("x", shape=(6,))
+    halves = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], "float32")
+    folded = run_opt_pass(relay.Function([], relay.round(relay.const(halves))), transform.FoldConstant())
+    for result in (folded.body.data.numpy(), run(relay.Function([x], relay.round(x)), halves).numpy()):
+        np.testing.assert_array_equal(result, np.round(halves))
