@@ -39,6 +39,7 @@ from ..absent import report_absent
 from ..ir.module import IRModule
 from .fake_quantization import operators_of_region
 from .normal_forms import shared_expression
+from .regions import AnnotatedRegionSet as AnnotatedRegionSet
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
