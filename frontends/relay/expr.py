@@ -129,10 +129,10 @@ class ConstantArray(np.ndarray[Any, Any]):
 
 
 class Constant(Expr):
-    """A constant. array: its array."""
+    """A constant. array: its array. data: an array of numpy, or of `tvm.nd`, which is not copied."""
 
-    def __init__(self, data: Array):
-        self.array = data
+    def __init__(self, data: Any):
+        self.array: Array = data.numpy() if hasattr(data, "numpy") else data
 
     @property
     def data(self) -> ConstantArray:

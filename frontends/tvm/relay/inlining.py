@@ -9,6 +9,7 @@ from ....operators.relay import FuncOp
 from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
 from ...relay.functor import ExprMutator
 from ..ir.module import IRModule
+from .call_graph import called_functions
 
 
 class Inliner(ExprMutator):
@@ -27,9 +28,11 @@ class Inliner(ExprMutator):
 
 
 def inline_functions(mod: IRModule) -> IRModule:
-    """A module without the functions that have the attribute `Inline`, whose calls are replaced."""
+    """A module without the functions that have the attribute `Inline`, whose calls are replaced. Functions without
+    calls stay."""
     graphs = {name: func for name, func in mod.items() if isinstance(func, Function)}
-    inlined = {name: func for name, func in graphs.items() if func.attrs.get("Inline")}
+    called = {callee for func in graphs.values() for callee in called_functions(func)}
+    inlined = {name: func for name, func in graphs.items() if func.attrs.get("Inline") and name in called}
     kept = {name: Inliner(inlined).visit(func) for name, func in graphs.items() if name not in inlined}
     others = {name: func for name, func in mod.items() if name not in graphs}
     return IRModule({**kept, **others})

@@ -15,7 +15,8 @@ def register_pattern_table(compiler: str, table: Any = None) -> Any:
     """Registers the patterns of a compiler, or a function that returns them. Without a table a decorator."""
 
     def register(entries: Any) -> Any:
-        _TABLES[compiler] = entries() if callable(entries) else entries
+        rows: Any = entries() if callable(entries) else entries
+        _TABLES[compiler] = rows
         return entries
 
     return register if table is None else register(table)

@@ -29,7 +29,7 @@ from ...relay.gradients import gradient as gradient_of
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
-from . import normal_forms, parallel
+from . import casts, normal_forms, parallel
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .folding import NormSimplifier, has_norms
 from .inlining import Inliner, inline_functions, names_with
@@ -221,6 +221,16 @@ def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
         return mod
 
     return FunctionalPass(run, PassInfo(0, "MergeComposite"))
+
+
+def DivToMul() -> FunctionalPass:
+    """Replaces quotients of floats by constants by products with the reciprocals, which may round differently."""
+    return _on_typed("DivToMul", 0, casts.multiply_by_reciprocals)
+
+
+def CanonicalizeCast() -> FunctionalPass:
+    """Gives each elementwise operator a cast to a wider type of its own, instead of one that operators share."""
+    return _on_typed("CanonicalizeCast", 3, casts.copy_casts)
 
 
 def AnnotateTarget(targets: str | Sequence[str], include_non_call_ops: bool = True) -> FunctionalPass:
