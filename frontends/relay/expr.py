@@ -129,10 +129,10 @@ class ConstantArray(np.ndarray[Any, Any]):
 
 
 class Constant(Expr):
-    """A constant. array: its array."""
+    """A constant. array: its array. data: an array of numpy, or of `tvm.nd`, which is not copied."""
 
-    def __init__(self, data: Array):
-        self.array = data
+    def __init__(self, data: Any):
+        self.array: Array = data.numpy() if hasattr(data, "numpy") else data
 
     @property
     def data(self) -> ConstantArray:
@@ -182,8 +182,8 @@ class CallAttributes(dict[str, Any]):
 class Call(Expr):
     """A call of an operator on tensors, or, as a `FunctionCall`, of a function.
 
-    op: the operator.  args: its operands.  attrs: its checked attributes.  location: the source location of the call in
-    the user's program. TeError for unknown attributes.
+    op: the operator.  args: its operands.  attrs: its checked attributes.  type_args: the types of the operands, which
+    no user reads.  location: the source location of the call in the user's program. TeError for unknown attributes.
     """
 
     op: Any
@@ -204,6 +204,7 @@ class Call(Expr):
         self.op = op
         self.args = tuple(as_expr(arg) for arg in args)
         self.attrs = self._checked(attrs or {})
+        self.type_args = tuple(type_args or ())
         self.location = location_of_user()
 
     def _checked(self, attrs: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .expr import (
     TupleGetItem,
     TupleWrapper,
     Var,
+    as_expr,
 )
 from .types import TensorType
 
@@ -230,6 +231,22 @@ class TypeAnnotator(TypedMutator):
         return Function(new.params, new.body, fn.body.checked_type, new.type_params, new.attrs)
 
 
+class _Binding(TypedMutator):
+    def __init__(self, values: Mapping[Var, Expr]):
+        super().__init__()
+        self.memo_map |= values
+
+
+def bind(expr: Expr, binds: Mapping[Var, Any]) -> Any:
+    """An expression in which variables are replaced by values; a function has no such parameters then."""
+    values = {variable: as_expr(value) for variable, value in binds.items()}
+    binding = _Binding(values)
+    if not isinstance(expr, Function):
+        return binding.visit(expr)
+    params = [each for each in expr.params if each not in values]
+    return Function(params, binding.visit(expr.body), expr.ret_type, expr.type_params, expr.attrs)
+
+
 def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:
     """Calls `fvisit` for every node below an expression once, operands before their users."""
     seen: set[Any] = set()
@@ -261,4 +278,4 @@ def _below(node: Any) -> list[Any]:
             return []
 
 
-__all__ = ["ExprFunctor", "ExprMutator", "ExprVisitor", "post_order_visit"]
+__all__ = ["ExprFunctor", "ExprMutator", "ExprVisitor", "bind", "post_order_visit"]

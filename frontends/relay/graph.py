@@ -31,6 +31,7 @@ from ...operators.relay import (
     shape_of,
     tensor_type,
 )
+from .annotation import MARKS
 from .expr import (
     Call,
     Constant,
@@ -54,7 +55,7 @@ Steps: TypeAlias = "Generator[Expr, Value, Value]"
 """A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
-GROUPING = {"Inline", "Primitive", "Composite", "PartitionedFromPattern"}
+GROUPING = {"Inline", "Primitive", "Composite", "Compiler", "PartitionedFromPattern", "global_symbol"}
 """The attributes of functions inside of functions that mark groups of operators, and change no result."""
 
 
@@ -196,6 +197,8 @@ class _Function:
         yield
 
     def _call(self, expr: Call) -> Steps:
+        if expr.op.name in MARKS:
+            return (yield expr.args[0])
         values: list[Value | None] = []
         for arg in expr.args:
             is_open = isinstance(arg, Number) or self._is_unknown(arg)
@@ -301,9 +304,11 @@ class _Function:
 
     def _function_call(self, expr: FunctionCall) -> Steps:
         args: list[Value] = []
-        for arg in expr.args:
-            args.append((yield arg))
         callee: Expr = self.callees.get(expr.op, expr.op) if isinstance(expr.op, Var) else expr.op
+        for n, arg in enumerate(expr.args):
+            if self._is_unknown(arg) and isinstance(callee, GlobalVar):
+                self._take_type(arg, self.others(callee.name_hint), n)
+            args.append((yield arg))
         if isinstance(callee, GlobalVar):
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
@@ -319,6 +324,12 @@ class _Function:
         value = self._value(callee.body)
         self.values = outside
         return value
+
+    def _take_type(self, arg: Expr, other: _Function, n: int) -> None:
+        """Gives an untyped argument of a function of the module the type of the parameter."""
+        assert isinstance(arg, Var)
+        if n < len(other.function.params) and (type := other.function.params[n].known_type) is not None:
+            self.params[arg] = self._declare(arg, type)
 
     def _global_call(self, callee: GlobalVar, args: Sequence[Value]) -> Value:
         other = self.others(callee.name_hint)

@@ -11,7 +11,7 @@ from ...core.errors import UnsupportedError
 from ...expressions.errors import TeError
 from ...operators import Operator, operator_of
 from ...operators.axes import Axes
-from . import image, nn, vision
+from . import annotation, image, nn, vision
 from .expr import Constant, Expr, Tuple, as_expr, call
 from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
 
@@ -21,6 +21,7 @@ __all__ = [
     "acosh",
     "add",
     "all",
+    "annotation",
     "any",
     "arange",
     "argmax",

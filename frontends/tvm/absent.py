@@ -20,7 +20,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.relay.prelude": _NO_TYPES,
     "tvm.relay.loops": _NO_RECURSION,
     "tvm.relay.backend.interpreter": "relay.create_executor compiles functions",
-    "tvm.relay.backend.te_compiler": "relay.build compiles functions",
     "tvm.relay.quantize": "quantized operators are those of relay.qnn",
     "tvm.relay.testing.byoc": "tvm.relax has code generators of users",
     "tvm.relay.testing.nat": _NO_TYPES,

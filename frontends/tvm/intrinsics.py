@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import OptionError
 from ...expressions.expr import Call, PrimExpr, PureExternCall, as_expr
+from ...operators import OPERATORS
+from ..relay.text import function_of
 from .nodes.expr import PREFIX
 
 Rule = Callable[[Call], Any]
@@ -27,6 +29,8 @@ class _Lowering:
     rule: Rule
 
 
+_COMPILERS: dict[str, dict[str, Callable[[Any], bool]]] = {}
+"""The functions that say which calls a compiler computes, by attribute and operator."""
 _NAMES: set[str] = set()
 _LOWERINGS: dict[tuple[str, str], _Lowering] = {}
 """The rules, by kind of target and name of the intrinsic."""
@@ -36,9 +40,12 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     """Registers an attribute of an intrinsic, `register_op_attr("tir.mylog", "TCallEffectKind", CallEffectKind.Pure)`:
     from then on `call_intrin` accepts its name. Without a value, a decorator of the function that is the value.
 
-    OptionError for an operator of graphs, whose attributes are those of `stepwell.operators`, and for an effect other
-    than `Pure`. level: ignored.
+    The attribute `target.NAME` of an operator of graphs is a function from a call to whether the compiler `NAME`
+    computes the call (`relay.transform.AnnotateTarget`). OptionError for other attributes of such operators, which are
+    those of `stepwell.operators`, and for an effect other than `Pure`. level: ignored.
     """
+    if attr_key.startswith("target.") and (op_name in OPERATORS or function_of(op_name) is not None):
+        return _register_for_compiler(op_name, attr_key, value)
     name = _intrinsic(op_name)
 
     def register(attribute: Any) -> Any:
@@ -50,6 +57,19 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
         return attribute
 
     return register if value is None else register(value)
+
+
+def _register_for_compiler(op_name: str, attr_key: str, value: Any) -> Any:
+    def register(rule: Callable[[Any], bool]) -> Callable[[Any], bool]:
+        _COMPILERS.setdefault(attr_key, {})[op_name] = rule
+        return rule
+
+    return register if value is None else register(value)
+
+
+def operator_attributes(attr_key: str) -> Mapping[str, Callable[[Any], bool]]:
+    """The functions of an attribute `target.NAME` by operator."""
+    return _COMPILERS.get(attr_key, {})
 
 
 def register_intrin_lowering(op_name: str, target: str, *, f: Rule | None = None, level: int = 10) -> Any:

@@ -25,7 +25,17 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "fake_quantization_to_integer": "tvm.relay.fake_quantization",
         "mixed_precision": "tvm.relay.mixed_precision",
     },
-    "tvm.relay.op": {"op": "tvm.relay.op", "tensor": "tvm.relay.op", "transform": "tvm.relay.op"},
+    "tvm.relay.backend": {
+        **dict.fromkeys(("executor", "runtime"), "tvm.relay.executors"),
+        "te_compiler": "tvm.relay.te_compiler",
+    },
+    "tvm.relay.op.contrib": {"register": "tvm.relay.pattern_tables"},
+    "tvm.relay.op": {
+        "contrib": "tvm.relay.pattern_tables",
+        "op": "tvm.relay.op",
+        "tensor": "tvm.relay.op",
+        "transform": "tvm.relay.op",
+    },
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
     "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
     "tvm.runtime": {

@@ -37,8 +37,10 @@ from ...relay.types import (
 )
 from ..absent import report_absent
 from ..ir.module import IRModule
+from .call_graph import CallGraph
 from .fake_quantization import operators_of_region
 from .normal_forms import shared_expression
+from .regions import AnnotatedRegionSet
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
@@ -260,6 +262,8 @@ def _nodes(expr: Expr) -> list[Any]:
 
 
 __all__ = [
+    "AnnotatedRegionSet",
+    "CallGraph",
     "Feature",
     "all_type_vars",
     "all_vars",

@@ -10,11 +10,12 @@ from ....backends.cuda.program import DeviceProgram
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....core.arrays import plain_array
-from ....core.errors import ArgumentError
+from ....core.errors import ArgumentError, OptionError
 from ....module import Module
 from ....transforms.pipelines import Options, run_pipeline
 from ....transforms.pipelines.landings import OPTIMIZED
-from ...relay import Function, module
+from ...relay import Function, const, module
+from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
 from ..driver.build_module import DeviceModule
@@ -23,6 +24,7 @@ from ..nd import Device, NDArray, array, cpu
 from ..target.target import target_of
 from ..transform import PassContext
 from .executors import Executor, Runtime
+from .inlining import inline_functions, names_with
 
 
 class GraphExecutorFactoryModule:
@@ -74,12 +76,23 @@ class GraphExecutorFactoryModule:
         """The native code as LLVM IR, or as assembly for "asm"."""
         return self.executable.program.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
 
-    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+    def export_library(
+        self,
+        file_name: str | os.PathLike[str],
+        *,
+        fcompile: Any = None,
+        addons: Sequence[str] | None = None,
+        workspace_dir: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         """Saves the graph, library and params for `tvm.runtime.load_module`: as one file if the name ends in `.tar`,
         else as a folder.
 
-        OptionError if another kind of file exists at the path, OSError.
+        fcompile, workspace_dir, kwargs: of the C compiler, which is not called.  OptionError if another kind of file
+        exists at the path, and for `addons`; OSError.
         """
+        if addons:
+            raise OptionError(f"export_library: addons {', '.join(addons)}, expected none: native code has no objects")
         self.executable.save(file_name)
 
     def __iter__(self) -> Iterator[Any]:
@@ -120,10 +133,17 @@ def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> A
     ArgumentError as for `build`.
     """
     mod = _bind(func, params)
-    result = IRModule(mod.op, mod.constants)
-    return result["main"] if isinstance(func, Function) else result
+    if not isinstance(func, Function):
+        return IRModule(mod.op, mod.constants)
+    named = {name: [each for each in func.params if each.name_hint == name] for name in params}
+    for name, found in named.items():
+        if len(found) != 1:
+            raise ArgumentError(f"{len(found)} parameters {name!r}, expected one")
+    return bind(func, {found[0]: const(params[name]) for name, found in named.items()})
 
 
 def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
     graph = module(mod) if isinstance(mod, Function) else mod
+    if isinstance(graph, IRModule) and names_with(graph, "Inline"):
+        graph = inline_functions(graph)
     return bind_parameters(graph, {name: plain_array(value) for name, value in params.items()}) if params else graph

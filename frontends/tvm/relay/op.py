@@ -9,6 +9,7 @@ from ....core.errors import OptionError
 from ....operators import OPERATORS, Operator, operator_of
 from ...relay import gradients
 from ...relay import op as operators
+from ...relay.annotation import MARKS
 from ...relay.op import *  # noqa: F403
 from ..submodules import submodule
 from . import mixed_precision
@@ -40,7 +41,7 @@ def __getattr__(name: str) -> Any:
 
 def get(op_name: str) -> Operator:
     """The operator of a name. UnknownOperatorError for another name."""
-    return operator_of(op_name)
+    return MARKS[op_name] if op_name in MARKS else operator_of(op_name)
 
 
 def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, level: int = 10) -> Any:

@@ -23,30 +23,41 @@ from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
-from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
-from ...relay.functor import ExprMutator, TypeAnnotator
+from ...relay.expr import Call, Expr, Function, GlobalVar
+from ...relay.functor import TypeAnnotator
 from ...relay.gradients import gradient as gradient_of
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
-from . import normal_forms, parallel
+from . import casts, normal_forms, parallel
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
+from .folding import NormSimplifier, has_norms
+from .inlining import Inliner, inline_functions, names_with
 from .layouts import alter_layouts, convert_layouts
 from .legalization import legalize
 from .mixed_precision import convert_precision
 from .op import rules_of
 from .padding import fold_padding
 from .parser import parse
+from .region_functions import partition_module
+from .regions import annotate_targets, merge_regions
 from .types import type_of
 
 __getattr__ = report_absent("tvm.relay.transform")
 
 
 def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[ModulePass]]) -> FunctionalPass:
-    """A pass with TVM's name and optimization level that runs passes of this package."""
+    """A pass with TVM's name and optimization level that runs passes of this package. Functions of other compilers
+    stay."""
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return run_pipeline(mod, passes(ctx))
+        new = run_pipeline(mod, passes(ctx))
+        kept = {each: mod[each] for each in names_with(mod, "Compiler")}
+        if not kept:
+            return new
+        result = IRModule(new.op, new.constants)
+        result.add_graphs(kept)
+        return result
 
     return FunctionalPass(run, PassInfo(opt_level, name))
 
@@ -79,8 +90,14 @@ def AnnotateSpans() -> FunctionalPass:
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
-    """Evaluates expressions of constants."""
-    return _pass("FoldConstant", 2, lambda ctx: [RelayFoldConstantsPass()])
+    """Evaluates expressions of constants, as the compiled graph computes them."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        if has_norms(mod):
+            mod = on_graphs(lambda func: NormSimplifier().visit(func), mod, is_normal=False)
+        return run_pipeline(mod, [RelayFoldConstantsPass()])
+
+    return FunctionalPass(run, PassInfo(2, "FoldConstant"))
 
 
 def SimplifyInference() -> FunctionalPass:
@@ -124,7 +141,7 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
         fused = IRModule((result := run_pipeline(mod, passes(ctx))).op, result.constants)
         graphs = {name: func for name, func in fused.items() if isinstance(func, Function) and name not in mod}
         kernels = {name: func.with_attr("Primitive", 1) for name, func in graphs.items()}
-        inlined = {name: _Inliner(kernels).visit(func) for name, func in fused.items() if name not in kernels}
+        inlined = {name: Inliner(kernels).visit(func) for name, func in fused.items() if name not in kernels}
         return InferType()(IRModule(inlined))
 
     return FunctionalPass(run, PassInfo(0, "FuseOps"))
@@ -204,6 +221,45 @@ def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
         return mod
 
     return FunctionalPass(run, PassInfo(0, "MergeComposite"))
+
+
+def DivToMul() -> FunctionalPass:
+    """Replaces quotients of floats by constants by products with the reciprocals, which may round differently."""
+    return _on_typed("DivToMul", 0, casts.multiply_by_reciprocals)
+
+
+def CanonicalizeCast() -> FunctionalPass:
+    """Gives each elementwise operator a cast to a wider type of its own, instead of one that operators share."""
+    return _on_typed("CanonicalizeCast", 3, casts.copy_casts)
+
+
+def AnnotateTarget(targets: str | Sequence[str], include_non_call_ops: bool = True) -> FunctionalPass:
+    """Marks the operators that other compilers compute, as functions of `tvm.ir.register_op_attr` say, and composite
+    functions with the name of a compiler.
+
+    targets: the compilers, the preferred ones first.  include_non_call_ops: whether tuples and their fields are marked
+    too.
+    """
+    names = [targets] if isinstance(targets, str) else [*targets]
+    return _on_typed("AnnotateTargetFunc", 0, lambda func: annotate_targets(func, names, include_non_call_ops))
+
+
+def MergeCompilerRegions() -> FunctionalPass:
+    """Makes regions of one compiler one region, unless another region lies between them."""
+    return _on_typed("MergeCompilerRegions", 0, merge_regions)
+
+
+def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> FunctionalPass:
+    """Moves the regions of other compilers to functions of the module, with the attribute `Compiler`.
+
+    mod_name: the part of their names between `tvmgen_` and the compiler.  bind_constants: whether constants are parts
+    of the functions instead of arguments. A function registered as `relay.ext.COMPILER.optimize` changes the functions
+    of its compiler.
+    """
+    return FunctionalPass(
+        lambda mod, ctx: InferType()(partition_module(InferType()(mod), mod_name, bind_constants)),
+        PassInfo(0, "PartitionGraph"),
+    )
 
 
 def ToANormalForm() -> FunctionalPass:
@@ -292,27 +348,7 @@ def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) ->
 def Inline() -> FunctionalPass:
     """Replaces calls of functions of the module that have the attribute `Inline`, and removes these functions."""
 
-    def run(mod: IRModule, ctx: PassContext) -> Module:
-        graphs = {name: func for name, func in mod.items() if isinstance(func, Function)}
-        inlined = {name: func for name, func in graphs.items() if func.attrs.get("Inline")}
-        kept = {name: _Inliner(inlined).visit(func) for name, func in graphs.items() if name not in inlined}
-        others = {name: func for name, func in mod.items() if name not in graphs}
-        return IRModule({**kept, **others})
-
-    return FunctionalPass(run, PassInfo(1, "InlineGlobals"))
-
-
-class _Inliner(ExprMutator):
-    def __init__(self, functions: Mapping[str, Function]):
-        super().__init__()
-        self.functions = functions
-
-    def visit_call(self, call: Call) -> Expr:
-        new = super().visit_call(call)
-        callee = getattr(new, "op", None)
-        if not isinstance(callee, GlobalVar) or callee.name_hint not in self.functions:
-            return new
-        return FunctionCall(self.visit(self.functions[callee.name_hint]), new.args)  # pyright: ignore[reportAttributeAccessIssue]
+    return FunctionalPass(lambda mod, ctx: inline_functions(mod), PassInfo(1, "InlineGlobals"))
 
 
 def gradient(expr: Function | GlobalVar, mod: IRModule | None = None, mode: str = "higher_order") -> Function:

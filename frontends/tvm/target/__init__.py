@@ -7,6 +7,7 @@ from .creation import arm_cpu, create, cuda, llvm, mali, rasp
 from .generic_func import generic_func, override_native_generic_func
 from .tags import list_tags
 from .target import Target, TargetKind
+from .virtual_device import VirtualDevice
 
 current_target = Target.current
 
@@ -15,6 +16,7 @@ __getattr__ = report_absent("tvm.target")
 __all__ = [
     "Target",
     "TargetKind",
+    "VirtualDevice",
     "arm_cpu",
     "create",
     "cuda",

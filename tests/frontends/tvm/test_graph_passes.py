@@ -240,3 +240,90 @@ def test_conversions_of_layouts_keep_results(build: Any) -> None:
     after = run_opt_pass(before, transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]}))
     assert count_ops(after)["transpose"] >= 2
     is_same(before, after, (1, 4, 4, 2), (1, 1, 2, 3))
+
+
+# Folded constants
+
+
+def test_folded_norms_equal_compiled_ones_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    arrays = [rng.random(shape, "float32") for shape in ((4, 5, 6), (5,), (5,), (5,), (5,))]
+    params = [relay.var(f"x{n}", shape=each.shape) for n, each in enumerate(arrays)]
+    compiled = run(relay.Function(params, relay.nn.batch_norm(*params, axis=1)[0]), *arrays).numpy()
+    doubled = [relay.const(arrays[0] / 2) * relay.const(2.0), *map(relay.const, arrays[1:])]
+    folded = run_opt_pass(relay.Function([], relay.nn.batch_norm(*doubled, axis=1)[0]), transform.FoldConstant())
+    np.testing.assert_array_equal(folded.body.data.numpy(), compiled)
+    open_norm = run_opt_pass(relay.Function(params, relay.nn.batch_norm(*params, axis=1)[0]), transform.FoldConstant())
+    assert count_ops(open_norm)["nn.batch_norm"] == 1
+
+
+def test_halves_are_rounded_to_the_even_integer() -> None:
+    """TVM folded halves to even integers, but compiled code rounded them away from zero until v0.24."""
+    x = relay.var("x", shape=(6,))
+    halves = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], "float32")
+    folded = run_opt_pass(relay.Function([], relay.round(relay.const(halves))), transform.FoldConstant())
+    for result in (folded.body.data.numpy(), run(relay.Function([x], relay.round(x)), halves).numpy()):
+        np.testing.assert_array_equal(result, np.round(halves))
+
+
+# Casts and quotients
+
+
+def test_quotients_by_constants_are_products() -> None:
+    x, halves = variable("x", 3), relay.Constant(tvm.nd.array(np.array([2, 4, 8], "float32")))
+    before = relay.Function([x], x / halves)
+    after = run_opt_pass(before, transform.DivToMul())
+    assert after.body.op.name == "multiply"
+    np.testing.assert_array_equal(after.body.args[1].data.numpy(), np.array([0.5, 0.25, 0.125], "float32"))
+    array = np.array([1, 2, 3], "float32")
+    np.testing.assert_array_equal(run(after, array).numpy(), run(before, array).numpy())
+    for stays in (relay.const(np.array([1, 0, 2], "float32")), variable("y", 3)):
+        func = relay.Function([each for each in (x, stays) if isinstance(each, relay.Var)], x / stays)
+        assert run_opt_pass(func, transform.DivToMul()).body.op.name == "divide"
+
+
+@pytest.mark.parametrize(("dtype", "casts"), [("int32", 2), ("int8", 1)])
+def test_wider_casts_are_copied(dtype: str, casts: int) -> None:
+    x = relay.var("x", shape=(3,), dtype="int16")
+    shared = relay.cast(x, dtype)
+    before = relay.Function([x], relay.add(relay.abs(shared), relay.negative(shared)))
+    with tvm.transform.PassContext(opt_level=3):
+        after = run_opt_pass(before, transform.CanonicalizeCast())
+    found: list[Any] = []
+    relay.analysis.post_order_visit(after, found.append)
+    assert sum(getattr(getattr(each, "op", None), "name", "") == "cast" for each in found) == casts
+
+
+# Calls of functions
+
+
+def test_calls_between_functions_are_counted() -> None:
+    x, y, z = (variable(name, 3) for name in "xyz")
+    f, g = relay.GlobalVar("f"), relay.GlobalVar("g")
+    functions = {"f": relay.Function([x], relay.abs(x)), "g": relay.Function([y], f(y))}
+    graph = relay.analysis.CallGraph(
+        tvm.IRModule({**functions, "main": relay.Function([z := variable("z", 3)], f(z) + g(z))})
+    )
+    assert [graph.ref_count(each) for each in (f, g, "main")] == [2, 1, 0]
+    assert [graph.global_call_count(each) for each in (f, g, "main")] == [0, 1, 2]
+    assert not graph.is_recursive("main")
+    assert "#refs = 2" in graph.print_var("f")
+    with pytest.raises(OptionError, match="function 'h', expected one of f, g, main"):
+        graph.ref_count("h")
+
+
+def test_functions_without_calls_are_not_inlined() -> None:
+    x, y = variable("x", 3), variable("y", 3)
+    inner = relay.Function([x], relay.abs(x)).with_attr("Inline", 1)
+    outer = relay.Function([y], relay.GlobalVar("inner")(y)).with_attr("Inline", 1)
+    inlined = transform.Inline()(tvm.IRModule({"inner": inner, "outer": outer}))
+    assert list(inlined) == ["outer"]
+    assert isinstance(inlined["outer"].body.op, relay.Function)
+
+
+def test_virtual_devices_are_equal_by_their_parts() -> None:
+    device = tvm.target.VirtualDevice(tvm.cpu(), tvm.target.Target("llvm"))
+    assert device == tvm.target.VirtualDevice(tvm.cpu(), tvm.target.Target("llvm"))
+    assert device != tvm.target.VirtualDevice(tvm.cpu(), tvm.target.Target("llvm"), "local")
+    assert (device.device_type_int, device.virtual_device_id) == (1, 0)
+    assert tvm.target.VirtualDevice().device_type_int == -1
