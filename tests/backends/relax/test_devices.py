@@ -144,6 +144,36 @@ def test_results_stay_on_their_device(device: Device, target: str) -> None:
     np.testing.assert_array_equal(result.numpy(), 4 * X * X)
 
 
+FILLED = f"""
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("GPU", 0)]}})
+    @R.function
+    def main(x: {TYPE}, y: {ON_GPU}):
+        with R.dataflow():
+            a = R.add(x, R.VALUE)
+            b = R.add(y, R.VALUE)
+            c = R.add(x, R.VALUE)
+            d = R.multiply(R.multiply(a, c), R.to_vdevice(b, "llvm"))
+            R.output(d)
+        return d
+"""
+
+
+@pytest.mark.parametrize("value", ['full(R.shape([8]), R.const(2.0), "float32")', "exp(R.const(2.0))"])
+def test_equal_values_on_two_devices_are_not_merged(value: str, device: Device, target: str) -> None:
+    module = program(FILLED.replace("VALUE", value), target)
+    apply_passes(module, "cse").verify()
+    result = VirtualMachine(build_relax(module))["main"](X, nd.array(X, device))
+    number = X + np.float32(2 if "full" in value else np.exp(np.float32(2)))
+    np.testing.assert_allclose(result.numpy(), number**3, 1e-6)
+
+
+def test_equal_values_on_one_device_are_merged() -> None:
+    module = parse_tvmscript(ONE.replace("R.exp(x)", "R.add(R.add(x, R.exp(R.const(2.0))), R.exp(R.const(2.0)))"))
+    assert apply_passes(module, "cse").script().count("R.exp") == 1
+
+
 def test_arrays_and_devices_that_are_not_those_of_the_program_are_errors(device: Device, target: str) -> None:
     executable = build_relax(program(target=target))
     machine, flag = VirtualMachine(executable), np.array(True)
