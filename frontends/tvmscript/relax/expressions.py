@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
 from xdsl.utils.exceptions import VerifyException
 
+from ....backends.devices.device import Device
 from ....core.diagnostics import Span
 from ....core.dtypes import mlir_type, parse_dtype
+from ....core.errors import OptionError
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, binary_expr
 from ....operators.relax import CallOp, PrimValueOp, ShapeType
@@ -154,7 +156,20 @@ def _call_word(context: RelaxContext, word: Word, span: Span, args: list[Value],
         return _number(context, path, args, span)
     if word.namespace in ("T", "tvm") and path in _FUNCTIONS and len(args) == 2 and not keywords:
         return _operate(_FUNCTIONS[path], python_number(args[0]), python_number(args[1]), span)
+    if word.namespace == "tvm" and path in ("cpu", "cuda") and len(args) < 2 and not keywords:
+        return _device(path, [python_number(arg) for arg in args], span)
     raise span.error(f"{word} has no place in a function of relax")
+
+
+def _device(kind: str, args: Sequence[Value], span: Span) -> Device:
+    """The device `tvm.cuda(0)`, by default the first one of the kind."""
+    (index,) = args or [0]
+    if not isinstance(index, int):
+        raise span.error(f"expected the number of a device, got {describe_value(index)}")
+    try:
+        return Device(kind, index)
+    except OptionError as error:
+        raise span.error(str(error)) from None
 
 
 def _number(context: RelaxContext, dtype: str, args: Sequence[Value], span: Span) -> Value:

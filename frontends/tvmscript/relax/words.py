@@ -9,10 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, SSAValue
 
+from ....backends.devices.device import Device
 from ....core.arrays import plain_array
 from ....core.diagnostics import Span
 from ....core.dtypes import numpy_dtype
-from ....core.errors import SizeError
+from ....core.errors import SizeError, StepwellError
 from ....operators.relax import (
     CallDpsPackedOp,
     CallInplacePackedOp,
@@ -132,6 +133,17 @@ def _match_cast(context: RelaxContext, span: Span, value: Value, struct_info: Va
 def _to_vdevice(context: RelaxContext, span: Span, data: Value, dst_vdevice: Value) -> Value:
     op = ToVdeviceOp(context.relax_value(data, span), context.device(dst_vdevice, span))
     return RelaxValue(context.insert(op, span).output)
+
+
+@_word("device")
+def _device(context: RelaxContext, span: Span, device_type: Value, index: Value) -> Value:
+    kind, number = context.size(device_type, span), context.size(index, span)
+    if not isinstance(kind, int) or not isinstance(number, int):
+        raise span.error("expected two numbers, R.device(2, 0)")
+    try:
+        return Device.of_dlpack(kind, number)
+    except StepwellError as error:
+        raise span.error(f"R.device: {error}") from None
 
 
 @_word("hint_on_device")

@@ -25,8 +25,11 @@ from stepwell import (
 )
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import VerifyError
+from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.ir import IRModule, VDevice
+from stepwell.frontends.tvm.script import ir as I
+from stepwell.frontends.tvm.script import relax as R
 from stepwell.operators.relax import FuncOp
 from stepwell.operators.relax.devices import param_devices
 
@@ -102,6 +105,60 @@ def test_texts_are_read_back(text: str, style: str) -> None:
     assert parse_tvmscript(script).script(style) == script
     assert 'I.vdevice("cuda-emulated", 0)' in script
     assert str(parse_mlir(str(module))) == str(module)
+
+
+PRINTED = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"keys": ["cpu"], "kind": "llvm", "mtriple": "x86_64-conda-linux-gnu",
+        "tag": ""}, 0, "global"), I.vdevice({"arch": "sm_50", "keys": ["cuda", "gpu"], "kind": "cuda",
+        "max_num_threads": 512, "tag": "", "thread_warp_size": 32}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((8,), dtype="float32"), y: R.Tensor((8,), dtype="float32", vdevice="cuda:0:global")):
+        x1: R.Tensor((8,), dtype="float32") = R.hint_on_device(x, R.device(device_type=2, index=0), "global")
+        z: R.Tensor((8,), dtype="float32", vdevice="llvm:0:global") = R.to_vdevice(y, dst_vdevice="llvm:0:global")
+        return z
+"""
+"""A program for two devices as TVM 0.27 prints it."""
+
+
+def test_a_program_of_tvm_is_read() -> None:
+    script = parse_tvmscript(PRINTED).script("0.27")
+    assert '[I.vdevice("llvm", 0), I.vdevice({"kind": "cuda", "arch": "sm_50", "max_num_threads": 512}, 0)]' in script
+    assert 'R.hint_on_device(x, "cuda:0")' in script
+    assert 'R.to_vdevice(y, "llvm:0")' in script
+    assert parse_tvmscript(script).script("0.27") == script
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"llvm:0:global")\n', '"llvm:0:texture")\n', "memory scope 'texture' of device 'llvm:0:texture'"),
+        ("device_type=2", "device_type=7", "R.device: expected an array on cpu"),
+        ("index=0", 'index="a"', "expected two numbers, R.device(2, 0)"),
+        ("index=0", "index=1", "device 'cuda:1', expected one of the module: llvm:0, cuda:0"),
+    ],
+)
+def test_devices_that_are_not_supported_are_errors(old: str, new: str, message: str) -> None:
+    with pytest.raises(ParseError) as error:
+        parse_tvmscript(PRINTED.replace(old, new, 1))
+    assert message in str(error.value)
+
+
+def test_a_hint_by_a_device_of_python() -> None:
+    @I.ir_module
+    class Hinted:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)]})
+
+        @R.function
+        def main(x: R.Tensor((8,), "float32")):
+            y = R.hint_on_device(x, tvm.cuda(0))
+            z = R.hint_on_device(R.exp(y), tvm.cpu())
+            return z
+
+    after = relax.transform.RealizeVDevice()(IRModule(Hinted.op)).script()
+    assert 'vdevice="cuda:0"' in after
+    assert after.count('R.to_vdevice(lv, "llvm:0")') == 1
 
 
 def test_hints_become_copies_and_devices_of_parameters() -> None:
