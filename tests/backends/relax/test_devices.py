@@ -300,3 +300,66 @@ def test_a_device_is_replaced_under_the_names_of_tvm() -> None:
         relax.transform.UpdateVDevice(VDevice("cuda"), 2)(mod)
     with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
         VDevice("cuda", 0, "texture")
+
+
+def built(target: str, info: relax.StructInfo | None = None) -> IRModule:
+    """`x + 1` on the first device and `y` on the second one. info: of the result of a packed function of the second."""
+    devices = [VDevice("llvm"), VDevice(target)]
+    builder = relax.BlockBuilder(IRModule(global_infos={"vdevice": devices}))
+    x = relax.Var("x", relax.TensorStructInfo((8,), "float32"))
+    y = relax.Var("y", relax.TensorStructInfo((8,), "float32", devices[1]))
+    info = info or relax.TensorStructInfo((8,), vdevice=f"{target}:0")
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            a = builder.emit(relax.op.add(x, relax.const(1.0)))
+            b = builder.emit(relax.op.to_vdevice(a, devices[1]))
+            c = builder.emit(relax.op.call_pure_packed("test.where", relax.op.add(b, y), sinfo_args=info))
+            d = builder.emit_output(relax.op.to_vdevice(c, "llvm"))
+        builder.emit_func_output(d)
+    return builder.get()
+
+
+def test_programs_for_devices_are_built(device: Device, target: str) -> None:
+    mod = built(target)
+    (_, y), main = mod["main"].params, mod["main"]
+    assert mod.global_infos == {"vdevice": [VDevice("llvm"), VDevice(target)]}
+    assert y.struct_info == relax.TensorStructInfo((8,), vdevice=VDevice(target))
+    assert y.struct_info != relax.TensorStructInfo((8,))
+    assert y.struct_info.vdevice == VDevice(target)
+    moves = [each.value for each in main.body.blocks[0].bindings if each.value.op.name == "relax.to_vdevice"]
+    assert [each.attrs.dst_vdevice for each in moves] == [VDevice(target), VDevice("llvm")]
+    again = IRModule({"main": relax.Function(main.params, main.body, attrs={"global_symbol": "main"})})
+    again.update_global_info("vdevice", [VDevice("llvm"), VDevice(target)])
+    for each in (mod, again):
+        assert each.script() == mod.script()
+        WHERE.clear()
+        result = VirtualMachine(build_relax(each))["main"](X, nd.array(X, device))
+        np.testing.assert_array_equal(result.numpy(), 2 * X + 1)
+        assert WHERE == [str(device)]
+
+
+def test_hints_are_built() -> None:
+    builder = relax.BlockBuilder(IRModule(global_infos={"vdevice": [VDevice("llvm"), VDevice("cuda")]}))
+    x = relax.Var("x", relax.TensorStructInfo((8,)))
+    with builder.function("main", [x]):
+        a = builder.emit(relax.op.hint_on_device(x, tvm.cuda(0)))
+        builder.emit_func_output(builder.emit(relax.op.hint_on_device(relax.op.exp(a), tvm.cpu(), "global")))
+    mod = builder.get()
+    hints = [binding.value for binding in mod["main"].body.blocks[0].bindings][::2]
+    assert [each.attrs.dst_vdevice for each in hints] == [VDevice("cuda"), VDevice("llvm")]
+    assert 'R.to_vdevice(lv, "llvm:0")' in relax.transform.RealizeVDevice()(mod).script()
+
+
+def test_errors_of_built_devices() -> None:
+    with pytest.raises(ArgumentError, match=r"a value on cuda:0, expected it on llvm:0 \(relax.op.to_vdevice\)"):
+        built("cuda", relax.TensorStructInfo((8,), vdevice="llvm:0"))
+    with pytest.raises(ArgumentError, match="device 'cuda:1', expected one of the module: llvm:0, cuda:0"):
+        built("cuda", relax.TensorStructInfo((8,), vdevice="cuda:1"))
+    with pytest.raises(ArgumentError, match="1, expected a device"):
+        relax.TensorStructInfo((8,), vdevice=1)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
+        relax.op.hint_on_device(relax.const(1.0), "cuda", "texture")
+    with pytest.raises(UnsupportedError, match="global info 'mesh', expected 'vdevice'"):
+        IRModule().update_global_info("mesh", [])
+    with pytest.raises(ArgumentError, match="devices cuda:1, expected cuda:0"):
+        IRModule().update_global_info("vdevice", [VDevice("cuda", 1)])
