@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...backends.devices.device import Device
 from ...core.diagnostics import Span
 from ...core.dtypes import DType
 from ...core.errors import UnsupportedError
@@ -211,8 +210,8 @@ def device_name(value: Value) -> str | None:
     match value:
         case VirtualDevice():
             return value.name
-        case Device():
-            return f"{_TARGET_KINDS.get(value.kind, value.kind)}:{value.index}"
+        case object(kind=str() as kind, index=int() as index):  # a device of the run time: `tvm.cuda(0)`
+            return f"{_TARGET_KINDS.get(kind, kind)}:{index}"
         case str():
             kind, number, scope = (*value.split(":"), "", "")[:3]
             if scope not in ("", "global"):

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
 from xdsl.utils.exceptions import VerifyException
 
-from ....backends.devices.device import Device
 from ....core.diagnostics import Span
 from ....core.dtypes import mlir_type, parse_dtype
-from ....core.errors import OptionError
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, binary_expr
 from ....operators.relax import CallOp, PrimValueOp, ShapeType
@@ -18,7 +16,7 @@ from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.types import known_shape, prim, substitute
 from .. import syntax
 from ..dispatch import RELAX, calls, evaluate, evaluate_as_python, evaluates
-from ..values import FunctionRef, Metadata, RelaxValue, Value, Variable, Word, describe_value
+from ..values import FunctionRef, Metadata, RelaxValue, Value, Variable, VirtualDevice, Word, describe_value
 from ..vocabulary import RELAX_WORDS, call_reader, is_dtype, path_of, unknown_word
 from .context import RelaxContext, python_number
 from .operators import call_operator
@@ -161,15 +159,12 @@ def _call_word(context: RelaxContext, word: Word, span: Span, args: list[Value],
     raise span.error(f"{word} has no place in a function of relax")
 
 
-def _device(kind: str, args: Sequence[Value], span: Span) -> Device:
+def _device(kind: str, args: Sequence[Value], span: Span) -> VirtualDevice:
     """The device `tvm.cuda(0)`, by default the first one of the kind."""
     (index,) = args or [0]
     if not isinstance(index, int):
         raise span.error(f"expected the number of a device, got {describe_value(index)}")
-    try:
-        return Device(kind, index)
-    except OptionError as error:
-        raise span.error(str(error)) from None
+    return VirtualDevice({"cpu": "llvm"}.get(kind, kind), index)
 
 
 def _number(context: RelaxContext, dtype: str, args: Sequence[Value], span: Span) -> Value:
