@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -45,7 +45,7 @@ from ...operators.relax.types import is_tensor, known_dtype, known_shape, names_
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp, Size, dtype_of_tensor, shape_of
 from ...operators.relay.types import names_of
-from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes, workspace_of
+from ...transforms.relay.placement import lifetimes, offset_of, planned_bytes
 from ..devices.device import Device
 from ..devices.timing import host_clock
 from ..graph.executable import allocate_array, to_device
@@ -79,10 +79,11 @@ class VMFunction:
         checkers = [type_checker(value.type, compiler.device(value)) for _, value in op.params]
         self._binds, self._checks = [bind for bind, _ in checkers], [check for _, check in checkers]
         self._limits = _Limits(op, {name for type in self.types for name in names_bound_by(type)})
-        size = workspace_of(op)
-        self._workspaces = Workspaces(size, machine.device, machine.poisons) if size else None
-        self._storage = compiler.storage
         self._steps, self._result = compiler.steps(op.body.block)
+        self._workspaces = [
+            (compiler.storages[device], Workspaces(size, device, machine.poisons))
+            for device, size in compiler.memory_sizes().items()
+        ]
         self._registers = compiler.count
         self._empty = [None] * (compiler.count - len(self.params))
         self._labels = [
@@ -111,7 +112,7 @@ class VMFunction:
         return self._run([*args, *self._empty], {})
 
     def _run(self, registers: Registers, sizes: Sizes) -> Value:
-        if self._workspaces is None:
+        if not self._workspaces:
             for step in self._steps:
                 step(registers, sizes)
         else:
@@ -122,15 +123,12 @@ class VMFunction:
 
     @contextmanager
     def _memory(self, registers: Registers) -> Generator[None]:
-        """Memory of intermediate results for the steps of a call."""
-        if self._workspaces is None:
+        """Memory of intermediate results for the steps of a call, on each device."""
+        with ExitStack() as stack:
+            for register, workspaces in self._workspaces:
+                memory = registers[register] = workspaces.acquire()
+                stack.callback(workspaces.release, memory)
             yield
-            return
-        memory = registers[self._storage] = self._workspaces.acquire()
-        try:
-            yield
-        finally:
-            self._workspaces.release(memory)
 
     def profile(self, *args: Any) -> CallProfile:
         """A call whose steps are measured one by one, by the clock of the device. Raises the errors of a call."""
@@ -197,7 +195,7 @@ class _Limits:
 
 class _Compiler:
     """The compilation of one function. registers: the register of each value.  count: the number of registers.
-    storage: the register of the memory of planned results.  names: the sizes that are known so far."""
+    storages: the register of the memory of planned results on each device.  names: the sizes that are known so far."""
 
     def __init__(self, machine: VirtualMachine, op: FuncOp):
         self.machine = machine
@@ -205,8 +203,8 @@ class _Compiler:
         self.placement = Devices.of_function(op)
         self.name = op.sym_name.data
         self.registers: dict[SSAValue, int] = {value: n for n, (_, value) in enumerate(op.params)}
-        self.storage = len(self.registers)
-        self.count = self.storage + 1
+        self.storages = {device: n for n, device in enumerate(dict.fromkeys(machine.devices), len(self.registers))}
+        self.count = len(self.registers) + len(self.storages)
         self.names = {name for _, value in op.params for name in names_bound_by(value.type)}
 
     def steps(self, block: Block) -> tuple[list[Step], int]:
@@ -234,18 +232,18 @@ class _Compiler:
         after = self._last_reads.get(op, [])
 
         def run(registers: Registers, sizes: Sizes) -> None:
-            for offset, size in filter(None, before):
-                registers[self.storage].poison(offset, size)
+            for storage, offset, size in filter(None, before):
+                registers[storage].poison(offset, size)
             step(registers, sizes)
-            for offset, size in after:
-                registers[self.storage].poison(offset, size)
+            for storage, offset, size in after:
+                registers[storage].poison(offset, size)
 
         return run
 
     @cached_property
-    def _last_reads(self) -> dict[Operation, list[tuple[int, int]]]:
+    def _last_reads(self) -> dict[Operation, list[tuple[int, int, int]]]:
         """The places of the planned results that an operation of the function reads last."""
-        block, reads = self.func.body.block, dict[Operation, list[tuple[int, int]]]()
+        block, reads = self.func.body.block, dict[Operation, list[tuple[int, int, int]]]()
         ops = list(block.ops)
         results: list[SSAValue] = [result for op in ops for result in op.results]
         places = {result: place for result in results if (place := self._place(result))}
@@ -253,14 +251,24 @@ class _Compiler:
             reads.setdefault(ops[last], []).append(places[value])
         return reads
 
-    def _place(self, value: SSAValue) -> tuple[int, int] | None:
-        """The offset and the bytes of a planned result."""
+    def memory_sizes(self) -> dict[Device, int]:
+        """The bytes that the planned results need on each device that has some."""
+        sizes: dict[Device, int] = {}
+        for op in self.func.body.block.ops:
+            for result in op.results:
+                if place := self._place(result):
+                    device = self.device(result)
+                    sizes[device] = max(sizes.get(device, 0), place[1] + place[2])
+        return sizes
+
+    def _place(self, value: SSAValue) -> tuple[int, int, int] | None:
+        """The register of the memory, the offset and the bytes of a planned result."""
         offset = offset_of(value)
         if offset is None:
             return None
         size = planned_bytes(value, self.func.size_bounds)
         assert size is not None
-        return offset, size
+        return self.storages[self.device(value)], offset, size
 
     def device(self, value: SSAValue) -> Device:
         """The device of a value."""
@@ -286,8 +294,8 @@ class _Compiler:
         """The function that allocates a tensor on a device, or takes it from the memory of the function at an offset.
         The function raises ArgumentError or SizeError for a negative extent."""
         dtype, name, shape = dtype_of_tensor(type), f"{self.name}: {what}", _shape_function(shape_of(type))
-        storage = self.storage
         if offset is not None:
+            storage = self.storages[device]
             if not names_in(type):
                 return lambda registers, sizes: registers[storage].tensor(offset, shape(sizes), dtype)
             element = numpy_dtype(dtype).itemsize

@@ -102,19 +102,30 @@ def _builtin_scope() -> NameScope:
 _GLOBAL_INFOS = Word("I", "module_global_infos")
 
 
+_OF_PRINTER = ("keys", "mtriple", "tag", "thread_warp_size")
+"""The entries of a printed target that TVM derives from its kind and from the machine."""
+
+
 @word("vdevice")
 def _virtual_device(
     context: ElaborationContext, span: Span, target: Value = None, vdevice_id: Value = 0, memory_scope: Value = "global"
 ) -> Value:
     if memory_scope != "global":
         raise span.error(f"I.vdevice: memory scope {memory_scope!r} is not supported, expected 'global'")
-    number = vdevice_id.value.data if isinstance(vdevice_id, IntegerAttr) else vdevice_id
+    number = _python_number(vdevice_id)
+    if isinstance(target, dict):
+        options = cast("dict[str, Any]", target)
+        target = {name: _python_number(value) for name, value in options.items() if name not in _OF_PRINTER}
     if not isinstance(target, str | dict) or not isinstance(number, int) or number < 0:
         raise span.error('expected a target and a number, I.vdevice("cuda", 0)')
     try:
         return VirtualDevice(str(Target.from_value(cast("Any", target))), number)
     except StepwellError as error:
         raise span.error(str(error)) from None
+
+
+def _python_number(value: Value) -> Value:
+    return value.value.data if isinstance(value, IntegerAttr) else value
 
 
 @word("module_global_infos")

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
 from ...core.dtypes import DType
+from ...core.errors import UnsupportedError
 from ...dialects.tir import Axis, HandleType, Mixed, Operand
 from . import syntax
 
@@ -197,6 +198,27 @@ class VirtualDevice:
     def name(self) -> str:
         """The kind of the target, and the index."""
         return f"{self.target.partition(' ')[0]}:{self.index}"
+
+
+_TARGET_KINDS = {"cpu": "llvm", "cuda_emulated": "cuda-emulated"}
+"""The kinds of targets that are not called as their devices."""
+
+
+def device_name(value: Value) -> str | None:
+    """The name in a module of a device that is given by its name, by its kind, or as itself; None for other values.
+    UnsupportedError for a memory scope."""
+    match value:
+        case VirtualDevice():
+            return value.name
+        case object(kind=str() as kind, index=int() as index):  # a device of the run time: `tvm.cuda(0)`
+            return f"{_TARGET_KINDS.get(kind, kind)}:{index}"
+        case str():
+            kind, number, scope = (*value.split(":"), "", "")[:3]
+            if scope not in ("", "global"):
+                raise UnsupportedError(f"memory scope {scope!r} of device {value!r}, expected 'global'")
+            return f"{kind}:{number or 0}"
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

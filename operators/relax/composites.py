@@ -81,6 +81,20 @@ def _gather_nd(builder: RelayBuilder, data: SSAValue, indices: SSAValue, batch_d
     )
 
 
+def _scatter_nd(
+    builder: RelayBuilder, data: SSAValue, indices: SSAValue, updates: SSAValue, reduction: str = "update"
+) -> Values:
+    rank = len(shape_of(indices))
+    first = builder.operator("transpose", indices, axes=[rank - 1, *range(rank - 1)])
+    return builder.operators("scatter_nd", data, first, updates, mode=reduction)
+
+
+def _index_tensor(builder: RelayBuilder, data: SSAValue, indices: Sequence[SSAValue]) -> Values:
+    if len(indices) != 1:
+        raise TeError(f"index_tensor: {len(indices)} tensors of indices, expected one")
+    return builder.operators("take", data, indices[0], axis=0)
+
+
 def _meshgrid(builder: RelayBuilder, tensors: Sequence[SSAValue], indexing: str = "ij") -> Values:
     shape = [shape_of(each)[0] for each in tensors]
     if indexing != "ij" or not all(isinstance(extent, int) for extent in shape):
@@ -179,6 +193,14 @@ def _log_add_exp(builder: RelayBuilder, x1: SSAValue, x2: SSAValue) -> Values:
     return builder.operators("add", most, builder.operator("log", builder.operator("add", *parts)))
 
 
+def _ewise_fma(builder: RelayBuilder, x1: SSAValue, x2: SSAValue, x3: SSAValue) -> Values:
+    return builder.operators("add", builder.operator("multiply", x1, x2), x3)
+
+
+def _wrap_param(builder: RelayBuilder, data: SSAValue, dtype: str = "float32") -> Values:
+    return builder.operators("cast", data, dtype=dtype)
+
+
 def _dropout(builder: RelayBuilder, data: SSAValue, rate: float = 0.5) -> Values:
     """The result at inference, and the mask."""
     return [builder.operator("nn.dropout", data, rate=rate), builder.operator("ones_like", data)]
@@ -221,6 +243,30 @@ def _topk(
     dtype: str = "int32",
 ) -> Values:
     return builder.operators("topk", data, k=k, axis=axis, ret_type=ret_type, is_ascend=not largest, dtype=dtype)
+
+
+def _median(builder: RelayBuilder, x: SSAValue, axis: Any = None, keepdims: bool = False) -> Values:
+    """The lower one of the middle elements along an axis and its int64 index; without an axis the element of all."""
+    if axis is None:
+        flat = builder.operator("reshape", x, newshape=[-1])
+        (value, _), rank = _median(builder, flat, 0), len(shape_of(x)) if keepdims else 0
+        return builder.operators("reshape", value, newshape=[1] * rank)
+    axes: list[int] = list(axis) if isinstance(axis, list | tuple) else [axis]
+    along, extent = axes[0] % len(shape_of(x)), shape_of(x)[axes[0]]
+    if len(axes) != 1 or not isinstance(extent, int) or not extent:
+        raise TeError(f"median: axis {axes} of extent {extent}, expected one axis of a positive number")
+    middle = builder.number((extent - 1) // 2, "int64")
+    order = builder.operator("argsort", x, axis=along, dtype="int64")
+    index = builder.operator("expand_dims", builder.operator("take", order, middle, axis=along), axis=along)
+    pair = [builder.operator("gather", x, index, axis=along), index]
+    return pair if keepdims else [builder.operator("squeeze", each, axis=[along]) for each in pair]
+
+
+def _bucketize(
+    builder: RelayBuilder, input_tensor: SSAValue, boundaries: SSAValue, out_int32: bool = False, right: bool = False
+) -> Values:
+    dtype = "int32" if out_int32 else "int64"
+    return builder.operators("searchsorted", boundaries, input_tensor, right=bool(right), dtype=dtype)
 
 
 # Products
@@ -344,6 +390,31 @@ def _cross_entropy(builder: RelayBuilder, predictions: SSAValue, labels: SSAValu
     return builder.operators("multiply", total, _number(builder, -1 / count, predictions))
 
 
+def _nll_loss(
+    builder: RelayBuilder,
+    predictions: SSAValue,
+    targets: SSAValue,
+    weights: SSAValue | None = None,
+    reduction: str = "mean",
+    ignore_index: int = -100,
+) -> Values:
+    """The negative prediction of each target times the weight of its class, which is 0 for the ignored class."""
+    if reduction not in ("none", "sum", "mean") or len(shape_of(predictions)) < 2:
+        text = f"reduction {reduction!r} of rank {len(shape_of(predictions))}"
+        raise TeError(f"nn.nll_loss: {text}, expected none, sum or mean of rank 2 at least")
+    ignored = builder.operator("equal", targets, _number(builder, ignore_index, targets))
+    classes = builder.operator("where", ignored, _number(builder, 0, targets), targets)
+    picked = builder.operator("gather", predictions, builder.operator("expand_dims", classes, axis=1), axis=1)
+    picked = builder.operator("negative", builder.operator("squeeze", picked, axis=[1]))
+    weight = builder.operator("ones_like", picked) if weights is None else builder.operator("take", weights, classes)
+    weight = builder.operator("where", ignored, _number(builder, 0.0, picked), weight)
+    losses = builder.operators("multiply", picked, weight)
+    if reduction == "none":
+        return losses
+    total = builder.operators("sum", losses[0])
+    return total if reduction == "sum" else builder.operators("divide", total[0], builder.operator("sum", weight))
+
+
 def _pixel_shuffle(builder: RelayBuilder, data: SSAValue, upscale_factor: int) -> Values:
     return builder.operators("nn.depth_to_space", data, block_size=upscale_factor, mode="CRD")
 
@@ -352,14 +423,18 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "argmax": _index_of("argmax"),
     "argmin": _index_of("argmin"),
     "argsort": _argsort,
+    "bucketize": _bucketize,
     "expand_dims": _expand_dims,
+    "ewise_fma": _ewise_fma,
     "eye_like": _eye_like,
     "flatten": _flatten,
     "full_like": _full_like,
     "gather_nd": _gather_nd,
+    "index_tensor": _index_tensor,
     "linear": _linear,
     "log_add_exp": _log_add_exp,
     "matmul": matmul,
+    "median": _median,
     "meshgrid": _meshgrid,
     "nn.attention": _attention,
     "nn.attention_bias": _attention,
@@ -367,6 +442,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "nn.dropout": _dropout,
     "nn.group_norm": _normalization("nn.group_norm", "num_groups"),
     "nn.instance_norm": _normalization("nn.instance_norm"),
+    "nn.nll_loss": _nll_loss,
     "nn.pad": _pad,
     "nn.pixel_shuffle": _pixel_shuffle,
     "nn.relu6": _relu6,
@@ -375,12 +451,14 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "ones_like": _like("ones_like"),
     "outer": _outer,
     "reshape": reshape,
+    "scatter_nd": _scatter_nd,
     "shape_to_tensor": _shape_to_tensor,
     "size": _size,
     "sort": _sort,
     "square": _square,
     "std": _std,
     "topk": _topk,
+    "wrap_param": _wrap_param,
     "zeros_like": _like("zeros_like"),
 }
 """The words by name, which take precedence over the spellings of operators."""

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from ...core.errors import ArgumentError
 from ...dialects.tir.base import TirOp, require, string_array
 from ..relay import ConstantOp
-from ..relay.effects import ComputesTensors
+from ..relay.effects import UNPLACED, ComputesTensors
 from .control import DataflowOp, IfOp, OutputOp
 from .functions import CallOp, FuncOp, ReturnOp, YieldOp
 from .types import is_tensor
@@ -194,7 +194,7 @@ class Devices:
             case _ if isinstance(op, _WITHOUT_DEVICE):
                 pass
             case _:
-                self._join(op, [*filter(self._has_device, (*op.operands, *op.results))])
+                self._join(op, [*filter(_has_device, (*op.operands, *op.results))])
 
     def _set_result(self, op: CallOp, callee: FuncOp) -> None:
         """States the device of the result of a function that is not under analysis."""
@@ -203,10 +203,6 @@ class Devices:
             device = Devices.of_function(callee, self.around).of(last.value)
             assert device is not None
             self.set(op.output, device)
-
-    @staticmethod
-    def _has_device(value: SSAValue) -> bool:
-        return not isinstance(value.owner, (*_WITHOUT_DEVICE, ConstantOp, TupleOp))
 
     def _root(self, value: SSAValue) -> SSAValue:
         while value in self._parents:
@@ -233,6 +229,23 @@ class Devices:
                 self._parents[root] = first
                 if other is not None:
                     self._known[first] = other
+
+
+def _has_device(value: SSAValue) -> bool:
+    return not isinstance(value.owner, (*_WITHOUT_DEVICE, ConstantOp, TupleOp))
+
+
+def _is_unplaced(value: SSAValue) -> bool:
+    """Whether a value of a program for several devices is computed from values without a device."""
+    op = value.owner
+    if isinstance(op, Block | _Placement) or any(map(_has_device, op.operands)):
+        return False
+    while op is not None and not isinstance(op, FuncOp):
+        op = op.parent_op()
+    return op is not None and len(device_names(op.parent_op())) > 1
+
+
+UNPLACED.append(_is_unplaced)
 
 
 def _disagreement(value: SSAValue, known: str, name: str) -> VerifyException:

@@ -128,6 +128,10 @@ _add("scatter_elements", "scatter_elements", "data indices updates", "axis reduc
 _add("gather_elements", "gather", "data indices", "axis")
 _add("einsum", "einsum", "operands", "subscripts:equation")
 _add("image.grid_sample", "image.grid_sample", "data grid", "method layout padding_mode align_corners")
+_add("image.affine_grid", "image.affine_grid", "data", "size:target_shape align_corners")
+_add("collapse_sum_like", "collapse_sum_like", "data collapse_target")
+_add("collapse_sum_to", "collapse_sum_to", "data", "shape")
+_add("reverse_sequence", "reverse_sequence", "data seq_lengths", "seq_axis batch_axis")
 _add(
     "vision.roi_align",
     "vision.roi_align",
@@ -136,13 +140,14 @@ _add(
 )
 _add("quantize", "qnn.quantize", "data scale zero_point", "axis out_dtype", ties="even")
 _add("dequantize", "qnn.dequantize", "data scale zero_point", "axis out_dtype")
-_add(
-    "image.resize2d",
-    "image.resize2d",
-    "data",
-    "size roi layout method coordinate_transformation_mode rounding_method cubic_alpha cubic_exclude"
-    " extrapolation_value out_dtype",
-)
+for _rank in (2, 3):
+    _add(
+        f"image.resize{_rank}d",
+        f"image.resize{_rank}d",
+        "data",
+        "size roi layout method coordinate_transformation_mode rounding_method cubic_alpha cubic_exclude"
+        " extrapolation_value out_dtype",
+    )
 
 
 OWN_PREFIX = "relay."

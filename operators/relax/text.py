@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Generator, Sequence
@@ -13,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ...core.target import Target
 from ...dialects.text.functions import FUNCTION_PRINTERS, MODULE_PRINTERS
 from ...dialects.text.lines import Line
 from ...dialects.text.literals import dictionary_literal, string_literal
@@ -62,8 +64,15 @@ def _device_lines(module: ModuleOp) -> list[str]:
     """The lines that declare the devices of a module."""
     targets = targets_in(module.attributes.get(DEVICES))
     numbers = [name.rpartition(":")[2] for name in device_names(module)]
-    items = [f"I.vdevice({string_literal(target)}, {n})" for target, n in zip(targets, numbers, strict=True)]
+    items = [f"I.vdevice({_target_text(target)}, {n})" for target, n in zip(targets, numbers, strict=True)]
     return [f'I.module_global_infos({{"vdevice": [{", ".join(items)}]}})', ""] if items else []
+
+
+def _target_text(text: str) -> str:
+    """A target as a literal: its kind, or a dictionary with its options."""
+    target = Target.from_value(text)
+    numbers = {name: int(value) if isinstance(value, bool) else value for name, value in target.options.items()}
+    return json.dumps({"kind": target.kind, **numbers} if numbers else target.kind)
 
 
 MODULE_PRINTERS.append(_device_lines)

@@ -68,6 +68,7 @@ def operators() -> Iterator[Case]:
     for name in ACTIVATIONS:
         yield name, getattr(R.nn, name), [tensor([3, 4])]
     yield from shapes()
+    yield from places()
     yield from networks()
 
 
@@ -132,6 +133,20 @@ def shapes() -> Iterator[Case]:
     yield "meshgrid", lambda a, b: R.meshgrid([a, b], "ij")[0], [tensor([3]), tensor([4])]
     yield "outer", R.outer, [tensor([3]), tensor([4])]
     yield "masked_fill", lambda x, m: R.masked_fill(x, m, 1.5), [x2(), tensor([3, 4], "bool")]
+
+
+def places() -> Iterator[Case]:
+    """Operators that read or write elements at positions which other operands state."""
+    rows, index = tensor([5, 4]), tensor([2, 1], "index")
+    for name in ("update", "add"):
+        yield f"scatter_nd_{name}", lambda x, i, u, n=name: R.scatter_nd(x, i, u, n), [rows, index, tensor([2, 4])]
+    yield "index_tensor", lambda x, i: R.index_tensor(x, [i]), [rows, tensor([5], "index")]
+    yield "reverse_sequence", lambda x, n: R.reverse_sequence(x, n, 1, 0), [rows, tensor([5], INT)]
+    yield "bucketize", lambda x, b: R.bucketize(x, R.sort(b), right=True), [rows, tensor([7])]
+    yield "collapse_sum_to", lambda x: R.collapse_sum_to(x, (1, 4)), [rows]
+    yield "collapse_sum_like", R.collapse_sum_like, [tensor([2, 3, 4]), tensor([3, 1])]
+    yield "nll_loss", R.nn.nll_loss, [rows, tensor([5], "index")]
+    yield "nll_loss_sum", lambda p, t, w: R.nn.nll_loss(p, t, w, "sum"), [rows, tensor([5], "index"), tensor([4])]
 
 
 def x2() -> Any:
@@ -200,6 +215,8 @@ def networks() -> Iterator[Case]:
     yield "attention_causal", lambda q, k, v: R.nn.attention(q, k, v, causal_mask="TopLeft"), [tensor([1, 4, 2, 8])] * 3
     for method in ("linear", "nearest_neighbor", "cubic"):
         yield f"resize2d_{method}", lambda x, m=method: R.image.resize2d(x, (5, 7), method=m), [image]
+    yield "resize3d", lambda x: R.image.resize3d(x, (3, 5, 7)), [tensor([1, 2, 4, 4, 4])]
+    yield "affine_grid", lambda x: R.image.affine_grid(x, (5, 7)), [tensor([2, 2, 3])]
     yield "cross_entropy", R.nn.cross_entropy_with_logits, [tensor([3, 4]), tensor([3, 4])]
 
 

@@ -15,7 +15,6 @@ SAMPLES = sorted((HERE.parent / "data" / "relax").glob("*.py"))
 UNREAD = {
     "arange_fused": "a constant without a type",
     "atan2": "no operator",
-    "median_1": "no operator",
 }
 """The programs that cannot be read, with the reason."""
 NOT_RUN = {

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...core.remarks import PassRemarks
-from ...operators.relax import CallDpsPackedOp, CallTirOp, FuncOp
+from ...operators.relax import CallDpsPackedOp, CallTirOp, FuncOp, ToVdeviceOp
 from ...operators.relax.devices import Devices
 from ...operators.relay import CallOp as GraphCallOp
 from ..relay.placement import plan_function, planned_bytes
@@ -19,16 +19,18 @@ from .functions import relax_functions
 _remarks = PassRemarks("relax-plan-memory")
 
 _CALLS = (CallDpsPackedOp, CallTirOp, GraphCallOp)
-"""Calls in destination-passing style, which neither return nor keep their arguments."""
+"""Calls in destination-passing style."""
+_READERS = (*_CALLS, ToVdeviceOp)
+"""Operations that neither return nor keep their arguments."""
 
 
 class RelaxPlanMemoryPass(ModulePass):
     """Assigns results of graphs, kernels and packed functions offsets in one memory of their function.
 
     This applies to functions with upper bounds of sizes (`tir_var_upper_bound`), to tensors whose bytes have a bound,
-    and which only graphs, kernels and packed functions in destination-passing style read. The memory is allocated once,
-    shared between tensors of disjoint lifetimes as by `relay-plan-memory`, and used by all calls of the function.
-    Tensors on other devices than the first of the module, in branches, results of the function and tensors that it
+    and which only graphs, kernels, packed functions in destination-passing style and copies to devices read. The memory
+    is allocated once, shared between tensors of disjoint lifetimes as by `relay-plan-memory`, and used by all calls of
+    the function. Each device has a memory of its own. Tensors in branches, results of the function and tensors that it
     passes to other functions are not planned.
 
     Before
@@ -47,23 +49,19 @@ class RelaxPlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in relax_functions(op):
             if func.size_bounds:
-                plan_function(func, list(_intermediates(func)))
+                plan_function(func, list(_intermediates(func)), device_of=Devices.of_function(func).of)
 
 
 def _intermediates(func: FuncOp) -> Iterator[SSAValue]:
     """The results of calls that no reader returns or keeps, and that have an upper bound of their bytes."""
-    devices = Devices.of_function(func)
     for op in func.body.block.ops:
         if not isinstance(op, _CALLS):
             continue
         for result in op.results:
-            if devices.of(result) not in (None, *devices.names[:1]):
-                _missed(op, f"it is on {devices.of(result)}")
-                continue
             if not isinstance(result.type, TensorType):
                 continue
             size = planned_bytes(result, func.size_bounds)
-            reader = next((use.operation for use in result.uses if not isinstance(use.operation, _CALLS)), None)
+            reader = next((use.operation for use in result.uses if not isinstance(use.operation, _READERS)), None)
             if reader is not None:
                 _missed(op, f"{reader.name} reads it")
             elif size is None:

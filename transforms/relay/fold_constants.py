@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.traits import is_side_effect_free
 
 from ...core.dtypes import numpy_dtype
 from ...core.walking import find_ops
@@ -28,6 +27,7 @@ from ...operators.relay import (
     dtype_of_tensor,
     shape_of,
 )
+from ...operators.relay.effects import is_overwritten
 from .graphs import drop_unused_arrays, erase, functions_of_operators, replace
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -117,7 +117,7 @@ class _Folder:
     def _compute(self, op: OperatorOp) -> None:
         operands = [self._array(arg) for arg in op.args]
         known = [operand for operand in operands if operand is not None]
-        if len(known) < len(operands) or _is_too_large(op) or not is_side_effect_free(op):
+        if len(known) < len(operands) or _is_too_large(op) or is_overwritten(op):
             return
         try:
             with np.errstate(all="ignore"):

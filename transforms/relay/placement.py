@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, UnitAttr, i64
@@ -71,33 +71,39 @@ class _Tensor:
     """A tensor to be placed, with its views.
 
     first, last: the positions of the op that computes the tensor, and of the last reader of the tensor or a view.
-    size, offset: in bytes.
+    size, offset: in bytes.  device: in whose memory it is.
     """
 
     value: SSAValue
     size: int
     first: int
     last: int
+    device: str | None = None
     offset: int = -1
     views: list[SSAValue] = field(default_factory=list[SSAValue])
 
     def meets(self, other: _Tensor) -> bool:
-        """Whether the lifetimes of both tensors overlap."""
-        return self.first <= other.last and other.first <= self.last
+        """Whether the lifetimes of both tensors overlap, in one memory."""
+        return self.device == other.device and self.first <= other.last and other.first <= self.last
 
 
 def plan_function(
-    func: FuncOp | relax.FuncOp, values: Iterable[SSAValue], sources: Mapping[SSAValue, SSAValue] | None = None
+    func: FuncOp | relax.FuncOp,
+    values: Iterable[SSAValue],
+    sources: Mapping[SSAValue, SSAValue] | None = None,
+    device_of: Callable[[SSAValue], str | None] = lambda _: None,
 ) -> None:
     """Places results of operations in the body of a function in its memory, those with an upper bound of their bytes.
 
     Attributes of the operations state the offsets and the views, attributes of the function the size of the memory,
     with and without sharing. Raises SizeError for 2**63 bytes or more.
 
+    device_of: the device of a result. Each device has a memory, and the function states the largest size.
+
     values: the results, in the order of the operations.  sources: those of `values` that have the elements of another
     tensor in the same order, with that tensor, which precedes; where it has a place, they are views of it.
     """
-    tensors = _tensors(func, values, sources or {})
+    tensors = _tensors(func, values, sources or {}, device_of)
     placed: list[_Tensor] = []
     for tensor in sorted(tensors, key=lambda tensor: (-tensor.size, tensor.first)):
         tensor.offset = _lowest(tensor, [other for other in placed if other.meets(tensor)])
@@ -118,7 +124,10 @@ def plan_function(
 
 
 def _tensors(
-    func: FuncOp | relax.FuncOp, values: Iterable[SSAValue], sources: Mapping[SSAValue, SSAValue]
+    func: FuncOp | relax.FuncOp,
+    values: Iterable[SSAValue],
+    sources: Mapping[SSAValue, SSAValue],
+    device_of: Callable[[SSAValue], str | None],
 ) -> list[_Tensor]:
     bounds = func.size_bounds
     sizes = {value: size for value in values if (size := planned_bytes(value, bounds)) is not None}
@@ -126,7 +135,7 @@ def _tensors(
     for value, first, last in lifetimes(func.body.block, sizes):
         viewed = tensors.get(sources[value]) if value in sources else None
         if viewed is None:
-            tensors[value] = _Tensor(value, sizes[value], first, last)
+            tensors[value] = _Tensor(value, sizes[value], first, last, device_of(value))
         else:
             viewed.views.append(value)
             viewed.size, viewed.last = max(viewed.size, sizes[value]), max(viewed.last, last)

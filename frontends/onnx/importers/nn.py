@@ -32,13 +32,14 @@ def gemm(call: Call) -> ModelTensor:
     if call.integer("transA"):
         a = permute_axes(call, a, (1, 0))
     result = call.op("nn.dense", a, b) if call.integer("transB") else call.op("nn.matmul", a, b)
-    result = _times(call, result, call.floating("alpha", 1.0))
+    result = scale_numbers(call, result, call.floating("alpha", 1.0))
     if c is not None:
-        result = call.op("add", result, _times(call, call.widen_small_floats(c), call.floating("beta", 1.0)))
+        result = call.op("add", result, scale_numbers(call, call.widen_small_floats(c), call.floating("beta", 1.0)))
     return call.cast(result, dtype)
 
 
-def _times(call: Call, data: ModelTensor, factor: float) -> ModelTensor:
+def scale_numbers(call: Call, data: ModelTensor, factor: float) -> ModelTensor:
+    """The product with a number."""
     if factor == 1:
         return data
     if data.is_float:
@@ -125,10 +126,16 @@ def instance_norm(call: Call) -> ModelTensor:
 
 @importer("LayerNormalization")
 def layer_norm(call: Call) -> Results:
-    x, scale, bias = call.tensor(0), call.tensor(1), call.optional(2)
-    axis = normalized_axis(call.integer("axis", -1), x.rank)
+    axis = call.integer("axis", -1)
+    return normalize_layer(call, call.tensor(0), call.tensor(1), call.optional(2), axis, call.floating("epsilon", 1e-5))
+
+
+def normalize_layer(
+    call: Call, x: ModelTensor, scale: ModelTensor, bias: ModelTensor | None, axis: int, epsilon: float
+) -> Results:
+    """The normalization of the axes from `axis` on, the mean, and the reciprocal of the standard deviation."""
+    axis = normalized_axis(axis, x.rank)
     axes = list(range(axis, x.rank))
-    epsilon = call.floating("epsilon", 1e-5)
     wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
     mean = call.op("mean", wide, axis=axes, keepdims=True)
     spread = call.scalar("add", call.op("variance", wide, axis=axes, keepdims=True), epsilon)
@@ -147,10 +154,15 @@ def layer_norm(call: Call) -> Results:
 
 @importer("RMSNormalization")
 def rms_norm(call: Call) -> ModelTensor:
-    x, scale = call.tensor(0), call.tensor(1)
-    axis = normalized_axis(call.integer("axis", -1), x.rank)
+    return normalize_squares(
+        call, call.tensor(0), call.tensor(1), call.integer("axis", -1), call.floating("epsilon", 1e-5)
+    )
+
+
+def normalize_squares(call: Call, x: ModelTensor, scale: ModelTensor, axis: int, epsilon: float) -> ModelTensor:
+    """The normalization of the axes from `axis` on by the root of the mean of their squares."""
+    axis = normalized_axis(axis, x.rank)
     axes = list(range(axis, x.rank))
-    epsilon = call.floating("epsilon", 1e-5)
     wide = call.cast(x, "float64" if x.dtype == "float64" else "float32")
     if scale.shape == x.shape[axis:] and scale.dtype == x.dtype:
         normalized = call.op("nn.rms_norm", wide, call.cast(scale, wide.dtype), axis=axes, epsilon=epsilon)

@@ -9,14 +9,16 @@ import numpy as np
 from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
 
-from ....core.errors import OptionError, StepwellError, UnsupportedError
+from ....core.errors import ArgumentError, OptionError, StepwellError, UnsupportedError
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.base import string_array
 from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
 from ....operators.relax import FuncOp as ProgramFuncOp
+from ....operators.relax.devices import DEVICES, device_names, targets_in
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
@@ -32,6 +34,7 @@ from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
 from .attributes import Attributes
 from .diagnostics import show_errors
+from .vdevice import VDevice
 
 
 class PrimFunc(Module):
@@ -117,7 +120,9 @@ class IRModule(Module):
         self,
         functions: Mapping[str, Module | Function] | Mapping[GlobalVar, Module | Function] | ModuleOp | None = None,
         constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
+        global_infos: Mapping[str, Sequence[VDevice]] | None = None,
     ):
+        """global_infos: the devices of the module, `{"vdevice": [VDevice("llvm"), VDevice("cuda")]}`."""
         self.is_lowered = False
         self.simple_mode = False
         self._untyped: dict[str, Function] = {}
@@ -134,6 +139,26 @@ class IRModule(Module):
         for name, func in named.items():
             if not isinstance(func, Function):
                 self.op.body.block.add_op(self._copy_as(name, func))
+        for name, infos in (global_infos or {}).items():
+            self.update_global_info(name, infos)
+
+    @property
+    def global_infos(self) -> dict[str, list[VDevice]]:
+        """The devices of the module, `{"vdevice": [...]}`; empty without devices."""
+        targets = targets_in(self.op.attributes.get(DEVICES))
+        numbers = [VDevice.of_name(name).vdevice_id for name in device_names(self.op)]
+        return {"vdevice": list(map(VDevice, targets, numbers))} if targets else {}
+
+    def update_global_info(self, name: str, global_info: Sequence[VDevice]) -> None:
+        """Replaces the devices of the module. name: `vdevice`, UnsupportedError for another one.  ArgumentError for
+        devices that are not numbered in order within their kinds."""
+        if name != "vdevice":
+            raise UnsupportedError(f"global info {name!r}, expected 'vdevice'")
+        devices = ModuleOp([], {DEVICES: string_array(str(each.target) for each in global_info)})
+        given, expected = [each.__tvmscript__.name for each in global_info], device_names(devices)
+        if given != expected:
+            raise ArgumentError(f"devices {', '.join(given)}, expected {', '.join(expected)}")
+        self.op.attributes[DEVICES] = devices.attributes[DEVICES]
 
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ....core.errors import UnsupportedError
+from ....backends.devices.device import Device
+from ....core.errors import ArgumentError, UnsupportedError
 from ....core.target import Target
-from ...tvmscript.values import VirtualDevice
+from ...tvmscript.values import VirtualDevice, device_name
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,18 @@ class VDevice:
     def __tvmscript__(self) -> VirtualDevice:
         """The meaning of the device in a TVMScript program."""
         return VirtualDevice(str(self.target), self.vdevice_id)
+
+    @staticmethod
+    def of_name(name: str) -> VDevice:
+        """The device of a name, `"cuda:0"`."""
+        kind, _, number = name.partition(":")
+        return VDevice(kind, int(number))
+
+
+def name_of_device(device: VDevice | Device | str) -> str:
+    """The name of a device in a module, `"cuda:0"`. ArgumentError for another value, UnsupportedError for a memory
+    scope."""
+    name = device_name(device.__tvmscript__ if isinstance(device, VDevice) else device)
+    if name is None:
+        raise ArgumentError(f"{device!r}, expected a device: VDevice('cuda', 0), 'cuda:0' or tvm.cuda(0)")
+    return name

@@ -51,7 +51,10 @@ class MatchCast(Binding):
         self.struct_info = struct_info
 
     def emit(self, writer: Writer) -> SSAValue:
-        return writer.insert(relax.MatchCastOp(self.value.emit(writer), self.struct_info.type)).output
+        output = writer.insert(relax.MatchCastOp(self.value.emit(writer), self.struct_info.type)).output
+        if self.struct_info.device is not None:
+            writer.stated.append((output, self.struct_info.device))
+        return output
 
 
 class BindingBlock:

@@ -112,12 +112,10 @@ class BlockBuilder:
         if scope.result is None:
             raise ArgumentError(f"function {name}: no result, expected emit_func_output")
         body = SeqExpr([each for each in scope.blocks if each.bindings], scope.result)
-        func = write_function(
-            name, scope.params, body, self._mod.constants, pure=pure, private=private, attrs=attrs,
-            functions=self._mod.functions,
-        )  # fmt: skip
+        write_function(
+            name, scope.params, body, self._mod.constants, pure=pure, private=private, attrs=attrs, module=self._mod
+        )
         self._symbols.add(name)
-        self._mod.op.body.block.add_op(func)
 
     @contextmanager
     def dataflow(self) -> Generator[None]:

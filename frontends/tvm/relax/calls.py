@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
 
+from ....backends.devices.device import Device
 from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
@@ -18,6 +20,7 @@ from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spel
 from ....operators.relax.types import substitute
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
+from ..ir.vdevice import VDevice, name_of_device
 from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
 from .struct_info import StructInfo, output_type, size_of
 from .writing import Writer
@@ -97,6 +100,18 @@ def shape_of(expr: Expr) -> Call:
     return Call(Op.get("relax.shape_of"), [expr])
 
 
+def to_vdevice(data: Expr, dst_vdevice: VDevice | Device | str) -> Call:
+    """A copy of a tensor on a device of the module. ArgumentError for another value than a device."""
+    return Call(Op.get("relax.to_vdevice"), [data], {"dst_vdevice": VDevice.of_name(name_of_device(dst_vdevice))})
+
+
+def hint_on_device(data: Expr, dst_vdevice: VDevice | Device | str, memory_scope: str = "global") -> Call:
+    """A tensor on a device of the module, to which `relax-realize-devices` copies it if it is on another one.
+    ArgumentError for another value than a device, UnsupportedError for a memory scope."""
+    device = replace(VDevice.of_name(name_of_device(dst_vdevice)), memory_scope=memory_scope)
+    return Call(Op.get("relax.hint_on_device"), [data], {"dst_vdevice": device})
+
+
 def _extern(func: str | ExternFunc) -> ExternFunc:
     return func if isinstance(func, ExternFunc) else ExternFunc(func)
 
@@ -157,6 +172,12 @@ op = Words(f"{__package__}.op")
 
 def emit_call(writer: Writer, call: Call) -> SSAValue:
     """Inserts the operations of a call; returns its result, a tuple of several."""
+    value = _emit(writer, call)
+    writer.stated += [(value, info.device) for info in call.sinfo_args if info.device is not None]
+    return value
+
+
+def _emit(writer: Writer, call: Call) -> SSAValue:
     match call.op:
         case ExternFunc(global_symbol=name):
             return writer.insert(relax.CallPackedOp(name, _values(writer, call.args), _type(call))).output
@@ -259,17 +280,27 @@ def _emit_shape_of(writer: Writer, call: Call) -> SSAValue:
     return writer.insert(relax.ShapeOfOp(emit_value(writer, call.args[0]))).output
 
 
+def _emit_placement(writer: Writer, call: Call) -> SSAValue:
+    """A copy on a device, or a hint."""
+    assert isinstance(call.op, Op)
+    kind = relax.ToVdeviceOp if call.op.name == "relax.to_vdevice" else relax.HintOnDeviceOp
+    return writer.insert(kind(emit_value(writer, call.args[0]), name_of_device(call.attrs["dst_vdevice"]))).output
+
+
 _EMITTERS: Mapping[str, Callable[[Writer, Call], SSAValue]] = {
     "relax.call_dps_packed": _emit_dps_packed,
     "relax.call_inplace_packed": _emit_pure_packed,
     "relax.call_pure_packed": _emit_pure_packed,
     "relax.call_tir": _emit_call_tir,
     "relax.call_tir_inplace": _emit_call_tir,
+    "relax.hint_on_device": _emit_placement,
     "relax.shape_of": _emit_shape_of,
+    "relax.to_vdevice": _emit_placement,
 }
 
 for _function in (
-    call_dps_packed, call_inplace_packed, call_packed, call_pure_packed, call_tir, call_tir_inplace, const, shape_of,
+    call_dps_packed, call_inplace_packed, call_packed, call_pure_packed, call_tir, call_tir_inplace, const,
+    hint_on_device, shape_of, to_vdevice,
 ):  # fmt: skip
     vars(_function)["__tvmscript__"] = Word("R", _function.__name__)
 
@@ -279,7 +310,9 @@ _CALLS: Mapping[str, Any] = {
     "call_pure_packed": call_pure_packed,
     "call_tir": call_tir,
     "call_tir_inplace": call_tir_inplace,
+    "hint_on_device": hint_on_device,
     "shape_of": shape_of,
+    "to_vdevice": to_vdevice,
 }
 
 __all__ = [

@@ -7,12 +7,14 @@ from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ....core.errors import ArgumentError
 from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....module import Module
 from ....operators import relax
+from ....operators.relax.devices import PARAM_DEVICES, Devices, device_names
 from ..ir.attributes import Attributes
 from .bindings import SeqExpr
 from .expr import Expr, Var
@@ -159,20 +161,48 @@ def write_function(
     pure: bool = True,
     private: bool = False,
     attrs: Mapping[str, Any] | None = None,
-    functions: Mapping[str, Any] | None = None,
+    module: Module | None = None,
 ) -> relax.FuncOp:
-    """The operation of a function. constants: gets the arrays of the function.  functions: those of the module, by
-    name. ArgumentError for two parameters of one name."""
+    """The operation of a function. constants: gets the arrays of the function.  module: gets the function; without one,
+    types may not state the devices of results. ArgumentError for two parameters of one name, and for a value on another
+    device than its type states."""
     types = [(each.name_hint, each.struct_info.type) for each in params]
     if len({each for each, _ in types}) < len(types):
         raise ArgumentError(f"function {name}: parameters {', '.join(each for each, _ in types)}, expected one each")
     attributes = {annotation_key(key): annotation_value(value) for key, value in (attrs or {}).items()}
+    if devices := {each.name_hint: StringAttr(device) for each in params if (device := each.struct_info.device)}:
+        attributes[PARAM_DEVICES] = DictionaryAttr(dict[str, Attribute](devices))
     func = relax.FuncOp(name, types, relax.ObjectType(), impure=not pure, private=private, attrs=attributes or None)
     block = func.body.block
-    value = body.emit(Writer(block, constants, dict(zip(params, block.args, strict=True)), functions))
+    functions = None if module is None else module.functions
+    writer = Writer(block, constants, dict(zip(params, block.args, strict=True)), functions)
+    value = body.emit(writer)
     block.add_op(relax.ReturnOp(value))
     func.result_type = value.type
+    if module is not None:
+        module.op.body.block.add_op(func)
+    try:
+        _check_devices(func, writer.stated)
+    except ArgumentError:
+        func.detach()
+        raise
     return func
+
+
+def _check_devices(func: relax.FuncOp, stated: Sequence[tuple[SSAValue, str]]) -> None:
+    """Raises ArgumentError for a value on another device than is stated."""
+    if not stated:
+        return
+    names = device_names(func.parent_op())
+    try:
+        devices = Devices.of_function(func)
+    except VerifyException as error:
+        raise ArgumentError(f"function {func.sym_name.data}: {error}") from None
+    for value, device in stated:
+        if device not in names:
+            raise ArgumentError(f"device {device!r}, expected one of the module: {', '.join(names) or 'none'}")
+        if (actual := devices.of(value)) != device:
+            raise ArgumentError(f"a value on {actual}, expected it on {device} (relax.op.to_vdevice)")
 
 
 __all__ = ["Function"]

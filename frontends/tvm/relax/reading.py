@@ -10,11 +10,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from ....core.errors import UnsupportedError
 from ....operators import relax
 from ....operators.relax.calls import result_types
+from ....operators.relax.devices import param_devices
 from ....operators.relax.spelling import spell, spelling_of_word
 from ....operators.relax.types import number_of
 from ....operators.relay import ConstantOp, OperatorOp
 from ....operators.relay.constants import constant_array
 from ...relay.expr import GlobalVar
+from ..ir.vdevice import VDevice
 from .bindings import Binding, BindingBlock, DataflowBlock, If, MatchCast, SeqExpr, VarBinding
 from .calls import INPLACE
 from .expr import (
@@ -44,7 +46,8 @@ class Reader:
 
     def params(self, func: relax.FuncOp) -> list[Var]:
         """The parameters of a function."""
-        variables = [Var(name, struct_info_of(value.type)) for name, value in func.params]
+        stated = param_devices(func)
+        variables = [Var(name, struct_info_of(value.type, stated.get(name))) for name, value in func.params]
         self.values.update(zip(func.body.block.args, variables, strict=True))
         return variables
 
@@ -175,6 +178,10 @@ def _call(reader: Reader, op: relax.CallOp) -> Expr:
     return Call(name, reader.all(op.args), sinfo_args=[struct_info_of(op.output.type)])
 
 
+def _placement(reader: Reader, op: relax.ToVdeviceOp | relax.HintOnDeviceOp) -> Expr:
+    return Call(Op.get(op.name), [reader.values[op.value]], {"dst_vdevice": VDevice.of_name(op.device.data)})
+
+
 def _branch(reader: Reader, op: relax.IfOp) -> Expr:
     branches = [reader.sequence(region.block) for region in (op.then, op.orelse)]
     return If(reader.values[op.condition], *branches)
@@ -196,8 +203,10 @@ _READERS: Mapping[type[Operation], Callable[[Reader, Any], Expr]] = {
     relax.CallPurePackedOp: _pure_packed,
     relax.CallTirInplaceOp: _call_tir,
     relax.CallTirOp: _call_tir,
+    relax.HintOnDeviceOp: _placement,
     relax.IfOp: _branch,
     relax.ShapeOfOp: lambda reader, op: Call(Op.get("relax.shape_of"), [reader.values[op.value]]),
+    relax.ToVdeviceOp: _placement,
     relax.TupleGetOp: lambda reader, op: TupleGetItem(reader.values[op.value], op.index.value.data),
     relax.TupleOp: lambda reader, op: Tuple(reader.all(op.values)),
 }

@@ -11,12 +11,14 @@ from weakref import WeakKeyDictionary
 from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute
 
+from ....backends.devices.device import Device
 from ....expressions.expr import PrimExpr
 from ....expressions.sizes import size_text
 from ....operators.relax import ObjectType, PrimType, ShapeType
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
 from ....operators.relay import Size
 from ...tvmscript.values import RelaxType
+from ..ir.vdevice import VDevice, name_of_device
 
 
 def size_of(value: Any) -> Size:
@@ -51,10 +53,17 @@ class Sizes(tuple[Size, ...]):
 
 
 class StructInfo:
-    """The type of a value: equal for equal types."""
+    """The type of a value: equal for equal types on equal devices. device: the name of the device that is stated for
+    the value, `"cuda:0"`; None for any."""
 
-    def __init__(self, type: Attribute):
+    def __init__(self, type: Attribute, device: str | None = None):
         self.type = type
+        self.device = device
+
+    @property
+    def vdevice(self) -> VDevice | None:
+        """The device that is stated for the value."""
+        return None if self.device is None else VDevice.of_name(self.device)
 
     @property
     def shape(self) -> Sizes | None:
@@ -65,7 +74,7 @@ class StructInfo:
     @property
     def __tvmscript__(self) -> RelaxType:
         """The meaning of the type in a TVMScript program."""
-        return RelaxType(self.type)
+        return RelaxType(self.type, self.device)
 
     @property
     def dtype(self) -> str | None:
@@ -79,22 +88,30 @@ class StructInfo:
         return -1 if rank is None else rank
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StructInfo) and self.type == other.type
+        return isinstance(other, StructInfo) and (self.type, self.device) == (other.type, other.device)
 
     def __hash__(self) -> int:
-        return hash(self.type)
+        return hash((self.type, self.device))
 
     def __repr__(self) -> str:
-        return f"StructInfo({self.type})"
+        return f"StructInfo({self.type}{'' if self.device is None else f' on {self.device}'})"
 
 
 class TensorStructInfo(StructInfo):
     """A tensor of which the shape and the data type are known, or a part of them."""
 
-    def __init__(self, shape: Sequence[Any] | None = None, dtype: str | None = "float32", ndim: int = -1):
-        """shape: integers, names, and expressions of variables.  ndim: the rank of an unknown shape, -1 if unknown."""
+    def __init__(
+        self,
+        shape: Sequence[Any] | None = None,
+        dtype: str | None = "float32",
+        vdevice: VDevice | Device | str | None = None,
+        ndim: int = -1,
+    ):
+        """shape: integers, names, and expressions of variables.  vdevice: the device of the tensor, one of the module.
+        ndim: the rank of an unknown shape, -1 if unknown. ArgumentError for another value than a device."""
         sizes = None if shape is None else [size_of(each) for each in shape]
-        super().__init__(tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim))
+        type = tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim)
+        super().__init__(type, None if vdevice is None else name_of_device(vdevice))
 
 
 class ShapeStructInfo(StructInfo):
@@ -113,8 +130,8 @@ class PrimStructInfo(StructInfo):
         super().__init__(prim(None if value is None else size_of(value), dtype))
 
 
-def struct_info_of(type: Attribute) -> StructInfo:
-    """The type of a value as an instance of the class for its kind."""
+def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
+    """The type of a value as an instance of the class for its kind. device: the one that is stated for the value."""
     match type:
         case TupleType():
             kind: builtins.type[StructInfo] = TupleStructInfo
@@ -125,7 +142,7 @@ def struct_info_of(type: Attribute) -> StructInfo:
         case _:
             kind = TensorStructInfo if is_tensor(type) else ObjectStructInfo
     info = kind.__new__(kind)
-    StructInfo.__init__(info, type)
+    StructInfo.__init__(info, type, device)
     return info
 
 

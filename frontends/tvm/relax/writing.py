@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Writer(RelayBuilder):
     """Inserts the operations of expressions into a block.
 
-    values: the values of variables.  functions: those of the module, by name.
+    values: the values of variables.  functions: those of the module, by name.  stated: values with the devices that
+    types state for them.
     """
 
     def __init__(
@@ -31,10 +32,13 @@ class Writer(RelayBuilder):
         super().__init__(block, constants)
         self.values = dict(values or {})
         self.functions = functions or {}
+        self.stated: list[tuple[SSAValue, str]] = []
 
     def inside(self, block: Block) -> Writer:
         """A writer of a nested block, which knows the variables of this one."""
-        return type(self)(block, self.constants, self.values, self.functions)
+        writer = type(self)(block, self.constants, self.values, self.functions)
+        writer.stated = self.stated
+        return writer
 
     def value_of(self, var: Var) -> SSAValue:
         """The value of a variable. ArgumentError for a variable without a value."""

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ....core.diagnostics import Span
-from ....core.errors import SizeError
+from ....core.errors import SizeError, UnsupportedError
 from ....dialects.tir.builder import OpT
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, SizeVar
@@ -23,7 +23,7 @@ from ....operators.relay import RelayBuilder, Size
 from .. import syntax
 from ..context import ElaborationContext, ModuleState, span_location
 from ..dispatch import RELAX
-from ..values import FunctionRef, Metadata, NameScope, RelaxType, RelaxValue, Value, VirtualDevice, Word, describe_value
+from ..values import FunctionRef, Metadata, NameScope, RelaxType, RelaxValue, Value, Word, describe_value, device_name
 from ..vocabulary import call_reader
 
 
@@ -175,23 +175,19 @@ class RelaxContext(ElaborationContext):
     def device(self, value: Value, span: Span) -> str:
         """The name of a device of the module, which is given by its name, by its kind, by its position or as itself."""
         names = [each.name for each in self.module.devices]
-        match python_number(value):
-            case VirtualDevice() as device:
-                name = device.name
-            case bool():
-                raise span.error("expected a device, got a bool")
-            case int() as position:
-                name = names[position] if 0 <= position < len(names) else f"vdevice:{position}"
-            case str() as text:
-                kind, _, number = text.partition(":")
-                if kind == "vdevice":
-                    return self.device(int(number) if number.isdecimal() else -1, span)
-                name = f"{kind}:{number or 0}"
-            case object(kind=str() as kind, index=int() as index):  # a device of the run time: `tvm.cuda(0)`
-                kinds = {"cpu": "llvm", "cuda_emulated": "cuda-emulated"}
-                name = f"{kinds.get(kind, kind)}:{index}"
-            case other:
-                raise span.error(f"expected a device, got {describe_value(other)}")
+        given = python_number(value)
+        if isinstance(given, str) and given.startswith("vdevice:"):
+            number = given.split(":")[1]
+            given = int(number) if number.isdecimal() else -1
+        if isinstance(given, int) and not isinstance(given, bool):
+            name = names[given] if 0 <= given < len(names) else f"vdevice:{given}"
+        else:
+            try:
+                name = device_name(given)
+            except UnsupportedError as error:
+                raise span.error(str(error)) from None
+        if name is None:
+            raise span.error(f"expected a device, got {describe_value(given)}")
         if name not in names:
             raise span.error(f"device {name!r}, expected one of the module: {', '.join(names) or 'none'}")
         return name

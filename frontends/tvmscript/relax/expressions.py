@@ -16,7 +16,7 @@ from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.types import known_shape, prim, substitute
 from .. import syntax
 from ..dispatch import RELAX, calls, evaluate, evaluate_as_python, evaluates
-from ..values import FunctionRef, Metadata, RelaxValue, Value, Variable, Word, describe_value
+from ..values import FunctionRef, Metadata, RelaxValue, Value, Variable, VirtualDevice, Word, describe_value
 from ..vocabulary import RELAX_WORDS, call_reader, is_dtype, path_of, unknown_word
 from .context import RelaxContext, python_number
 from .operators import call_operator
@@ -154,7 +154,17 @@ def _call_word(context: RelaxContext, word: Word, span: Span, args: list[Value],
         return _number(context, path, args, span)
     if word.namespace in ("T", "tvm") and path in _FUNCTIONS and len(args) == 2 and not keywords:
         return _operate(_FUNCTIONS[path], python_number(args[0]), python_number(args[1]), span)
+    if word.namespace == "tvm" and path in ("cpu", "cuda") and len(args) < 2 and not keywords:
+        return _device(path, [python_number(arg) for arg in args], span)
     raise span.error(f"{word} has no place in a function of relax")
+
+
+def _device(kind: str, args: Sequence[Value], span: Span) -> VirtualDevice:
+    """The device `tvm.cuda(0)`, by default the first one of the kind."""
+    (index,) = args or [0]
+    if not isinstance(index, int):
+        raise span.error(f"expected the number of a device, got {describe_value(index)}")
+    return VirtualDevice({"cpu": "llvm"}.get(kind, kind), index)
 
 
 def _number(context: RelaxContext, dtype: str, args: Sequence[Value], span: Span) -> Value:

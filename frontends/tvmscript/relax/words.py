@@ -32,7 +32,16 @@ from ....operators.relax import (
 from ....operators.relax.types import is_tensor, prim, shape, tensor, tuple_type
 from ....operators.relay import ConstantOp
 from ..context import ElaborationContext
-from ..values import DataflowFrame, ExternFunction, FunctionRef, RelaxType, RelaxValue, Value, describe_value
+from ..values import (
+    DataflowFrame,
+    ExternFunction,
+    FunctionRef,
+    RelaxType,
+    RelaxValue,
+    Value,
+    VirtualDevice,
+    describe_value,
+)
 from ..vocabulary import RELAX_WORDS, ReaderT, word
 from .context import RelaxContext, python_number
 
@@ -132,6 +141,20 @@ def _match_cast(context: RelaxContext, span: Span, value: Value, struct_info: Va
 def _to_vdevice(context: RelaxContext, span: Span, data: Value, dst_vdevice: Value) -> Value:
     op = ToVdeviceOp(context.relax_value(data, span), context.device(dst_vdevice, span))
     return RelaxValue(context.insert(op, span).output)
+
+
+_DEVICE_TYPES = {1: "llvm", 2: "cuda", 12: "cuda-emulated"}
+"""The kinds of targets by DLPack's device types."""
+
+
+@_word("device")
+def _device(context: RelaxContext, span: Span, device_type: Value, index: Value) -> Value:
+    kind, number = context.size(device_type, span), context.size(index, span)
+    if not isinstance(kind, int) or not isinstance(number, int):
+        raise span.error("expected two numbers, R.device(2, 0)")
+    if kind not in _DEVICE_TYPES:
+        raise span.error(f"R.device: device type {kind}, expected one of {', '.join(map(str, _DEVICE_TYPES))}")
+    return VirtualDevice(_DEVICE_TYPES[kind], number)
 
 
 @_word("hint_on_device")

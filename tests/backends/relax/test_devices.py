@@ -25,8 +25,11 @@ from stepwell import (
 )
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import VerifyError
+from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.ir import IRModule, VDevice
+from stepwell.frontends.tvm.script import ir as I
+from stepwell.frontends.tvm.script import relax as R
 from stepwell.operators.relax import FuncOp
 from stepwell.operators.relax.devices import param_devices
 
@@ -104,6 +107,60 @@ def test_texts_are_read_back(text: str, style: str) -> None:
     assert str(parse_mlir(str(module))) == str(module)
 
 
+PRINTED = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice({"keys": ["cpu"], "kind": "llvm", "mtriple": "x86_64-conda-linux-gnu",
+        "tag": ""}, 0, "global"), I.vdevice({"arch": "sm_50", "keys": ["cuda", "gpu"], "kind": "cuda",
+        "max_num_threads": 512, "tag": "", "thread_warp_size": 32}, 0, "global")]})
+    @R.function
+    def main(x: R.Tensor((8,), dtype="float32"), y: R.Tensor((8,), dtype="float32", vdevice="cuda:0:global")):
+        x1: R.Tensor((8,), dtype="float32") = R.hint_on_device(x, R.device(device_type=2, index=0), "global")
+        z: R.Tensor((8,), dtype="float32", vdevice="llvm:0:global") = R.to_vdevice(y, dst_vdevice="llvm:0:global")
+        return z
+"""
+"""A program for two devices as TVM 0.27 prints it."""
+
+
+def test_a_program_of_tvm_is_read() -> None:
+    script = parse_tvmscript(PRINTED).script("0.27")
+    assert '[I.vdevice("llvm", 0), I.vdevice({"kind": "cuda", "arch": "sm_50", "max_num_threads": 512}, 0)]' in script
+    assert 'R.hint_on_device(x, "cuda:0")' in script
+    assert 'R.to_vdevice(y, "llvm:0")' in script
+    assert parse_tvmscript(script).script("0.27") == script
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"llvm:0:global")\n', '"llvm:0:texture")\n', "memory scope 'texture' of device 'llvm:0:texture'"),
+        ("device_type=2", "device_type=7", "R.device: device type 7, expected one of 1, 2, 12"),
+        ("index=0", 'index="a"', "expected two numbers, R.device(2, 0)"),
+        ("index=0", "index=1", "device 'cuda:1', expected one of the module: llvm:0, cuda:0"),
+    ],
+)
+def test_devices_that_are_not_supported_are_errors(old: str, new: str, message: str) -> None:
+    with pytest.raises(ParseError) as error:
+        parse_tvmscript(PRINTED.replace(old, new, 1))
+    assert message in str(error.value)
+
+
+def test_a_hint_by_a_device_of_python() -> None:
+    @I.ir_module
+    class Hinted:
+        I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0)]})
+
+        @R.function
+        def main(x: R.Tensor((8,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
+            y = R.hint_on_device(x, tvm.cuda(0))
+            z = R.hint_on_device(R.exp(y), tvm.cpu())
+            return z
+
+    after = relax.transform.RealizeVDevice()(IRModule(Hinted.op)).script()
+    assert 'vdevice="cuda:0"' in after
+    assert after.count('R.to_vdevice(lv, "llvm:0")') == 1
+
+
 def test_hints_become_copies_and_devices_of_parameters() -> None:
     after = apply_passes(program(HINTS), "relax-realize-devices")
     main = after.functions["main"]
@@ -142,6 +199,36 @@ def test_results_stay_on_their_device(device: Device, target: str) -> None:
     result = machine["main"](nd.array(X, device), nd.array(X, device), X)
     assert result.device == device
     np.testing.assert_array_equal(result.numpy(), 4 * X * X)
+
+
+FILLED = f"""
+@I.ir_module
+class Module:
+    I.module_global_infos({{"vdevice": [I.vdevice("llvm"), I.vdevice("GPU", 0)]}})
+    @R.function
+    def main(x: {TYPE}, y: {ON_GPU}):
+        with R.dataflow():
+            a = R.add(x, R.VALUE)
+            b = R.add(y, R.VALUE)
+            c = R.add(x, R.VALUE)
+            d = R.multiply(R.multiply(a, c), R.to_vdevice(b, "llvm"))
+            R.output(d)
+        return d
+"""
+
+
+@pytest.mark.parametrize("value", ['full(R.shape([8]), R.const(2.0), "float32")', "exp(R.const(2.0))"])
+def test_equal_values_on_two_devices_are_not_merged(value: str, device: Device, target: str) -> None:
+    module = program(FILLED.replace("VALUE", value), target)
+    apply_passes(module, "cse").verify()
+    result = VirtualMachine(build_relax(module))["main"](X, nd.array(X, device))
+    number = X + np.float32(2 if "full" in value else np.exp(np.float32(2)))
+    np.testing.assert_allclose(result.numpy(), number**3, 1e-6)
+
+
+def test_equal_values_on_one_device_are_merged() -> None:
+    module = parse_tvmscript(ONE.replace("R.exp(x)", "R.add(R.add(x, R.exp(R.const(2.0))), R.exp(R.const(2.0)))"))
+    assert apply_passes(module, "cse").script().count("R.exp") == 1
 
 
 def test_arrays_and_devices_that_are_not_those_of_the_program_are_errors(device: Device, target: str) -> None:
@@ -213,3 +300,66 @@ def test_a_device_is_replaced_under_the_names_of_tvm() -> None:
         relax.transform.UpdateVDevice(VDevice("cuda"), 2)(mod)
     with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
         VDevice("cuda", 0, "texture")
+
+
+def built(target: str, info: relax.StructInfo | None = None) -> IRModule:
+    """`x + 1` on the first device and `y` on the second one. info: of the result of a packed function of the second."""
+    devices = [VDevice("llvm"), VDevice(target)]
+    builder = relax.BlockBuilder(IRModule(global_infos={"vdevice": devices}))
+    x = relax.Var("x", relax.TensorStructInfo((8,), "float32"))
+    y = relax.Var("y", relax.TensorStructInfo((8,), "float32", devices[1]))
+    info = info or relax.TensorStructInfo((8,), vdevice=f"{target}:0")
+    with builder.function("main", [x, y]):
+        with builder.dataflow():
+            a = builder.emit(relax.op.add(x, relax.const(1.0)))
+            b = builder.emit(relax.op.to_vdevice(a, devices[1]))
+            c = builder.emit(relax.op.call_pure_packed("test.where", relax.op.add(b, y), sinfo_args=info))
+            d = builder.emit_output(relax.op.to_vdevice(c, "llvm"))
+        builder.emit_func_output(d)
+    return builder.get()
+
+
+def test_programs_for_devices_are_built(device: Device, target: str) -> None:
+    mod = built(target)
+    (_, y), main = mod["main"].params, mod["main"]
+    assert mod.global_infos == {"vdevice": [VDevice("llvm"), VDevice(target)]}
+    assert y.struct_info == relax.TensorStructInfo((8,), vdevice=VDevice(target))
+    assert y.struct_info != relax.TensorStructInfo((8,))
+    assert y.struct_info.vdevice == VDevice(target)
+    moves = [each.value for each in main.body.blocks[0].bindings if each.value.op.name == "relax.to_vdevice"]
+    assert [each.attrs.dst_vdevice for each in moves] == [VDevice(target), VDevice("llvm")]
+    again = IRModule({"main": relax.Function(main.params, main.body, attrs={"global_symbol": "main"})})
+    again.update_global_info("vdevice", [VDevice("llvm"), VDevice(target)])
+    for each in (mod, again):
+        assert each.script() == mod.script()
+        WHERE.clear()
+        result = VirtualMachine(build_relax(each))["main"](X, nd.array(X, device))
+        np.testing.assert_array_equal(result.numpy(), 2 * X + 1)
+        assert WHERE == [str(device)]
+
+
+def test_hints_are_built() -> None:
+    builder = relax.BlockBuilder(IRModule(global_infos={"vdevice": [VDevice("llvm"), VDevice("cuda")]}))
+    x = relax.Var("x", relax.TensorStructInfo((8,)))
+    with builder.function("main", [x]):
+        a = builder.emit(relax.op.hint_on_device(x, tvm.cuda(0)))
+        builder.emit_func_output(builder.emit(relax.op.hint_on_device(relax.op.exp(a), tvm.cpu(), "global")))
+    mod = builder.get()
+    hints = [binding.value for binding in mod["main"].body.blocks[0].bindings][::2]
+    assert [each.attrs.dst_vdevice for each in hints] == [VDevice("cuda"), VDevice("llvm")]
+    assert 'R.to_vdevice(lv, "llvm:0")' in relax.transform.RealizeVDevice()(mod).script()
+
+
+def test_errors_of_built_devices() -> None:
+    with pytest.raises(ArgumentError, match=r"a value on cuda:0, expected it on llvm:0 \(relax.op.to_vdevice\)"):
+        built("cuda", relax.TensorStructInfo((8,), vdevice="llvm:0"))
+    with pytest.raises(ArgumentError, match="device 'cuda:1', expected one of the module: llvm:0, cuda:0"):
+        built("cuda", relax.TensorStructInfo((8,), vdevice="cuda:1"))
+    with pytest.raises(ArgumentError, match="1, expected a device"):
+        relax.TensorStructInfo((8,), vdevice=1)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
+        relax.op.hint_on_device(relax.const(1.0), "cuda", "texture")
+    with pytest.raises(UnsupportedError, match="global info 'mesh', expected 'vdevice'"):
+        IRModule().update_global_info("mesh", [])
+    with pytest.raises(ArgumentError, match="devices cuda:1, expected cuda:0"):
+        IRModule().update_global_info("vdevice", [VDevice("cuda", 1)])

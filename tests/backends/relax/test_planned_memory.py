@@ -12,6 +12,7 @@ import pytest
 
 from stepwell import (
     ArgumentError,
+    Device,
     Module,
     SizeError,
     VerifyError,
@@ -162,3 +163,54 @@ def test_bounds_are_verified(text: str, bounds: str, message: str) -> None:
     with pytest.raises(VerifyError) as info:
         parse_mlir(text.replace("BOUNDS", bounds)).verify()
     assert message in str(info.value)
+
+
+MIXED = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("GPU", 0)]})
+    @R.function
+    def main(x: R.Tensor(("n", 4), "float32")):
+        R.func_attr({"tir_var_upper_bound": {"n": 8}})
+        n = T.int64()
+        a = R.call_dps_packed("test.step", (x,), out_sinfo=R.Tensor((n, 4), "float32"))
+        b = R.call_dps_packed("test.step", (a,), out_sinfo=R.Tensor((n, 4), "float32"))
+        c = R.to_vdevice(b, "GPU:0")
+        d = R.exp(c)
+        e = R.call_dps_packed("test.move", (d,), out_sinfo=R.Tensor((n, 4), "float32", "GPU:0"))
+        f = R.call_dps_packed("test.move", (e,), out_sinfo=R.Tensor((n, 4), "float32", "GPU:0"))
+        g = R.exp(f)
+        h = R.to_vdevice(g, "llvm")
+        i = R.add(h, x)
+        return i
+"""
+"""A program with planned results on two devices: `a` and `b` on the first one, `d` to `g` on the second one."""
+
+
+@pytest.mark.parametrize("poisons", [False, True])
+def test_each_device_has_a_memory(device: Device, target: str, poisons: bool) -> None:
+    register_func("test.step", lambda x, y: np.add(x, 1, out=y), override=True)
+    register_func("test.move", lambda x, y: y.copyfrom(x.numpy()), override=True)
+    vm = VirtualMachine(build_relax(parse_tvmscript(MIXED.replace("GPU", target))), poisons=poisons)
+    made: list[tuple[str, int]] = []
+    initialize = Memory.__init__
+
+    def record(self: Memory, size: int, device: Device) -> None:
+        made.append((device.kind, size))
+        initialize(self, size, device)
+
+    with patch.object(Memory, "__init__", record):
+        for rows in (3, 8, 1, 8):
+            x = np.linspace(-4, -2, rows * 4, dtype="float32").reshape(rows, 4)
+            np.testing.assert_allclose(vm["main"](x).numpy(), np.exp(np.exp(x + 2)) + x, 1e-5, 1e-5)
+    assert sorted(made) == sorted([("cpu", 2 * 8 * 4 * 4), (device.kind, 2 * 8 * 4 * 4)])
+
+
+def test_poison_finds_tensors_in_the_memory_of_others_on_a_device(device: Device, target: str) -> None:
+    register_func("test.step", lambda x, y: np.add(x, 1, out=y), override=True)
+    register_func("test.move", lambda x, y: y.copyfrom(x.numpy()), override=True)
+    with patch.object(placement, "_lowest", lambda tensor, others: 0):  # pyright: ignore[reportUnknownLambdaType]
+        executable = build_relax(parse_tvmscript(MIXED.replace("GPU", target)))
+    x = np.full((2, 4), -3, "float32")
+    got = VirtualMachine(executable, poisons=True)["main"](x).numpy()
+    assert not np.allclose(got, np.exp(np.exp(x + 2)) + x)
