@@ -3,6 +3,7 @@ finds tensors that are used after their memory is free."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -44,6 +45,18 @@ def module() -> Module:
     return parse_tvmscript(PROGRAM)
 
 
+@cache
+def executable() -> VMExecutable:
+    """The compiled `PROGRAM`."""
+    return build_relax(module())
+
+
+def machine(**options: Any) -> VirtualMachine:
+    """A machine for the compiled `PROGRAM`, with the packed function of `module`."""
+    module()
+    return VirtualMachine(executable(), **options)
+
+
 def ones(rows: int) -> np.ndarray[Any, Any]:
     return np.ones((rows, 4), "float32")
 
@@ -54,7 +67,7 @@ def expected(rows: int) -> np.ndarray[Any, Any]:
 
 
 def test_memory_is_allocated_once_for_the_bound() -> None:
-    vm = VirtualMachine(build_relax(module()))
+    vm = machine()
     sizes: list[int] = []
     initialize = Memory.__init__
 
@@ -72,7 +85,7 @@ def test_memory_is_allocated_once_for_the_bound() -> None:
 
 
 def test_results_do_not_share_the_memory() -> None:
-    vm = VirtualMachine(build_relax(module()))
+    vm = machine()
     first = vm["main"](ones(8))
     vm["main"](2 * ones(5))
     np.testing.assert_allclose(first.numpy(), expected(8), rtol=1e-6)
@@ -80,7 +93,7 @@ def test_results_do_not_share_the_memory() -> None:
 
 def test_a_call_beyond_the_bound_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="main: size n is 9, expected at most 8"):
-        VirtualMachine(build_relax(module()))["main"](ones(9))
+        machine()["main"](ones(9))
 
 
 def test_a_negative_extent_is_an_error() -> None:
@@ -115,7 +128,7 @@ def main(x: R.Object):
 
 
 def test_a_loaded_program_has_the_plan(tmp_path: Path) -> None:
-    build_relax(module()).save(tmp_path / "program.tar")
+    machine().executable.save(tmp_path / "program.tar")
     vm = VirtualMachine(VMExecutable.load(tmp_path / "program.tar"))
     np.testing.assert_allclose(vm["main"](ones(8)).numpy(), expected(8), rtol=1e-6)
     with pytest.raises(ArgumentError, match="main: size n is 9, expected at most 8"):
@@ -123,12 +136,12 @@ def test_a_loaded_program_has_the_plan(tmp_path: Path) -> None:
 
 
 def test_profiles_use_the_memory() -> None:
-    profile = VirtualMachine(build_relax(module())).profile("main", ones(4))
+    profile = machine().profile("main", ones(4))
     np.testing.assert_allclose(profile.result.numpy(), expected(4), rtol=1e-6)
 
 
 def test_poison_finds_functions_that_keep_operands() -> None:
-    vm = VirtualMachine(build_relax(module()), poisons=True)
+    vm = machine(poisons=True)
     kept: list[Any] = []
     register_func("test.plan", lambda x, y: (kept.append(x), np.add(x, 1, out=y)), override=True)
     np.testing.assert_allclose(vm["main"](ones(2)).numpy(), expected(2), rtol=1e-6)
@@ -137,8 +150,8 @@ def test_poison_finds_functions_that_keep_operands() -> None:
 
 def test_poison_finds_tensors_in_the_memory_of_others() -> None:
     with patch.object(placement, "_lowest", lambda tensor, others: 0):  # pyright: ignore[reportUnknownLambdaType]
-        executable = build_relax(module())
-    got = VirtualMachine(executable, poisons=True)["main"](ones(2)).numpy()
+        wrong = build_relax(module())
+    got = VirtualMachine(wrong, poisons=True)["main"](ones(2)).numpy()
     assert not np.allclose(got, expected(2), equal_nan=False)
 
 
