@@ -81,8 +81,8 @@ def dequantize_linear(call: Call) -> ModelTensor:
     x, scale, zero = call.tensor(0), call.tensor(1), call.optional(2)
     axis = call.integer("axis", 1)
     require_dtype(x.dtype)
-    number = _is_vector(scale) or scale.rank == 0 or scale.shape == (1,)
-    if number and scale.dtype == "float32" and x.dtype in _NARROW and not call.integer("output_dtype"):
+    is_plain = scale.rank <= 1 and not call.integer("block_size") and not call.integer("output_dtype")
+    if is_plain and scale.dtype == "float32" and x.dtype in _NARROW:
         zero = call.builder.scalar_constant(0, x.dtype) if zero is None else zero
         parameters = [each if _is_vector(each) else call.builder.reshape(each, []) for each in (scale, zero)]
         return call.op("qnn.dequantize", x, *parameters, axis=normalized_axis(axis, x.rank) if x.rank else -1)
@@ -110,7 +110,7 @@ def integer_product(
 
 
 def _is_vector(zero: ModelTensor | None) -> bool:
-    """Whether there is a zero point for each of several rows or columns."""
+    """Whether there is a zero point, or a scale, for each of several rows or columns."""
     return zero is not None and zero.rank == 1 and zero.shape != (1,)
 
 
@@ -144,11 +144,7 @@ def _subtract_zero_point(call: Call, data: ModelTensor, zero: ModelTensor | None
     wide = call.cast(data, "int32")
     if zero is None:
         return wide
-    if zero.rank == 1 and zero.shape != (1,):
-        zero = _along_axis(call, zero, data.rank, axis)
-    elif zero.rank == 1:
-        zero = call.builder.reshape(zero, [])
-    return call.op("subtract", wide, call.cast(zero, "int32"))
+    return call.op("subtract", wide, call.cast(broadcast_scale(call, zero, data.rank, axis), "int32"))
 
 
 @importer("QLinearMatMul")
@@ -161,7 +157,8 @@ def qlinear_matmul(call: Call) -> ModelTensor:
 
 
 def broadcast_scale(call: Call, scale: ModelTensor, rank: int, axis: int) -> ModelTensor:
-    if scale.rank == 1 and scale.shape != (1,):
+    """Reshapes a scale or a zero point, or those along an axis, for broadcasting to a tensor of a rank."""
+    if _is_vector(scale):
         return _along_axis(call, scale, rank, axis)
     return call.builder.reshape(scale, []) if scale.rank == 1 else scale
 

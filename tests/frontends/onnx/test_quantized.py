@@ -21,15 +21,17 @@ def integers(*shape: int, dtype: str = "uint8") -> np.ndarray:
     return CHOOSE.integers(limits.min, limits.max, shape, endpoint=True).astype(dtype)
 
 
-def run(node: Any, arrays: dict[str, Any], inputs: tuple[str, ...], dtype: int = TensorProto.UINT8) -> np.ndarray:
+def run(
+    node: Any, arrays: dict[str, Any], inputs: tuple[str, ...], dtype: int = TensorProto.UINT8, opset: int = 17
+) -> np.ndarray:
     """The result of a model of one node. inputs: the arrays that are not constants.  dtype: of the result."""
     kinds = {"uint8": TensorProto.UINT8, "int8": TensorProto.INT8}
     infos = [helper.make_tensor_value_info(x, kinds[arrays[x].dtype.name], arrays[x].shape) for x in inputs]
     constants = [numpy_helper.from_array(np.asarray(a), x) for x, a in arrays.items() if x not in inputs]
     result = helper.make_tensor_value_info("result", dtype, None)
     graph = helper.make_graph([node], "g", infos, [result], constants)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    executor = GraphExecutor(build_graph(from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=8))))
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+    executor = GraphExecutor(build_graph(from_onnx(helper.make_model(graph, opset_imports=opsets, ir_version=10))))
     executor.run(**{x: arrays[x] for x in inputs})
     return executor.get_output(0)
 
@@ -122,6 +124,14 @@ def test_integer_products_with_zero_points_for_each_row_or_column(zeros: str) ->
     left = a.astype("int32") - arrays["az"].astype("int32").reshape(-1, 1)
     right = b.astype("int32") - arrays["bz"].astype("int32")
     np.testing.assert_array_equal(run(node, arrays, ("a",), TensorProto.INT32), left @ right)
+
+
+def test_a_scale_for_each_block_of_a_vector() -> None:
+    x = integers(6)
+    arrays = {"x": x, "s": np.array([0.5, 2], "float32")}
+    node = helper.make_node("DequantizeLinear", ["x", "s"], ["result"], axis=0, block_size=3)
+    got = run(node, arrays, ("x",), TensorProto.FLOAT, opset=21)
+    np.testing.assert_array_equal(got, x * np.repeat(arrays["s"], 3))
 
 
 def test_dequantized_products_are_products_of_integers() -> None:
