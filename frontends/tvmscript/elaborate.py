@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, IntegerAttr, LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
@@ -55,6 +55,7 @@ from .values import (
     Variable,
     VirtualDevice,
     Word,
+    python_number,
     type_variables,
 )
 from .vocabulary import is_dtype, path_of, unknown_word, word
@@ -112,20 +113,16 @@ def _virtual_device(
 ) -> Value:
     if memory_scope != "global":
         raise span.error(f"I.vdevice: memory scope {memory_scope!r} is not supported, expected 'global'")
-    number = _python_number(vdevice_id)
+    number = python_number(vdevice_id)
     if isinstance(target, dict):
         options = cast("dict[str, Any]", target)
-        target = {name: _python_number(value) for name, value in options.items() if name not in _OF_PRINTER}
+        target = {name: python_number(value) for name, value in options.items() if name not in _OF_PRINTER}
     if not isinstance(target, str | dict) or not isinstance(number, int) or number < 0:
         raise span.error('expected a target and a number, I.vdevice("cuda", 0)')
     try:
         return VirtualDevice(str(Target.from_value(cast("Any", target))), number)
     except StepwellError as error:
         raise span.error(str(error)) from None
-
-
-def _python_number(value: Value) -> Value:
-    return value.value.data if isinstance(value, IntegerAttr) else value
 
 
 @word("module_global_infos")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -506,3 +507,8 @@ _TYPES: dict[type, str] = {
     Metadata: "a table of constants",
 }
 _FRAMES: dict[type, str] = {BlockFrame: "a block", InitFrame: "T.init()", AttrFrame: "T.attr(...)"}
+
+
+def python_number(value: Value) -> Value:
+    """A number of Python for a constant attribute; other values unchanged."""
+    return value.value.data if isinstance(value, IntegerAttr | FloatAttr) else value

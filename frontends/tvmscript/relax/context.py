@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
+from xdsl.dialects.builtin import IntegerAttr, TupleType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -23,7 +23,18 @@ from ....operators.relay import RelayBuilder, Size
 from .. import syntax
 from ..context import ElaborationContext, ModuleState, span_location
 from ..dispatch import RELAX
-from ..values import FunctionRef, Metadata, NameScope, RelaxType, RelaxValue, Value, Word, describe_value, device_name
+from ..values import (
+    FunctionRef,
+    Metadata,
+    NameScope,
+    RelaxType,
+    RelaxValue,
+    Value,
+    Word,
+    describe_value,
+    device_name,
+    python_number,
+)
 from ..vocabulary import call_reader
 
 
@@ -203,14 +214,3 @@ class RelaxContext(ElaborationContext):
 
 TYPE_READERS: dict[str, Any] = {}
 """The readers of words for types."""
-
-
-def python_number(value: Value) -> Value:
-    """A number of Python for a constant attribute; other values unchanged."""
-    match value:
-        case IntegerAttr():
-            return value.value.data
-        case FloatAttr():
-            return value.value.data
-        case _:
-            return value

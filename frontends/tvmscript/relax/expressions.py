@@ -16,9 +16,19 @@ from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.types import known_shape, prim, substitute
 from .. import syntax
 from ..dispatch import RELAX, calls, evaluate, evaluate_as_python, evaluates
-from ..values import FunctionRef, Metadata, RelaxValue, Value, Variable, VirtualDevice, Word, describe_value
+from ..values import (
+    FunctionRef,
+    Metadata,
+    RelaxValue,
+    Value,
+    Variable,
+    VirtualDevice,
+    Word,
+    describe_value,
+    python_number,
+)
 from ..vocabulary import RELAX_WORDS, call_reader, is_dtype, path_of, unknown_word
-from .context import RelaxContext, python_number
+from .context import RelaxContext
 from .operators import call_operator
 
 _SIZES = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "floormod"}

@@ -16,9 +16,9 @@ from ....operators.definition import UnknownOperatorError
 from ....operators.relax import ShapeType, TupleOp
 from ....operators.relax.spelling import all_words, build_word
 from ....operators.relax.types import is_tensor
-from ..values import Metadata, RelaxValue, Value, Word
+from ..values import Metadata, RelaxValue, Value, Word, python_number
 from ..vocabulary import RELAX_WORDS, Reader, is_dtype, path_of, word
-from .context import RelaxContext, python_number
+from .context import RelaxContext
 
 
 def call_operator(

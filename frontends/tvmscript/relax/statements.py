@@ -28,8 +28,9 @@ from ..values import (
     Variable,
     Word,
     describe_value,
+    python_number,
 )
-from .context import RelaxContext, python_number
+from .context import RelaxContext
 
 # ---- bindings
 

@@ -14,9 +14,9 @@ from ....core.errors import SizeError
 from ....operators.relax import CallableType, ObjectType
 from ....operators.relax.types import prim, shape, tensor, tuple_type
 from ....operators.relay import Size
-from ..values import RelaxType, Value
+from ..values import RelaxType, Value, python_number
 from ..vocabulary import RELAX_WORDS, ReaderT, word
-from .context import TYPE_READERS, RelaxContext, python_number
+from .context import TYPE_READERS, RelaxContext
 
 
 def _type(name: str) -> Callable[[ReaderT], ReaderT]:

@@ -41,9 +41,10 @@ from ..values import (
     Value,
     VirtualDevice,
     describe_value,
+    python_number,
 )
 from ..vocabulary import RELAX_WORDS, ReaderT, word
-from .context import RelaxContext, python_number
+from .context import RelaxContext
 
 
 def _word(*names: str) -> Callable[[ReaderT], ReaderT]:
