@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -124,11 +124,15 @@ class VMFunction:
     @contextmanager
     def _memory(self, registers: Registers) -> Generator[None]:
         """Memory of intermediate results for the steps of a call, on each device."""
-        with ExitStack() as stack:
+        held: list[tuple[Workspaces, Any]] = []
+        try:
             for register, workspaces in self._workspaces:
                 memory = registers[register] = workspaces.acquire()
-                stack.callback(workspaces.release, memory)
+                held.append((workspaces, memory))
             yield
+        finally:
+            for workspaces, memory in held:
+                workspaces.release(memory)
 
     def profile(self, *args: Any) -> CallProfile:
         """A call whose steps are measured one by one, by the clock of the device. Raises the errors of a call."""
