@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -249,16 +249,24 @@ def bind(expr: Expr, binds: Mapping[Var, Any]) -> Any:
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:
     """Calls `fvisit` for every node below an expression once, operands before their users."""
+    for node in post_order(expr):
+        fvisit(node)
+
+
+def post_order(expr: Expr, below: Callable[[Any], Sequence[Any]] | None = None) -> Iterator[Any]:
+    """Yields every node below an expression once, operands before their users. below: the function to the nodes that a
+    node consists of, in the order of computation; by default all, operators and variables too."""
+    below = below or _below
     seen: set[Any] = set()
     todo: list[tuple[Any, bool]] = [(expr, False)]
     while todo:
         node, is_done = todo.pop()
         if is_done:
-            fvisit(node)
+            yield node
         elif node not in seen:
             seen.add(node)
             todo.append((node, True))
-            todo += [(child, False) for child in reversed(_below(node))]
+            todo += [(child, False) for child in reversed(below(node))]
 
 
 def _below(node: Any) -> list[Any]:

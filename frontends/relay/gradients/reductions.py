@@ -67,8 +67,6 @@ def _log_softmax(node: Call, grad: Any) -> Sequence[Expr | None]:
 
 @rule("cumsum")
 def _cumsum(node: Call, grad: Any) -> Sequence[Expr | None]:
-    attrs, x = node.attrs, node.args[0]
-    if attrs.axis is None:  # pyright: ignore[reportAttributeAccessIssue]
-        grad = call("cumsum", grad, **{**attrs, "reverse": not attrs.reverse})  # pyright: ignore[reportAttributeAccessIssue]
-        return [call("reshape", grad, newshape=list(sizes(x)))]
-    return [call("cumsum", grad, **{**attrs, "reverse": not attrs.reverse})]  # pyright: ignore[reportAttributeAccessIssue]
+    attrs: Any = node.attrs
+    total = call("cumsum", grad, **{**attrs, "reverse": not attrs.reverse})
+    return [total if attrs.axis is not None else call("reshape", total, newshape=list(sizes(node.args[0])))]

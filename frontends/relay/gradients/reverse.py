@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ....core.errors import OptionError, UnsupportedError
 from ....operators import Operator
 from ..expr import Call, Expr, Function, FunctionCall, GlobalVar, If, Let, Tuple, TupleGetItem, Var, call
-from ..functor import ExprMutator, NumberMutator
+from ..functor import ExprMutator, NumberMutator, post_order
 from ..graph import module_of
 from ..types import TupleType, Type
 from .rules import RULES, zeros_like
@@ -79,7 +79,7 @@ class _Accumulation:
 
     def run(self, root: Expr, grad: Adjoint) -> dict[Expr, Adjoint]:
         """The gradients of all expressions below `root`, given its own."""
-        order = _order(root)
+        order = list(post_order(root, _operands))
         depends = self._dependent(order)
         self._add(root, grad)
         for node in reversed(order):
@@ -145,21 +145,9 @@ def _sum(left: Adjoint, right: Adjoint) -> Adjoint:
     return call("add", left, right)
 
 
-def _order(root: Expr) -> list[Expr]:
-    """The expressions below an expression, operands before their users; branches are part of their `If`."""
-    order: list[Expr] = []
-    seen: set[Expr] = set()
-    todo: list[tuple[Expr, bool]] = [(root, False)]
-    while todo:
-        node, is_done = todo.pop()
-        if is_done:
-            order.append(node)
-        elif node not in seen:
-            seen.add(node)
-            todo.append((node, True))
-            below = [] if isinstance(node, If) else node.children
-            todo += [(child, False) for child in reversed(below)]
-    return order
+def _operands(node: Expr) -> Sequence[Expr]:
+    """The operands of an expression; branches are part of their `If`."""
+    return [] if isinstance(node, If) else node.children
 
 
 def _ones(value: Expr, type: Type, only_first: bool) -> Adjoint:

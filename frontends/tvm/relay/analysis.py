@@ -22,7 +22,7 @@ from ...relay.expr import (
     TupleGetItem,
     Var,
 )
-from ...relay.functor import post_order_visit
+from ...relay.functor import post_order, post_order_visit
 from ...relay.types import (
     FuncType,
     GlobalTypeVar,
@@ -47,7 +47,7 @@ __getattr__ = report_absent("tvm.relay.analysis")
 
 def all_vars(expr: Expr) -> list[Var]:
     """The variables of an expression, parameters among them, in the order of their first use."""
-    return [node for node in _nodes(expr) if isinstance(node, Var)]
+    return [node for node in post_order(expr) if isinstance(node, Var)]
 
 
 def bound_vars(expr: Expr) -> list[Var]:
@@ -73,7 +73,7 @@ def all_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
     if not isinstance(expr, Expr):
         return type_variables(expr)
     found: dict[TypeVar, None] = {}
-    functions = [node for node in _nodes(expr) if isinstance(node, Function)]
+    functions = [node for node in post_order(expr) if isinstance(node, Function)]
     found.update(dict.fromkeys(each for func in functions for each in func.type_params))
     for type in _annotations(expr):
         found.update(dict.fromkeys(type_variables(type)))
@@ -84,7 +84,7 @@ def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
     """The variables of types that are parameters of functions, in the order of `all_type_vars`."""
     if not isinstance(expr, Expr):
         return type_variables(expr, only_bound=True)
-    bound = {each for node in _nodes(expr) if isinstance(node, Function) for each in node.type_params}
+    bound = {each for node in post_order(expr) if isinstance(node, Function) for each in node.type_params}
     for type in _annotations(expr):
         bound.update(type_variables(type, only_bound=True))
     return [each for each in all_type_vars(expr) if each in bound]
@@ -92,7 +92,7 @@ def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
 
 def _annotations(expr: Expr) -> list[Any]:
     """The types that the user wrote in an expression."""
-    nodes = _nodes(expr)
+    nodes = post_order(expr)
     written = [node.type_annotation if isinstance(node, Var) else getattr(node, "ret_type", None) for node in nodes]
     return [type for type in written if type is not None]
 
@@ -140,7 +140,7 @@ def _expected_kinds(type: Any) -> list[tuple[Any, TypeKind]]:
 def list_op_freqs(expr: Expr) -> dict[str, int]:
     """The number of calls of each operator, by its name."""
     counts: dict[str, int] = {}
-    for node in _nodes(expr):
+    for node in post_order(expr):
         if isinstance(getattr(node, "op", None), Operator):
             counts[node.op.name] = counts.get(node.op.name, 0) + 1
     return counts
@@ -150,7 +150,7 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     """The number of calls of each operator between `qnn.dequantize` and `qnn.quantize`, by its name."""
     counts: dict[str, int] = {}
     for _, func in mod.items():
-        for node in _nodes(func):
+        for node in post_order(func):
             if getattr(getattr(node, "op", None), "name", None) == "qnn.quantize":
                 names = operators_of_region(node)
                 for name in names if "qnn.dequantize" in names else ():
@@ -162,7 +162,9 @@ def get_total_mac_number(expr: Expr) -> int:
     """The number of products in the convolutions and the products of matrices of a typed expression: `nn.conv2d`,
     `nn.conv2d_transpose`, `nn.dense` and `nn.batch_matmul`. OptionError for sizes that are unknown.
     """
-    return sum(_products(node) for node in _nodes(expr) if getattr(getattr(node, "op", None), "name", "") in _PRODUCTS)
+    return sum(
+        _products(node) for node in post_order(expr) if getattr(getattr(node, "op", None), "name", "") in _PRODUCTS
+    )
 
 
 _PRODUCTS = ("nn.conv2d", "nn.conv2d_transpose", "nn.dense", "nn.batch_matmul")
@@ -235,7 +237,7 @@ def detect_feature(expr: Expr | IRModule, mod: IRModule | None = None) -> set[Fe
     found: set[Feature] = set()
     for root in roots:
         users: dict[Any, int] = {}
-        for node in _nodes(root):
+        for node in post_order(root):
             found.add(next(feature for kind, feature in _FEATURES if isinstance(node, kind)))
             found |= {Feature.fLetRec} if isinstance(node, Let) and node.var in free_vars(node.value) else set()
             for child in node.children if isinstance(node, Expr) else ():
@@ -253,12 +255,6 @@ def check_basic_block_normal_form(expr: Expr) -> bool:
     if shared is not None:
         raise OptionError(f"basic block normal form: {shared!r} is computed in several scopes, and bound in none")
     return True
-
-
-def _nodes(expr: Expr) -> list[Any]:
-    nodes: list[Any] = []
-    post_order_visit(expr, nodes.append)
-    return nodes
 
 
 __all__ = [

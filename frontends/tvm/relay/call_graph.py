@@ -6,7 +6,7 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ...relay.expr import Function, FunctionCall, GlobalVar
-from ...relay.functor import post_order_visit
+from ...relay.functor import post_order
 from ..ir.module import IRModule
 
 
@@ -60,8 +60,6 @@ class CallGraph:
 
 def called_functions(func: Any) -> list[str]:
     """The names of the functions that a function calls, once for each call."""
-    nodes: list[Any] = []
-    if isinstance(func, Function):
-        post_order_visit(func, nodes.append)
+    nodes = post_order(func) if isinstance(func, Function) else ()
     callees = [node.op for node in nodes if isinstance(node, FunctionCall)]
     return [callee.name_hint for callee in callees if isinstance(callee, GlobalVar)]

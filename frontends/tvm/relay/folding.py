@@ -6,7 +6,7 @@ from ....module import Module
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ...relay.expr import Call, Expr, Function, GlobalVar, Var
-from ...relay.functor import ExprMutator, post_order_visit
+from ...relay.functor import ExprMutator, post_order
 from ..ir.module import IRModule
 
 
@@ -28,15 +28,10 @@ class NormSimplifier(ExprMutator):
 
 def has_norms(mod: IRModule) -> bool:
     """Whether a graph of a module calls `nn.batch_norm`."""
-    names: set[object] = set()
-    for _, func in mod.items():
-        if isinstance(func, Function):
-            post_order_visit(func, lambda node: names.add(getattr(node, "name", None)))
-    return "nn.batch_norm" in names
+    graphs = (func for _, func in mod.items() if isinstance(func, Function))
+    return any(getattr(node, "name", None) == "nn.batch_norm" for func in graphs for node in post_order(func))
 
 
 def _is_closed(expr: Expr) -> bool:
     """Whether an expression depends on constants alone."""
-    nodes: list[object] = []
-    post_order_visit(expr, nodes.append)
-    return not any(isinstance(node, Var | GlobalVar) for node in nodes)
+    return not any(isinstance(node, Var | GlobalVar) for node in post_order(expr))

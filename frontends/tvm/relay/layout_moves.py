@@ -175,11 +175,16 @@ def _axis(call: Call, axes: Axes) -> dict[str, Any]:
 
 def _reduced(call: Call, axes: Axes) -> dict[str, Any] | None:
     """The axes of a reduction on the operand of a transpose."""
-    attrs: Any = call.attrs
-    if attrs.axis is None:
+    if call.attrs.axis is None:  # pyright: ignore[reportAttributeAccessIssue]
         return {}
-    given = [attrs.axis] if isinstance(attrs.axis, int) else attrs.axis
-    return {"axis": [axes[axis % len(axes)] for axis in given]}
+    return {"axis": [axes[axis] for axis in _axes_of(call, len(axes))]}
+
+
+def _axes_of(call: Call, rank: int) -> list[int]:
+    """The axes that the attribute `axis` states, all without one."""
+    axis = call.attrs.axis  # pyright: ignore[reportAttributeAccessIssue]
+    given = range(rank) if axis is None else [axis] if isinstance(axis, int) else axis
+    return [each % rank for each in given]
 
 
 def _slice(call: Call, axes: Axes) -> dict[str, Any]:
@@ -200,10 +205,9 @@ _RULES: dict[str, Callable[[Call, Axes], dict[str, Any] | None]] = {
 
 
 def _axis_list(call: Call, axes: Axes) -> dict[str, Any]:
-    attrs: Any = call.attrs
-    given = [attrs.axis] if isinstance(attrs.axis, int) else attrs.axis
-    moved = [axes[axis % len(axes)] for axis in given]
-    return {"axis": moved[0] if isinstance(attrs.axis, int) else moved}
+    moved = [axes[axis] for axis in _axes_of(call, len(axes))]
+    is_number = isinstance(call.attrs.axis, int)  # pyright: ignore[reportAttributeAccessIssue]
+    return {"axis": moved[0] if is_number else moved}
 
 
 _FIRST: dict[str, Callable[[Call, Axes], dict[str, Any] | None]] = {
@@ -229,12 +233,8 @@ def _changes(call: Call, axes: Axes) -> dict[str, Any] | None:
 
 def _keeps_order(call: Call, axes: Axes) -> bool:
     """Whether the axes that a reduction keeps are in the same order before and after a transpose."""
-    attrs: Any = call.attrs
-    if call.op.name not in _RULES:
+    if call.op.name not in _RULES or call.attrs.exclude:  # pyright: ignore[reportAttributeAccessIssue]
         return False
-    given = range(len(axes)) if attrs.axis is None else [attrs.axis] if isinstance(attrs.axis, int) else attrs.axis
-    reduced = {axis % len(axes) for axis in given}
-    if attrs.exclude:
-        return False
+    reduced = _axes_of(call, len(axes))
     kept = [axes[n] for n in range(len(axes)) if n not in reduced]
     return kept == sorted(kept)

@@ -23,7 +23,7 @@ from ...relay.expr import (
     TupleGetItem,
     Var,
 )
-from ...relay.functor import ExprMutator
+from ...relay.functor import ExprMutator, post_order
 
 
 @dataclass(eq=False)
@@ -62,9 +62,8 @@ class _Scopes:
         self.own: dict[tuple[Expr, int], _Scope] = {}
         self.lifted: set[Expr] = set()
         self.root = _Scope(None)
-        order = _users_first(root)
         self.of[root] = self.root
-        for node in order:
+        for node in reversed(list(post_order(root, _below))):  # users before their operands
             for n, child in enumerate(_below(node)):
                 self._use(child, self._scope_of_child(node, n))
 
@@ -96,22 +95,6 @@ def _below(node: Expr) -> list[Expr]:
             return [node.value, node.body]
         case _:
             return [*node.children]
-
-
-def _users_first(root: Expr) -> list[Expr]:
-    """The expressions below an expression, users before their operands."""
-    order: list[Expr] = []
-    seen: set[Expr] = set()
-    todo: list[tuple[Expr, bool]] = [(root, False)]
-    while todo:
-        node, is_done = todo.pop()
-        if is_done:
-            order.append(node)
-        elif node not in seen:
-            seen.add(node)
-            todo.append((node, True))
-            todo += [(child, False) for child in reversed(_below(node))]
-    return order[::-1]
 
 
 def _is_atom(node: Expr) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...relay.expr import Call, Expr, Function, TupleGetItem
 from ...relay.expr import call as new_call
-from ...relay.functor import ExprMutator, post_order_visit
+from ...relay.functor import ExprMutator, post_order
 
 _ALL = 2**31 - 1
 """The end of a slice that takes all elements."""
@@ -26,13 +26,11 @@ def combine_products(func: Function, name: str, key: Callable[[Call], Any], leas
     """
     groups: dict[tuple[Expr, Any], list[Call]] = {}
 
-    def visit(node: Any) -> None:
+    for node in post_order(func):
         if isinstance(node, Call) and getattr(node.op, "name", None) == name:
             alike = key(node)
             if alike is not None:
                 groups.setdefault((node.args[0], alike), []).append(node)
-
-    post_order_visit(func, visit)
     chosen = [_independent(group) for group in groups.values()]
     return _Combination([group for group in chosen if len(group) >= least], combine).visit(func)
 
@@ -41,9 +39,7 @@ def _independent(group: Sequence[Call]) -> list[Call]:
     """The calls of a group whose operands need no other call of it."""
     kept: list[Call] = []
     for each in group:
-        below: list[Any] = []
-        for arg in each.args:
-            post_order_visit(arg, below.append)
+        below = {node for arg in each.args for node in post_order(arg)}
         if not any(other in below for other in kept):
             kept.append(each)
     return kept

@@ -8,7 +8,7 @@ from typing import Any
 
 from ....operators import Operator
 from ...relay.expr import Call, Constant, Expr, Function, FunctionCall, Tuple, TupleGetItem, Var
-from ...relay.functor import ExprMutator, ExprVisitor, post_order_visit
+from ...relay.functor import ExprMutator, ExprVisitor, post_order
 from ..patterns import (
     CallPattern,
     ConstantPattern,
@@ -142,8 +142,7 @@ class _Extraction(ExprMutator):
         return super().visit(expr)
 
     def visit_function(self, fn: Function) -> Expr:
-        inner: list[Any] = []
-        post_order_visit(fn.body, inner.append)
+        inner = post_order(fn.body)
         self.names += [each.op.name for each in inner if isinstance(each, Call) and isinstance(each.op, Operator)]
         return fn
 

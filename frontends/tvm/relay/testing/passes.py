@@ -9,7 +9,7 @@ import numpy as np
 
 from .....operators import Operator
 from ....relay.expr import Call, Expr, Function
-from ....relay.functor import post_order_visit
+from ....relay.functor import post_order
 from ...ir.module import IRModule
 from ...nd import NDArray, array
 from ...transform import Pass
@@ -42,9 +42,7 @@ def count_ops(expr: Expr) -> dict[str, int]:
     """The number of calls of each operator in an expression, by name."""
     counts: dict[str, int] = {}
 
-    def visit(node: Any) -> None:
+    for node in post_order(expr):
         if isinstance(node, Call) and isinstance(node.op, Operator):
             counts[node.op.name] = counts.get(node.op.name, 0) + 1
-
-    post_order_visit(expr, visit)
     return counts
