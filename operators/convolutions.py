@@ -383,16 +383,10 @@ class _PackedDepthwiseConvolution(_WithBlocks):
         blocks, sizes = self.extents(weight, 1)
         windows, names = _windows(self, self.padding, sizes), self.image.lower()
 
-        def element(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
-            channel = block * self.lanes + lane
-            value = data(batch, channel, *_place_of(pixel, spatial))
-            if inputs % self.lanes == 0:
-                return value
-            return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
-
+        element = _filled_channels(data, inputs, spatial, self.lanes)
         pixels = compute(
             [data.shape[0], blocks, prod(spatial), self.lanes],
-            element,
+            lambda batch, block, pixel, lane: element(batch, block * self.lanes + lane, pixel),
             "image_blocks",
             attrs={"meta_schedule.inline_rule": "disable"},
         )
@@ -488,13 +482,7 @@ class _PackedByteConvolution(_WithBlocks):
         element, and the number of windows along each dimension. The channels of a group are adjacent in memory."""
         inputs, *spatial = require_known_extents(data.shape[1:], self.name)
         groups, stays = -(-inputs // GROUP), {"meta_schedule.inline_rule": "disable"}
-
-        def element(batch: PrimExpr, channel: PrimExpr, pixel: PrimExpr) -> PrimExpr:
-            value = data(batch, channel, *_place_of(pixel, spatial))
-            if inputs % GROUP == 0:
-                return value
-            return scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
-
+        element = _filled_channels(data, inputs, spatial, GROUP)
         rows = compute([data.shape[0], groups * GROUP, prod(spatial)], element, "image_rows", attrs=stays)
         pixels = compute(
             [data.shape[0], groups, prod(spatial) * GROUP],
@@ -538,6 +526,19 @@ class _PackedByteConvolution(_WithBlocks):
 
 
 contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
+
+
+def _filled_channels(
+    data: Tensor, inputs: int, spatial: Sequence[int], lanes: int
+) -> Callable[[PrimExpr, PrimExpr, PrimExpr], PrimExpr]:
+    """The function from batch, channel and number of the pixel to an element of an image, and to zero for the channels
+    that fill the last block. inputs, spatial: the extents of the image.  lanes: the channels of a block."""
+
+    def element(batch: PrimExpr, channel: PrimExpr, pixel: PrimExpr) -> PrimExpr:
+        value = data(batch, channel, *_place_of(pixel, spatial))
+        return value if inputs % lanes == 0 else scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
+
+    return element
 
 
 def _place_of(pixel: PrimExpr, extents: Sequence[int]) -> list[PrimExpr]:

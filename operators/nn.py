@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_ex
 from . import reduction
 from .axes import nonnegative_axis
 from .definition import Pattern, operator
-from .extents import known_extent
 from .requirements import require_floats
 from .windows import pad_with_value, require_known_extents
 
@@ -148,7 +146,7 @@ def contrib_dense_pack_int8(data: Tensor, weight: Tensor, units: int) -> Tensor:
     if groups != -(-inner // GROUP):
         raise TeError(f"{name}: weight of {groups} groups of columns, expected {-(-inner // GROUP)} for {inner}")
     axes = [f"ax{d}" for d in range(data.ndim - 1)]
-    source = fill_groups(data, [data.ndim - 1])
+    source = pad_with_value(data, {data.ndim - 1: (0, -inner % GROUP)}, const(0, data.dtype))
     group, column = reduce_axis((0, groups), "group"), reduce_axis((0, GROUP), "k")
 
     def product(*i: PrimExpr) -> PrimExpr:
@@ -188,10 +186,17 @@ def require_packed_bytes(data: Tensor, weight: Tensor, units: int, rank: int, na
     return extents
 
 
-def fill_groups(data: Tensor, axes: Sequence[int]) -> Tensor:
-    """The tensor with zeros after the last element of some axes, up to whole groups of `GROUP` elements."""
-    filled = {axis: (0, -extent % GROUP) for axis in axes if (extent := known_extent(data.shape[axis])) is not None}
-    return pad_with_value(data, filled, const(0, data.dtype))
+def pack_bytes(weight: Array, lanes: int) -> Array:
+    """A weight in blocks of `lanes` rows by `GROUP` columns, filled with zeros.
+
+    weight: its axes are row, column, and others, as the taps of a convolution. The axes of the result are block of
+    rows, group of columns, the others, and `GROUP * row + column` in the block.
+    """
+    rows, columns, *others = weight.shape
+    filled = np.pad(weight, [(0, -rows % lanes), (0, -columns % GROUP), *[(0, 0)] * len(others)])
+    blocks, groups = filled.shape[0] // lanes, filled.shape[1] // GROUP
+    apart = np.moveaxis(filled.reshape(blocks, lanes, groups, GROUP, *others), (1, 3), (-2, -1))
+    return np.ascontiguousarray(apart).reshape(blocks, groups, *others, lanes * GROUP)
 
 
 def _matmul_reference(tensor_a: Array, tensor_b: Array, transpose_a: bool, transpose_b: bool, out_dtype: str) -> Array:

@@ -126,7 +126,13 @@ def _shape(buffer: SSAValue) -> str:
 
 # Products of bytes
 
-BYTE_PRODUCTS = {f"vpdpbusd_{lanes}x4": lanes for lanes in (4, 8, 16)}
+
+def byte_products_name(lanes: int) -> str:
+    """The name of the intrinsic of `BYTE_PRODUCTS` with a number of lanes."""
+    return f"vpdpbusd_{lanes}x4"
+
+
+BYTE_PRODUCTS = {byte_products_name(lanes): lanes for lanes in (4, 8, 16)}
 """The intrinsics that add the products of four bytes to each lane of a vector, by name, with the number of lanes:
 `C[i] += A[k] * B[4 * i + k]` for k from 0 to 3, with A of uint8, B of int8 and C of int32. Processors with AVX-512 VNNI
 have them as an instruction."""
@@ -191,4 +197,4 @@ def _byte_products(lanes: int) -> TensorIntrin:
         text = _ADD_PRODUCTS.format(body=body.format(**sizes), **sizes)
         return Module(Parser(mlir_context(), text).parse_module())
 
-    return describe_tensor_intrin(f"vpdpbusd_{lanes}x4", function(_DESCRIPTION), function(_IMPLEMENTATION))
+    return describe_tensor_intrin(byte_products_name(lanes), function(_DESCRIPTION), function(_IMPLEMENTATION))

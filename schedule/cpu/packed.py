@@ -9,7 +9,7 @@ from typing import Any
 from ...analysis.index import Analyzer, Lin
 from ...core.cpu import CpuModel
 from .. import Schedule
-from ..handles import BlockRV
+from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
 from .channels import (
     LANES,
@@ -107,14 +107,28 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
     and blocks of other numbers of columns than 16.
     """
-    *rows, blocks, lanes, _ = known_extents(sch, sums)
+    output, (height, width), (*tile, k) = tile_results(cpu, sch, sums)
+    names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
+    sch.reorder(k, *tile)
+    keep_in_registers(sch, sums, k, tile)
+    return f"sums in registers, {width * LANES} columns of {height} rows", names
+
+
+def tile_results(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[BlockRV, tuple[int, int], Sequence[LoopRV]]:
+    """Splits the results of a product into tiles, some rows of some blocks of columns, and moves the sums there.
+
+    sums: the block of the sums, whose last spatial axes are blocks and lanes. Returns the block that reads the results,
+    the rows and the blocks of a tile, and the loops over the sums of a tile and over summands. Declines: dynamic sizes,
+    and blocks of other numbers of columns than 16.
+    """
+    summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
+    *rows, blocks, lanes = known_extents(sch, sums)[:-summands]
     require_lanes(lanes)
-    output = reader_in_order(sch, sums, order_of_product, place_of_product)
+    output = reader_in_order(sch, sums, _product_order, _product_place)
     known_extents(sch, output)
     longest = max(range(len(rows)), key=lambda axis: rows[axis])
     element = element_bytes(result_of(block_of(sch, sums)))
     height, width = choose_tile(cpu, element, rows[longest], blocks, WIDEST_PRODUCT)
-    names = tuple(block_of(sch, block).block_name.data for block in (sums, output))
 
     *outer, column = sch.get_loops(output)
     column, block_in, lane = sch.split(column, [None, width, LANES])
@@ -122,19 +136,14 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
     sch.reorder(column, *outer, row, block_in, lane)
     fill_registers(sch, [row, block_in, lane])
     sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
-    *tile, k = sch.get_loops(sums)[len(outer) + 1 :]
-    sch.reorder(k, *tile)
-    keep_in_registers(sch, sums, k, tile)
-    return f"sums in registers, {width * LANES} columns of {height} rows", names
+    return output, (height, width), sch.get_loops(sums)[len(outer) + 1 :]
 
 
-def order_of_product(*indices: Any) -> tuple[Any, ...]:
-    """The indices of a result in a matrix from those in blocks of columns."""
+def _product_order(*indices: Any) -> tuple[Any, ...]:
     *rows, block, lane = indices
     return (*rows, block * LANES + lane)
 
 
-def place_of_product(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
-    """The indices of a result in blocks of columns from those in a matrix."""
+def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
     *rows, column = indices
     return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)

@@ -6,10 +6,11 @@ from __future__ import annotations
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from ..rules.kernel import block_of, element_bytes, result_of
+from ..intrinsics import byte_products_name
+from ..rules.kernel import block_of
 from ..rules.results import decline_unless
-from .channels import LANES, choose_tile, known_extents, reader_in_order, require_lanes, steps_before
-from .packed import WIDEST_PRODUCT, order_of_product, place_of_product, transpose_results
+from .channels import LANES, known_extents, require_lanes, steps_before
+from .packed import tile_results, transpose_results
 from .tiles import fill_registers, start_in_registers
 
 GROUP = 4
@@ -25,24 +26,10 @@ def packed_product_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tupl
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: processors
     without the instruction, dynamic sizes, and blocks of other numbers of columns than 16.
     """
-    *rows, blocks, lanes, _, _ = known_extents(sch, sums)
-    _require_bytes(cpu, lanes)
+    _require_instruction(cpu)
     filled = sch.get_producers(sums)
-    output = reader_in_order(sch, sums, order_of_product, place_of_product)
-    known_extents(sch, output)
-    longest = max(range(len(rows)), key=lambda axis: rows[axis])
-    height, width = choose_tile(
-        cpu, element_bytes(result_of(block_of(sch, sums))), rows[longest], blocks, WIDEST_PRODUCT
-    )
+    output, (height, width), (*tile, lane, group, byte) = tile_results(cpu, sch, sums)
     names = tuple(block_of(sch, block).block_name.data for block in (*filled, sums, output))
-
-    *outer, column = sch.get_loops(output)
-    column, block_in, lane = sch.split(column, [None, width, LANES])
-    outer[longest], row = sch.split(outer[longest], [None, height])
-    sch.reorder(column, *outer, row, block_in, lane)
-    fill_registers(sch, [row, block_in, lane])
-    sch.compute_at(sums, outer[-1], preserve_unit_loops=True)
-    *tile, lane, group, byte = sch.get_loops(sums)[len(outer) + 1 :]
     sch.reorder(group, *tile, lane, byte)
     _add_in_registers(cpu, sch, sums, group, [*tile, lane])
     return f"sums of products of {GROUP} bytes in registers, {width * LANES} columns of {height} rows", names
@@ -61,7 +48,8 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
     *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
-    _require_bytes(cpu, lanes)
+    _require_instruction(cpu)
+    require_lanes(lanes)
     *padded, image, rows = steps = steps_before(sch, sums)
     output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks)
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
@@ -79,10 +67,9 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     return text, names
 
 
-def _require_bytes(cpu: CpuModel, lanes: int) -> None:
-    """Raises DeclineError for a processor without the instruction, and for other blocks."""
+def _require_instruction(cpu: CpuModel) -> None:
+    """Raises DeclineError for a processor without the instruction."""
     decline_unless(cpu.byte_products, "the processor has no instruction that adds products of bytes")
-    require_lanes(lanes)
 
 
 def _add_in_registers(cpu: CpuModel, sch: Schedule, sums: BlockRV, summed: LoopRV, tile: list[LoopRV]) -> None:
@@ -97,7 +84,7 @@ def _add_in_registers(cpu: CpuModel, sch: Schedule, sums: BlockRV, summed: LoopR
     vector, lane = sch.split(lane, [None, lanes])
     for loop in (*rows, vector):
         sch.unroll(loop)
-    sch.tensorize(lane, f"vpdpbusd_{lanes}x{GROUP}")
+    sch.tensorize(lane, byte_products_name(lanes))
 
 
 def _transpose_image(cpu: CpuModel, sch: Schedule, image: BlockRV, rows: BlockRV) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
-from ...operators.nn import GROUP
+from ...operators.nn import pack_bytes
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
 from ...operators.windows import layout_axes, paddings
 from ...operators.winograd import LANES
@@ -109,7 +110,7 @@ class QuantizedProduct:
             return "several zero points of data"
         if self._array(self.weight) is None or self._array(self.weight_zero) is None:
             return "weights, or their zero points, are no constants"
-        rows = self._rows()
+        rows = self._rows
         if rows.size and not (-_HALF <= rows.min() and rows.max() < _HALF):
             return "weights without their zero points do not fit int8"
         return "" if self.is_dense else self._lack_of_convolution()
@@ -127,13 +128,13 @@ class QuantizedProduct:
 
     def packed(self) -> SSAValue:
         """The product of bytes, plus the number that the zero point of the data makes."""
-        builder, rows = self.builder, self._rows()
+        builder, rows = self.builder, self._rows
         data, zero, shift = self.data, self._array(self.zero), 0
         if dtype_of_tensor(data) == "int8":
             shift = _HALF
             wide = builder.operator("add", self._cast(data, "int16"), builder.constant(np.asarray(shift, "int16")))
             data = self._cast(wide, "uint8")
-        weight = builder.constant(_blocks(rows.astype("int8")), "packed_weight")
+        weight = builder.constant(pack_bytes(rows.astype("int8"), LANES), "packed_weight")
         if self.is_dense:
             sums = builder.operator("nn.contrib_dense_pack_int8", data, weight, units=self.units)
         else:
@@ -149,6 +150,7 @@ class QuantizedProduct:
             "subtract", sums, builder.operator("multiply", shifted, builder.constant(totals, "weight_sums"))
         )
 
+    @cached_property
     def _rows(self) -> Array:
         """The constant weight without its zero points, as int32."""
         weight, zero = self._array(self.weight), self._array(self.weight_zero)
@@ -185,11 +187,3 @@ class QuantizedProduct:
             others = len(shape_of(value)) - axis - 1
             zero = self.builder.operator("expand_dims", zero, axis=1, num_newaxis=others) if others else zero
         return self.builder.operator("subtract", self._cast(value, "int32"), zero)
-
-
-def _blocks(rows: Array) -> Array:
-    """A weight in blocks of 16 rows by 4 columns, filled with zeros."""
-    filled = np.pad(rows, [(0, -len(rows) % LANES), (0, -rows.shape[1] % GROUP), *[(0, 0)] * (rows.ndim - 2)])
-    blocks, groups = len(filled) // LANES, filled.shape[1] // GROUP
-    apart = np.moveaxis(filled.reshape(blocks, LANES, groups, GROUP, *rows.shape[2:]), (1, 3), (-2, -1))
-    return np.ascontiguousarray(apart).reshape(blocks, groups, *rows.shape[2:], LANES * GROUP)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers, packed_bytes
+from ....operators.nn import pack_bytes
+from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers
 
 
 @st.composite
@@ -65,7 +66,7 @@ def packed_byte_convolutions(draw: Draw) -> Sample:
     far = draw(st.integers(1, 2))
     extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
     data = numbers(draw, (draw(st.integers(0, 2)), inputs, *extents), "uint8", 0, 255)
-    weight = packed_bytes(numbers(draw, (channels, inputs, *sizes), "int8", -128, 127), lanes)
+    weight = pack_bytes(numbers(draw, (channels, inputs, *sizes), "int8", -128, 127), lanes)
     attributes = {"strides": strides, "padding": any_padding(draw, 2, 2), "dilation": far, "channels": channels}
     return Sample([data, weight], {**attributes, "pad_value": draw(st.integers(0, 255))})
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, float_samples, numbers, packed_bytes
+from ....operators.nn import pack_bytes
+from .sampling import EXTENTS, NUMBERS, SHAPES, Draw, Sample, any_axis, float_samples, numbers
 
 
 @st.composite
@@ -52,7 +53,7 @@ def packed_layers(draw: Draw) -> Sample:
 def packed_byte_layers(draw: Draw) -> Sample:
     """A product of bytes with a weight in blocks of rows and columns, the last of which may be filled."""
     front, inner, units = draw(SHAPES)[:2], draw(st.integers(1, 9)), draw(st.integers(1, 6))
-    weight = packed_bytes(numbers(draw, (units, inner), "int8", -128, 127), draw(st.sampled_from((1, 2, 4))))
+    weight = pack_bytes(numbers(draw, (units, inner), "int8", -128, 127), draw(st.sampled_from((1, 2, 4))))
     return Sample([numbers(draw, (*front, inner), "uint8", 0, 255), weight], {"units": units})
 
 

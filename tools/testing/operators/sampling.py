@@ -134,12 +134,3 @@ def change_layout(array: Array, usual: str, layout: str) -> Array:
 def any_padding(draw: Draw, rank: int, most: int) -> Any:
     number = st.integers(0, most)
     return draw(st.one_of(number, *(st.lists(number, min_size=n, max_size=n) for n in (rank, 2 * rank))))
-
-
-def packed_bytes(weight: Any, lanes: int) -> Any:
-    """A weight of bytes in blocks of `lanes` rows by 4 columns, filled with zeros."""
-    rows, columns, *taps = weight.shape
-    filled = np.pad(weight, [(0, -rows % lanes), (0, -columns % 4), *[(0, 0)] * len(taps)])
-    blocks = filled.reshape(filled.shape[0] // lanes, lanes, filled.shape[1] // 4, 4, *taps)
-    adjacent = np.moveaxis(blocks, (1, 3), (-2, -1))
-    return np.ascontiguousarray(adjacent.reshape(*adjacent.shape[:-2], 4 * lanes))
