@@ -32,6 +32,11 @@ CONVOLUTIONS = [
     (128, 56, 128, 3, 2), (3, 224, 64, 7, 2), (24, 30, 40, 5, 1),
 ]  # fmt: skip
 """Input channels, rows of the image, output channels, rows of the window, stride."""
+DEPTHWISE = [
+    (32, 112, 3, 1), (96, 112, 3, 2), (144, 56, 3, 1), (144, 56, 3, 2), (192, 28, 3, 1), (384, 14, 3, 1),
+    (576, 14, 3, 2), (960, 7, 3, 1), (120, 28, 5, 1),
+]  # fmt: skip
+"""Channels, rows of the image, rows of the window, stride."""
 CALLS = 5
 """The calls of a batch."""
 
@@ -66,13 +71,22 @@ def cases() -> dict[str, tuple[Any, tuple[int, ...], int]]:
             model("QLinearMatMul", weight, (rows, inner), columns), (rows, inner), 2 * rows * inner * columns,
         )  # fmt: skip
     for inputs, image, outputs, window, stride in CONVOLUTIONS:
-        weight = choose.integers(-127, 128, (outputs, inputs, window, window)).astype("int8")
-        shape, pad = (1, inputs, image, image), window // 2
-        whole = model("QLinearConv", weight, shape, outputs, pads=[pad] * 4, strides=[stride] * 2)
-        result = (image + 2 * pad - window) // stride + 1
-        work = 2 * result**2 * outputs * inputs * window**2
-        made[f"conv {inputs}x{image}x{image} to {outputs}, {window}x{window}/{stride}"] = whole, shape, work
+        name = f"conv {inputs}x{image}x{image} to {outputs}, {window}x{window}/{stride}"
+        made[name] = convolution((inputs, image, outputs, window, stride), 1)
+    for channels, image, window, stride in DEPTHWISE:
+        name = f"depthwise {channels}x{image}x{image}, {window}x{window}/{stride}"
+        made[name] = convolution((channels, image, channels, window, stride), channels)
     return made
+
+
+def convolution(sizes: tuple[int, ...], groups: int) -> tuple[Any, tuple[int, ...], int]:
+    """A model, the shape of its data, and its operations. sizes: as of `CONVOLUTIONS`."""
+    inputs, image, outputs, window, stride = sizes
+    shape, pad = (1, inputs, image, image), window // 2
+    weight = np.random.default_rng(1).integers(-127, 128, (outputs, inputs // groups, window, window)).astype("int8")
+    whole = model("QLinearConv", weight, shape, outputs, pads=[pad] * 4, strides=[stride] * 2, group=groups)
+    result = (image + 2 * pad - window) // stride + 1
+    return whole, shape, 2 * result**2 * outputs * inputs // groups * window**2
 
 
 def seconds(call: Any) -> float:

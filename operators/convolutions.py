@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd, prod
 from typing import Any
 
 import numpy as np
 
+from ..core.byte_products import GROUP
 from ..core.dtypes import numpy_dtype, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
@@ -19,7 +20,7 @@ from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern
 from .extents import Extent, known_extent
-from .nn import GROUP, accumulator_dtype, require_packed_bytes
+from .nn import accumulator_dtype, require_packed_bytes, require_pad_value
 from .ranks import ImageOperator, for_rank, for_ranks
 from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
@@ -448,8 +449,7 @@ class _PackedByteConvolution(_WithBlocks):
         (inputs,) = require_known_extents(data.shape[1:2], self.name)
         if groups != -(-inputs // GROUP):
             raise TeError(f"{self.name}: weight of {groups} groups of {GROUP} channels, for {inputs} input channels")
-        if not 0 <= self.pad_value <= 255:
-            raise TeError(f"{self.name}: pad_value {self.pad_value}, expected a number of uint8")
+        require_pad_value(self.pad_value, self.name)
         windows, lanes = _windows(self, self.padding, sizes), size // GROUP
         source, counts = self._image(data, windows)
         channel, group, taps = reduce_axis((0, GROUP), "rc"), reduce_axis((0, groups), "group"), _tap_axes(self, sizes)
@@ -526,6 +526,116 @@ class _PackedByteConvolution(_WithBlocks):
 
 
 contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
+
+
+_WIDE_COLUMNS, _NARROW_COLUMNS = 16, 8
+"""The columns of a block of sums of a depthwise convolution of bytes: the lanes of the widest vectors, or half of
+them."""
+
+
+def _columns_of_block(columns: int) -> int:
+    """The columns of a block of sums of a depthwise convolution of bytes: those of a wide block, unless its last block
+    lacks more than an eighth of all columns."""
+    return _WIDE_COLUMNS if -columns % _WIDE_COLUMNS <= columns // 8 else _NARROW_COLUMNS
+
+
+@dataclass(frozen=True)
+class _PackedDepthwiseByteConvolution(ImageOperator):
+    """The convolution of each channel of an image of uint8 with windows of its own of int8, with sums of int32.
+
+    It is that of `nn.conv{rank}d` with as many groups as input channels. channels: the number of output channels, a
+    multiple of that of input channels.  kernel_size: the taps of a window.  strides, padding, dilation: as of
+    `nn.conv{rank}d`.  pad_value: the elements around the image. The axes of weight are output channel, and taps along
+    each dimension; those along the last are filled with zeros to a multiple of 4. The data have the layout NCHW.
+    """
+
+    channels: int
+    kernel_size: Window
+    strides: Window = 1
+    padding: Window = 0
+    dilation: Window = 1
+    pad_value: int = 0
+
+    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
+        each, sizes = self._extents(data, weight)
+        windows = _windows(self, self.padding, sizes)
+        *others, along = windows
+        width = known_extent(data.shape[-1])
+        assert width is not None
+        counts = require_known_extents(_counts(data.shape[2:], windows), self.name)
+        lanes = _columns_of_block(counts[-1])
+        blocks, groups = -(-counts[-1] // lanes), -(-sizes[-1] // GROUP)
+        last = (blocks * lanes - 1) * along.step + (groups * GROUP - 1) * along.far + 1
+        filled = replace(along, behind=max(along.behind, last - width - along.front))
+        source, _ = _padded(
+            self.name, data, range(2, self.rank + 2), [*others, filled], const(self.pad_value, data.dtype)
+        )
+        taps = _tap_axes(self, [*sizes[:-1], groups])
+        tap = reduce_axis((0, GROUP), "tap")
+
+        def products(*axes: PrimExpr) -> PrimExpr:
+            batch, channel, *positions, block, lane = axes
+            at = _at_taps([*positions, block * lanes + lane], windows, taps)
+            column = (block * lanes + lane) * along.step + (taps[-1].var * GROUP + tap.var) * along.far
+            x = cast("int32", source(batch, channel // each, *at[:-1], column))
+            w = weight(channel, *(axis.var for axis in taps[:-1]), taps[-1].var * GROUP + tap.var)
+            return scalar.sum(x * cast("int32", w), axis=[*taps, tap])
+
+        sums = compute(
+            [data.shape[0], self.channels, *counts[:-1], blocks, lanes],
+            products,
+            "conv_blocks",
+            attrs={"schedule_rule": "depthwise_conv_pack_int8", "step": along.step, "far": along.far},
+            varargs_names=["n", "c", *self.image[:-1].lower(), "block", "lane"],
+        )
+        return compute(
+            [data.shape[0], self.channels, *counts],
+            lambda *at: sums(*at[:-1], at[-1] // lanes, at[-1] % lanes),
+            "conv_pack",
+            "conv_pack",
+            varargs_names=["nn", "cc", *(2 * letter.lower() for letter in self.image)],
+        )
+
+    def _extents(self, data: Tensor, weight: Tensor) -> tuple[int, list[int]]:
+        """The output channels of each input channel, and the taps along each dimension. TeError for operands that do
+        not fit each other or the attributes."""
+        name = self.name
+        if data.dtype != "uint8" or weight.dtype != "int8":
+            raise TeError(f"{name}: data of {data.dtype} and weight of {weight.dtype}, expected uint8 and int8")
+        if data.ndim != self.rank + 2 or weight.ndim != self.rank + 1:
+            dimensions = f"{data.ndim} and {weight.ndim} dimensions"
+            raise TeError(f"{name}: data and weight of {dimensions}, expected {self.rank + 2} and {self.rank + 1}")
+        inputs, *_ = require_known_extents(data.shape[1:], name)
+        if not inputs or self.channels % inputs:
+            raise TeError(f"{name}: {self.channels} output channels, expected a multiple of {inputs} input channels")
+        sizes = each_dimension(self.kernel_size, self.rank, f"{name}: kernel_size")
+        expected = [self.channels, *sizes[:-1], -(-sizes[-1] // GROUP) * GROUP]
+        if (given := require_known_extents(weight.shape, name)) != expected:
+            raise TeError(f"{name}: weight of shape {given}, expected {expected} for windows of {sizes}")
+        require_pad_value(self.pad_value, name)
+        return self.channels // inputs, sizes
+
+    def reference(self, data: Array, weight: Array) -> Array:
+        around = paddings(self.padding, self.rank, self.name)
+        image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=self.pad_value)
+        sizes = each_dimension(self.kernel_size, self.rank, self.name)
+        plain = _Convolution(
+            self.name,
+            self.rank,
+            self.strides,
+            0,
+            self.dilation,
+            data.shape[1],
+            data_layout=f"NC{self.image}",
+            kernel_layout=f"OI{self.image}",
+            out_dtype="int32",
+        )
+        return plain.reference(image, weight[:, None, ..., : sizes[-1]])
+
+
+contrib_depthwise_conv2d_pack_int8 = for_rank(
+    2, "nn.contrib_depthwise_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedDepthwiseByteConvolution
+)
 
 
 def _filled_channels(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.byte_products import GROUP
 from ..core.dtypes import numpy_dtype, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import reduce_axis
@@ -119,10 +120,6 @@ def contrib_dense_pack(
     )
 
 
-GROUP = 4
-"""The bytes whose products an instruction adds to one sum."""
-
-
 def _packed_bytes_reference(data: Array, weight: Array, units: int) -> Array:
     blocks, groups, _ = weight.shape
     each = weight.reshape(blocks, groups, -1, GROUP)
@@ -184,6 +181,12 @@ def require_packed_bytes(data: Tensor, weight: Tensor, units: int, rank: int, na
         blocks = f"blocks of 16 rows by {GROUP} columns"
         raise TeError(f"{name}: weight of shape {extents} for {units} rows, expected {blocks}")
     return extents
+
+
+def require_pad_value(value: int, name: str) -> None:
+    """TeError for a padding of an image that is no number of uint8."""
+    if not 0 <= value <= 255:
+        raise TeError(f"{name}: pad_value {value}, expected a number of uint8")
 
 
 def pack_bytes(weight: Array, lanes: int) -> Array:

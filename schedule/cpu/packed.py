@@ -124,7 +124,7 @@ def tile_results(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[BlockRV, 
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
     *rows, blocks, lanes = known_extents(sch, sums)[:-summands]
     require_lanes(lanes)
-    output = reader_in_order(sch, sums, _product_order, _product_place)
+    output = reader_by_columns(sch, sums, LANES)
     known_extents(sch, output)
     longest = max(range(len(rows)), key=lambda axis: rows[axis])
     element = element_bytes(result_of(block_of(sch, sums)))
@@ -139,11 +139,16 @@ def tile_results(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[BlockRV, 
     return output, (height, width), sch.get_loops(sums)[len(outer) + 1 :]
 
 
-def _product_order(*indices: Any) -> tuple[Any, ...]:
-    *rows, block, lane = indices
-    return (*rows, block * LANES + lane)
+def reader_by_columns(sch: Schedule, sums: BlockRV, lanes: int) -> BlockRV:
+    """The block that reads sums element by element, or a copy, in the order of a tensor whose last axis is that of the
+    columns. sums: the block of the sums, whose last spatial axes are blocks of columns and lanes."""
 
+    def order(*indices: Any) -> tuple[Any, ...]:
+        *rows, block, lane = indices
+        return (*rows, block * lanes + lane)
 
-def _product_place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
-    *rows, column = indices
-    return *rows, analyzer.floordiv(column, LANES), analyzer.floormod(column, LANES)
+    def place(analyzer: Analyzer, *indices: Lin) -> Sequence[Lin]:
+        *rows, column = indices
+        return *rows, analyzer.floordiv(column, lanes), analyzer.floormod(column, lanes)
+
+    return reader_in_order(sch, sums, order, place)

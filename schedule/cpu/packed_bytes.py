@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from ...core.byte_products import GROUP, SUMS, bytes_of_windows
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
-from ..intrinsics import byte_products_name
+from ..intrinsics import byte_products_name, window_products_name
 from ..rules.kernel import block_of
 from ..rules.results import decline_unless
-from .channels import LANES, known_extents, require_lanes, steps_before
-from .packed import tile_results, transpose_results
-from .tiles import fill_registers, start_in_registers
+from .channels import LANES, known_extents, number_annotated, require_lanes, steps_before
+from .packed import reader_by_columns, tile_results, transpose_results
+from .tiles import IN_FLIGHT, fill_registers, parts, start_in_registers
+from .windows import MOST_TAPS
 
-GROUP = 4
-"""The bytes whose products an instruction adds to one sum."""
+WIDEST = 2
+"""The greatest number of blocks of columns of a tile of sums of a depthwise convolution."""
 
 
 def packed_product_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
@@ -64,6 +68,57 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
         fill_registers(sch, sch.get_loops(step)[-1:])
     _transpose_image(cpu, sch, image, rows)
     text = f"sums of products of {GROUP} bytes in registers, {width * LANES} channels of {height} columns"
+    return text, names
+
+
+def packed_depthwise_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a convolution of bytes of each channel with windows of its own.
+
+    Vectors are of columns. The sums of some rows of one or two blocks of columns are in registers. Up to 16 groups of
+    taps are unrolled, so that the bytes of a row are loaded once for all windows of the tile. Each load is permuted to
+    the bytes of four taps of each window, whose products an instruction adds to the sums of all windows. The image is
+    padded channel by channel.
+
+    sums: the block of the sums, whose last reduction axes are groups of taps along a row and taps of a group. Returns
+    the schedule in words, and the names of the blocks. Declines: processors without the instruction, dynamic sizes,
+    windows so far apart that the bytes of a vector of windows do not fit a vector.
+    """
+    _require_instruction(cpu)
+    block = block_of(sch, sums)
+    summands = sum(axis.kind == "reduce" for axis in block.axes)
+    extents = known_extents(sch, sums)
+    *_, rows, blocks, columns = extents[:-summands]
+    decline_unless(columns in SUMS, f"blocks of {columns} columns, expected {list(SUMS)}")
+    step, far = (number_annotated(sch, sums, name) for name in ("step", "far"))
+    lanes = min(cpu.lanes(4), columns)
+    decline_unless(
+        bytes_of_windows(lanes, step, far) <= cpu.vector_bytes, f"windows {step} apart, with taps {far} apart"
+    )
+    padded = sch.get_producers(sums)
+    output = reader_by_columns(sch, sums, columns)
+    names = tuple(block_of(sch, block).block_name.data for block in (*padded, sums, output))
+    width = parts(blocks, WIDEST)
+    height = parts(rows, max(IN_FLIGHT // (width * columns // lanes), 1))
+
+    *outer, row, column = sch.get_loops(output)
+    row, row_in = sch.split(row, [None, height])
+    column, *block_in, lane = sch.split(column, [None, width, columns])
+    sch.reorder(*outer, row, column, row_in, *block_in, lane)
+    fill_registers(sch, [row_in, *block_in, lane])
+    sch.compute_at(sums, column, preserve_unit_loops=True)
+    *tile, lane = sch.get_loops(sums)[len(outer) + 2 : -summands]
+    *taps, tap = sch.get_loops(sums)[-summands:]
+    sch.reorder(*taps, *tile, lane, tap)
+    start_in_registers(sch, sums, taps[0])
+    vector, lane = sch.split(lane, [None, lanes])
+    unrolled = taps if prod(extents[-summands:-1]) <= MOST_TAPS else []
+    for loop in (*unrolled, *tile, vector):
+        sch.unroll(loop)
+    sch.tensorize(lane, window_products_name(lanes, step, far))
+    for each in padded:
+        sch.compute_at(each, outer[-1])
+        fill_registers(sch, sch.get_loops(each)[-1:])
+    text = f"sums of products of {GROUP} taps in registers, {width * columns} columns of {height} rows"
     return text, names
 
 

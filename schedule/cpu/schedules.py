@@ -25,7 +25,7 @@ from .elements import elementwise, transpose
 from .epilogues import epilogue
 from .nest import Nest
 from .packed import packed_convolution, packed_product
-from .packed_bytes import packed_convolution_of_bytes, packed_product_of_bytes
+from .packed_bytes import packed_convolution_of_bytes, packed_depthwise_of_bytes, packed_product_of_bytes
 from .reduction import columns, partial_sums
 from .rows import rows
 from .threads import loop_nests, threads
@@ -59,6 +59,7 @@ NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "depthwise_conv_pack": ("packed depthwise convolution", packed_depthwise),
     "dense_pack": ("packed product", packed_product),
     "conv_pack_int8": ("packed convolution of bytes", packed_convolution_of_bytes),
+    "depthwise_conv_pack_int8": ("packed depthwise convolution of bytes", packed_depthwise_of_bytes),
     "dense_pack_int8": ("packed product of bytes", packed_product_of_bytes),
 }
 """The rules for the steps of convolutions and products, with their names, by the annotation `schedule_rule` of the

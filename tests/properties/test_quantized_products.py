@@ -1,6 +1,6 @@
 """Products of quantized integers have the same results with bytes, with int32, and with floats up to rounding."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 from unittest.mock import patch
@@ -25,7 +25,8 @@ class Quantized:
 
     data, weight: the shapes.  kinds: their data types.  zeros: the zero points of data and weights; None for one zero
     point of weights for each row.  is_bound: whether the zero point of data is a constant.  attributes: of the
-    convolution, None for a product of matrices.
+    convolution, None for a product of matrices.  divisor: the divisor of the dequantized product, which has a bias and
+    an activation then; None for the product alone.
     """
 
     data: tuple[int, ...]
@@ -34,6 +35,7 @@ class Quantized:
     zeros: tuple[int, int | None]
     is_bound: bool = True
     attributes: dict[str, Any] | None = None
+    divisor: float | None = None
 
     def arrays(self) -> dict[str, Any]:
         choose = np.random.default_rng(prod(self.data))
@@ -56,6 +58,10 @@ class Quantized:
         if dequantized:
             x_, w_ = qnn.dequantize(x, s, z), qnn.dequantize(w, t, y, axis=0)
             net: Expr = relay.nn.conv2d(x_, w_, **self.attributes or {}) if convolution else relay.nn.dense(x_, w_)
+            if self.divisor is not None:
+                bias = relay.const(np.linspace(-2, 2, self.weight[0]), "float32")
+                biased = relay.nn.bias_add(net, bias, axis=1 if convolution else -1)
+                net = relay.divide(relay.nn.relu(biased), relay.const(self.divisor, "float32"))
         else:
             required: dict[str, Any] = {"units": self.weight[0]}
             if self.attributes is not None:
@@ -83,14 +89,21 @@ products = st.builds(
 
 @st.composite
 def convolutions(draw: Any) -> Quantized:
-    inputs, size = draw(st.sampled_from((1, 3, 8))), draw(st.sampled_from((1, 2, 3)))
-    attributes = {"strides": draw(st.sampled_from((1, 2))), "padding": draw(st.sampled_from((0, 1, (0, 1, 2, 1))))}
+    inputs, size = draw(st.sampled_from((1, 3, 8))), draw(st.sampled_from((1, 2, 3, 5)))
+    groups = draw(st.sampled_from((1, 1, inputs)))
+    attributes: dict[str, Any] = {"strides": draw(st.sampled_from((1, 2, 3))), "groups": groups}
+    attributes["padding"] = draw(st.sampled_from((0, 1, (0, 1, 2, 1))))
     attributes["dilation"] = draw(st.sampled_from((1, 2)))
     least = (size - 1) * attributes["dilation"] + 1
     image = [least + draw(st.sampled_from((0, 3, 8, 15))) for _ in range(2)]
     data, weight = (
         (draw(st.sampled_from((1, 2))), inputs, *image),
-        (draw(st.sampled_from((4, 16, 33))), inputs, size, size),
+        (
+            groups * draw(st.sampled_from((1, 2))) if groups > 1 else draw(st.sampled_from((4, 16, 33))),
+            inputs // groups,
+            size,
+            size,
+        ),
     )
     zero = draw(zeros)
     kind = draw(kinds)
@@ -102,6 +115,8 @@ def convolutions(draw: Any) -> Quantized:
 @example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 3)
 @example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), 3)
 @example(Quantized((1, 4, 30, 70), (16, 4, 1, 1), ("uint8", "uint8"), (7, 128), True, {"strides": 2}), 1)
+@example(Quantized((2, 3, 9, 56), (6, 1, 3, 5), ("int8", "int8"), (7, 0), True, {"padding": 2, "groups": 3}), 1)
+@example(Quantized((1, 4, 19, 60), (4, 1, 3, 3), ("uint8", "int8"), (7, 0), True, {"strides": 2, "groups": 4}), 3)
 def test_bytes_compute_what_integers_compute(case: Quantized, count: int) -> None:
     module, arguments = case.module(dequantized=False), case.arguments()
     expected = interpret(module, "main", list(arguments.values()))
@@ -114,10 +129,11 @@ def test_bytes_compute_what_integers_compute(case: Quantized, count: int) -> Non
         np.testing.assert_array_equal(executor.get_output(0), expected, passes)
 
 
-@given(products | convolutions())
-@example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)))
-@example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}))
-def test_integers_compute_what_dequantized_numbers_compute(case: Quantized) -> None:
+@given(products | convolutions(), st.sampled_from((None, 0.375)))
+@example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 0.375)
+@example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), None)
+def test_integers_compute_what_dequantized_numbers_compute(case: Quantized, divisor: float | None) -> None:
+    case = replace(case, divisor=divisor)
     module, arguments = case.module(dequantized=True), case.arguments()
     expected = interpret(module, "main", list(arguments.values()))
     quantized = apply_passes(module, "relay-quantize-products")

@@ -13,12 +13,13 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ...core.byte_products import GROUP, SUMS, bytes_of_windows
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.nn import pack_bytes
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
-from ...operators.windows import layout_axes, paddings
+from ...operators.windows import each_dimension, layout_axes, paddings
 from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
 
@@ -28,6 +29,8 @@ Array = Any
 
 _PRODUCTS = ("qnn.dense", "qnn.conv2d")
 _LAYOUTS = (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"])
+_MOST_BYTES = 64
+"""The bytes of the widest vectors, of which a processor with products of bytes permutes the taps of windows."""
 _HALF = 128
 """The difference between bytes with and without a sign that represent the same number."""
 
@@ -36,14 +39,15 @@ _HALF = 128
 class RelayPackQuantizedPass(ModulePass):
     """Replaces products of quantized integers by products of bytes with packed weights, or by plain products.
 
-    Supported are `qnn.dense`, and `qnn.conv2d` in the layouts NCHW and OIHW without groups. Their data become uint8 and
-    their weights, without the zero points, int8, in blocks of 16 rows by 4 columns; zero points of data are a number
-    that is added to the sums: the zero point times the sum of the weights of a row. The results are the same numbers.
+    Supported are `qnn.dense`, and `qnn.conv2d` in the layouts NCHW and OIHW without groups or with windows of each
+    channel. Their data become uint8 and their weights, without the zero points, int8, in blocks of 16 rows by 4
+    columns, or in groups of 4 taps; zero points of data are a number that is added to the sums: the zero point times
+    the sum of the weights of a row. The results are the same numbers.
 
     Other products, and all without `bytes`, become `nn.dense` and `nn.conv2d` of int32 without zero points: those whose
     weights or their zero points are no constants or do not fit int8 without the zero points, those with a zero point
-    for each row of data, with data or weights of more than 8 bits, of dynamic size, and convolutions with padding whose
-    zero point is no constant.
+    for each row of data, with data or weights of more than 8 bits, of dynamic size, convolutions with padding whose
+    zero point is no constant, and convolutions of groups of several channels.
 
     bytes: whether the processor has an instruction for products of bytes.
 
@@ -119,12 +123,27 @@ class QuantizedProduct:
         layout = [self.op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
         if layout not in _LAYOUTS:
             return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
-        if self.op.attribute_value("groups") != 1:
-            return f"{self.op.attribute_value('groups')} groups, expected 1"
+        groups = self.op.attribute_value("groups")
+        if groups != 1 and not self._is_depthwise:
+            return f"{groups} groups of several channels"
+        if self._is_depthwise and bytes_of_windows(max(SUMS), *self._along_rows) > _MOST_BYTES:
+            return f"windows that a row of {_MOST_BYTES} bytes does not hold"
         around = paddings(self.op.attribute_value("padding"), 2, "padding")
         if any(map(any, around)) and self._array(self.zero) is None:
             return "padding with a zero point that is no constant"
         return ""
+
+    @property
+    def _is_depthwise(self) -> bool:
+        """Whether a convolution has windows of its own for each of several channels."""
+        groups = self.op.attribute_value("groups")
+        return groups > 1 and shape_of(self.data)[1] == groups and shape_of(self.weight)[1] == 1
+
+    @property
+    def _along_rows(self) -> tuple[int, int]:
+        """The stride and the dilation of windows along a row."""
+        numbers = [each_dimension(self.op.attribute_value(name), 2, name)[-1] for name in ("strides", "dilation")]
+        return numbers[0], numbers[1]
 
     def packed(self) -> SSAValue:
         """The product of bytes, plus the number that the zero point of the data makes."""
@@ -134,13 +153,7 @@ class QuantizedProduct:
             shift = _HALF
             wide = builder.operator("add", self._cast(data, "int16"), builder.constant(np.asarray(shift, "int16")))
             data = self._cast(wide, "uint8")
-        weight = builder.constant(pack_bytes(rows.astype("int8"), LANES), "packed_weight")
-        if self.is_dense:
-            sums = builder.operator("nn.contrib_dense_pack_int8", data, weight, units=self.units)
-        else:
-            kept = {name: self.op.attribute_value(name) for name in ("strides", "padding", "dilation")}
-            kept |= {"channels": self.units, "pad_value": 0 if zero is None else int(zero) + shift}
-            sums = builder.operator("nn.contrib_conv2d_pack_int8", data, weight, **kept)
+        sums = self._sums(data, 0 if zero is None else int(zero) + shift)
         totals = rows.reshape(len(rows), -1).sum(1).astype("int32").reshape([-1, *[1] * (rows.ndim - 2)])
         if zero is not None:
             offset = (-totals.astype("int64") * (int(zero) + shift)).astype("int32")
@@ -149,6 +162,25 @@ class QuantizedProduct:
         return builder.operator(
             "subtract", sums, builder.operator("multiply", shifted, builder.constant(totals, "weight_sums"))
         )
+
+    def _sums(self, data: SSAValue, pad_value: int) -> SSAValue:
+        """The product of bytes. data: those without a sign."""
+        bytes = self._rows.astype("int8")
+        if not self.is_dense and self._is_depthwise:
+            window = bytes.shape[2:]
+            taps = np.pad(bytes[:, 0], [(0, 0), (0, 0), (0, -window[1] % GROUP)])
+            weight = self.builder.constant(taps, "packed_weight")
+            kept = {"channels": self.units, "kernel_size": list(window), "pad_value": pad_value, **self._windows()}
+            return self.builder.operator("nn.contrib_depthwise_conv2d_pack_int8", data, weight, **kept)
+        weight = self.builder.constant(pack_bytes(bytes, LANES), "packed_weight")
+        if self.is_dense:
+            return self.builder.operator("nn.contrib_dense_pack_int8", data, weight, units=self.units)
+        kept = {"channels": self.units, "pad_value": pad_value, **self._windows()}
+        return self.builder.operator("nn.contrib_conv2d_pack_int8", data, weight, **kept)
+
+    def _windows(self) -> dict[str, Any]:
+        """The attributes of the windows of a convolution."""
+        return {name: self.op.attribute_value(name) for name in ("strides", "padding", "dilation")}
 
     @cached_property
     def _rows(self) -> Array:

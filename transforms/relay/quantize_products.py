@@ -15,7 +15,7 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
-from .graphs import erase, graphs_of, replace
+from .graphs import erase, graphs_of, replace, splat_number
 from .pack_quantized import QuantizedProduct
 
 _remarks = PassRemarks("relay-quantize-products")
@@ -30,7 +30,8 @@ class RelayQuantizeProductsPass(ModulePass):
     Supported are `nn.dense`, `nn.matmul` and `nn.conv2d` of float32 whose data are the result of `qnn.dequantize` with
     one scale and zero point, and whose weights are constants of `qnn.dequantize` with one scale, or one for each row,
     if the product of the integers has a form with bytes (`relay-pack-quantized`). Sums of integers are exact; those of
-    the floats are rounded, so that results differ by rounding.
+    the floats are rounded, so that results differ by rounding. A quotient by a positive constant that follows, as of
+    `QuantizeLinear`, divides the scales of the product instead, and what is added to it.
 
     Before
         %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<8x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<8x32xf32>
@@ -89,7 +90,63 @@ def _quantize(op: OperatorOp, builder: RelayBuilder) -> None:
         scale = builder.operator("expand_dims", scale, axis=1, num_newaxis=2)
     scale = builder.operator("multiply", data.scale, scale)
     _remarks.applied(op, lambda: "the product is computed with the integers that its operands represent")
-    replace(op, [builder.operator("multiply", builder.operator("cast", made, dtype="float32"), scale)])
+    following = _Following.of(op)
+    if following is not None:  # whose constants may be defined after the product
+        builder = RelayBuilder(InsertPoint.before(following.ops[-1]), builder.constants, op.location)
+        scale = builder.operator("divide", scale, following.divisor)
+    result = builder.operator("multiply", builder.operator("cast", made, dtype="float32"), scale)
+    if following is None:
+        replace(op, [result])
+    else:
+        following.replace(builder, result)
+
+
+@dataclass(frozen=True)
+class _Following:
+    """The operators that follow a product up to a quotient by a positive constant, such as the scale of the integers
+    that the floats become. The product, and what is added to it, are divided instead, so that no element is.
+
+    ops: the product, additions of constants and `nn.relu`, each the only user of the one before, and the quotient.
+    """
+
+    ops: tuple[OperatorOp, ...]
+
+    @property
+    def divisor(self) -> SSAValue:
+        return self.ops[-1].args[1]
+
+    @staticmethod
+    def of(product: OperatorOp) -> _Following | None:
+        """The operators that follow a product, None if no quotient does."""
+        ops = [product]
+        while True:
+            value = ops[-1].outputs[0]
+            users = [use.operation for use in value.uses]
+            if len(users) != 1 or not isinstance(user := users[0], OperatorOp) or user.args[0] is not value:
+                return None
+            ops.append(user)
+            match user.operator.name:
+                case "divide":
+                    divisor = splat_number(user.args[1])
+                    known = divisor is not None and divisor > 0 and shape_of(user.args[1]) == ()
+                    return _Following(tuple(ops)) if known else None
+                case "nn.relu":
+                    continue
+                case "add" | "nn.bias_add" if isinstance(user.args[1].owner, ConstantOp):
+                    continue
+                case _:
+                    return None
+
+    def replace(self, builder: RelayBuilder, product: SSAValue) -> None:
+        """Replaces the quotient. product: the product, divided."""
+        result = product
+        for op in self.ops[1:-1]:
+            attributes = {each.name: op.attribute_value(each.name) for each in op.operator.attributes}
+            added = [builder.operator("divide", value, self.divisor) for value in op.args[1:]]
+            result = builder.operator(op.operator.name, result, *added, **attributes)
+        replace(self.ops[-1], [result])
+        for op in reversed(self.ops[:-1]):
+            erase(op)
 
 
 def _attributes(op: OperatorOp) -> dict[str, object]:

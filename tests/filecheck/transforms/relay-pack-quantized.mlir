@@ -37,7 +37,21 @@ relay.func @signed("x" %x: tensor<1x3x9x9xi8>) {
 
 // -----
 
-// Groups of channels, weights that are no constants, and weights that do not fit without their zero point.
+// Windows of each channel have taps in groups of four, filled with zeros.
+relay.func @depthwise("x" %x: tensor<1x4x9x9xui8>) {
+  %w = relay.constant 3 : tensor<8x1x3x5xi8>
+  %z = relay.constant 5 : tensor<i32>
+  %y = relay.constant 0 : tensor<i32>
+  %s = relay.constant 1.0 : tensor<f32>
+  %0 = relay.qnn.conv2d(%x, %w, %z, %y, %s, %s) {groups = 4, padding = [1, 2]} : (tensor<1x4x9x9xui8>, tensor<8x1x3x5xi8>, tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>) -> tensor<1x8x9x9xi32>
+  relay.return %0 : tensor<1x8x9x9xi32>
+}
+// CHECK:       relay.func @depthwise
+// CHECK:         relay.nn.contrib_depthwise_conv2d_pack_int8(%x, {{.*}}) {channels = 8, kernel_size = [3, 5], {{.*}}pad_value = 5} : (tensor<1x4x9x9xui8>, tensor<8x3x8xi8>) -> tensor<1x8x9x9xi32>
+
+// -----
+
+// Groups of several channels, weights that are no constants, and weights that do not fit without their zero point.
 relay.func @others("x" %x: tensor<1x4x9x9xui8>, "m" %m: tensor<4x8xui8>, "v" %v: tensor<19x8xi8>) {
   %w = relay.constant 3 : tensor<16x2x3x3xi8>
   %u = relay.constant 3 : tensor<19x8xui8>

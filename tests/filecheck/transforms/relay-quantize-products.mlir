@@ -35,3 +35,32 @@ relay.func @transposed("x" %x: tensor<4x8xui8>, "t" %t: tensor<8xf32>) {
 // CHECK:         %[[T:.+]] = relay.constant "transposed" : tensor<19x8xi8>
 // CHECK-NEXT:    relay.qnn.dense(%x, %[[T]]
 // CHECK:         relay.nn.matmul
+
+// -----
+
+// A quotient that follows divides the scales and the bias; another reader of the product keeps it.
+relay.func @quotient("x" %x: tensor<4x8xui8>, "t" %t: tensor<19xf32>) {
+  %w = relay.constant 3 : tensor<19x8xi8>
+  %z = relay.constant 5 : tensor<i32>
+  %y = relay.constant 0 : tensor<i32>
+  %s = relay.constant 0.5 : tensor<f32>
+  %b = relay.constant 7.0 : tensor<19xf32>
+  %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<4x8xui8>, tensor<f32>, tensor<i32>) -> tensor<4x8xf32>
+  %1 = relay.qnn.dequantize(%w, %t, %y) {axis = 0} : (tensor<19x8xi8>, tensor<19xf32>, tensor<i32>) -> tensor<19x8xf32>
+  %2 = relay.nn.dense(%0, %1) : (tensor<4x8xf32>, tensor<19x8xf32>) -> tensor<4x19xf32>
+  %3 = relay.nn.bias_add(%2, %b) {axis = -1} : (tensor<4x19xf32>, tensor<19xf32>) -> tensor<4x19xf32>
+  %4 = relay.nn.relu(%3) : (tensor<4x19xf32>) -> tensor<4x19xf32>
+  %5 = relay.divide(%4, %s) : (tensor<4x19xf32>, tensor<f32>) -> tensor<4x19xf32>
+  %6 = relay.nn.dense(%0, %1) : (tensor<4x8xf32>, tensor<19x8xf32>) -> tensor<4x19xf32>
+  %7 = relay.divide(%6, %s) : (tensor<4x19xf32>, tensor<f32>) -> tensor<4x19xf32>
+  relay.return %5 : tensor<4x19xf32>, %6 : tensor<4x19xf32>, %7 : tensor<4x19xf32>
+}
+// CHECK:       relay.func @quotient
+// CHECK:         %[[S:.+]] = relay.multiply(%s, %t)
+// CHECK-NEXT:    %[[D:.+]] = relay.divide(%[[S]], %s) : (tensor<19xf32>, tensor<f32>) -> tensor<19xf32>
+// CHECK:         %[[P:.+]] = relay.multiply({{.*}}, %[[D]])
+// CHECK-NEXT:    %[[B:.+]] = relay.divide(%b, %s) : (tensor<19xf32>, tensor<f32>) -> tensor<19xf32>
+// CHECK-NEXT:    %[[A:.+]] = relay.nn.bias_add(%[[P]], %[[B]])
+// CHECK-NEXT:    %[[R:.+]] = relay.nn.relu(%[[A]])
+// CHECK:         %[[Q:.+]] = relay.divide({{.*}}, %s) : (tensor<4x19xf32>, tensor<f32>) -> tensor<4x19xf32>
+// CHECK-NEXT:    relay.return %[[R]] : tensor<4x19xf32>, %{{.+}} : tensor<4x19xf32>, %[[Q]]

@@ -9,6 +9,7 @@ pytest.importorskip("onnx")
 
 from onnx import TensorProto, helper, numpy_helper
 
+from stepwell import apply_passes
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.frontends.onnx import from_onnx
 
@@ -135,7 +136,7 @@ def test_a_scale_for_each_block_of_a_vector() -> None:
 
 
 def test_dequantized_products_are_products_of_integers() -> None:
-    """A model in the form of `QuantizeLinear` and `DequantizeLinear`."""
+    """A model in the form of `QuantizeLinear` and `DequantizeLinear`, whose weights stay integers."""
     a, w = integers(6, 40), integers(33, 40, dtype="int8")
     arrays = {
         "a": a,
@@ -158,9 +159,9 @@ def test_dequantized_products_are_products_of_integers() -> None:
         [helper.make_tensor_value_info("result", TensorProto.FLOAT, (6, 33))],
         constants,
     )
-    executor = GraphExecutor(
-        build_graph(from_onnx(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])))
-    )
+    module = from_onnx(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]))
+    assert "qnn.dense" in str(apply_passes(module, "relay-quantize-products"))
+    executor = GraphExecutor(build_graph(module))
     executor.run(a=a)
     expected = numbers(a, SCALE, 100).astype("float64") @ (w * arrays["t"].reshape(-1, 1).astype("float64")).T
     np.testing.assert_allclose(executor.get_output(0), expected, 1e-5, 1e-4)

@@ -13,7 +13,7 @@ from stepwell.core.dtypes import parse_dtype
 from stepwell.core.llvm_intrinsics import LLVM_INTRINSICS
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
-from stepwell.schedule.intrinsics import BYTE_PRODUCTS, tensor_intrin
+from stepwell.schedule.intrinsics import BYTE_PRODUCTS, tensor_intrin, window_products_name
 
 DOT = "llvm.x86.avx512.vpdpbusd.128"
 
@@ -82,7 +82,11 @@ def test_unknown_intrinsics_and_other_operands_are_errors(text: str, message: st
         parse_tvmscript(text)
 
 
-@pytest.mark.parametrize("name", BYTE_PRODUCTS)
+WINDOWS = ((16, 1, 1), (16, 2, 1), (8, 3, 2), (4, 1, 4))
+"""Numbers of windows, their strides and their dilations."""
+
+
+@pytest.mark.parametrize("name", [*BYTE_PRODUCTS, *(window_products_name(*each) for each in WINDOWS)])
 def test_tensor_intrinsics_compute_what_they_describe(name: str) -> None:
     intrin = tensor_intrin(name)
     parts = [Module(ModuleOp([each.clone()])) for each in (intrin.description, intrin.implementation)]

@@ -166,7 +166,11 @@ def test_products_of_bytes_by_instructions_of_each_width(cpu: str, intrinsic: st
     data, weight = relay.var("a", shape=(3, 9), dtype="uint8"), relay.var("b", shape=(2, 3, 64), dtype="int8")
     sums = relay.nn.contrib_conv2d_pack_int8(image, window, channels=20, padding=1, pad_value=9, strides=2)
     product = relay.nn.contrib_dense_pack_int8(data, weight, units=20)
-    for operands, result in (([image, window], sums), ([data, weight], product)):
+    wide, taps = relay.var("x", shape=(1, 2, 5, 31), dtype="uint8"), relay.var("w", shape=(4, 3, 8), dtype="int8")
+    own = relay.nn.contrib_depthwise_conv2d_pack_int8(
+        wide, taps, channels=4, kernel_size=(3, 5), padding=2, pad_value=9, strides=2
+    )
+    for operands, result in (([image, window], sums), ([data, weight], product), ([wide, taps], own)):
         lowered = lower_graph(relay.module(relay.Function(operands, relay.cast(result, "int16"))))
         plain, scheduled = (
             run_pipeline(lowered, parse_passes(passes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from ....core.byte_products import GROUP
 from ....operators.nn import pack_bytes
 from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers
 
@@ -71,10 +72,23 @@ def packed_byte_convolutions(draw: Draw) -> Sample:
     return Sample([data, weight], {**attributes, "pad_value": draw(st.integers(0, 255))})
 
 
+@st.composite
+def depthwise_byte_convolutions(draw: Draw) -> Sample:
+    """A convolution of bytes of each channel with one or two windows of its own, whose rows of taps are filled."""
+    inputs, each, far = draw(st.integers(1, 4)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    sizes, strides = [draw(st.integers(1, 3)), draw(st.integers(1, 5))], [draw(st.integers(1, 3)) for _ in range(2)]
+    extents = [far * (size - 1) + 1 + draw(st.integers(0, 12)) for size in sizes]
+    data = numbers(draw, (draw(st.integers(0, 2)), inputs, *extents), "uint8", 0, 255)
+    weight = np.pad(numbers(draw, (inputs * each, *sizes), "int8", -128, 127), [(0, 0), (0, 0), (0, -sizes[1] % GROUP)])
+    attributes = {"strides": strides, "padding": any_padding(draw, 2, 2), "dilation": far, "kernel_size": sizes}
+    return Sample([data, weight], {**attributes, "channels": inputs * each, "pad_value": draw(st.integers(0, 255))})
+
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     **{f"nn.conv{rank}d": convolutions(rank) for rank in (1, 2, 3)},
     **{f"nn.conv{rank}d_transpose": convolutions(rank, transposed=True) for rank in (1, 2, 3)},
     "nn.contrib_conv2d_pack": packed_convolutions(),
     "nn.contrib_depthwise_conv2d_pack": packed_convolutions(depthwise=True),
     "nn.contrib_conv2d_pack_int8": packed_byte_convolutions(),
+    "nn.contrib_depthwise_conv2d_pack_int8": depthwise_byte_convolutions(),
 }
