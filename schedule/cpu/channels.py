@@ -40,12 +40,21 @@ def steps_before(sch: Schedule, sums: BlockRV) -> list[BlockRV]:
     return steps
 
 
-def known_extents(sch: Schedule, block: BlockRV) -> list[int]:
-    """The extents of the axes of a block. Raises DeclineError for dynamic extents."""
-    extents = [axis.extent for axis in block_of(sch, block).axes]
-    known = [extent for extent in extents if isinstance(extent, int)]
+def require_known(extents: Sequence[int | None]) -> list[int]:
+    """The extents. Raises DeclineError for dynamic extents."""
+    known = [extent for extent in extents if extent is not None]
     decline_unless(len(known) == len(extents), "a size is dynamic")
     return known
+
+
+def extents_of(sch: Schedule, block: BlockRV) -> list[int | None]:
+    """The extents of the axes of a block, None for dynamic extents."""
+    return [axis.extent if isinstance(axis.extent, int) else None for axis in block_of(sch, block).axes]
+
+
+def image_extents(sch: Schedule, block: BlockRV) -> list[int]:
+    """The extents of the axes of a block without the first, over images. Raises DeclineError for dynamic extents."""
+    return require_known(extents_of(sch, block)[1:])
 
 
 def require_lanes(lanes: int) -> None:
@@ -62,19 +71,21 @@ def number_annotated(sch: Schedule, block: BlockRV, name: str) -> int:
     return number.value.data
 
 
-def choose_tile(cpu: CpuModel, element: int, rows: int, blocks: int, widest: int) -> tuple[int, int]:
+def choose_tile(cpu: CpuModel, element: int, rows: int | None, blocks: int, widest: int) -> tuple[int, int]:
     """The rows, and the blocks of output channels, of a tile of sums.
 
     The blocks are those of the most sums in registers. The number of rows is a divisor of the number of all rows, or
-    leaves the most over, among the three greatest that fit into registers.
+    leaves the most over, among the three greatest that fit into registers; the greatest for a dynamic number of rows.
 
-    element: the bytes of an element.  rows, blocks: the numbers of rows and blocks of the result.  widest: the greatest
-    number of blocks of a tile.
+    element: the bytes of an element.  rows, blocks: the numbers of rows, None if it is dynamic, and of blocks of the
+    result.  widest: the greatest number of blocks of a tile.
     """
     registers = registers_of_block(cpu, element)
     widths = [n for n in range(1, widest + 1) if blocks % n == 0]
     width = max(widths, key=lambda width: width * greatest_height(cpu, width * registers))
     highest = greatest_height(cpu, width * registers)
+    if rows is None:
+        return highest, width
     if rows <= highest:
         return rows, width
     heights = range(highest, max(highest - 3, 0), -1)

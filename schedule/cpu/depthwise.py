@@ -11,8 +11,8 @@ from ..rules.kernel import block_of, element_bytes, result_of
 from .channels import (
     LANES,
     copy_in_order,
+    image_extents,
     index_read,
-    known_extents,
     number_annotated,
     registers_of_block,
     require_lanes,
@@ -37,7 +37,7 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     schedule in words, and the names of the blocks. Declines: dynamic sizes, and blocks of other numbers of channels
     than 16.
     """
-    columns, (*_, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), known_extents(sch, sums)
+    columns, (*_, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), image_extents(sch, sums)
     require_lanes(lanes)
     *padded, image = steps = steps_before(sch, sums)
     output = copy_in_order(sch, sums, _order)

@@ -15,11 +15,13 @@ from .channels import (
     LANES,
     choose_tile,
     copy_in_order,
+    extents_of,
+    image_extents,
     index_read,
-    known_extents,
     number_annotated,
     reader_in_order,
     registers_of_block,
+    require_known,
     require_lanes,
     transpose_in_registers,
 )
@@ -48,7 +50,7 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     and blocks of other numbers of channels than 16.
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
+    *_, columns, blocks, lanes = image_extents(sch, sums)[:-summands]
     require_lanes(lanes)
     groups = number_annotated(sch, sums, GROUPS)
     output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks // groups)
@@ -115,18 +117,19 @@ def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tu
 
 
 def tile_results(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[BlockRV, tuple[int, int], Sequence[LoopRV]]:
-    """Splits the results of a product into tiles, some rows of some blocks of columns, and moves the sums there.
+    """Splits the results of a product into tiles, some rows of some blocks of columns, and moves the sums there. The
+    rows are those of the longest axis, or of the last axis of dynamic extent.
 
     sums: the block of the sums, whose last spatial axes are blocks and lanes. Returns the block that reads the results,
-    the rows and the blocks of a tile, and the loops over the sums of a tile and over summands. Declines: dynamic sizes,
-    and blocks of other numbers of columns than 16.
+    the rows and the blocks of a tile, and the loops over the sums of a tile and over summands. Declines: dynamic sizes
+    other than those of rows, and blocks of other numbers of columns than 16.
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    *rows, blocks, lanes = known_extents(sch, sums)[:-summands]
+    *rows, blocks, lanes = extents_of(sch, sums)[:-summands]
+    blocks, lanes, *_ = require_known([blocks, lanes, *extents_of(sch, sums)[-summands:]])
     require_lanes(lanes)
     output = reader_by_columns(sch, sums, LANES)
-    known_extents(sch, output)
-    longest = max(range(len(rows)), key=lambda axis: rows[axis])
+    longest = max(range(len(rows)), key=lambda axis: (rows[axis] is None, rows[axis] or axis))
     element = element_bytes(result_of(block_of(sch, sums)))
     height, width = choose_tile(cpu, element, rows[longest], blocks, WIDEST_PRODUCT)
 

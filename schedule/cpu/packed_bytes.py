@@ -12,7 +12,7 @@ from ..handles import BlockRV, LoopRV
 from ..intrinsics import byte_products_name, window_products_name
 from ..rules.kernel import block_of
 from ..rules.results import decline_unless
-from .channels import LANES, known_extents, number_annotated, require_lanes, steps_before
+from .channels import LANES, image_extents, number_annotated, require_lanes, steps_before
 from .packed import reader_by_columns, tile_results, transpose_results
 from .tiles import IN_FLIGHT, fill_registers, parts, start_in_registers
 from .windows import MOST_TAPS
@@ -51,7 +51,7 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     `packed_product_of_bytes`.
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    *_, columns, blocks, lanes = known_extents(sch, sums)[:-summands]
+    *_, columns, blocks, lanes = image_extents(sch, sums)[:-summands]
     _require_instruction(cpu)
     require_lanes(lanes)
     *padded, image, rows = steps = steps_before(sch, sums)
@@ -86,7 +86,7 @@ def packed_depthwise_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tu
     _require_instruction(cpu)
     block = block_of(sch, sums)
     summands = sum(axis.kind == "reduce" for axis in block.axes)
-    extents = known_extents(sch, sums)
+    extents = image_extents(sch, sums)
     *_, rows, blocks, columns = extents[:-summands]
     decline_unless(columns in SUMS, f"blocks of {columns} columns, expected {list(SUMS)}")
     step, far = (number_annotated(sch, sums, name) for name in ("step", "far"))

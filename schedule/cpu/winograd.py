@@ -10,7 +10,7 @@ from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
-from .channels import LANES, choose_tile, copy_in_order, index_read, known_extents, only, transpose_in_registers
+from .channels import LANES, choose_tile, copy_in_order, image_extents, index_read, only, transpose_in_registers
 from .tiles import fill_registers, keep_in_registers
 
 WIDEST = 4
@@ -41,12 +41,12 @@ class _Stages:
 @dataclass(frozen=True)
 class _Sizes:
     """The extents of a convolution. element: the bytes of an element.  size: the extent of a tile.  batch: the number
-    of images.  rows, columns: the grid of tiles of an image.  inputs, blocks: the input channels, and the blocks of
-    output channels."""
+    of images, None if it is dynamic.  rows, columns: the grid of tiles of an image.  inputs, blocks: the input
+    channels, and the blocks of output channels."""
 
     element: int
     size: int
-    batch: int
+    batch: int | None
     rows: int
     columns: int
     inputs: int
@@ -56,6 +56,11 @@ class _Sizes:
     def points(self) -> int:
         """The values of a transformed tile."""
         return (self.size + 2) ** 2
+
+    @property
+    def whole(self) -> _Part:
+        """All images; one if their number is dynamic."""
+        return _Part(self.batch or 1, self.rows)
 
     @property
     def tile_bytes(self) -> int:
@@ -85,8 +90,8 @@ class _Part:
         return self.images * self.rows * sizes.columns
 
     def count(self, sizes: _Sizes) -> int:
-        """The number of parts."""
-        return sizes.batch * sizes.rows // (self.images * self.rows)
+        """The number of parts, of one image if their number is dynamic."""
+        return (sizes.batch or 1) * sizes.rows // (self.images * self.rows)
 
     def bytes_moved(self, sizes: _Sizes, cache: int) -> int:
         """The bytes that pass between the cache of a core and the next cache: the weights for each part, and values and
@@ -100,14 +105,15 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
 
     Images are copied with their channels last, so that all vectors are of channels. Sums of a tile are in registers
     during the loop over input channels. Results are transposed back in registers. Parts of an
-    image are computed in all steps before the next part, if their values and sums fit into the cache of a core.
+    image are computed in all steps before the next part, if their values and sums fit into the cache of a core, or if
+    the number of images is dynamic.
 
     products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: dynamic
     sizes.
     """
     stages, sizes = _stages(sch, products)
     part = _part(sizes, cpu.l2_bytes)
-    tiles = sizes.batch * sizes.rows * sizes.columns if part is None else part.tiles(sizes)
+    tiles = (part or sizes.whole).tiles(sizes)
     height, blocks = choose_tile(cpu, sizes.element, tiles, sizes.blocks, WIDEST)
     names = tuple(block_of(sch, stage).block_name.data for stage in stages.all())
     square = cpu.lanes(sizes.element)
@@ -135,22 +141,26 @@ def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
 
 def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Sizes:
     """The extents of a convolution, from three steps of the algorithm. Raises DeclineError for dynamic extents."""
-    count, points, width, inputs = known_extents(sch, rows)
-    batch = known_extents(sch, image)[0]
-    blocks = known_extents(sch, sums)[3]
+    points, width, inputs = image_extents(sch, rows)
+    batch, height = block_of(sch, image).axes[0].extent, image_extents(sch, image)[0]
+    blocks = block_of(sch, sums).axes[3].extent
+    assert isinstance(blocks, int)
     size = points - 2
     element = element_bytes(result_of(block_of(sch, sums)))
-    return _Sizes(element, size, batch, count // batch, (width - 2) // size, inputs, blocks)
+    known = batch if isinstance(batch, int) else None
+    return _Sizes(element, size, known, (height - 2) // size, (width - 2) // size, inputs, blocks)
 
 
 # Sizes of tiles and parts
 
 
 def _part(sizes: _Sizes, cache: int) -> _Part | None:
-    """The parts that move the fewest bytes, if there are enough of them; None for a convolution that is computed step
-    by step as a whole."""
-    whole = _Part(sizes.batch, sizes.rows)
+    """The parts that move the fewest bytes, if there are enough of them or the number of images is dynamic; None for a
+    convolution that is computed step by step as a whole."""
+    whole = sizes.whole
     inside = [_Part(1, rows) for rows in _divisors(sizes.rows)]
+    if sizes.batch is None:
+        return min(inside, key=lambda part: part.bytes_moved(sizes, cache))
     across = [_Part(images, sizes.rows) for images in _divisors(sizes.batch)]
     parts = [part for part in (*inside, *across) if part.count(sizes) >= FEWEST_PARTS]
     best = min((whole, *parts), key=lambda part: part.bytes_moved(sizes, cache))

@@ -35,9 +35,10 @@ class WithWeights:
         choose = np.random.default_rng(len(self.after))
         return {name: choose.normal(size=shape).astype(self.dtype) for name, shape in self.shapes.items()}
 
-    def module(self) -> Module:
-        arrays = self.arrays()
-        x, w, r = (relay.var(name, shape=array.shape, dtype=self.dtype) for name, array in arrays.items())
+    def module(self, first: int | str) -> Module:
+        """The program. first: the first extent of the data, or its name."""
+        shapes = {name: shape if name == "w" else (first, *shape[1:]) for name, shape in self.shapes.items()}
+        x, w, r = (relay.var(name, shape=shape, dtype=self.dtype) for name, shape in shapes.items())
         net = self.product(x, w)
         if "residual" in self.after:
             net = net + r
@@ -49,7 +50,7 @@ class WithWeights:
             net = relay.reshape(net, (-1,))
         if "twice" in self.after:
             net = relay.Tuple([net, relay.exp(net)])
-        return bind_parameters(relay.module(relay.Function([x, w, r], net)), {"w": arrays["w"]})
+        return bind_parameters(relay.module(relay.Function([x, w, r], net)), {"w": self.arrays()["w"]})
 
 
 @dataclass(frozen=True)
@@ -144,13 +145,15 @@ depthwise = st.builds(
 )
 
 
-@given(products | convolutions | in_groups | depthwise, st.sampled_from((1, 3)))
-@example(Product((70,), 40, 48, "float32", "residual"), 3)  # several tiles of rows for each thread
-@example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3)
-@example(Convolution(1, 1, 72, (14, 14), (5, 5), (1, 1), (1, 1), (2, 2), "float32", "residual relu", 72), 3)
-@example(Convolution(1, 4, 96, (7, 35), (3, 3), (1, 1), (1, 1), (1, 1), "float32", "residual relu", 2), 3)
-def test_packed_weights_compute_what_weights_compute(case: WithWeights, count: int) -> None:
-    module = case.module()
+@given(products | convolutions | in_groups | depthwise, st.sampled_from((1, 3)), st.booleans())
+@example(Product((70,), 40, 48, "float32", "residual"), 3, False)  # several tiles of rows for each thread
+@example(Product((13,), 40, 48, "float32", "residual"), 1, True)  # a tile of fewer rows
+@example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3, False)
+@example(Convolution(1, 1, 72, (14, 14), (5, 5), (1, 1), (1, 1), (2, 2), "float32", "residual relu", 72), 3, True)
+@example(Convolution(1, 4, 96, (7, 35), (3, 3), (1, 1), (1, 1), (1, 1), "float32", "residual relu", 2), 3, True)
+def test_packed_weights_compute_what_weights_compute(case: WithWeights, count: int, is_dynamic: bool) -> None:
+    """is_dynamic: whether the first extent of the data is known at run time."""
+    module = case.module("n" if is_dynamic else case.shapes["x"][0])
     arrays = {name: array for name, array in case.arrays().items() if name != "w"}
     expected = interpret(module, "main", list(arrays.values()))
     packed = apply_passes(module, "relay-pack-weights,relay-fold-constants")

@@ -49,10 +49,12 @@ class Quantized:
         rows = choose.integers(0, 2, self.weight[0]) if weight_zero is None else np.asarray(weight_zero)
         return {"x": x, "w": w, "z": np.asarray(zero, "int32"), "y": rows.astype("int32")}
 
-    def module(self, dequantized: bool) -> Module:
-        """The program. dequantized: whether the operands are dequantized to floats before the product."""
+    def module(self, dequantized: bool, is_dynamic: bool = False) -> Module:
+        """The program. dequantized: whether the operands are dequantized to floats before the product.  is_dynamic:
+        whether the first extent of the data is known at run time."""
         arrays = self.arrays()
         x, w, z, y = (relay.var(name, shape=array.shape, dtype=array.dtype.name) for name, array in arrays.items())
+        x = relay.var("x", shape=("n", *self.data[1:]), dtype=self.kinds[0]) if is_dynamic else x
         s, t = relay.const(0.5, "float32"), relay.const(0.25, "float32")
         convolution = self.attributes is not None
         if dequantized:
@@ -111,14 +113,14 @@ def convolutions(draw: Any) -> Quantized:
     return Quantized(data, weight, kind, (min(max(zero[0], low), high), zero[1]), draw(st.booleans()), attributes)
 
 
-@given(products | convolutions(), st.sampled_from((1, 3)))
-@example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 3)
-@example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), 3)
-@example(Quantized((1, 4, 30, 70), (16, 4, 1, 1), ("uint8", "uint8"), (7, 128), True, {"strides": 2}), 1)
-@example(Quantized((2, 3, 9, 56), (6, 1, 3, 5), ("int8", "int8"), (7, 0), True, {"padding": 2, "groups": 3}), 1)
-@example(Quantized((1, 4, 19, 60), (4, 1, 3, 3), ("uint8", "int8"), (7, 0), True, {"strides": 2, "groups": 4}), 3)
-def test_bytes_compute_what_integers_compute(case: Quantized, count: int) -> None:
-    module, arguments = case.module(dequantized=False), case.arguments()
+@given(products | convolutions(), st.sampled_from((1, 3)), st.booleans())
+@example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 3, True)
+@example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), 3, False)
+@example(Quantized((1, 4, 30, 70), (16, 4, 1, 1), ("uint8", "uint8"), (7, 128), True, {"strides": 2}), 1, False)
+@example(Quantized((2, 3, 9, 56), (6, 1, 3, 5), ("int8", "int8"), (7, 0), True, {"padding": 2, "groups": 3}), 1, False)
+@example(Quantized((1, 4, 19, 60), (4, 1, 3, 3), ("uint8", "int8"), (7, 0), True, {"strides": 2, "groups": 4}), 3, True)
+def test_bytes_compute_what_integers_compute(case: Quantized, count: int, is_dynamic: bool) -> None:
+    module, arguments = case.module(dequantized=False, is_dynamic=is_dynamic), case.arguments()
     expected = interpret(module, "main", list(arguments.values()))
     for passes in ("relay-pack-quantized", "relay-pack-quantized{bytes=true}"):
         lowered = apply_passes(module, passes)

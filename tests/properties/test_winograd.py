@@ -41,9 +41,11 @@ class Convolution:
         choose = np.random.default_rng(self.channels)
         return {name: choose.normal(size=shape).astype("float32") for name, shape in shapes.items()}
 
-    def module(self) -> Module:
+    def module(self, images: int | str) -> Module:
+        """The program. images: the number of images, or its name."""
         arrays = self.arrays()
-        x, w, b, r = (relay.var(name, shape=array.shape) for name, array in arrays.items())
+        shapes = {name: (images, *array.shape[1:]) if name in "xr" else array.shape for name, array in arrays.items()}
+        x, w, b, r = (relay.var(name, shape=shape) for name, shape in shapes.items())
         net = relay.nn.conv2d(x, w, padding=self.padding)
         if "bias" in self.after:
             net = relay.nn.bias_add(net, b)
@@ -71,13 +73,18 @@ convolutions = st.builds(
 )
 
 
-@given(convolutions, st.sampled_from((1, 3)), st.sampled_from((1, 6)))
+@given(convolutions, st.sampled_from((1, 3)), st.sampled_from((1, 6)), st.booleans())
 @settings(max_examples=settings().max_examples // 4)
-@example(Convolution((1, 17, 13, 9), 16, (1, 1), 2, "bias residual relu"), 1, 6)  # parts of several rows of tiles
-@example(Convolution((1, 1, 3, 3), 1, (0, 0), 2, ""), 1, 1)  # one element
-@example(Convolution((12, 16, 5, 5), 16, (1, 1), 4, "bias"), 3, 6)  # parts of several images
-def test_winograd_computes_what_a_direct_convolution_computes(case: Convolution, count: int, parts: int) -> None:
-    module = case.module()
+@example(
+    Convolution((1, 17, 13, 9), 16, (1, 1), 2, "bias residual relu"), 1, 6, False
+)  # parts of several rows of tiles
+@example(Convolution((1, 1, 3, 3), 1, (0, 0), 2, ""), 1, 1, False)  # one element
+@example(Convolution((12, 16, 5, 5), 16, (1, 1), 4, "bias"), 3, 6, False)  # parts of several images
+@example(Convolution((2, 16, 9, 5), 16, (1, 1), 4, "bias residual"), 3, 6, True)
+def test_winograd_computes_what_a_direct_convolution_computes(
+    case: Convolution, count: int, parts: int, is_dynamic: bool
+) -> None:
+    module = case.module("n" if is_dynamic else case.shape[0])
     arrays = {name: array for name, array in case.arrays().items() if name != "w" or not case.is_constant}
     expected = interpret(module, "main", list(arrays.values()))
     converted = apply_passes(module, f"relay-convert-convolutions{{tile-size={case.tile}}}")

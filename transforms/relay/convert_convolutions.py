@@ -16,7 +16,7 @@ from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension
 from ...operators.winograd import POINTS, TAPS
 from .graphs import graphs_of, replace
-from .plain_convolutions import lack_of_plain_form, whole_blocks
+from .plain_convolutions import lack_of_plain_form, result_extents, whole_blocks
 
 _remarks = PassRemarks("relay-convert-convolutions")
 
@@ -33,9 +33,10 @@ larger, over the best of both."""
 class RelayConvertConvolutionsPass(ModulePass):
     """Replaces convolutions by Winograd's algorithm where a cost model estimates less time.
 
-    Supported are `nn.conv2d` of images of f32 and static shape, with windows of 3 by 3, in the layouts NCHW and OIHW,
+    Supported are `nn.conv2d` of images of f32 and static extents, with windows of 3 by 3, in the layouts NCHW and OIHW,
     without strides, dilation and groups. The cost model compares the operations on floats and the bytes that pass
-    between caches (docs/performance.md). Constant weights are transformed by `relay-fold-constants`, other weights in
+    between caches (docs/performance.md), for one image if
+    their number is dynamic. Constant weights are transformed by `relay-fold-constants`, other weights in
     each run. Results round differently.
 
     tile-size: the size of tiles, 2 or 4, for all supported convolutions, or 0 for the size of the least estimated time.
@@ -107,10 +108,17 @@ class _Work:
     @staticmethod
     def of(op: OperatorOp) -> _Work:
         """The work of a supported convolution."""
-        images, outputs, height, width = (size for size in shape_of(op.outputs[0]) if isinstance(size, int))
-        inputs = shape_of(op.args[1])[1]
+        outputs, height, width = result_extents(op)
+        images, inputs = shape_of(op.outputs[0])[0], shape_of(op.args[1])[1]
         assert isinstance(inputs, int)
-        return _Work(images, inputs, outputs, height, width, isinstance(op.args[1].owner, ConstantOp))
+        return _Work(
+            images if isinstance(images, int) else 1,
+            inputs,
+            outputs,
+            height,
+            width,
+            isinstance(op.args[1].owner, ConstantOp),
+        )
 
     def direct_operations(self) -> float:
         return 2 * TAPS**2 * self.inputs * self.outputs * self.images * self.height * self.width

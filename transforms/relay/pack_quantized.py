@@ -22,6 +22,7 @@ from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_ar
 from ...operators.windows import each_dimension, layout_axes, paddings
 from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
+from .plain_convolutions import has_static_images
 
 _remarks = PassRemarks("relay-pack-quantized")
 
@@ -46,8 +47,9 @@ class RelayPackQuantizedPass(ModulePass):
 
     Other products, and all without `bytes`, become `nn.dense` and `nn.conv2d` of int32 without zero points: those whose
     weights or their zero points are no constants or do not fit int8 without the zero points, those with a zero point
-    for each row of data, with data or weights of more than 8 bits, of dynamic size, convolutions with padding whose
-    zero point is no constant, and convolutions of groups of several channels.
+    for each row of data, with data or weights of more than 8 bits, of dynamic sizes other than numbers of rows of data
+    and of images, convolutions with padding whose zero point is no constant, and convolutions of groups of several
+    channels.
 
     bytes: whether the processor has an instruction for products of bytes.
 
@@ -108,7 +110,7 @@ class QuantizedProduct:
         kinds = dtype_of_tensor(self.data), dtype_of_tensor(self.weight), dtype_of_tensor(self.op.outputs[0])
         if not {*kinds[:2]} <= {"int8", "uint8"} or kinds[2] != "int32":
             return f"data of {kinds[0]}, weights of {kinds[1]} and sums of {kinds[2]}"
-        if not all(isinstance(size, int) for value in (self.data, self.weight) for size in shape_of(value)):
+        if not (self._has_static_columns if self.is_dense else has_static_images(self.data, self.weight)):
             return "a dynamic size"
         if shape_of(self.zero):
             return "several zero points of data"
@@ -132,6 +134,11 @@ class QuantizedProduct:
         if any(map(any, around)) and self._array(self.zero) is None:
             return "padding with a zero point that is no constant"
         return ""
+
+    @property
+    def _has_static_columns(self) -> bool:
+        """Whether all sizes of a product are static, but for the numbers of rows of data."""
+        return all(isinstance(size, int) for size in (shape_of(self.data)[-1], *shape_of(self.weight)))
 
     @property
     def _is_depthwise(self) -> bool:

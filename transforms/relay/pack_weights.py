@@ -19,7 +19,7 @@ from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
-from .plain_convolutions import lack_of_dtype, lack_of_plain_form, whole_blocks
+from .plain_convolutions import lack_of_dtype, lack_of_plain_form, result_extents, whole_blocks
 
 _remarks = PassRemarks("relay-pack-weights")
 
@@ -48,11 +48,11 @@ class RelayPackWeightsPass(ModulePass):
     in order, without a copy in each run; a convolution has vectors of channels, for windows of any size and strides.
     Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
 
-    Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes, and for less than
-    16 output channels. So do the weights of convolutions whose zeros are more than a third of the channels, and those
-    where pixels fill vectors and either the window is 1 by 1 without strides, or a result has less than 64 products. A
-    depthwise convolution keeps its weights if a row of the result has 32 pixels or more, or more than 16 and the window
-    moves by one pixel or has less than 25 taps.
+    Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes other than numbers
+    of rows of data and of images, and for less than 16 output channels. So do the weights of convolutions whose zeros
+    are more than a third of the channels, and those where pixels fill vectors and either the window is 1 by 1 without
+    strides, or a result has less than 64 products. A depthwise convolution keeps its weights if a row of the result has
+    32 pixels or more, or more than 16 and the window moves by one pixel or has less than 25 taps.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -124,9 +124,7 @@ def _lack_of_dense(op: OperatorOp) -> str:
         return reason
     rows = shape_of(data)[:-1]
     known = [n for n in rows if isinstance(n, int)]
-    if len(known) < len(rows):
-        return "a dynamic number of rows of data"
-    if prod(known) < LEAST_ROWS:
+    if len(known) == len(rows) and prod(known) < LEAST_ROWS:
         return f"{prod(known)} rows of data, expected {LEAST_ROWS} or more"
     units, inner = shape_of(weight)
     if not isinstance(units, int) or not isinstance(inner, int):
@@ -146,7 +144,7 @@ def _lack_of_convolution(op: OperatorOp) -> str:
     reason = lack_of_plain_form(op, _DTYPES, groups)
     if reason:
         return reason
-    _, channels, height, width = (n for n in shape_of(op.outputs[0]) if isinstance(n, int))
+    channels, height, width = result_extents(op)
     if groups > 1 and channels // groups % LANES:
         return f"{channels // groups} output channels of a group, expected whole blocks of {LANES}"
     reason = _lack_of_blocks(channels)
@@ -176,8 +174,7 @@ def _lack_of_depthwise(op: OperatorOp) -> str:
     reason = lack_of_plain_form(op, _DTYPES, groups=channels) or _lack_of_blocks(channels)
     if reason:
         return reason
-    width, taps = shape_of(op.outputs[0])[3], prod(n for n in shape_of(op.args[1])[2:] if isinstance(n, int))
-    assert isinstance(width, int)
+    width, taps = result_extents(op)[-1], prod(n for n in shape_of(op.args[1])[2:] if isinstance(n, int))
     step = each_dimension(op.attribute_value("strides"), 2, "strides")[1]
     if width > LANES and (step == 1 or width >= 2 * LANES or taps < MANY_TAPS):
         return f"{width} columns of the result fill vectors, for {taps} taps in steps of {step}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from xdsl.ir import SSAValue
+
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
 from ...operators.winograd import LANES
 
@@ -14,8 +16,8 @@ def whole_blocks(extent: int) -> int:
 
 
 def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1) -> str:
-    """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, a number of groups, static extents, and equal
-    dtypes among `dtypes`; "" if it has them."""
+    """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, a number of groups, static extents but for
+    the number of images, and equal dtypes among `dtypes`; "" if it has them."""
     layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
     if layout not in (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"]):
         return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
@@ -24,7 +26,19 @@ def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1)
     reason = lack_of_dtype(op, dtypes)
     if reason:
         return reason
-    return "" if all(isinstance(n, int) for value in op.args for n in shape_of(value)) else "a dynamic size"
+    return "" if has_static_images(*op.args) else "a dynamic size"
+
+
+def has_static_images(data: SSAValue, weight: SSAValue) -> bool:
+    """Whether all extents of a convolution are static, but for the number of images."""
+    return all(isinstance(n, int) for n in (*shape_of(data)[1:], *shape_of(weight)))
+
+
+def result_extents(op: OperatorOp) -> list[int]:
+    """The channels, rows and columns of the result of a convolution of static images."""
+    extents = [n for n in shape_of(op.outputs[0])[1:] if isinstance(n, int)]
+    assert len(extents) == 3
+    return extents
 
 
 def lack_of_dtype(op: OperatorOp, dtypes: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from ...analysis.regions import IndexRange, required_region, shape_sides, touche
 from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
-from ...dialects.tir import AccessOp, AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, TirBuilder, scope_of
+from ...dialects.tir import AccessOp, AllocBufferOp, FuncOp, LoadOp, RampOp, StoreOp, SymbolOp, TirBuilder, scope_of
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead
 from .allocations import sink_allocation
@@ -93,7 +93,8 @@ def _compact(analyzer: Analyzer, alloc: AllocBufferOp, users: Sequence[LoadOp | 
     assert outer is not None
 
     def is_fixed(value: SSAValue) -> bool:
-        return value.owner is block or not outer.is_ancestor(value.owner)
+        owner = value.owner
+        return owner is block or not outer.is_ancestor(owner) or (isinstance(owner, SymbolOp) and owner.parent is block)
 
     boxes = [touched_box(analyzer, user, outer) for user in users]
     if any(box is None for box in boxes):

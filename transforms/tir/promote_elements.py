@@ -45,6 +45,7 @@ from ...dialects.tir.base import memref_type
 from ...dialects.tir.copying import copy_out
 from ...dialects.tir.operands import drop_mask, redirect_access
 from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op, is_pure_expression
+from .first_stores import drop_conditions_of_first_stores
 from .preconditions import report_blocks
 
 _remarks = PassRemarks("tir-promote-elements")
@@ -61,6 +62,9 @@ class TirPromoteElementsPass(ModulePass):
     is loaded before, unless the loop first stores it; if the number of iterations is unknown, elements are loaded and
     stored where it is positive. All accesses of an element may have the same mask, which the loop does not change: the
     accesses of the copy have none. Outer loops are tried first; the loops contain no calls, assertions or `return`.
+
+    First, a number that the first statements after an allocation store, some under conditions, is stored
+    unconditionally, so that the elements have values in each iteration around the allocation.
 
     max-bytes: the maximum size of the copies of a buffer; the size of all registers of a processor.
 
@@ -95,6 +99,7 @@ class TirPromoteElementsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.body.block.ops:
             if isinstance(function, FuncOp):
+                drop_conditions_of_first_stores(function)
                 _Promotion(function, self.max_bytes).block(function.body.block)
                 report_blocks(_remarks, function)
 

@@ -107,3 +107,26 @@ tir.func @overlapping("A" %A: memref<64xf32>, "p" %p: i1) {
 }
 // CHECK:       tir.func @overlapping(
 // CHECK-NEXT:    tir.alloc_buffer "S" : memref<65xf32>
+
+// A symbolic extent stays, although the limit on the elements of A bounds it.
+tir.func @symbolic("a" %a: !tir.handle) {
+  %n = tir.symbol "n" : i32
+  %A = tir.match_buffer "A" %a dims [%n] : !tir.handle -> memref<?x65536xf32>
+  %T = tir.alloc_buffer "T" dims [%n] : memref<?x65536xf32>
+  %zero = arith.constant 0 : i32
+  %x = arith.constant 1.0 : f32
+  %some = arith.cmpi sgt, %n, %zero : i32
+  tir.if %some {
+    tir.for serial "i" %i : i32 in [0 +: %n] {
+      tir.store %x, %T[%i, %zero] : memref<?x65536xf32>
+    }
+  }
+  tir.for serial "i" %i : i32 in [0 +: %n] {
+    tir.if %some {
+      %y = tir.load %T[%i, %zero] : memref<?x65536xf32>
+      tir.store %y, %A[%i, %zero] : memref<?x65536xf32>
+    }
+  }
+}
+// CHECK:       tir.func @symbolic(
+// CHECK:         tir.alloc_buffer "T" dims [%n] : memref<?x1xf32>

@@ -61,7 +61,7 @@ tir.func @aliases("A" %A: memref<8xf32>, "B" %B: memref<4xf32>) {
 // CHECK-NOT:     tir.alloc_buffer
 
 // The loop stores the elements before it loads them: nothing is copied before. One element is that of %i, one the next.
-tir.func @first("A" %A: memref<9xf32>, "B" %B: memref<9xf32>) attrs {tir.noalias = true} {
+tir.func @first_stores("A" %A: memref<9xf32>, "B" %B: memref<9xf32>) attrs {tir.noalias = true} {
   tir.for serial "i" %i : i32 in [0 +: 8] {
     tir.for serial "k" %k : i32 in [0 +: 9] {
       %a = tir.load %A[%k] : memref<9xf32>
@@ -73,7 +73,7 @@ tir.func @first("A" %A: memref<9xf32>, "B" %B: memref<9xf32>) attrs {tir.noalias
     }
   }
 }
-// CHECK:       tir.func @first(
+// CHECK:       tir.func @first_stores(
 // CHECK-NEXT:    tir.for serial "i"
 // CHECK-NEXT:      tir.alloc_buffer "B" : memref<2xf32, "local">
 // CHECK-NEXT:      tir.for serial "k"
@@ -175,3 +175,29 @@ tir.func @masks("n" %n: i32, "A" %A: memref<9xf32>, "B" %B: memref<9xf32>, "C" %
 // CHECK:         %[[after:.+]] = arith.cmpi slt, %r, %ns : vector<8xi32>
 // CHECK:         tir.store %{{.+}}, %B[%{{.+}} : vector<8xi32>] if %[[after]] : vector<8xi1> : memref<9xf32>
 // CHECK-NOT:     tir.alloc_buffer
+// CHECK:       tir.func @conditional_stores(
+
+// The first stores of a number to an allocation need no conditions; those of another number, and later ones, keep theirs.
+tir.func @conditional_stores("n" %n: i32, "A" %A: memref<9xf32>) attrs {tir.noalias = true} {
+  %a = arith.constant 0.0 : f32
+  %b = arith.constant 1.0 : f32
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  tir.for serial "i" %i : i32 in [0 +: 9] {
+    %T = tir.alloc_buffer "T" : memref<2xf32>
+    %c = arith.cmpi slt, %i, %n : i32
+    tir.store %a, %T[%zero] : memref<2xf32>
+    tir.if %c {
+      tir.store %a, %T[%one] : memref<2xf32>
+    }
+    tir.if %c {
+      tir.store %b, %T[%one] : memref<2xf32>
+    }
+    %x = tir.load %T[%one] : memref<2xf32>
+    tir.store %x, %A[%i] : memref<9xf32>
+  }
+}
+// CHECK:         tir.store %a, %T[%zero]
+// CHECK-NEXT:    tir.store %a, %T[%one]
+// CHECK-NEXT:    tir.if %c {
+// CHECK-NEXT:      tir.store %b, %T[%one]
