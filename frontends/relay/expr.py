@@ -381,7 +381,10 @@ class Function(Expr):
 
     @property
     def checked_type(self) -> FuncType:
-        """The type. OptionError as for other expressions."""
+        """The type: that of the annotations, if they are complete. OptionError as for other expressions."""
+        annotated = [each.type_annotation for each in self.params]
+        if self.ret_type is not None and None not in annotated:
+            return FuncType(annotated, self.ret_type, self.type_params)
         return FuncType([each.checked_type for each in self.params], self.body.checked_type, self.type_params)
 
     def __call__(self, *args: Expr) -> Expr:

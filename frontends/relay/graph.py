@@ -31,6 +31,7 @@ from ...operators.relay import (
     shape_of,
     tensor_type,
 )
+from .adt import Constructor, DynamicCall, Match, RefCreate, RefRead, RefWrite
 from .annotation import MARKS
 from .expr import (
     Call,
@@ -47,7 +48,7 @@ from .expr import (
     TupleWrapper,
     Var,
 )
-from .types import FuncType, TensorType, TupleType, Type
+from .types import FuncType, TensorType, TupleType, Type, is_unknown
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
 """A tensor, or a tuple of values: tuple expressions stay Python tuples until a function or branch returns them."""
@@ -181,6 +182,8 @@ class _Function:
                 return self._let(expr)
             case If():
                 return self._if(expr)
+            case Match() | RefCreate() | RefRead() | RefWrite() | DynamicCall() | Function() | Constructor() | GlobalVar():
+                raise UnsupportedError(f"function @{self.name}: {expr!r} is no operation of a graph")
             case _:
                 raise OptionError(f"{expr!r} is no tensor")
 
@@ -216,6 +219,8 @@ class _Function:
             return self.builder.operators(expr.op.name, *operands, **expr.attrs)
         except TeError as error:
             who = "" if error.what.startswith(expr.op.name) else f"{expr.op.name}: "
+            if any(is_unknown(size) for each in operands for size in shape_of(each)):
+                raise UnsupportedError(f"{who}{error.what}, before run time") from None
             raise TeError(f"{who}{error.what}", _line(expr)) from None
         finally:
             self.builder.location = UnknownLoc()
@@ -312,7 +317,7 @@ class _Function:
         if isinstance(callee, GlobalVar):
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
-            raise OptionError(f"{callee!r} is called, expected a function")
+            raise UnsupportedError(f"{callee!r} is called, expected a function")
         if callee.attrs.keys() - GROUPING:
             names = ", ".join(callee.attrs)
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
@@ -334,7 +339,7 @@ class _Function:
     def _global_call(self, callee: GlobalVar, args: Sequence[Value]) -> Value:
         other = self.others(callee.name_hint)
         if not other.is_written:
-            raise OptionError(f"function @{callee.name_hint} calls itself, which is not supported")
+            raise UnsupportedError(f"function @{callee.name_hint} calls itself, which is not supported")
         operands = [leaf for arg in args for leaf in flatten_value(arg)]
         expected: Sequence[Attribute] = list(other.func.body.block.arg_types)
         if [value.type for value in operands] != expected:

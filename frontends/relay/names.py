@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from .adt import (
+    Clause,
+    Constructor,
+    Match,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    PatternWildcard,
+    RefCreate,
+    RefRead,
+    RefWrite,
+)
 from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
 from .types import Any_ as Any  # Relay's name for the class
 from .types import (
@@ -19,6 +31,16 @@ from .types import (
 )
 
 __all__ = [
+    "RefWrite",
+    "RefRead",
+    "RefCreate",
+    "PatternWildcard",
+    "PatternVar",
+    "PatternTuple",
+    "PatternConstructor",
+    "Match",
+    "Constructor",
+    "Clause",
     "Any",
     "Call",
     "Constant",

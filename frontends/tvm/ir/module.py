@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ...relay.analysis import free_vars
 from ...relay.expr import Function, GlobalVar
 from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
+from ...relay.parsing import parse_program
 from ...relay.reading import read_function
 from ...relay.text import print_module
 from ...relay.types import GlobalTypeVar, TypeData
@@ -198,6 +200,15 @@ class IRModule(Module):
                 raise
         return self._op
 
+    @property
+    def has_operations(self) -> bool:
+        """Whether all graphs have operations. Programs with recursion, functions as values, data types of users, or
+        types that are known at run time only have none."""
+        try:
+            return self.op is not None
+        except (OptionError, UnsupportedError):
+            return False
+
     @op.setter
     def op(self, op: ModuleOp) -> None:
         self._op = op
@@ -208,8 +219,11 @@ class IRModule(Module):
     def __contains__(self, name: object) -> bool:
         return name in list(self)
 
-    def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax."""
+    def __getitem__(self, name: str | GlobalVar | GlobalTypeVar) -> Any:
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax; the data type of
+        a name of one."""
+        if isinstance(name, GlobalTypeVar):
+            return self.type_definitions[name]
         name = _name(name)
         if name in self._untyped:
             return self._untyped[name]
@@ -296,6 +310,45 @@ class IRModule(Module):
         which the text lacks. black_format, options: of TVM's printer, which the text does not depend on.
         """
         print(self.script(style) if style in ("classic", "0.27") else str(self))
+
+    def add_program(self, text: str) -> None:
+        """Adds the functions and the data types of a text of Relay. RelayTextError."""
+        functions, types = parse_program(text, self.type_definitions)
+        for each in types:
+            self.type_definitions[each.header] = each
+        self.add_graphs(functions)
+
+    def import_from_std(self, file: str) -> None:
+        """Adds the functions and the data types of a file of programs: `prelude.rly`, `nat.rly`, `gradient.rly`.
+        OptionError for another file."""
+        programs = files(f"{__package__.removesuffix('.ir')}.relay") / "programs"
+        if not (programs / file).is_file():
+            raise OptionError(f"no program {file!r}, there is {', '.join(sorted(each.name for each in programs.iterdir()))}")
+        self.add_program((programs / file).read_text(encoding="utf-8"))
+
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
+        """The name of a data type. OptionError for an unknown name."""
+        found = [each for each in self.type_definitions if each.name_hint == name]
+        if not found:
+            raise OptionError(f"data type {name}, there is {', '.join(map(str, self.type_definitions)) or 'none'}")
+        return found[0]
+
+    def get_global_type_vars(self) -> list[GlobalTypeVar]:
+        """The names of the data types."""
+        return list(self.type_definitions)
+
+    def get_type(self, name: str) -> tuple[Any, ...]:
+        """The name of a data type, and its constructors. OptionError for an unknown name."""
+        header = self.get_global_type_var(name)
+        return (header, *self.type_definitions[header].constructors)
+
+    def get_constructor(self, tag: int) -> Any:
+        """The constructor of a tag. OptionError for an unknown tag."""
+        for data in self.type_definitions.values():
+            for each in data.constructors:
+                if each.tag == tag:
+                    return each
+        raise OptionError(f"no constructor has the tag {tag}")
 
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function. FunctionNotFoundError for an unknown name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...relay.parsing import parse_expr, parse_functions
+from ...relay.parsing import parse_expr
 from ..ir.module import IRModule
 
 
@@ -14,7 +14,9 @@ def parse(
     """The module of a text; an expression is its function `main`. source_name, init_module, init_meta_table: ignored.
     RelayTextError.
     """
-    return IRModule(parse_functions(source))
+    result = IRModule()
+    result.add_program(source)
+    return result
 
 
 def fromtext(source: str) -> Any:
