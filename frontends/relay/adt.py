@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import OptionError
-from .expr import Expr, FunctionCall, Var, as_expr
+from .expr import Callee, Expr, Var, as_expr
 from .types import FuncType, GlobalTypeVar, TypeCall
 
 
-class Constructor(Expr):
-    """A function that makes a value of a data type of users. inputs: the types of the fields.  belong_to: the data type.
+class Constructor(Callee):
+    """A function that makes a value of a data type of users. inputs: the types of the fields.  belong_to: the type.
 
     tag: the number of the constructor, which a `TypeData` gives to its constructors; -1 before. type_vars: the
     variables of the data type.
@@ -23,9 +23,6 @@ class Constructor(Expr):
         self.belong_to = belong_to
         self.tag = -1
         self.type_vars: tuple[Any, ...] = ()
-
-    def __call__(self, *args: Any) -> FunctionCall:
-        return FunctionCall(self, args)
 
     @property
     def checked_type(self) -> FuncType:
@@ -95,7 +92,7 @@ class Clause:
         self.rhs = as_expr(rhs)
 
 
-class Match(Expr):
+class Match(Callee):
     """The result of the first clause whose pattern a value has. complete: whether each value has a pattern."""
 
     def __init__(self, data: Any, clauses: Sequence[Clause], complete: bool = True):
@@ -125,14 +122,7 @@ class RefCreate(Expr):
         return "ref(...)"
 
 
-class _OfReference(Expr):
-    ref: Expr
-
-    def __call__(self, *args: Any) -> FunctionCall:
-        return FunctionCall(self, args)
-
-
-class RefRead(_OfReference):
+class RefRead(Callee):
     """The value of a reference."""
 
     def __init__(self, ref: Any):
@@ -146,7 +136,7 @@ class RefRead(_OfReference):
         return "ref_read(...)"
 
 
-class RefWrite(_OfReference):
+class RefWrite(Expr):
     """The empty tuple, after the value of a reference has been replaced."""
 
     def __init__(self, ref: Any, value: Any):

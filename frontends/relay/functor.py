@@ -10,8 +10,20 @@ import numpy as np
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...operators import Operator
-from .adt import Clause, Constructor, DynamicCall, Match, PatternVar, RefCreate, RefRead, RefWrite, expressions_in
-from .adt import Pattern, PatternConstructor, PatternTuple
+from .adt import (
+    Clause,
+    Constructor,
+    DynamicCall,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    expressions_in,
+)
 from .expr import (
     Call,
     Constant,

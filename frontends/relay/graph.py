@@ -96,6 +96,7 @@ class _Function:
         self.values: ChainMap[Expr, Value] = ChainMap()
         self.params: dict[Var, Value | None] = dict.fromkeys(function.params)
         self.callees: dict[Var, Function] = {}
+        self.active: list[Function] = []
         self.is_written = False
 
     def write(self) -> None:
@@ -182,13 +183,24 @@ class _Function:
                 return self._let(expr)
             case If():
                 return self._if(expr)
-            case Match() | RefCreate() | RefRead() | RefWrite() | DynamicCall() | Function() | Constructor() | GlobalVar():
+            case (
+                Match()
+                | RefCreate()
+                | RefRead()
+                | RefWrite()
+                | DynamicCall()
+                | Function()
+                | Constructor()
+                | GlobalVar()
+            ):
                 raise UnsupportedError(f"function @{self.name}: {expr!r} is no operation of a graph")
             case _:
                 raise OptionError(f"{expr!r} is no tensor")
 
     def _var(self, expr: Var) -> Steps:
         value = self.params.get(expr)
+        if expr in self.callees:
+            raise UnsupportedError(f"function @{self.name}: the value of {expr.name_hint} is a function")
         if value is None:
             what = "its type is not known here" if expr in self.params else "it is no parameter"
             raise OptionError(f"function @{self.name}: variable {expr.name_hint}: {what}")
@@ -325,9 +337,13 @@ class _Function:
             raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
         for param, arg in zip(callee.params, args, strict=True):
             param.known_type = type_of_value(arg)
+        if callee in self.active:
+            raise UnsupportedError(f"function @{self.name}: {expr.op!r} calls itself, which is not supported")
+        self.active.append(callee)
         outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
         value = self._value(callee.body)
         self.values = outside
+        self.active.pop()
         return value
 
     def _take_type(self, arg: Expr, other: _Function, n: int) -> None:

@@ -86,8 +86,8 @@ class PackageOperators:
 
 def relay_function(name: str, *operands: str) -> Callable[[F], F]:
     """Decorates a function that builds expressions: unknown arguments are errors of the operator `name`, and a call
-    with expressions as attributes is a `DynamicCall`. operands: the parameters that are operands, beside those annotated
-    as expressions.
+    with expressions as attributes is a `DynamicCall`. operands: the parameters that are operands, beside those that are
+    annotated as expressions.
     """
 
     def decorate(function: Any) -> Any:

@@ -88,6 +88,11 @@ def parse_functions(text: str) -> dict[str, Function]:
     return {"main": expr if isinstance(expr, Function) else Function(list(builder.free), expr)}
 
 
+def is_program(text: str) -> bool:
+    """Whether a text defines functions or data types by name. RelayTextError."""
+    return _tree(text)[0].data == "module"
+
+
 def parse_program(text: str, types: Mapping[GlobalTypeVar, TypeData]) -> tuple[dict[str, Function], list[TypeData]]:
     """The functions of a module by name, and its data types. types: those that are known before.  RelayTextError."""
     tree, metadata = _tree(text)
@@ -356,8 +361,8 @@ class _Builder:
         return self.function(node.children)
 
     def function(self, parts: list[Any]) -> Function:
-        """A function. parts: its variables of types if it has any, its parameters and attributes, the type of its result
-        if the text has it, and its body."""
+        """A function. parts: its variables of types if it has any, its parameters and attributes, the type of its
+        result if the text has it, and its body."""
         outside = dict(self.locals), dict(self.temps), self.type_vars
         variables = self._type_variables(parts)
         by_kind = {each.data: each for each in parts}

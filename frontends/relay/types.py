@@ -35,9 +35,12 @@ def is_unknown(size: Size) -> bool:
     return isinstance(size, str) and re.fullmatch(r"any\d+", size) is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TensorType:
-    """The shape and the data type of a tensor. shape: numbers, names, expressions of variables, or `relay.Any()`."""
+    """The shape and the data type of a tensor, equal to others up to the names of unknown sizes.
+
+    shape: numbers, names, expressions of variables, or `relay.Any()`.
+    """
 
     shape: tuple[Size, ...] = ()
     dtype: str = "float32"
@@ -50,6 +53,16 @@ class TensorType:
             object.__setattr__(self, "dtype", parse_dtype(dtype).name)
         except ValueError as error:
             raise OptionError(f"type of a tensor: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorType) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return tuple("?" if is_unknown(size) else size for size in self.shape), self.dtype
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
@@ -79,8 +92,11 @@ class TupleType:
 
 @dataclass(frozen=True, eq=False)
 class FuncType:
-    """The type of a function, equal to others up to the names of its variables. arg_types: those of the parameters.  ret_type: that of the result.  type_params: the
-    variables of types in it.  type_constraints: relations of types."""
+    """The type of a function, equal to others up to the names of its variables.
+
+    arg_types: those of the parameters.  ret_type: that of the result.  type_params: the variables of types in it.
+    type_constraints: relations of types.
+    """
 
     arg_types: tuple[Type, ...]
     ret_type: Type | None

@@ -10,14 +10,12 @@ from typing import Any, NoReturn
 from ...core.errors import UnsupportedError
 from .submodules import submodule
 
-_NO_RECURSION = "a graph has no recursion: write the loop in Python, or a program of tvm.relax"
 _NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
     "tvm.auto_scheduler": "compile without a schedule for a default schedule",
     "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
     "tvm.relay.SpanCheck": "places in source texts are not recorded",
-    "tvm.relay.loops": _NO_RECURSION,
     "tvm.relay.quantize": "quantized operators are those of relay.qnn",
     "tvm.relay.testing.byoc": "tvm.relax has code generators of users",
     "tvm.relay.transform.infer_layout_utils": "ConvertLayout inserts transposes around operators",

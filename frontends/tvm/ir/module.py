@@ -23,7 +23,7 @@ from ....operators.relax.devices import DEVICES, device_names, targets_in
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
-from ...relay.expr import Function, GlobalVar
+from ...relay.expr import Expr, Function, GlobalVar
 from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
 from ...relay.parsing import parse_program
@@ -136,7 +136,7 @@ class IRModule(Module):
             super().__init__(functions, constants)
             return
         super().__init__(ModuleOp([]), constants)
-        named = {_name(key): func for key, func in (functions or {}).items()}
+        named = {_name(key): _as_function(func) for key, func in (functions or {}).items()}
         self.add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
         for name, func in named.items():
             if not isinstance(func, Function):
@@ -287,12 +287,15 @@ class IRModule(Module):
         """
         if annotate is not None:
             raise UnsupportedError("astext: annotate is not supported yet")
-        return print_module(self._graphs(), show_meta_data) if self._is_graph() else str(self)
+        return self._text(show_meta_data) if self._is_graph() else str(self)
 
     def _is_graph(self) -> bool:
         """Whether all functions are graphs."""
         ops = [] if self._untyped else list(self.op.body.block.ops)
-        return bool(self._untyped or ops) and all(isinstance(op, GraphFuncOp) for op in ops)
+        return bool(self._untyped or ops or self.type_definitions) and all(isinstance(op, GraphFuncOp) for op in ops)
+
+    def _text(self, show_meta_data: bool) -> str:
+        return print_module(self._graphs(), show_meta_data, list(self.type_definitions.values()))
 
     def _graphs(self) -> dict[str, Function]:
         return {name: self[name] for name in self}
@@ -301,7 +304,7 @@ class IRModule(Module):
         if self.simple_mode:
             return "\n\n".join(_statements(func.script()) for _, func in self.items())
         if self._is_graph():
-            return print_module(self._graphs(), show_meta_data=False)
+            return self._text(show_meta_data=False)
         on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
         return self.script() if on_buffers else str(self.op)
 
@@ -323,7 +326,9 @@ class IRModule(Module):
         OptionError for another file."""
         programs = files(f"{__package__.removesuffix('.ir')}.relay") / "programs"
         if not (programs / file).is_file():
-            raise OptionError(f"no program {file!r}, there is {', '.join(sorted(each.name for each in programs.iterdir()))}")
+            raise OptionError(
+                f"no program {file!r}, there is {', '.join(sorted(each.name for each in programs.iterdir()))}"
+            )
         self.add_program((programs / file).read_text(encoding="utf-8"))
 
     def get_global_type_var(self, name: str) -> GlobalTypeVar:
@@ -368,7 +373,7 @@ class IRModule(Module):
             self.type_definitions[var] = func  # pyright: ignore[reportArgumentType]
             return
         assert not isinstance(func, TypeData)
-        name = _name(var)
+        name, func = _name(var), _as_function(func)
         if isinstance(func, Function):
             self.add_graphs({name: func})
             return
@@ -441,6 +446,11 @@ class IRModule(Module):
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
         """The functions with their names as variables, as of TVM's `functions_items`."""
         return [(GlobalVar(name), self[name]) for name in self]
+
+
+def _as_function(func: Any) -> Any:
+    """A function of the free variables of an expression; functions are themselves."""
+    return Function(free_vars(func), func) if isinstance(func, Expr) and not isinstance(func, Function) else func
 
 
 def _has_types(func: Function) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import Operator
+from ...relay.adt import Match
 from ...relay.analysis import free_vars
 from ...relay.expr import (
     Call,
@@ -48,6 +49,27 @@ __getattr__ = report_absent("tvm.relay.analysis")
 def all_vars(expr: Expr) -> list[Var]:
     """The variables of an expression, parameters among them, in the order of their first use."""
     return [node for node in post_order(expr) if isinstance(node, Var)]
+
+
+def well_formed(expr: Any) -> bool:
+    """Whether each variable of an expression, or of the functions of a module, is bound once at most."""
+    functions = (
+        [each for _, each in expr.items() if isinstance(each, Function)] if isinstance(expr, IRModule) else [expr]
+    )
+    for function in functions:
+        bound: set[Var] = set()
+        for node in post_order(function):
+            variables: list[Var] = []
+            if isinstance(node, Function):
+                variables = list(node.params)
+            elif isinstance(node, Let):
+                variables = [node.var]
+            elif isinstance(node, Match):
+                variables = [each for clause in node.clauses for each in clause.lhs.variables]
+            if bound & set(variables) or len(set(variables)) < len(variables):
+                return False
+            bound |= set(variables)
+    return True
 
 
 def bound_vars(expr: Expr) -> list[Var]:
@@ -274,4 +296,5 @@ __all__ = [
     "list_fake_quantized_op_freqs",
     "list_op_freqs",
     "post_order_visit",
+    "well_formed",
 ]

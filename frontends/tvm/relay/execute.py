@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var, const
+from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var
 from ...relay.analysis import free_vars
-from ...relay.functor import bind
 from ...relay.types import Type
-from ..containers import ADT
+from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
 from ..nd import Device, array
 from .building import build
-from .interpreter import Interpreter
+from .interpreter import Interpreter, functions_of
 
 KINDS = ("graph", "vm", "debug", "aot")
 INTERPRETING = ("vm", "debug")
@@ -73,10 +72,7 @@ class Executor:
         """The function `main` of a program without operations."""
         if self._kind not in INTERPRETING:
             raise OptionError(f"executor {self._kind!r} of a program that is no graph, expected 'vm' or 'debug'")
-        functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
-        named = {each.name_hint: each for each in functions["main"].params}
-        functions["main"] = bind(functions["main"], {named[name]: const(value) for name, value in params.items() if name in named})
-        return Interpreter(functions, self._target, self._device).function("main")
+        return Interpreter(functions_of(mod, params), self._target, self._device).function("main")
 
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
         if isinstance(mod, IRModule) and not mod.has_operations:
@@ -88,7 +84,7 @@ class Executor:
         type = main.checked_type.ret_type if isinstance(main, Function) else None
 
         def call(*values: Any, **kwargs: Any) -> Any:
-            args = list(_leaves(values))
+            args = list(leaves_of(values))
             if len(args) > len(names):
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
             module.run(**dict(zip(names, args, strict=False)), **kwargs)
@@ -108,15 +104,6 @@ def _nested(type: Type, results: Iterator[Any]) -> Any:
     return next(results)
 
 
-def _leaves(values: Sequence[Any]) -> Iterator[Any]:
-    """The arrays of arguments; a tuple is several."""
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(value)
-        else:
-            yield value
-
-
 def create_executor(
     kind: str = "debug",
     mod: Module | None = None,
@@ -126,9 +113,9 @@ def create_executor(
 ) -> Executor:
     """An executor that turns graphs into Python functions: `create_executor("graph", mod).evaluate()(x)`.
 
-    kind: one of TVM's kinds, equivalent for graphs; "vm" and "debug" interpret all other programs.  device: the device of execution, by default the first device of the
-    target.  params: arrays for parameters, by name.  A function returns an array, or a list of several. OptionError for
-    an unknown kind.
+    kind: one of TVM's kinds, equivalent for graphs; "vm" and "debug" interpret all other programs.  device: the device
+    of execution, by default the first device of the target.  params: arrays for parameters, by name.  A function
+    returns an array, or a list of several. OptionError for an unknown kind.
     """
     if kind not in KINDS:
         raise OptionError(f"executor {kind!r}, expected one of {', '.join(KINDS)}")

@@ -4,7 +4,7 @@ sizes that are known at run time only. Each call of an operator is compiled for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -43,11 +43,14 @@ from ...relay.expr import (
     TupleWrapper,
     Var,
     as_expr,
+    const,
 )
-from ...relay.functor import post_order
+from ...relay.functor import bind, post_order
 from ...relay.graph import module_of
+from ...relay.text import print_module
 from ...relay.types import TensorType, TupleType, is_unknown
 from ..containers import ADT
+from ..ir.module import IRModule
 from ..nd import Device, NDArray, array
 from ..target.target import target_of
 
@@ -143,7 +146,9 @@ class Interpreter:
         params = callee.function.params
         if len(args) != len(params):
             raise ArgumentError(f"{len(args)} arguments, expected {', '.join(map(repr, params)) or 'none'}")
-        values = [self._argument(each.name_hint, each.type_annotation, arg) for each, arg in zip(params, args, strict=True)]
+        values = [
+            self._argument(each.name_hint, each.type_annotation, arg) for each, arg in zip(params, args, strict=True)
+        ]
         scope = Scope(callee.scope)
         scope.values |= dict(zip(params, values, strict=True))
         return self.evaluate(callee.function.body, scope)
@@ -281,7 +286,9 @@ class Interpreter:
         tensors: list[NDArray] = []
         for arg, value in zip(expr.args, values, strict=True):
             args.append(arg if value is None else _parameter(value, params, tensors))
-        call = Call(expr.op, [leaf for arg in args for leaf in (arg.fields if isinstance(arg, Tuple) else (arg,))], expr.attrs)
+        call = Call(
+            expr.op, [leaf for arg in args for leaf in (arg.fields if isinstance(arg, Tuple) else (arg,))], expr.attrs
+        )
         call.location = expr.location
         return self._run(call, params, tensors)
 
@@ -357,6 +364,27 @@ class Interpreter:
         return ADT()
 
 
+class ProgramLibrary:
+    """A program for the interpreter, in place of a compiled graph. target: of the calls of operators."""
+
+    def __init__(self, functions: Mapping[str, Function], target: Any):
+        self.functions = functions
+        self.target = target
+
+    def get_graph_json(self) -> str:
+        """The text of the program, which identifies it."""
+        return print_module(self.functions)
+
+
+def functions_of(mod: IRModule, params: Mapping[str, Any]) -> dict[str, Function]:
+    """The functions of a program, with arrays in place of parameters of `main`."""
+    functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+    named = {each.name_hint: each for each in functions["main"].params}
+    binds = {named[name]: const(value) for name, value in params.items() if name in named}
+    functions["main"] = bind(functions["main"], binds)
+    return functions
+
+
 @dataclass(frozen=True)
 class _Kernel:
     """A call of an operator on parameters of known types, compared by its text."""
@@ -422,13 +450,4 @@ def _dtype_of(value: float) -> str:
     return "bool" if isinstance(value, bool) else "float32" if isinstance(value, float) else "int32"
 
 
-def tensors_in(value: Any) -> Iterator[NDArray]:
-    """The tensors of a value, in order."""
-    if isinstance(value, ADT):
-        for each in value:
-            yield from tensors_in(each)
-    elif isinstance(value, NDArray):
-        yield value
-
-
-__all__ = ["Closure", "ConstructorValue", "Interpreter", "RefValue"]
+__all__ = ["Closure", "ConstructorValue", "Interpreter", "ProgramLibrary", "RefValue", "functions_of"]

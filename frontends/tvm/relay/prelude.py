@@ -27,6 +27,10 @@ class Prelude:
             raise AttributeError(f"the prelude has no function {name!r}")
         return GlobalVar(name)
 
+    def get_global_var(self, canonical: str, *args: Any, **kwargs: Any) -> GlobalVar:
+        """A function of the module by name."""
+        return self.mod.get_global_var(canonical)
+
     def get_type(self, canonical: str) -> tuple[Any, ...]:
         """The name of a data type, and its constructors."""
         return self.mod.get_type(canonical)

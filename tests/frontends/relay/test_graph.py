@@ -317,7 +317,7 @@ def pair_of(first: Any, second: Any) -> Any:
             lambda: relay.module(relay.Function([v := x()], relay.If(relay.Tuple([v, v]), v, v))),
             "a condition of several",
         ),
-        (lambda: relay.module(relay.Function([v := x()], relay.Tuple([relay.Function([], v)]))), "is no tensor"),
+        (lambda: relay.module(relay.Function([v := x()], relay.Tuple([relay.Function([], v)]))), "no operation"),
     ],
 )
 def test_what_means_nothing_is_an_error(make: Callable[[], Any], message: str) -> None:
