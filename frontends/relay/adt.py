@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...core.errors import OptionError
 from .expr import Callee, Expr, Var, as_expr
 from .types import FuncType, GlobalTypeVar, TypeCall
 
@@ -108,49 +107,6 @@ class Match(Callee):
         return f"match ({type(self.data).__name__}(...))"
 
 
-class RefCreate(Expr):
-    """A new reference to a value."""
-
-    def __init__(self, value: Any):
-        self.value = as_expr(value)
-
-    @property
-    def children(self) -> Sequence[Expr]:
-        return (self.value,)
-
-    def __repr__(self) -> str:
-        return "ref(...)"
-
-
-class RefRead(Callee):
-    """The value of a reference."""
-
-    def __init__(self, ref: Any):
-        self.ref = as_expr(ref)
-
-    @property
-    def children(self) -> Sequence[Expr]:
-        return (self.ref,)
-
-    def __repr__(self) -> str:
-        return "ref_read(...)"
-
-
-class RefWrite(Expr):
-    """The empty tuple, after the value of a reference has been replaced."""
-
-    def __init__(self, ref: Any, value: Any):
-        self.ref = as_expr(ref)
-        self.value = as_expr(value)
-
-    @property
-    def children(self) -> Sequence[Expr]:
-        return (self.ref, self.value)
-
-    def __repr__(self) -> str:
-        return "ref_write(...)"
-
-
 class DynamicCall(Expr):
     """A call of an operator whose attributes are results of expressions: sizes and numbers that are known at run time.
 
@@ -181,15 +137,6 @@ def expressions_in(value: Any) -> list[Expr]:
     return []
 
 
-def check_pattern(pattern: Pattern) -> None:
-    """OptionError for a constructor with another number of fields than its pattern."""
-    if isinstance(pattern, PatternConstructor) and len(pattern.parts) != len(pattern.constructor.inputs):
-        fields = len(pattern.constructor.inputs)
-        raise OptionError(f"pattern of {pattern.constructor}: {len(pattern.parts)} fields, expected {fields}")
-    for part in pattern.parts:
-        check_pattern(part)
-
-
 __all__ = [
     "Clause",
     "Constructor",
@@ -199,7 +146,4 @@ __all__ = [
     "PatternTuple",
     "PatternVar",
     "PatternWildcard",
-    "RefCreate",
-    "RefRead",
-    "RefWrite",
 ]

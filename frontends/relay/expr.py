@@ -341,6 +341,49 @@ class If(Callee):
         return f"if {_short(self.cond)} then {_short(self.true_branch)} else {_short(self.false_branch)}"
 
 
+class RefCreate(Expr):
+    """A new reference to a value."""
+
+    def __init__(self, value: Any):
+        self.value = as_expr(value)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.value,)
+
+    def __repr__(self) -> str:
+        return "ref(...)"
+
+
+class RefRead(Callee):
+    """The value of a reference."""
+
+    def __init__(self, ref: Any):
+        self.ref = as_expr(ref)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.ref,)
+
+    def __repr__(self) -> str:
+        return "ref_read(...)"
+
+
+class RefWrite(Expr):
+    """The empty tuple, after the value of a reference has been replaced."""
+
+    def __init__(self, ref: Any, value: Any):
+        self.ref = as_expr(ref)
+        self.value = as_expr(value)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.ref, self.value)
+
+    def __repr__(self) -> str:
+        return "ref_write(...)"
+
+
 class Function(Callee):
     """A function. params: its parameters.  body: its result.  ret_type: the type of the result, None to infer the type.
     type_params: the variables of types in the annotations.  attrs: attributes by name.  span: ignored.

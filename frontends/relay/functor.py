@@ -19,9 +19,6 @@ from .adt import (
     PatternConstructor,
     PatternTuple,
     PatternVar,
-    RefCreate,
-    RefRead,
-    RefWrite,
     expressions_in,
 )
 from .expr import (
@@ -34,6 +31,9 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,

@@ -31,7 +31,7 @@ from ...operators.relay import (
     shape_of,
     tensor_type,
 )
-from .adt import Constructor, DynamicCall, Match, RefCreate, RefRead, RefWrite
+from .adt import Constructor, DynamicCall, Match
 from .annotation import MARKS
 from .expr import (
     Call,
@@ -43,6 +43,9 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,
@@ -56,6 +59,8 @@ Steps: TypeAlias = "Generator[Expr, Value, Value]"
 """A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
+BEYOND = (Constructor, DynamicCall, Function, GlobalVar, Match, RefCreate, RefRead, RefWrite)
+"""The classes of expressions that programs have, and graphs have not."""
 GROUPING = {"Inline", "Primitive", "Composite", "Compiler", "PartitionedFromPattern", "global_symbol"}
 """The attributes of functions inside of functions that mark groups of operators, and change no result."""
 
@@ -183,16 +188,7 @@ class _Function:
                 return self._let(expr)
             case If():
                 return self._if(expr)
-            case (
-                Match()
-                | RefCreate()
-                | RefRead()
-                | RefWrite()
-                | DynamicCall()
-                | Function()
-                | Constructor()
-                | GlobalVar()
-            ):
+            case _ if isinstance(expr, BEYOND):
                 raise UnsupportedError(f"function @{self.name}: {expr!r} is no operation of a graph")
             case _:
                 raise OptionError(f"{expr!r} is no tensor")

@@ -8,19 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.errors import OptionError, StepwellError, UnsupportedError
-from .adt import (
-    Constructor,
-    DynamicCall,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    expressions_in,
-)
+from .adt import Constructor, DynamicCall, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, expressions_in
 from .expr import (
     Call,
     Constant,
@@ -31,6 +19,9 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from .adt import (
-    Clause,
-    Constructor,
-    Match,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-    PatternWildcard,
+from .adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from .expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
     RefCreate,
     RefRead,
     RefWrite,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+    const,
+    var,
 )
-from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
 from .types import Any_ as Any  # Relay's name for the class
 from .types import (
     FuncType,

@@ -20,19 +20,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import StepwellError
 from ...expressions.errors import TeError
 from ...operators import OPERATORS, operator_of
-from .adt import (
-    Clause,
-    Constructor,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-    PatternWildcard,
-    RefCreate,
-    RefRead,
-    RefWrite,
-)
+from .adt import Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
 from .expr import (
     Call,
     Constant,
@@ -42,6 +30,9 @@ from .expr import (
     GlobalVar,
     If,
     Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -194,7 +185,7 @@ class _Builder:
         ]
         for each in constructors:
             if each.name_hint in self.constructors:
-                raise RelayTextError(f"line {node.meta.line}: constructor {each} is defined twice")
+                raise RelayTextError(f"line {node.meta.line}: constructor {each!r} is defined twice")
         self.data[name] = TypeData(header, variables, constructors)
         self.type_vars = outside
 

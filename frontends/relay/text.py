@@ -18,19 +18,7 @@ import numpy as np
 
 from ...core.errors import OptionError
 from ...operators import Operator
-from .adt import (
-    Constructor,
-    DynamicCall,
-    Match,
-    Pattern,
-    PatternConstructor,
-    PatternTuple,
-    PatternVar,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    expressions_in,
-)
+from .adt import Constructor, DynamicCall, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, expressions_in
 from .analysis import free_vars
 from .expr import (
     Call,
@@ -42,6 +30,9 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,

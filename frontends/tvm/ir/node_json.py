@@ -17,8 +17,21 @@ from ....core.errors import ArgumentError, StepwellError
 from ....expressions.expr import FloatImm, IntImm, SizeVar, StringImm
 from ....expressions.expr import Var as PrimVar
 from ....operators import Operator, operator_of
-from ...relay import adt
-from ...relay.expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var
+from ...relay.expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
 from ...relay.types import (
     FuncType,
     GlobalTypeVar,
@@ -52,9 +65,9 @@ _FORMS: dict[str, _Form] = {
     "relay.Let": _Form(Let, "var value body"),
     "relay.If": _Form(If, "cond true_branch false_branch"),
     "relay.Function": _Form(Function, "params body ret_type type_params attrs"),
-    "relay.RefCreate": _Form(adt.RefCreate, "value"),
-    "relay.RefRead": _Form(adt.RefRead, "ref"),
-    "relay.RefWrite": _Form(adt.RefWrite, "ref value"),
+    "relay.RefCreate": _Form(RefCreate, "value"),
+    "relay.RefRead": _Form(RefRead, "ref"),
+    "relay.RefWrite": _Form(RefWrite, "ref value"),
     "GlobalVar": _Form(GlobalVar, "", "name_hint"),
     "relay.TensorType": _Form(TensorType, "shape", "dtype"),
     "TupleType": _Form(TupleType, "fields"),

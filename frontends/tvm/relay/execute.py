@@ -8,8 +8,9 @@ from typing import Any
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var
+from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var, const
 from ...relay.analysis import free_vars
+from ...relay.functor import bind
 from ...relay.types import Type
 from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
@@ -41,10 +42,13 @@ class Executor:
 
         binds: arrays for parameters, by name or variable. Errors as raised by `relay.build`.
         """
-        by_name = {
-            key.name_hint if isinstance(key, Var) else key: value.array if isinstance(value, Constant) else value
+        by_name = {key: value for key, value in (binds or {}).items() if not isinstance(key, Var)}
+        variables = {
+            key: value if isinstance(value, Constant) else const(value)
             for key, value in (binds or {}).items()
+            if isinstance(key, Var)
         }
+        expr = bind(expr, variables) if expr is not None and variables else expr
         bound = {**(self._params or {}), **by_name}
         if expr is None:
             if self._mod is None:
@@ -54,9 +58,9 @@ class Executor:
             expr = self._mod[expr]
         if isinstance(expr, Function):
             return self._function(self._with_main(expr), bound)
-        variables = [each for each in free_vars(expr) if each.name_hint not in bound]
-        if variables:
-            raise ArgumentError(f"variables {', '.join(map(repr, variables))} have no value")
+        free = [each for each in free_vars(expr) if each.name_hint not in bound]
+        if free:
+            raise ArgumentError(f"variables {', '.join(map(repr, free))} have no value")
         mod = self._with_main(Function(free_vars(expr), expr))
         if mod.has_operations:
             return self._function(mod, bound)()

@@ -22,9 +22,6 @@ from ...relay.adt import (
     PatternConstructor,
     PatternTuple,
     PatternVar,
-    RefCreate,
-    RefRead,
-    RefWrite,
     expressions_in,
 )
 from ...relay.annotation import MARKS
@@ -38,6 +35,9 @@ from ...relay.expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,

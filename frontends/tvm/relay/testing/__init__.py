@@ -4,7 +4,7 @@ from ...absent import report_absent
 from ...testing import enabled_targets
 from ..prelude import Prelude
 from ..transform import gradient
-from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
+from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, synthetic, transformer, vgg
 from .gradients import check_grad
 from .gradients import random_array as _np_randn_from_type
 from .init import create_workload
@@ -39,6 +39,7 @@ __all__ = [
     "run_infer_type",
     "run_opt_pass",
     "squeezenet",
+    "synthetic",
     "transformer",
     "vgg",
 ]
