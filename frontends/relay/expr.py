@@ -107,7 +107,7 @@ class Expr:
 class Callee(Expr):
     """An expression whose value may be a function."""
 
-    def __call__(self, *args: Any) -> FunctionCall:
+    def __call__(self, *args: Any) -> Call:
         return FunctionCall(self, args)
 
 

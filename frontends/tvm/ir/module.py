@@ -120,7 +120,7 @@ class IRModule(Module):
 
     def __init__(
         self,
-        functions: Mapping[str, Module | Function] | Mapping[GlobalVar, Module | Function] | ModuleOp | None = None,
+        functions: Mapping[str, Module | Expr] | Mapping[GlobalVar, Module | Expr] | ModuleOp | None = None,
         constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
         global_infos: Mapping[str, Sequence[VDevice]] | None = None,
     ):
@@ -205,9 +205,10 @@ class IRModule(Module):
         """Whether all graphs have operations. Programs with recursion, functions as values, data types of users, or
         types that are known at run time only have none."""
         try:
-            return self.op is not None
+            _ = self.op
         except (OptionError, UnsupportedError):
             return False
+        return True
 
     @op.setter
     def op(self, op: ModuleOp) -> None:
@@ -324,7 +325,7 @@ class IRModule(Module):
     def import_from_std(self, file: str) -> None:
         """Adds the functions and the data types of a file of programs: `prelude.rly`, `nat.rly`, `gradient.rly`.
         OptionError for another file."""
-        programs = files(f"{__package__.removesuffix('.ir')}.relay") / "programs"
+        programs = files(f"{str(__package__).removesuffix('.ir')}.relay") / "programs"
         if not (programs / file).is_file():
             raise OptionError(
                 f"no program {file!r}, there is {', '.join(sorted(each.name for each in programs.iterdir()))}"
@@ -368,7 +369,7 @@ class IRModule(Module):
         """Replaces a function, or adds one."""
         self[var] = func
 
-    def __setitem__(self, var: str | GlobalVar | GlobalTypeVar, func: Module | Function | TypeData) -> None:
+    def __setitem__(self, var: str | GlobalVar | GlobalTypeVar, func: Module | Expr | TypeData) -> None:
         if isinstance(var, GlobalTypeVar):
             self.type_definitions[var] = func  # pyright: ignore[reportArgumentType]
             return
@@ -377,6 +378,7 @@ class IRModule(Module):
         if isinstance(func, Function):
             self.add_graphs({name: func})
             return
+        assert isinstance(func, Module)
         new = self._copy_as(name, func)
         old = self.functions.get(name)
         if old is None:

@@ -54,14 +54,13 @@ class Executor:
             if self._mod is None:
                 raise OptionError("evaluate without an expression, of an executor without a module")
             return self._function(self._mod, bound)
-        if isinstance(expr, GlobalVar) and isinstance(self._mod, IRModule):
-            expr = self._mod[expr]
-        if isinstance(expr, Function):
-            return self._function(self._with_main(expr), bound)
-        free = [each for each in free_vars(expr) if each.name_hint not in bound]
+        root: Any = self._mod[expr] if isinstance(expr, GlobalVar) and isinstance(self._mod, IRModule) else expr
+        if isinstance(root, Function):
+            return self._function(self._with_main(root), bound)
+        free = [each for each in free_vars(root) if each.name_hint not in bound]
         if free:
             raise ArgumentError(f"variables {', '.join(map(repr, free))} have no value")
-        mod = self._with_main(Function(free_vars(expr), expr))
+        mod = self._with_main(Function(free_vars(root), root))
         if mod.has_operations:
             return self._function(mod, bound)()
         return self._interpreted(mod, bound)()

@@ -200,7 +200,7 @@ class Interpreter:
                 stack.append((*needed, self._steps(*needed)))
         return value
 
-    def _leaf(self, expr: Expr, scope: Scope) -> Any:
+    def _leaf(self, expr: Any, scope: Scope) -> Any:
         """The value of an expression that is known without evaluation, or None."""
         known = scope.find(expr)
         if known is not None:
