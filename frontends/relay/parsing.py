@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
@@ -80,8 +81,9 @@ def parse_functions(text: str) -> dict[str, Function]:
 
 
 def is_program(text: str) -> bool:
-    """Whether a text defines functions or data types by name. RelayTextError."""
-    return _tree(text)[0].data == "module"
+    """Whether a text defines functions or data types by name."""
+    body = text.partition(METADATA)[0]
+    return re.search(r"\bdef\s*@|^\s*(extern\s+)?type\s+[A-Za-z_]", body, re.MULTILINE) is not None
 
 
 def parse_program(text: str, types: Mapping[GlobalTypeVar, TypeData]) -> tuple[dict[str, Function], list[TypeData]]:
