@@ -66,18 +66,24 @@ min_reducer = comm_reducer(Min, greatest_value, name="min")
 
 
 def define_reduction(
-    name: str, reducer: Callable[..., Any], reference: Callable[..., Array], accepts: str, meaning: str
+    name: str,
+    reducer: Callable[..., Any],
+    reference: Callable[..., Array],
+    accepts: str,
+    meaning: str,
+    of_bool: Callable[..., Any] | None = None,
 ) -> Any:
     """Defines a reduction by an associative and commutative operation. accepts: "numbers" or "bool".  meaning: the
-    summary."""
+    summary.  of_bool: the operation on bool, of a reduction of numbers that has one."""
 
     def formula(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
-        if data.data_type.is_bool != (accepts == "bool"):
+        if data.data_type.is_bool != (accepts == "bool") and not (data.data_type.is_bool and of_bool):
             raise TeError(f"{name} of {data.dtype}, expected {accepts}")
+        combine = of_bool if of_bool and data.data_type.is_bool else reducer
         along = _reduced_axes(data, axis, exclude, name)
         if not along:
             return elementwise_tensor(lambda x: x, [data], f"T_{name}")
-        return _reduce(data, along, keepdims, lambda at, over, index: reducer(at(index), axis=over), f"T_{name}")
+        return _reduce(data, along, keepdims, lambda at, over, index: combine(at(index), axis=over), f"T_{name}")
 
     def reduce_array(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
         result = reference(data, axis=_reduced_axes(data, axis, exclude, name), keepdims=keepdims)
@@ -94,8 +100,8 @@ def define_reduction(
 
 sum = define_reduction("sum", scalar.sum, np.sum, "numbers", "The sum of the elements along `axis`.")
 prod = define_reduction("prod", scalar.prod, np.prod, "numbers", "The product of the elements along `axis`.")
-max = define_reduction("max", max_reducer, np.max, "numbers", "The maximum of the elements along `axis`.")
-min = define_reduction("min", min_reducer, np.min, "numbers", "The minimum of the elements along `axis`.")
+max = define_reduction("max", max_reducer, np.max, "numbers", "The maximum of the elements along `axis`.", scalar.any)
+min = define_reduction("min", min_reducer, np.min, "numbers", "The minimum of the elements along `axis`.", scalar.all)
 all = define_reduction("all", scalar.all, np.all, "bool", "Whether all elements along `axis` are true.")
 any = define_reduction("any", scalar.any, np.any, "bool", "Whether any element along `axis` is true.")
 

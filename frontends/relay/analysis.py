@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .adt import Match
 from .expr import Expr, Function, Let, Var
 
 
@@ -23,5 +24,7 @@ def free_vars(expr: Expr) -> list[Var]:
             todo.append(top.body)
         elif isinstance(top, Let):
             bound.add(top.var)
+        elif isinstance(top, Match):
+            bound |= {variable for clause in top.clauses for variable in clause.lhs.variables}
         todo += reversed(top.children)
     return [variable for variable in variables if variable not in bound]

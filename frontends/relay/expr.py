@@ -85,7 +85,7 @@ class Expr:
         return call("cast", self, dtype=dtype)
 
     def __call__(self, *args: Expr) -> Expr:
-        """A call of this expression. OptionError unless the expression is a function."""
+        """A call of this expression. OptionError if its value cannot be a function."""
         raise OptionError(f"{type(self).__name__} is called, expected a function")
 
     @property
@@ -104,15 +104,19 @@ class Expr:
         return self.astext(show_meta_data=False)
 
 
-class Var(Expr):
+class Callee(Expr):
+    """An expression whose value may be a function."""
+
+    def __call__(self, *args: Any) -> Call:
+        return FunctionCall(self, args)
+
+
+class Var(Callee):
     """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type."""
 
     def __init__(self, name_hint: str, type_annotation: Any = None):
         self.name_hint = name_hint
         self.type_annotation: Type | None = None if isinstance(type_annotation, IncompleteType) else type_annotation
-
-    def __call__(self, *args: Expr) -> Expr:
-        return FunctionCall(self, args)
 
     def __repr__(self) -> str:
         return f"%{self.name_hint}"
@@ -153,14 +157,11 @@ class Number(Expr):
         return str(self.value)
 
 
-class GlobalVar(Expr):
+class GlobalVar(Callee):
     """A reference to a function of the module by name."""
 
     def __init__(self, name_hint: str):
         self.name_hint = name_hint
-
-    def __call__(self, *args: Expr) -> Expr:
-        return FunctionCall(self, args)
 
     def __repr__(self) -> str:
         return f"@{self.name_hint}"
@@ -221,7 +222,7 @@ class Call(Expr):
         return f"{self.op.name}({', '.join(arguments)})"
 
 
-class FunctionCall(Call):
+class FunctionCall(Call, Callee):
     """A call of a function of the module, or of a function expression."""
 
     def _checked(self, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -263,7 +264,7 @@ class Tuple(Expr):
         return f"({', '.join(map(_short, self.fields))})"
 
 
-class TupleGetItem(Expr):
+class TupleGetItem(Callee):
     """A field of a tuple."""
 
     def __init__(self, tuple_value: Expr, index: int):
@@ -308,7 +309,7 @@ class TupleWrapper(Expr):
         return repr(self.tuple_value)
 
 
-class Let(Expr):
+class Let(Callee):
     """A body in which a variable is bound to a value."""
 
     def __init__(self, variable: Var, value: Expr, body: Expr):
@@ -324,7 +325,7 @@ class Let(Expr):
         return f"let {self.var!r} = {_short(self.value)}; {_short(self.body)}"
 
 
-class If(Expr):
+class If(Callee):
     """A conditional expression; only the branch taken is computed. cond: a bool of rank 0."""
 
     def __init__(self, cond: Expr, true_branch: Expr, false_branch: Expr):
@@ -340,7 +341,50 @@ class If(Expr):
         return f"if {_short(self.cond)} then {_short(self.true_branch)} else {_short(self.false_branch)}"
 
 
-class Function(Expr):
+class RefCreate(Expr):
+    """A new reference to a value."""
+
+    def __init__(self, value: Any):
+        self.value = as_expr(value)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.value,)
+
+    def __repr__(self) -> str:
+        return "ref(...)"
+
+
+class RefRead(Callee):
+    """The value of a reference."""
+
+    def __init__(self, ref: Any):
+        self.ref = as_expr(ref)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.ref,)
+
+    def __repr__(self) -> str:
+        return "ref_read(...)"
+
+
+class RefWrite(Expr):
+    """The empty tuple, after the value of a reference has been replaced."""
+
+    def __init__(self, ref: Any, value: Any):
+        self.ref = as_expr(ref)
+        self.value = as_expr(value)
+
+    @property
+    def children(self) -> Sequence[Expr]:
+        return (self.ref, self.value)
+
+    def __repr__(self) -> str:
+        return "ref_write(...)"
+
+
+class Function(Callee):
     """A function. params: its parameters.  body: its result.  ret_type: the type of the result, None to infer the type.
     type_params: the variables of types in the annotations.  attrs: attributes by name.  span: ignored.
 
@@ -381,11 +425,11 @@ class Function(Expr):
 
     @property
     def checked_type(self) -> FuncType:
-        """The type. OptionError as for other expressions."""
+        """The type: that of the annotations, if they are complete. OptionError as for other expressions."""
+        annotated = [each.type_annotation for each in self.params]
+        if self.ret_type is not None and None not in annotated:
+            return FuncType(annotated, self.ret_type, self.type_params)
         return FuncType([each.checked_type for each in self.params], self.body.checked_type, self.type_params)
-
-    def __call__(self, *args: Expr) -> Expr:
-        return FunctionCall(self, args)
 
     def __repr__(self) -> str:
         return f"fn ({', '.join(map(repr, self.params))})"

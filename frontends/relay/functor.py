@@ -10,6 +10,17 @@ import numpy as np
 from ...core.dtypes import numpy_dtype
 from ...core.errors import OptionError
 from ...operators import Operator
+from .adt import (
+    Clause,
+    Constructor,
+    DynamicCall,
+    Match,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    expressions_in,
+)
 from .expr import (
     Call,
     Constant,
@@ -20,6 +31,9 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,
@@ -91,6 +105,30 @@ class ExprFunctor:
         """A constant, or a number beside a tensor."""
         raise NotImplementedError
 
+    def visit_constructor(self, constructor: Constructor) -> Any:
+        """A constructor of a data type of users."""
+        raise NotImplementedError
+
+    def visit_match(self, match: Match) -> Any:
+        """A choice by patterns."""
+        raise NotImplementedError
+
+    def visit_ref_create(self, ref: RefCreate) -> Any:
+        """A new reference."""
+        raise NotImplementedError
+
+    def visit_ref_read(self, ref: RefRead) -> Any:
+        """The value of a reference."""
+        raise NotImplementedError
+
+    def visit_ref_write(self, ref: RefWrite) -> Any:
+        """A replacement of the value of a reference."""
+        raise NotImplementedError
+
+    def visit_dynamic_call(self, call: DynamicCall) -> Any:
+        """A call of an operator with attributes that are known at run time."""
+        raise NotImplementedError
+
 
 _METHODS: tuple[tuple[type, str], ...] = (
     (Function, "visit_function"),
@@ -104,6 +142,12 @@ _METHODS: tuple[tuple[type, str], ...] = (
     (Constant, "visit_constant"),
     (Number, "visit_constant"),
     (Operator, "visit_op"),
+    (Constructor, "visit_constructor"),
+    (Match, "visit_match"),
+    (RefCreate, "visit_ref_create"),
+    (RefRead, "visit_ref_read"),
+    (RefWrite, "visit_ref_write"),
+    (DynamicCall, "visit_dynamic_call"),
 )
 
 
@@ -146,6 +190,30 @@ class ExprVisitor(ExprFunctor):
 
     def visit_constant(self, const: Constant) -> Any:
         """Does nothing."""
+
+    def visit_constructor(self, constructor: Constructor) -> Any:
+        """Does nothing."""
+
+    def visit_match(self, match: Match) -> Any:
+        self.visit(match.data)
+        for clause in match.clauses:
+            for variable in clause.lhs.variables:
+                self.visit(variable)
+            self.visit(clause.rhs)
+
+    def visit_ref_create(self, ref: RefCreate) -> Any:
+        self.visit(ref.value)
+
+    def visit_ref_read(self, ref: RefRead) -> Any:
+        self.visit(ref.ref)
+
+    def visit_ref_write(self, ref: RefWrite) -> Any:
+        self.visit(ref.ref)
+        self.visit(ref.value)
+
+    def visit_dynamic_call(self, call: DynamicCall) -> Any:
+        for child in call.children:
+            self.visit(child)
 
 
 class ExprMutator(ExprFunctor):
@@ -195,6 +263,53 @@ class ExprMutator(ExprFunctor):
 
     def visit_constant(self, const: Constant) -> Expr:
         return const
+
+    def visit_constructor(self, constructor: Constructor) -> Expr:
+        return constructor
+
+    def visit_match(self, match: Match) -> Expr:
+        data = self.visit(match.data)
+        clauses = [self._clause(clause) for clause in match.clauses]
+        is_same = data is match.data and clauses == list(match.clauses)
+        return match if is_same else Match(data, clauses, match.complete)
+
+    def _clause(self, clause: Clause) -> Clause:
+        lhs, rhs = self._pattern(clause.lhs), self.visit(clause.rhs)
+        return clause if lhs is clause.lhs and rhs is clause.rhs else Clause(lhs, rhs)
+
+    def _pattern(self, pattern: Pattern) -> Pattern:
+        if isinstance(pattern, PatternVar):
+            variable = self.visit(pattern.var)
+            return pattern if variable is pattern.var else PatternVar(variable)
+        parts = [self._pattern(part) for part in pattern.parts]
+        if parts == list(pattern.parts):
+            return pattern
+        if isinstance(pattern, PatternConstructor):
+            return PatternConstructor(pattern.constructor, parts)
+        return PatternTuple(parts)
+
+    def visit_ref_create(self, ref: RefCreate) -> Expr:
+        value = self.visit(ref.value)
+        return ref if value is ref.value else RefCreate(value)
+
+    def visit_ref_read(self, ref: RefRead) -> Expr:
+        reference = self.visit(ref.ref)
+        return ref if reference is ref.ref else RefRead(reference)
+
+    def visit_ref_write(self, ref: RefWrite) -> Expr:
+        reference, value = self.visit(ref.ref), self.visit(ref.value)
+        return ref if reference is ref.ref and value is ref.value else RefWrite(reference, value)
+
+    def visit_dynamic_call(self, call: DynamicCall) -> Expr:
+        arguments = {name: self._argument(value) for name, value in call.arguments.items()}
+        if all(arguments[name] is value for name, value in call.arguments.items()):
+            return call
+        return DynamicCall(call.op_name, call.function, arguments, call.attributes)
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, Expr):
+            return self.visit(value)
+        return [self._argument(each) for each in value] if expressions_in(value) else value
 
 
 class TypedMutator(ExprMutator):

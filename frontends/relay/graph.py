@@ -31,6 +31,7 @@ from ...operators.relay import (
     shape_of,
     tensor_type,
 )
+from .adt import Constructor, DynamicCall, Match
 from .annotation import MARKS
 from .expr import (
     Call,
@@ -42,12 +43,15 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,
     Var,
 )
-from .types import FuncType, TensorType, TupleType, Type
+from .types import FuncType, TensorType, TupleType, Type, is_unknown
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
 """A tensor, or a tuple of values: tuple expressions stay Python tuples until a function or branch returns them."""
@@ -55,6 +59,8 @@ Steps: TypeAlias = "Generator[Expr, Value, Value]"
 """A coroutine that emits one expression: yields needed subexpressions, and is sent their values."""
 
 
+BEYOND = (Constructor, DynamicCall, Function, GlobalVar, Match, RefCreate, RefRead, RefWrite)
+"""The classes of expressions that programs have, and graphs have not."""
 GROUPING = {"Inline", "Primitive", "Composite", "Compiler", "PartitionedFromPattern", "global_symbol"}
 """The attributes of functions inside of functions that mark groups of operators, and change no result."""
 
@@ -95,6 +101,7 @@ class _Function:
         self.values: ChainMap[Expr, Value] = ChainMap()
         self.params: dict[Var, Value | None] = dict.fromkeys(function.params)
         self.callees: dict[Var, Function] = {}
+        self.active: list[Function] = []
         self.is_written = False
 
     def write(self) -> None:
@@ -181,11 +188,15 @@ class _Function:
                 return self._let(expr)
             case If():
                 return self._if(expr)
+            case _ if isinstance(expr, BEYOND):
+                raise UnsupportedError(f"function @{self.name}: {expr!r} is no operation of a graph")
             case _:
                 raise OptionError(f"{expr!r} is no tensor")
 
     def _var(self, expr: Var) -> Steps:
         value = self.params.get(expr)
+        if expr in self.callees:
+            raise UnsupportedError(f"function @{self.name}: the value of {expr.name_hint} is a function")
         if value is None:
             what = "its type is not known here" if expr in self.params else "it is no parameter"
             raise OptionError(f"function @{self.name}: variable {expr.name_hint}: {what}")
@@ -216,6 +227,8 @@ class _Function:
             return self.builder.operators(expr.op.name, *operands, **expr.attrs)
         except TeError as error:
             who = "" if error.what.startswith(expr.op.name) else f"{expr.op.name}: "
+            if any(is_unknown(size) for each in operands for size in shape_of(each)):
+                raise UnsupportedError(f"{who}{error.what}, before run time") from None
             raise TeError(f"{who}{error.what}", _line(expr)) from None
         finally:
             self.builder.location = UnknownLoc()
@@ -312,7 +325,7 @@ class _Function:
         if isinstance(callee, GlobalVar):
             return self._global_call(callee, args)
         if not isinstance(callee, Function):
-            raise OptionError(f"{callee!r} is called, expected a function")
+            raise UnsupportedError(f"{callee!r} is called, expected a function")
         if callee.attrs.keys() - GROUPING:
             names = ", ".join(callee.attrs)
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
@@ -320,9 +333,13 @@ class _Function:
             raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
         for param, arg in zip(callee.params, args, strict=True):
             param.known_type = type_of_value(arg)
+        if callee in self.active:
+            raise UnsupportedError(f"function @{self.name}: {expr.op!r} calls itself, which is not supported")
+        self.active.append(callee)
         outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
         value = self._value(callee.body)
         self.values = outside
+        self.active.pop()
         return value
 
     def _take_type(self, arg: Expr, other: _Function, n: int) -> None:
@@ -334,7 +351,7 @@ class _Function:
     def _global_call(self, callee: GlobalVar, args: Sequence[Value]) -> Value:
         other = self.others(callee.name_hint)
         if not other.is_written:
-            raise OptionError(f"function @{callee.name_hint} calls itself, which is not supported")
+            raise UnsupportedError(f"function @{callee.name_hint} calls itself, which is not supported")
         operands = [leaf for arg in args for leaf in flatten_value(arg)]
         expected: Sequence[Attribute] = list(other.func.body.block.arg_types)
         if [value.type for value in operands] != expected:

@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from .expr import Call, Constant, Expr, Function, GlobalVar, If, Let, Tuple, TupleGetItem, TupleWrapper, Var, const, var
+from .adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from .expr import (
+    Call,
+    Constant,
+    Expr,
+    Function,
+    GlobalVar,
+    If,
+    Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
+    Tuple,
+    TupleGetItem,
+    TupleWrapper,
+    Var,
+    const,
+    var,
+)
 from .types import Any_ as Any  # Relay's name for the class
 from .types import (
     FuncType,
@@ -21,7 +39,9 @@ from .types import (
 __all__ = [
     "Any",
     "Call",
+    "Clause",
     "Constant",
+    "Constructor",
     "Expr",
     "FuncType",
     "Function",
@@ -30,7 +50,15 @@ __all__ = [
     "If",
     "IncompleteType",
     "Let",
+    "Match",
+    "PatternConstructor",
+    "PatternTuple",
+    "PatternVar",
+    "PatternWildcard",
+    "RefCreate",
+    "RefRead",
     "RefType",
+    "RefWrite",
     "TensorType",
     "Tuple",
     "TupleGetItem",

@@ -262,7 +262,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32
     return call("arange", start=ends[0], stop=ends[1], step=ends[2], dtype=dtype)
 
 
-@relay_function("full")
+@relay_function("full", "fill_value")
 def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     """A tensor filled with one number. dtype: by default the data type of the number."""
     value = as_expr(fill_value)
@@ -271,7 +271,7 @@ def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=shape)
 
 
-@relay_function("full_like")
+@relay_function("full_like", "fill_value")
 def full_like(data: Expr, fill_value: Any) -> Expr:
     """A tensor of the shape and data type of `data`, filled with one number."""
     value = as_expr(fill_value)

@@ -5,7 +5,7 @@ operators with a signature of their own in Relay.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import OptionError
 from ...expressions.errors import TeError
 from ...operators import UnknownOperatorError, operator_of
+from .adt import DynamicCall, expressions_in
 from .expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, call
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,6 +53,8 @@ def operator_function(name: str) -> Callable[..., Call]:
 
     def build(*args: Any, **kwargs: Any) -> Any:
         bound = bind_operator_arguments(name, signature, args, kwargs)
+        if dynamic := _dynamic_call(name, build, bound, operator.operands):
+            return dynamic
         operands: list[Expr] = []
         for operand in operator.operands:
             value = as_expr(bound.pop(operand))
@@ -81,20 +84,38 @@ class PackageOperators:
             raise AttributeError(str(error)) from None
 
 
-def relay_function(name: str) -> Callable[[F], F]:
-    """Decorates a function that builds expressions: unknown arguments are errors of the operator `name`."""
+def relay_function(name: str, *operands: str) -> Callable[[F], F]:
+    """Decorates a function that builds expressions: unknown arguments are errors of the operator `name`, and a call
+    with expressions as attributes is a `DynamicCall`. operands: the parameters that are operands, beside those that are
+    annotated as expressions.
+    """
 
     def decorate(function: Any) -> Any:
         signature = inspect.signature(function)
+        known = {*operands, *(each.name for each in signature.parameters.values() if "Expr" in each.annotation)}
 
         @wraps(function)
         def check(*args: Any, **kwargs: Any) -> Any:
-            bind_operator_arguments(name, signature, args, kwargs)
-            return function(*args, **kwargs)
+            bound = bind_operator_arguments(name, signature, args, kwargs)
+            return _dynamic_call(name, check, bound, known) or function(*args, **kwargs)
 
         return check
 
     return decorate
+
+
+def _dynamic_call(name: str, function: Any, arguments: Mapping[str, Any], operands: Collection[str]) -> Any:
+    """A call whose attributes are known at run time, None if all attributes are numbers or constants. OptionError if an
+    operand is no expression.
+    """
+    attributes = {key for key in arguments if key not in operands}
+    leaves = [each for key in attributes for each in expressions_in(arguments[key])]
+    if all(isinstance(each, Constant) for each in leaves):
+        return None
+    values = {key: value if key in attributes else as_expr(value) for key, value in arguments.items()}
+    call = DynamicCall(name, function, values, attributes)
+    count = _COUNTS[name](arguments) if name in _COUNTS else 1
+    return TupleWrapper(call, count) if count > 1 else call
 
 
 def bind_operator_arguments(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import inspect
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +21,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import StepwellError
 from ...expressions.errors import TeError
 from ...operators import OPERATORS, operator_of
+from .adt import Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
 from .expr import (
     Call,
     Constant,
@@ -28,6 +31,9 @@ from .expr import (
     GlobalVar,
     If,
     Let,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -35,7 +41,7 @@ from .expr import (
     call,
 )
 from .text import METADATA, SUFFIXES, function_of
-from .types import Any_, TensorType, TupleType, Type
+from .types import Any_, FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall, TypeData, TypeVar
 
 Node = Tree[Token]
 _BINARY = {
@@ -69,9 +75,25 @@ def parse_functions(text: str) -> dict[str, Function]:
     tree, metadata = _tree(text)
     builder = _Builder(metadata)
     if tree.data == "module":
-        return {_name(each.children[0]): builder.function(each.children[1:]) for each in _subtrees(tree)}
+        return builder.module(tree)
     expr = builder.block(tree)
     return {"main": expr if isinstance(expr, Function) else Function(list(builder.free), expr)}
+
+
+def is_program(text: str) -> bool:
+    """Whether a text defines functions or data types by name."""
+    body = text.partition(METADATA)[0]
+    return re.search(r"\bdef\s*@|^\s*(extern\s+)?type\s+[A-Za-z_]", body, re.MULTILINE) is not None
+
+
+def parse_program(text: str, types: Mapping[GlobalTypeVar, TypeData]) -> tuple[dict[str, Function], list[TypeData]]:
+    """The functions of a module by name, and its data types. types: those that are known before.  RelayTextError."""
+    tree, metadata = _tree(text)
+    if tree.data != "module":
+        return parse_functions(text), []
+    builder = _Builder(metadata, types)
+    functions = builder.module(tree)
+    return functions, [builder.data[name] for name in builder.data if name not in {each.name_hint for each in types}]
 
 
 def _tree(text: str) -> tuple[Node, Mapping[str, Any]]:
@@ -121,11 +143,63 @@ def _without_comments(text: str) -> str:
 class _Builder:
     """Builds expressions of syntax trees. metadata: the arrays of constants."""
 
-    def __init__(self, metadata: Mapping[str, Any]):
+    def __init__(self, metadata: Mapping[str, Any], types: Mapping[GlobalTypeVar, TypeData] = MappingProxyType({})):
         self.metadata = metadata
+        self.headers: dict[str, GlobalTypeVar] = {each.name_hint: each for each in types}
+        self.data = {each.name_hint: data for each, data in types.items()}
+        self.type_vars: dict[str, TypeVar] = {}
         self.locals: dict[str, Var] = {}
         self.temps: dict[str, Any] = {}
         self.free: dict[Var, None] = {}
+
+    @property
+    def constructors(self) -> dict[str, Constructor]:
+        """The constructors of the data types by name."""
+        return {each.name_hint: each for data in self.data.values() for each in data.constructors}
+
+    def module(self, tree: Node) -> dict[str, Function]:
+        """The functions of a module by name; its data types are in `data`. RelayTextError for a repeated name."""
+        definitions = [each for each in _subtrees(tree) if each.data in ("typedef", "extern")]
+        for each in definitions:
+            name = str(each.children[0])
+            if name in self.headers:
+                raise RelayTextError(f"line {each.meta.line}: type {name} is defined twice")
+            self.headers[name] = GlobalTypeVar(name)
+        for each in definitions:
+            self._define(each)
+        functions: dict[str, Function] = {}
+        for each in _subtrees(tree):
+            if each.data == "def":
+                name = _name(each.children[0])
+                if name in functions:
+                    raise RelayTextError(f"line {each.meta.line}: function @{name} is defined twice")
+                functions[name] = self.function(each.children[1:])
+        return functions
+
+    def _define(self, node: Node) -> None:
+        name, parts = str(node.children[0]), _subtrees(node)
+        outside, variables = self.type_vars, self._type_variables(parts)
+        header = self.headers[name]
+        constructors = [
+            Constructor(str(each.children[0]), [self.type(part) for part in each.children[1:]], header)
+            for each in parts
+            if each.data == "constructor"
+        ]
+        for each in constructors:
+            if each.name_hint in self.constructors:
+                raise RelayTextError(f"line {node.meta.line}: constructor {each!r} is defined twice")
+        self.data[name] = TypeData(header, variables, constructors)
+        self.type_vars = outside
+
+    def _type_variables(self, parts: list[Any]) -> list[TypeVar]:
+        """The variables of types that a definition declares as its first part; they are known from here on."""
+        declared = parts[0].children if parts and parts[0].data == "type_params" else []
+        names = list(map(str, declared))
+        if len(set(names)) < len(names):
+            raise RelayTextError(f"line {parts[0].meta.line}: type variables {', '.join(names)}, one of them twice")
+        variables = {name: TypeVar(name) for name in names}
+        self.type_vars = {**self.type_vars, **variables}
+        return list(variables.values())
 
     def block(self, node: Node) -> Any:
         """The expression of a block."""
@@ -195,7 +269,12 @@ class _Builder:
             else:
                 args.append(self.expr(each))
         if isinstance(callee, Tree) and callee.data == "operator":
-            return self._operator_call(node, str(callee.children[0]), args, attributes)
+            name = str(callee.children[0])
+            if name in self.constructors:
+                return self.constructors[name](*args)
+            if name in _REFERENCES and not attributes:
+                return _REFERENCES[name](*args)
+            return self._operator_call(node, name, args, attributes)
         return FunctionCall(self.expr(callee), args, attributes)
 
     def _operator_call(self, node: Node, name: str, args: list[Expr], attributes: dict[str, Any]) -> Expr:
@@ -213,6 +292,8 @@ class _Builder:
 
     def _operator(self, node: Node, name: str = "") -> Any:
         name = name or str(node.children[0])
+        if constructor := self.constructors.get(name):
+            return constructor if constructor.inputs else constructor()
         if name not in OPERATORS and function_of(name) is None:
             raise RelayTextError(f"line {node.meta.line}: no operator {name!r}{did_you_mean(name, OPERATORS)}")
         return operator_of(name) if name in OPERATORS else function_of(name)
@@ -221,7 +302,11 @@ class _Builder:
         return TupleGetItem(self.expr(node.children[0]), int(str(node.children[1])))
 
     def _local(self, node: Node) -> Expr:
-        return self._known(self.locals, node, _name(node.children[0]))
+        name = _name(node.children[0])
+        whole, _, index = name.rpartition(".")
+        if name not in self.locals and index.isdigit() and whole in self.locals:
+            return TupleGetItem(self.locals[whole], int(index))
+        return self._known(self.locals, node, name)
 
     def _temp_use(self, node: Node) -> Expr:
         return self._known(self.temps, node, str(node.children[0]))
@@ -269,21 +354,60 @@ class _Builder:
         return self.function(node.children)
 
     def function(self, parts: list[Any]) -> Function:
-        """A function. parts: its parameters, the type of its result if the text has it, and its body."""
+        """A function. parts: its variables of types if it has any, its parameters and attributes, the type of its
+        result if the text has it, and its body."""
+        outside = dict(self.locals), dict(self.temps), self.type_vars
+        variables = self._type_variables(parts)
+        by_kind = {each.data: each for each in parts}
+        params: list[Var] = []
+        attributes: dict[str, Any] = {}
+        for each in _subtrees(by_kind["params"]):
+            if each.data == "attribute":
+                attributes[str(each.children[0])] = _value(each.children[1])
+            else:
+                annotation = self.type(each.children[1]) if len(each.children) > 1 else None
+                params.append(self._declare(_name(each.children[0]), annotation))
+        result = self.type(by_kind["result"].children[0]) if "result" in by_kind else None
+        body = self.block(by_kind["body"].children[0])
+        self.locals, self.temps, self.type_vars = outside
+        return Function(params, body, result, variables, attributes)
+
+    def _match(self, node: Node) -> Expr:
+        keyword, data, *clauses = node.children
+        return Match(self.expr(data), [self._clause(cast(Node, each)) for each in clauses], str(keyword) == "match")
+
+    def _clause(self, node: Node) -> Clause:
+        lhs, rhs = node.children
         outside = dict(self.locals), dict(self.temps)
-        params = [
-            self._declare(_name(each.children[0]), self.type(each.children[1]) if len(each.children) > 1 else None)
-            for each in _subtrees(parts[0])
-        ]
-        result = self.type(parts[1].children[0]) if len(parts) == 3 else None
-        body = self.block(parts[-1].children[0])
+        pattern = self._pattern(cast(Node, lhs))
+        is_block = isinstance(rhs, Tree) and rhs.data == "body"
+        result = self.block(cast(Node, rhs.children[0])) if is_block else self.expr(rhs)  # pyright: ignore[reportAttributeAccessIssue]
         self.locals, self.temps = outside
-        return Function(params, body, result)
+        return Clause(pattern, result)
+
+    def _pattern(self, node: Node) -> Pattern:
+        match node.data:
+            case "wildcard":
+                return PatternWildcard()
+            case "bound":
+                annotation = self.type(node.children[1]) if len(node.children) > 1 else None
+                return PatternVar(self._declare(_name(node.children[0]), annotation))
+            case "constructed":
+                name, *parts = node.children
+                constructor = self._known(self.constructors, node, str(name))
+                return PatternConstructor(constructor, [self._pattern(cast(Node, each)) for each in parts])
+            case _:
+                return PatternTuple([self._pattern(cast(Node, each)) for each in node.children])
 
     def _conditional(self, node: Node) -> Expr:
         condition, then, orelse = node.children
         branches = [self.block(cast(Node, each.children[0])) for each in (then, orelse)]  # pyright: ignore[reportAttributeAccessIssue]
         return If(self.expr(condition), *branches)
+
+    def _named_type(self, name: str) -> Any:
+        if name in self.type_vars:
+            return self.type_vars[name]
+        return TypeCall(self.headers[name], []) if name in self.headers else TensorType((), name)
 
     def type(self, node: Any) -> Any:
         """The type of a node, None for `_`."""
@@ -292,7 +416,20 @@ class _Builder:
                 case "any_type":
                     return None
                 case "scalar_type":
-                    return TensorType((), str(node.children[0]))
+                    return self._named_type(str(node.children[0]))
+                case "type_call":
+                    name, *args = node.children
+                    header = self._known(self.headers, node, str(name))
+                    return TypeCall(header, [self.type(each) for each in args])
+                case "ref_type":
+                    return RefType(self.type(node.children[0]))
+                case "func_type":
+                    outside, variables = self.type_vars, self._type_variables(_subtrees(node))
+                    by_kind = {each.data: each for each in _subtrees(node)}
+                    result = self.type(by_kind["result"].children[0]) if "result" in by_kind else None
+                    func = FuncType([self.type(each) for each in by_kind["types"].children], result, variables)
+                    self.type_vars = outside
+                    return func
                 case "tensor_type":
                     *sizes, dtype = node.children
                     return TensorType([_size(each) for each in sizes], str(dtype))
@@ -302,6 +439,7 @@ class _Builder:
             raise RelayTextError(f"line {node.meta.line}: {error}") from None
 
 
+_REFERENCES: dict[str, Any] = {"ref": RefCreate, "ref_read": RefRead, "ref_write": RefWrite}
 _DTYPES = {suffix: dtype for dtype, suffix in SUFFIXES.items()} | {"i": "int32", "i32": "int32", "f32": "float32"}
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...core.errors import OptionError
 from ...operators import Operator
+from .adt import Constructor, DynamicCall, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, expressions_in
 from .analysis import free_vars
 from .expr import (
     Call,
@@ -29,12 +30,15 @@ from .expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     TupleWrapper,
     Var,
 )
-from .types import TensorType, TupleType, Type
+from .types import TensorType, TupleType, Type, TypeData
 
 VERSION = '#[version = "0.0.5"]'
 METADATA = "#[metadata]"
@@ -61,13 +65,23 @@ def print_expr(expr: Expr, show_meta_data: bool = True) -> str:
     return "\n".join([VERSION, *lines, *printer.scope(expr), *printer.metadata(show_meta_data)])
 
 
-def print_module(functions: Mapping[str, Function], show_meta_data: bool = True) -> str:
-    """The text of the functions of a module. show_meta_data: whether arrays follow."""
+def print_module(functions: Mapping[str, Function], show_meta_data: bool = True, types: Sequence[TypeData] = ()) -> str:
+    """The text of the functions of a module. show_meta_data: whether arrays follow.  types: its data types."""
     printer = _Printer()
-    lines: list[str] = []
+    lines: list[str] = [line for each in types for line in print_type_data(each)]
     for name, func in functions.items():
         lines += ["", *printer.function(func, f"def @{name}")] if lines else printer.function(func, f"def @{name}")
     return "\n".join([VERSION, *lines, *printer.metadata(show_meta_data), ""])
+
+
+def print_type_data(data: TypeData) -> list[str]:
+    """The lines of the definition of a data type."""
+    variables = f"[{', '.join(map(str, data.type_vars))}]" if data.type_vars else ""
+    if not data.constructors:
+        return [f"type {data.header}{variables} {{ }}"]
+    fields = [f"({', '.join(map(print_type, each.inputs))})" if each.inputs else "" for each in data.constructors]
+    constructors = [f"  {each.name_hint}{text}," for each, text in zip(data.constructors, fields, strict=True)]
+    return [f"type {data.header}{variables} {{", *constructors, "}"]
 
 
 def canonical_form(expr: Expr, map_free_vars: bool) -> list[str]:
@@ -94,7 +108,7 @@ def print_type(type: Type | None) -> str:
 
 
 def _is_inline(expr: Expr) -> bool:
-    return isinstance(expr, Var | GlobalVar | Constant | Number | TupleGetItem | Operator) or (
+    return isinstance(expr, Var | GlobalVar | Constant | Number | TupleGetItem | Operator | Constructor) or (
         isinstance(expr, Tuple) and not expr.fields
     )
 
@@ -167,6 +181,19 @@ class _Printer:
                 return [self.constant(np.asarray(expr.value, "float32" if isinstance(expr.value, float) else None))]
             case Operator():
                 return [expr.name]
+            case Constructor():
+                return [expr.name_hint]
+            case Match():
+                keyword = "match" if expr.complete else "match?"
+                return [f"{keyword} ({self.texts[expr.data]}) {{", *self.clauses(expr), "}"]
+            case RefCreate():
+                return [f"ref({self.texts[expr.value]})"]
+            case RefRead():
+                return [f"ref_read({self.texts[expr.ref]})"]
+            case RefWrite():
+                return [f"ref_write({self.texts[expr.ref]}, {self.texts[expr.value]})"]
+            case DynamicCall():
+                return [self.dynamic_call(expr)]
             case Call():
                 return [self.call(expr) + self.type_comment(expr)]
             case Tuple():
@@ -190,15 +217,59 @@ class _Printer:
     def function(self, func: Function, head: str) -> list[str]:
         """The lines of a function after `head`: `def @main` or `fn `."""
         outside, self.texts = self.texts, dict(self.texts)
-        params = ", ".join(map(self.declared, func.params))
+        params = ", ".join([*map(self.declared, func.params), *self.attributes(func)])
         result = func.ret_type if func.ret_type is not None else func.body.known_type
         arrow = f" -> {print_type(result)}" if result is not None and self.shows_types else ""
         outer, self.count = self.count, 0 if head.startswith("def") else self.count
-        lines = [f"{head}({params}){arrow} {{", *_indented(self.scope(func.body)), "}"]
+        variables = f"[{', '.join(map(str, func.type_params))}]" if func.type_params else ""
+        lines = [
+            f"{head.rstrip() if variables else head}{variables}({params}){arrow} {{",
+            *_indented(self.scope(func.body)),
+            "}",
+        ]
         self.texts, self.count = outside, outer if head.startswith("def") else self.count
         return lines
 
+    def clauses(self, match: Match) -> list[str]:
+        """The lines of the clauses of a match."""
+        lines: list[str] = []
+        for clause in match.clauses:
+            outside, self.texts = self.texts, dict(self.texts)
+            pattern = self.pattern(clause.lhs)
+            lines += [f"{pattern} => {{", *_indented(self.scope(clause.rhs)), "},"]
+            self.texts = outside
+        return _indented(lines)
+
+    def pattern(self, pattern: Pattern) -> str:
+        """A pattern, whose variables are declared."""
+        parts = [self.pattern(part) for part in pattern.parts]
+        match pattern:
+            case PatternVar():
+                return self.declared(pattern.var)
+            case PatternConstructor():
+                fields = f"({', '.join(parts)})" if parts else ""
+                return f"{pattern.constructor.name_hint}{fields}"
+            case PatternTuple():
+                return f"({', '.join(parts)})"
+            case _:
+                return "_"
+
+    def dynamic_call(self, expr: DynamicCall) -> str:
+        """A call of an operator with expressions as attributes."""
+        arguments = [f"{name}={self.argument(value)}" for name, value in expr.arguments.items()]
+        return f"dyn.{expr.op_name}({', '.join(arguments)})"
+
+    def argument(self, value: Any) -> str:
+        """An argument of a call with expressions as attributes."""
+        if isinstance(value, Expr):
+            return self.texts[_operand(value)]
+        return f"[{', '.join(map(self.argument, value))}]" if expressions_in(value) else self.value(value)
+
     # Parts
+
+    def attributes(self, func: Function) -> list[str]:
+        """The attributes of a function, among its parameters."""
+        return [f"{name}={self.value(value)}" for name, value in func.attrs.items()]
 
     def declared(self, variable: Var) -> str:
         """A variable with its type."""
@@ -282,9 +353,8 @@ class _Canonical(_Printer):
         self.is_free = True
         return text
 
-    def function(self, func: Function, head: str) -> list[str]:
-        attributes = [f"{name}={self.value(func.attrs[name])}" for name in sorted(func.attrs)]
-        return super().function(func, f"{head}[{', '.join(attributes)}]" if attributes else head)
+    def attributes(self, func: Function) -> list[str]:
+        return [f"{name}={self.value(func.attrs[name])}" for name in sorted(func.attrs)]
 
     def value(self, value: Any) -> str:
         """The text of the value of an attribute; numbers with the same float32 are equal."""
@@ -336,9 +406,11 @@ def _operands(expr: Any) -> Sequence[Any]:
     match expr:
         case If():
             return [expr.cond]
-        case Function() | Let() | Var() | Constant() | Operator():
+        case Match():
+            return [_operand(expr.data)]
+        case Function() | Let() | Var() | Constant() | Operator() | Constructor():
             return []
-        case Call() | Tuple() | TupleGetItem() | TupleWrapper():
+        case Call() | Tuple() | TupleGetItem() | TupleWrapper() | DynamicCall() | RefCreate() | RefRead() | RefWrite():
             return [_operand(each) for each in expr.children]
         case _:
             return []

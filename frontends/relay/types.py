@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from itertools import count
@@ -28,9 +30,17 @@ class Any_:
         return "?"
 
 
-@dataclass(frozen=True)
+def is_unknown(size: Size) -> bool:
+    """Whether a size is unknown until run time, as that of an `Any` is."""
+    return isinstance(size, str) and re.fullmatch(r"any\d+", size) is not None
+
+
+@dataclass(frozen=True, eq=False)
 class TensorType:
-    """The shape and the data type of a tensor. shape: numbers, names, expressions of variables, or `relay.Any()`."""
+    """The shape and the data type of a tensor, equal to others up to the names of unknown sizes.
+
+    shape: numbers, names, expressions of variables, or `relay.Any()`.
+    """
 
     shape: tuple[Size, ...] = ()
     dtype: str = "float32"
@@ -43,6 +53,16 @@ class TensorType:
             object.__setattr__(self, "dtype", parse_dtype(dtype).name)
         except ValueError as error:
             raise OptionError(f"type of a tensor: {error}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TensorType) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return tuple("?" if is_unknown(size) else size for size in self.shape), self.dtype
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
@@ -70,10 +90,13 @@ class TupleType:
         return f"({', '.join(map(str, self.fields))})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FuncType:
-    """The type of a function. arg_types: those of the parameters.  ret_type: that of the result.  type_params: the
-    variables of types in it.  type_constraints: relations of types."""
+    """The type of a function, equal to others up to the names of its variables.
+
+    arg_types: those of the parameters.  ret_type: that of the result.  type_params: the variables of types in it.
+    type_constraints: relations of types.
+    """
 
     arg_types: tuple[Type, ...]
     ret_type: Type | None
@@ -91,6 +114,18 @@ class FuncType:
         object.__setattr__(self, "ret_type", ret_type)
         object.__setattr__(self, "type_params", tuple(type_params or ()))
         object.__setattr__(self, "type_constraints", tuple(type_constraints or ()))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FuncType) or len(self.type_params) != len(other.type_params):
+            return False
+        renamed = [
+            substitute(each, dict(zip(other.type_params, self.type_params, strict=True)))
+            for each in (*other.arg_types, other.ret_type, *other.type_constraints)
+        ]
+        return renamed == [*self.arg_types, self.ret_type, *self.type_constraints]
+
+    def __hash__(self) -> int:
+        return hash((len(self.arg_types), len(self.type_params)))
 
     def __str__(self) -> str:
         variables = f"<{', '.join(map(str, self.type_params))}>" if self.type_params else ""
@@ -157,7 +192,7 @@ class TypeCall:
         object.__setattr__(self, "args", tuple(args))
 
     def __str__(self) -> str:
-        return f"{self.func}[{', '.join(map(str, self.args))}]"
+        return f"{self.func}[{', '.join(map(str, self.args))}]" if self.args else str(self.func)
 
 
 @dataclass(frozen=True)
@@ -194,7 +229,10 @@ class TypeRelation:
 
 @dataclass(frozen=True)
 class TypeData:
-    """A data type of users. header: its name.  type_vars: its variables.  constructors: functions that make values."""
+    """A data type of users. header: its name.  type_vars: its variables.  constructors: functions that make values.
+
+    The constructors get their tags: consecutive numbers, above a number of the name.
+    """
 
     header: GlobalTypeVar
     type_vars: tuple[TypeVar, ...]
@@ -204,6 +242,10 @@ class TypeData:
         object.__setattr__(self, "header", header)
         object.__setattr__(self, "type_vars", tuple(type_vars))
         object.__setattr__(self, "constructors", tuple(constructors))
+        base = (zlib.crc32(header.name_hint.encode()) % 255 + 1) << 24
+        for n, each in enumerate(self.constructors):
+            each.tag = base | n
+            each.type_vars = self.type_vars
 
 
 Type: TypeAlias = "TensorType | TupleType | FuncType"
@@ -231,6 +273,29 @@ def type_parts(type: Any) -> list[Any]:
             return [type.header, *type.type_vars, *type.constructors]
         case _:
             raise OptionError(f"{type!r}, expected a type")
+
+
+def substitute(type: Any, values: Mapping[Any, Any]) -> Any:
+    """A type with types in place of variables."""
+    match type:
+        case TypeVar() | IncompleteType():
+            return values.get(type, type)
+        case TupleType():
+            return TupleType([substitute(each, values) for each in type.fields])
+        case FuncType():
+            parts = [substitute(each, values) for each in (type.ret_type, *type.arg_types)]
+            constraints = [substitute(each, values) for each in type.type_constraints]
+            variables = [values.get(each, each) for each in type.type_params]
+            return FuncType(parts[1:], parts[0], variables, constraints)
+        case TypeCall():
+            return TypeCall(type.func, [substitute(each, values) for each in type.args])
+        case RefType():
+            return RefType(substitute(type.value, values))
+        case TypeRelation():
+            args = [substitute(each, values) for each in type.args]
+            return TypeRelation(type.func, args, type.num_inputs, type.attrs)
+        case _:
+            return type
 
 
 def type_variables(type: Any, only_bound: bool | None = None) -> list[TypeVar]:

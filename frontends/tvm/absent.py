@@ -10,20 +10,14 @@ from typing import Any, NoReturn
 from ...core.errors import UnsupportedError
 from .submodules import submodule
 
-_NO_RECURSION = "a graph has no recursion: write the loop in Python, or a program of tvm.relax"
-_NO_TYPES = "types of users are absent: use tuples and numbers"
+_NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
     "tvm.auto_scheduler": "compile without a schedule for a default schedule",
     "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
     "tvm.relay.SpanCheck": "places in source texts are not recorded",
-    "tvm.relay.prelude": _NO_TYPES,
-    "tvm.relay.loops": _NO_RECURSION,
-    "tvm.relay.backend.interpreter": "relay.create_executor compiles functions",
     "tvm.relay.quantize": "quantized operators are those of relay.qnn",
     "tvm.relay.testing.byoc": "tvm.relax has code generators of users",
-    "tvm.relay.testing.nat": _NO_TYPES,
-    "tvm.relay.testing.py_converter": "relay.create_executor compiles functions",
     "tvm.relay.transform.infer_layout_utils": "ConvertLayout inserts transposes around operators",
     "tvm.topi.cuda.conv3d_winograd": "relay.build chooses Winograd's algorithm",
     "tvm.contrib.cublas": "relay.build with the target `cuda -libs=cublas`",
@@ -100,15 +94,10 @@ ABSENT: dict[str, dict[str, str]] = {
 """The replacements, by module and name."""
 
 ABSENT_NAMES: dict[str, dict[str, str]] = {
-    "tvm.relay.adt": dict.fromkeys(
-        ("Clause", "Constructor", "Match", "PatternConstructor", "PatternTuple", "PatternVar", "PatternWildcard"),
-        _NO_TYPES,
-    ),
+    "tvm.relay.prelude": dict.fromkeys(("StaticTensorArrayOps", "TensorArrayOps"), _NO_ARRAYS),
     "tvm.relay.testing": {
-        **dict.fromkeys(("Prelude", "count", "make_nat_expr", "make_nat_value"), _NO_TYPES),
-        **dict.fromkeys(("run_as_python", "to_python"), "relay.create_executor compiles functions"),
         **dict.fromkeys(
-            ("densenet", "dqn", "inception_v3", "resnet_3d", "synthetic"),
+            ("densenet", "dqn", "inception_v3", "resnet_3d"),
             "export the network to ONNX, and read it with relay.frontend.from_onnx",
         ),
     },

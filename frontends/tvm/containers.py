@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .absent import report_absent
@@ -18,6 +18,15 @@ class ADT(list[Any], Object):
     """A tuple of results, as functions of graphs return it. tag: 0, that of tuples."""
 
     tag = 0
+
+
+def leaves_of(values: Iterable[Any]) -> Iterator[Any]:
+    """The arrays of arguments and results; a tuple is several."""
+    for value in values:
+        if isinstance(value, tuple | ADT):
+            yield from leaves_of(value)
+        else:
+            yield value
 
 
 def tuple_object(fields: Sequence[Any] | None = None) -> ADT:

@@ -28,11 +28,12 @@ def save_param_dict(params: Mapping[str, Any]) -> bytes:
     parts = [struct.pack("<3Q", _LIST, 0, len(names))]
     parts += [struct.pack("<Q", len(name)) + name for name in names]
     parts.append(struct.pack("<Q", len(names)))
-    parts += [_array_bytes(name, plain_array(value)) for name, value in params.items()]
+    parts += [array_bytes(plain_array(value), name) for name, value in params.items()]
     return b"".join(parts)
 
 
-def _array_bytes(name: str, values: np.ndarray[Any, Any]) -> bytes:
+def array_bytes(values: np.ndarray[Any, Any], name: str = "data") -> bytes:
+    """An array as bytes. name: that of the array in errors.  OptionError for an array of a type without whole bytes."""
     kind = parse_dtype(values.dtype.name)
     if not kind.is_bool and (kind.kind not in _CODES or kind.bits < 8):
         raise OptionError(f"parameter {name} of {values.dtype.name}, expected a type of whole bytes")
@@ -40,6 +41,11 @@ def _array_bytes(name: str, values: np.ndarray[Any, Any]) -> bytes:
     head = struct.pack("<2Q3i2BH", _ARRAY, 0, *_CPU, values.ndim, code, bits, 1)
     data = np.ascontiguousarray(values).tobytes()
     return head + struct.pack(f"<{values.ndim + 1}q", *values.shape, len(data)) + data
+
+
+def read_array_bytes(data: bytes) -> np.ndarray[Any, Any]:
+    """The array of `array_bytes`. LoadError for other bytes."""
+    return _read_array(_Reader(data), "data")
 
 
 class _Reader:

@@ -27,6 +27,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.relay.backend": {
         **dict.fromkeys(("executor", "runtime"), "tvm.relay.executors"),
+        "interpreter": "tvm.relay.interpreter",
         "te_compiler": "tvm.relay.te_compiler",
     },
     "tvm.relay.op.contrib": {"register": "tvm.relay.pattern_tables"},

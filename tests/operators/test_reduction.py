@@ -1,4 +1,4 @@
-"""The index of the greatest and of the least element where elements are NaN: the first NaN counts, in any order."""
+"""Reductions of NaN, of which the index of the first counts in any order, and of bool."""
 
 from typing import Any
 
@@ -51,3 +51,12 @@ def test_the_index_of_nan_is_the_same_for_a_factored_reduction(name: str, which:
     schedule.rfactor(schedule.split(loops[1], [2, 3])[which], 0)
     expected = OPERATORS[name].reference(ROWS.astype("float32"), axis=1)
     np.testing.assert_array_equal(indices(schedule.mod, "float32"), expected)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_greatest_and_the_least_of_bool_are_those_of_the_reference(name: str) -> None:
+    data = np.array(list(np.ndindex(2, 2, 2)), bool)
+    a = te.placeholder(data.shape, "bool", "A")
+    got = np.zeros(len(data), bool)
+    build(te.create_prim_func([a, OPERATORS[name].formula(a, axis=1)]))["main"](data, got)
+    np.testing.assert_array_equal(got, OPERATORS[name].reference(data, axis=1))

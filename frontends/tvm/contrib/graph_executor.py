@@ -57,6 +57,11 @@ class GraphModule:
     def get_num_inputs(self) -> int:
         return self._executor.num_inputs
 
+    def get_input_index(self, name: str) -> int:
+        """The position of an input, -1 if no input has the name."""
+        names = [spec.name for spec in self._executor.executable.inputs]
+        return names.index(name) if name in names else -1
+
     def get_output(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an output, in `out` if given."""
         return self._copy(self._executor.get_output(index), out)

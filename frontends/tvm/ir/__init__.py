@@ -26,7 +26,9 @@ from ..intrinsics import register_intrin_lowering, register_op_attr
 from . import diagnostics
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
+from .node_json import load_json, save_json
 from .range import Range
+from .span import Span
 from .vdevice import VDevice
 
 __getattr__ = report_absent("tvm.ir")
@@ -64,6 +66,7 @@ __all__ = [
     "PrimFunc",
     "Range",
     "RefType",
+    "Span",
     "TensorType",
     "TupleType",
     "TypeCall",
@@ -73,9 +76,11 @@ __all__ = [
     "VDevice",
     "assert_structural_equal",
     "diagnostics",
+    "load_json",
     "make_node",
     "register_intrin_lowering",
     "register_op_attr",
+    "save_json",
     "structural_equal",
     "structural_hash",
 ]

@@ -17,7 +17,7 @@ from ....module import Module
 from ....operators import Operator
 from ...relay.expr import Expr, Function
 from ...relay.functor import TypeAnnotator
-from ...relay.text import canonical_form
+from ...relay.text import canonical_form, print_type_data
 from ...relay.types import (
     FuncType,
     GlobalTypeVar,
@@ -134,6 +134,11 @@ def _resolved(expr: Expr) -> Expr:
 def _module_form(mod: Module) -> list[str]:
     """The text of a copy without names, functions by name."""
     lines: list[str] = []
+    if isinstance(mod, IRModule):
+        for header in sorted(mod.type_definitions, key=str):
+            lines += print_type_data(mod.type_definitions[header])
+        if not mod.has_operations:
+            return lines + [line for name in sorted(mod) for line in (name, *canonical_form(mod[name], False))]
     for name in sorted(mod):
         copy = Module.__getitem__(mod, name).op.clone()
         for op in copy.walk():

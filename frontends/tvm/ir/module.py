@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,10 @@ from ....operators.relax.devices import DEVICES, device_names, targets_in
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
-from ...relay.expr import Function, GlobalVar
+from ...relay.expr import Expr, Function, GlobalVar
 from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
+from ...relay.parsing import parse_program
 from ...relay.reading import read_function
 from ...relay.text import print_module
 from ...relay.types import GlobalTypeVar, TypeData
@@ -118,7 +120,7 @@ class IRModule(Module):
 
     def __init__(
         self,
-        functions: Mapping[str, Module | Function] | Mapping[GlobalVar, Module | Function] | ModuleOp | None = None,
+        functions: Mapping[str, Module | Expr] | Mapping[GlobalVar, Module | Expr] | ModuleOp | None = None,
         constants: Mapping[str, np.ndarray[Any, Any]] | None = None,
         global_infos: Mapping[str, Sequence[VDevice]] | None = None,
     ):
@@ -134,7 +136,7 @@ class IRModule(Module):
             super().__init__(functions, constants)
             return
         super().__init__(ModuleOp([]), constants)
-        named = {_name(key): func for key, func in (functions or {}).items()}
+        named = {_name(key): _as_function(func) for key, func in (functions or {}).items()}
         self.add_graphs({name: func for name, func in named.items() if isinstance(func, Function)})
         for name, func in named.items():
             if not isinstance(func, Function):
@@ -198,6 +200,16 @@ class IRModule(Module):
                 raise
         return self._op
 
+    @property
+    def has_operations(self) -> bool:
+        """Whether all graphs have operations. Programs with recursion, functions as values, data types of users, or
+        types that are known at run time only have none."""
+        try:
+            _ = self.op
+        except (OptionError, UnsupportedError):
+            return False
+        return True
+
     @op.setter
     def op(self, op: ModuleOp) -> None:
         self._op = op
@@ -208,8 +220,11 @@ class IRModule(Module):
     def __contains__(self, name: object) -> bool:
         return name in list(self)
 
-    def __getitem__(self, name: str | GlobalVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax."""
+    def __getitem__(self, name: str | GlobalVar | GlobalTypeVar) -> Any:
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax; the data type of
+        a name of one."""
+        if isinstance(name, GlobalTypeVar):
+            return self.type_definitions[name]
         name = _name(name)
         if name in self._untyped:
             return self._untyped[name]
@@ -273,12 +288,15 @@ class IRModule(Module):
         """
         if annotate is not None:
             raise UnsupportedError("astext: annotate is not supported yet")
-        return print_module(self._graphs(), show_meta_data) if self._is_graph() else str(self)
+        return self._text(show_meta_data) if self._is_graph() else str(self)
 
     def _is_graph(self) -> bool:
         """Whether all functions are graphs."""
         ops = [] if self._untyped else list(self.op.body.block.ops)
-        return bool(self._untyped or ops) and all(isinstance(op, GraphFuncOp) for op in ops)
+        return bool(self._untyped or ops or self.type_definitions) and all(isinstance(op, GraphFuncOp) for op in ops)
+
+    def _text(self, show_meta_data: bool) -> str:
+        return print_module(self._graphs(), show_meta_data, list(self.type_definitions.values()))
 
     def _graphs(self) -> dict[str, Function]:
         return {name: self[name] for name in self}
@@ -287,7 +305,7 @@ class IRModule(Module):
         if self.simple_mode:
             return "\n\n".join(_statements(func.script()) for _, func in self.items())
         if self._is_graph():
-            return print_module(self._graphs(), show_meta_data=False)
+            return self._text(show_meta_data=False)
         on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
         return self.script() if on_buffers else str(self.op)
 
@@ -296,6 +314,47 @@ class IRModule(Module):
         which the text lacks. black_format, options: of TVM's printer, which the text does not depend on.
         """
         print(self.script(style) if style in ("classic", "0.27") else str(self))
+
+    def add_program(self, text: str) -> None:
+        """Adds the functions and the data types of a text of Relay. RelayTextError."""
+        functions, types = parse_program(text, self.type_definitions)
+        for each in types:
+            self.type_definitions[each.header] = each
+        self.add_graphs(functions)
+
+    def import_from_std(self, file: str) -> None:
+        """Adds the functions and the data types of a file of programs: `prelude.rly`, `nat.rly`, `gradient.rly`.
+        OptionError for another file."""
+        programs = files(f"{str(__package__).removesuffix('.ir')}.relay") / "programs"
+        if not (programs / file).is_file():
+            raise OptionError(
+                f"no program {file!r}, there is {', '.join(sorted(each.name for each in programs.iterdir()))}"
+            )
+        self.add_program((programs / file).read_text(encoding="utf-8"))
+
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
+        """The name of a data type. OptionError for an unknown name."""
+        found = [each for each in self.type_definitions if each.name_hint == name]
+        if not found:
+            raise OptionError(f"data type {name}, there is {', '.join(map(str, self.type_definitions)) or 'none'}")
+        return found[0]
+
+    def get_global_type_vars(self) -> list[GlobalTypeVar]:
+        """The names of the data types."""
+        return list(self.type_definitions)
+
+    def get_type(self, name: str) -> tuple[Any, ...]:
+        """The name of a data type, and its constructors. OptionError for an unknown name."""
+        header = self.get_global_type_var(name)
+        return (header, *self.type_definitions[header].constructors)
+
+    def get_constructor(self, tag: int) -> Any:
+        """The constructor of a tag. OptionError for an unknown tag."""
+        for data in self.type_definitions.values():
+            for each in data.constructors:
+                if each.tag == tag:
+                    return each
+        raise OptionError(f"no constructor has the tag {tag}")
 
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function. FunctionNotFoundError for an unknown name."""
@@ -310,15 +369,16 @@ class IRModule(Module):
         """Replaces a function, or adds one."""
         self[var] = func
 
-    def __setitem__(self, var: str | GlobalVar | GlobalTypeVar, func: Module | Function | TypeData) -> None:
+    def __setitem__(self, var: str | GlobalVar | GlobalTypeVar, func: Module | Expr | TypeData) -> None:
         if isinstance(var, GlobalTypeVar):
             self.type_definitions[var] = func  # pyright: ignore[reportArgumentType]
             return
         assert not isinstance(func, TypeData)
-        name = _name(var)
+        name, func = _name(var), _as_function(func)
         if isinstance(func, Function):
             self.add_graphs({name: func})
             return
+        assert isinstance(func, Module)
         new = self._copy_as(name, func)
         old = self.functions.get(name)
         if old is None:
@@ -388,6 +448,11 @@ class IRModule(Module):
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
         """The functions with their names as variables, as of TVM's `functions_items`."""
         return [(GlobalVar(name), self[name]) for name in self]
+
+
+def _as_function(func: Any) -> Any:
+    """A function of the free variables of an expression; functions are themselves."""
+    return Function(free_vars(func), func) if isinstance(func, Expr) and not isinstance(func, Function) else func
 
 
 def _has_types(func: Function) -> bool:

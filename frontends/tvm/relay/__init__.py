@@ -10,6 +10,7 @@ from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ...relay.type_functor import *  # noqa: F403
 from ..absent import report_absent
+from ..ir.span import Span
 from ..params import load_param_dict, save_param_dict
 from . import (
     adt,
@@ -19,8 +20,10 @@ from . import (
     dataflow_pattern,
     frontend,
     ir_pass,
+    loops,
     op,
     parser,
+    prelude,
     testing,
     transform,
     vm,
@@ -36,6 +39,7 @@ __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
     "ScopeBuilder",
+    "Span",
     "adt",
     "analysis",
     "backend",
@@ -51,11 +55,13 @@ __all__ = [
     "gradient",
     "ir_pass",
     "load_param_dict",
+    "loops",
     "op",
     "optimize",
     "parse",
     "parse_expr",
     "parser",
+    "prelude",
     "qnn",
     "save_param_dict",
     "scalar_type",

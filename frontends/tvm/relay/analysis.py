@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from math import prod
 from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import Operator
+from ...relay.adt import Match
 from ...relay.analysis import free_vars
 from ...relay.expr import (
     Call,
     Constant,
     Expr,
     Function,
+    FunctionCall,
     GlobalVar,
     If,
     Let,
@@ -36,9 +39,11 @@ from ...relay.types import (
     type_variables,
 )
 from ..absent import report_absent
+from ..containers import leaves_of
 from ..ir.module import IRModule
 from .call_graph import CallGraph
 from .fake_quantization import operators_of_region
+from .interpreter import Interpreter
 from .normal_forms import shared_expression
 from .regions import AnnotatedRegionSet
 
@@ -48,6 +53,27 @@ __getattr__ = report_absent("tvm.relay.analysis")
 def all_vars(expr: Expr) -> list[Var]:
     """The variables of an expression, parameters among them, in the order of their first use."""
     return [node for node in post_order(expr) if isinstance(node, Var)]
+
+
+def well_formed(expr: Any) -> bool:
+    """Whether each variable of an expression, or of the functions of a module, is bound once at most."""
+    functions = (
+        [each for _, each in expr.items() if isinstance(each, Function)] if isinstance(expr, IRModule) else [expr]
+    )
+    for function in functions:
+        bound: set[Var] = set()
+        for node in post_order(function):
+            variables: list[Var] = []
+            if isinstance(node, Function):
+                variables = list(node.params)
+            elif isinstance(node, Let):
+                variables = [node.var]
+            elif isinstance(node, Match):
+                variables = [each for clause in node.clauses for each in clause.lhs.variables]
+            if bound & set(variables) or len(set(variables)) < len(variables):
+                return False
+            bound |= set(variables)
+    return True
 
 
 def bound_vars(expr: Expr) -> list[Var]:
@@ -137,13 +163,57 @@ def _expected_kinds(type: Any) -> list[tuple[Any, TypeKind]]:
             return [(each, TypeKind.Type) for each in type_parts(type)]
 
 
-def list_op_freqs(expr: Expr) -> dict[str, int]:
-    """The number of calls of each operator, by its name."""
+def list_op_freqs(mod: Expr | IRModule) -> dict[str, int]:
+    """The number of calls of each operator in an expression, or in the functions of a module, by its name."""
     counts: dict[str, int] = {}
-    for node in post_order(expr):
-        if isinstance(getattr(node, "op", None), Operator):
-            counts[node.op.name] = counts.get(node.op.name, 0) + 1
+    for expr in [each for _, each in mod.items()] if isinstance(mod, IRModule) else [mod]:
+        for node in post_order(expr):
+            if isinstance(getattr(node, "op", None), Operator):
+                counts[node.op.name] = counts.get(node.op.name, 0) + 1
     return counts
+
+
+def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
+    """The greatest number of calls of the operators `valid_ops` on a path from an input to the result of an expression,
+    or of the function `main` of a module.
+    """
+    root = expr["main"] if isinstance(expr, IRModule) else expr
+    depths: dict[Any, int] = {}
+    for node in post_order(root):
+        inside = [node.body] if isinstance(node, Function) else getattr(node, "children", ())
+        name = getattr(getattr(node, "op", None), "name", None)
+        depths[node] = max((depths[each] for each in inside if each in depths), default=0) + (name in valid_ops)
+    return depths[root]
+
+
+def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
+    """The function `main` up to one of its calls, tuples and fields, of its free variables. expr_id: the position of
+    this expression among them, in the order of computation.  OptionError for another position.
+    """
+    shown = [node for node in post_order(mod["main"]) if isinstance(node, Call | Tuple | TupleGetItem)]
+    if not 0 <= expr_id < len(shown):
+        raise OptionError(f"expression {expr_id} of {len(shown)}")
+    return IRModule.from_expr(shown[expr_id])
+
+
+def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalVar, dict[str, list[Any]]]:
+    """The arrays that each function for another compiler takes and returns, as `{"inputs": [...], "outputs": [...]}`.
+    The functions are those with the attribute `Compiler`, each called once in `main`.  data: the inputs of `main`.
+    """
+    calls = [
+        node
+        for node in post_order(mod["main"])
+        if isinstance(node, FunctionCall) and isinstance(node.op, GlobalVar) and "Compiler" in mod[node.op].attrs
+    ]
+    functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+    seen = Tuple([Tuple([*node.args, node]) for node in calls])
+    functions["main"] = Function(mod["main"].params, seen)
+    interpreter = Interpreter(functions)
+    values = interpreter.function("main")(*(data[each.name_hint] for each in mod["main"].params))
+    result: dict[GlobalVar, dict[str, list[Any]]] = {}
+    for node, (*inputs, output) in zip(calls, values, strict=True):
+        result[node.op] = {"inputs": inputs, "outputs": list(leaves_of([output]))}
+    return result
 
 
 def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
@@ -267,11 +337,15 @@ __all__ = [
     "bound_vars",
     "check_basic_block_normal_form",
     "check_kind",
+    "count_layers",
     "detect_feature",
+    "extract_intermdeiate_expr",
     "free_type_vars",
     "free_vars",
+    "get_calibration_data",
     "get_total_mac_number",
     "list_fake_quantized_op_freqs",
     "list_op_freqs",
     "post_order_visit",
+    "well_formed",
 ]

@@ -10,7 +10,7 @@ from ....backends.cuda.program import DeviceProgram
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....core.arrays import plain_array
-from ....core.errors import ArgumentError, OptionError
+from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....module import Module
 from ....transforms.pipelines import Options, run_pipeline
 from ....transforms.pipelines.landings import OPTIMIZED
@@ -111,9 +111,11 @@ def build(
     """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name.
 
     target: `llvm` by default, `cuda` for a GPU; with `llvm -libs=cblas` libraries compute the operators that they
-    support. target_host, mod_name, executor, runtime: ignored. The `opt_level` of the context controls rewriting and
-    fusion. Errors as for `stepwell.backends.graph`.
+    support. target_host, mod_name, executor: ignored. The `opt_level` of the context controls rewriting and fusion.
+    Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt".
     """
+    if runtime is not None and runtime.name == "crt":
+        raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
     mod = _bind(ir_mod, params)
     level = PassContext.current().opt_level
     return GraphExecutorFactoryModule(build_graph(mod, target=target_of(target).compiled, opt_level=level))

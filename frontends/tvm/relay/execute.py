@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError
 from ....module import Module
-from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var
+from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var, const
 from ...relay.analysis import free_vars
+from ...relay.functor import bind
 from ...relay.types import Type
-from ..containers import ADT
+from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
 from ..nd import Device, array
 from .building import build
+from .interpreter import Interpreter, functions_of
 
 KINDS = ("graph", "vm", "debug", "aot")
+INTERPRETING = ("vm", "debug")
+"""The kinds that interpret programs which are no graphs."""
 
 
 class Executor:
     """Compiles functions of graphs into Python functions."""
 
-    def __init__(self, mod: Module | None, device: Device | None, target: Any, params: Mapping[str, Any] | None):
+    def __init__(
+        self, kind: str, mod: Module | None, device: Device | None, target: Any, params: Mapping[str, Any] | None
+    ):
+        self._kind = kind
         self._mod = mod
         self._device = device
         self._target = target
@@ -35,28 +42,44 @@ class Executor:
 
         binds: arrays for parameters, by name or variable. Errors as raised by `relay.build`.
         """
-        by_name = {
-            key.name_hint if isinstance(key, Var) else key: value.array if isinstance(value, Constant) else value
+        by_name = {key: value for key, value in (binds or {}).items() if not isinstance(key, Var)}
+        variables = {
+            key: value if isinstance(value, Constant) else const(value)
             for key, value in (binds or {}).items()
+            if isinstance(key, Var)
         }
+        expr = bind(expr, variables) if expr is not None and variables else expr
         bound = {**(self._params or {}), **by_name}
         if expr is None:
             if self._mod is None:
                 raise OptionError("evaluate without an expression, of an executor without a module")
             return self._function(self._mod, bound)
-        if isinstance(expr, GlobalVar) and isinstance(self._mod, IRModule):
-            return self._function(self._with_main(self._mod[expr]), bound)
-        main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr)
-        function = self._function(self._with_main(main), bound)
-        return function if isinstance(expr, Function) else function()
+        root: Any = self._mod[expr] if isinstance(expr, GlobalVar) and isinstance(self._mod, IRModule) else expr
+        if isinstance(root, Function):
+            return self._function(self._with_main(root), bound)
+        free = [each for each in free_vars(root) if each.name_hint not in bound]
+        if free:
+            raise ArgumentError(f"variables {', '.join(map(repr, free))} have no value")
+        mod = self._with_main(Function(free_vars(root), root))
+        if mod.has_operations:
+            return self._function(mod, bound)()
+        return self._interpreted(mod, bound)()
 
     def _with_main(self, main: Function) -> IRModule:
         """A module with a function as its `main`, beside the functions of the module of the executor."""
         others = self._mod.items() if isinstance(self._mod, IRModule) else ()
         graphs = {name: each for name, each in others if isinstance(each, Function)}
-        return IRModule.from_graphs({**graphs, "main": main})
+        return IRModule({**graphs, "main": main})
+
+    def _interpreted(self, mod: IRModule, params: Mapping[str, Any]) -> Callable[..., Any]:
+        """The function `main` of a program without operations."""
+        if self._kind not in INTERPRETING:
+            raise OptionError(f"executor {self._kind!r} of a program that is no graph, expected 'vm' or 'debug'")
+        return Interpreter(functions_of(mod, params), self._target, self._device).function("main")
 
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
+        if isinstance(mod, IRModule) and not mod.has_operations:
+            return self._interpreted(mod, params)
         executor = GraphExecutor(build(mod, self._target, params=params).executable, self._device)
         module = GraphModule(executor)
         names = [spec.name for spec in executor.executable.inputs]
@@ -64,7 +87,7 @@ class Executor:
         type = main.checked_type.ret_type if isinstance(main, Function) else None
 
         def call(*values: Any, **kwargs: Any) -> Any:
-            args = list(_leaves(values))
+            args = list(leaves_of(values))
             if len(args) > len(names):
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
             module.run(**dict(zip(names, args, strict=False)), **kwargs)
@@ -84,15 +107,6 @@ def _nested(type: Type, results: Iterator[Any]) -> Any:
     return next(results)
 
 
-def _leaves(values: Sequence[Any]) -> Iterator[Any]:
-    """The arrays of arguments; a tuple is several."""
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _leaves(value)
-        else:
-            yield value
-
-
 def create_executor(
     kind: str = "debug",
     mod: Module | None = None,
@@ -102,10 +116,10 @@ def create_executor(
 ) -> Executor:
     """An executor that turns graphs into Python functions: `create_executor("graph", mod).evaluate()(x)`.
 
-    kind: one of TVM's kinds, all equivalent here.  device: the device of execution, by default the first device of the
-    target.  params: arrays for parameters, by name.  A function returns an array, or a list of several. OptionError for
-    an unknown kind.
+    kind: one of TVM's kinds, equivalent for graphs; "vm" and "debug" interpret all other programs.  device: the device
+    of execution, by default the first device of the target.  params: arrays for parameters, by name.  A function
+    returns an array, or a list of several. OptionError for an unknown kind.
     """
     if kind not in KINDS:
         raise OptionError(f"executor {kind!r}, expected one of {', '.join(KINDS)}")
-    return Executor(mod, device, target, params)
+    return Executor(kind, mod, device, target, params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...relay.parsing import parse_expr, parse_functions
+from ...relay.parsing import is_program, parse_expr
 from ..ir.module import IRModule
 
 
@@ -14,12 +14,14 @@ def parse(
     """The module of a text; an expression is its function `main`. source_name, init_module, init_meta_table: ignored.
     RelayTextError.
     """
-    return IRModule(parse_functions(source))
+    result = IRModule()
+    result.add_program(source)
+    return result
 
 
 def fromtext(source: str) -> Any:
-    """The module of a text, or its expression if the text has no function with a name. RelayTextError."""
-    return parse(source) if "def @" in source else parse_expr(source)
+    """The module of a text, or its expression if the text has no definition. RelayTextError."""
+    return parse(source) if is_program(source) else parse_expr(source)
 
 
 __all__ = ["fromtext", "parse", "parse_expr"]

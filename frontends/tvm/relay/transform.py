@@ -23,9 +23,11 @@ from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
+from ...relay.analysis import free_vars
 from ...relay.expr import Call, Expr, Function, GlobalVar
 from ...relay.functor import TypeAnnotator
 from ...relay.gradients import gradient as gradient_of
+from ...relay.inference import infer_types
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
@@ -41,7 +43,6 @@ from .padding import fold_padding
 from .parser import parse
 from .region_functions import partition_module
 from .regions import annotate_targets, merge_regions
-from .types import type_of
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -67,6 +68,8 @@ def InferType() -> FunctionalPass:
     stay as the user wrote them, and their functions get the types of their results."""
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
+        if not mod.has_operations:
+            return _with_types(mod)
         if not mod.is_written:
             return run_pipeline(mod, [RelayInferTypesPass()])
         return on_graphs(lambda func: TypeAnnotator().visit(func), mod, is_normal=False)
@@ -74,12 +77,23 @@ def InferType() -> FunctionalPass:
     return FunctionalPass(run, PassInfo(0, "InferType"))
 
 
+def _with_types(mod: IRModule) -> IRModule:
+    """A program without operations, with the types of its expressions."""
+    functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+    infer_types(functions)
+    result = IRModule()
+    result.type_definitions |= mod.type_definitions
+    result.add_graphs({name: TypeAnnotator().visit(each) for name, each in functions.items()})
+    return result
+
+
 def InferTypeLocal(expr: Expr) -> Any:
     """The type of an expression outside of a module, which the expression records as its `checked_type`.
 
-    OptionError if the type does not follow from the annotations of the free variables.
+    OptionError if the type does not follow from the annotations of the free variables, and for types that do not go
+    together.
     """
-    expr.known_type = type_of(expr)
+    infer_types({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
     return expr.checked_type
 
 
@@ -396,6 +410,7 @@ def on_graphs(change: Callable[[Any], Any], mod: IRModule, is_normal: bool = Tru
     """A module whose graphs are changed. is_normal: whether `change` takes graphs in which each value is one node,
     instead of graphs as the user wrote them."""
     result = IRModule(mod.op.clone(), dict(mod.constants))
+    result.type_definitions |= mod.type_definitions
     names = [name for name, op in mod.functions.items() if isinstance(op, FuncOp)]
     result.add_graphs({name: change(mod.normal_form(name) if is_normal else mod[name]) for name in names})
     return result

@@ -6,21 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....module import Module
-from ...relay import Function
+from ...relay import Expr, Function
 from ..absent import report_absent
-from .building import build
+from ..ir.module import IRModule
+from .building import build, optimize
+from .interpreter import ProgramLibrary, functions_of
 
 __getattr__ = report_absent("tvm.relay.vm")
 
 
 def compile(
-    mod: Module | Function, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
+    mod: Module | Expr, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
 ) -> Any:
-    """The `tvm.runtime.vm.Executable` of a graph, with the arguments and the errors of `relay.build`."""
+    """The `tvm.runtime.vm.Executable` of a graph, with the arguments and the errors of `relay.build`; that of a program
+    without operations is interpreted."""
     # lazy: tvm.runtime imports this package
     from ..runtime.vm import Executable
 
-    return Executable(build(mod, target, target_host, params))
+    program = IRModule({"main": mod}) if isinstance(mod, Expr) else mod
+    if isinstance(program, IRModule) and not program.has_operations:
+        return Executable(ProgramLibrary(functions_of(program, params or {}), "llvm" if target is None else target))
+    return Executable(build(program, target, target_host, params))
 
 
 class VMCompiler:
@@ -37,6 +43,16 @@ class VMCompiler:
     def lower(self, mod: Module | Function, target: Any = None, target_host: Any = None) -> None:
         """Compiles a graph."""
         self._executable = compile(mod, target, target_host, self._params)
+
+    def optimize(
+        self,
+        mod: Module | Function,
+        target: Any = None,
+        target_host: Any = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The graph as `relay.build` rewrites it before fusion, and its constants by name."""
+        return optimize(mod, target, {**self._params, **(params or {})})
 
     def codegen(self) -> None:
         """Nothing: `lower` has generated the code."""

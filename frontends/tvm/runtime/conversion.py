@@ -11,7 +11,7 @@ from ....expressions.expr import ExprConvertible, PrimExpr, StringImm, const
 
 
 def convert(value: Any, span: None = None) -> Any:
-    """A value as TVM's functions take it: a number as a constant, text as a `StringImm`, a list, tuple or dictionary of
+    """A value as TVM's functions take it: a number as a constant, text as a `StringImm`, a tuple or dictionary of
     converted values; expressions, arrays, functions and other objects of this package are themselves. ArgumentError for
     other values.
     """
@@ -23,7 +23,7 @@ def convert(value: Any, span: None = None) -> Any:
         case str():
             return StringImm(value)
         case list() | tuple():
-            return [convert(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            return tuple(convert(item) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         case dict():
             return {key: convert(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
         case _:

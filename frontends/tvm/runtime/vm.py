@@ -2,54 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult
 from ....backends.graph import GraphExecutor
-from ....core.errors import ArgumentError, OptionError
+from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ..absent import report_absent
-from ..containers import ADT
+from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
 from ..nd import Device, NDArray
 from ..relay.building import GraphExecutorFactoryModule
+from ..relay.interpreter import Interpreter, ProgramLibrary
 
 __getattr__ = report_absent("tvm.runtime.vm")
 
 
 class Executable:
-    """A compiled graph with the function `main`, for a `VirtualMachine`.
+    """A compiled graph with the function `main`, or a program for the interpreter, for a `VirtualMachine`.
 
     lib, mod: the graph with its native code, which `export_library` saves. TVM executes byte code; here the graph calls
     its kernels as `relay.build` plans them.
     """
 
-    def __init__(self, lib: GraphExecutorFactoryModule):
+    def __init__(self, lib: GraphExecutorFactoryModule | ProgramLibrary):
         self.lib = lib
 
     @property
-    def mod(self) -> GraphExecutorFactoryModule:
+    def mod(self) -> GraphExecutorFactoryModule | ProgramLibrary:
         return self.lib
 
-    def save(self) -> tuple[bytearray, GraphExecutorFactoryModule]:
+    def save(self) -> tuple[bytearray, GraphExecutorFactoryModule | ProgramLibrary]:
         """The graph as bytes of JSON, and the library, for `load_exec`."""
         return bytearray(self.lib.get_graph_json(), "utf-8"), self.lib
 
     @staticmethod
-    def load_exec(bytecode: bytes | bytearray, lib: GraphExecutorFactoryModule) -> Executable:
+    def load_exec(bytecode: bytes | bytearray, lib: GraphExecutorFactoryModule | ProgramLibrary) -> Executable:
         """The executable of what `save` returned. OptionError if the library belongs to another graph."""
         if bytes(bytecode).decode("utf-8", "replace") != lib.get_graph_json():
             raise OptionError("the library belongs to another graph")
         return Executable(lib)
 
     def get_function_params(self, func_name: str) -> list[str]:
-        """The names of the parameters of `main`."""
-        _check_main(func_name)
+        """The names of the parameters of a function: `main`, or any of an interpreted program."""
+        if isinstance(self.lib, ProgramLibrary):
+            if func_name not in self.lib.functions:
+                raise ArgumentError(f"function {func_name!r}, expected one of {', '.join(self.lib.functions)}")
+            return [each.name_hint for each in self.lib.functions[func_name].params]
+        if func_name != "main":
+            raise ArgumentError(f"function {func_name!r}, expected 'main'")
         return [spec.name for spec in self.lib.executable.inputs]
 
 
 class VirtualMachine:
-    """Executes the function `main` of an executable: `vm.run(x)`, `vm.invoke("main", x)`.
+    """Executes the functions of an executable: `vm.run(x)`, `vm.invoke("main", x)`.
 
     device: of execution, by default the first one of the target; a list of one device is accepted. A result is an
     array, or a list of several. memory_cfg: ignored.
@@ -61,33 +67,74 @@ class VirtualMachine:
         device: Device | Sequence[Device] | None = None,
         memory_cfg: object = None,
     ):
-        lib = exe.lib if isinstance(exe, Executable) else exe
+        self._executable = exe if isinstance(exe, Executable) else Executable(exe)
+        lib = self._executable.lib
         devices = [device] if isinstance(device, Device) else list(device or [])
         if len(devices) > 1:
             raise ArgumentError(f"devices {', '.join(map(str, devices))}, expected one: a graph runs on one device")
-        self._module = GraphModule(GraphExecutor(lib.executable, devices[0] if devices else None))
-        self._parameters = [spec.name for spec in lib.executable.inputs]
+        chosen = devices[0] if devices else None
+        self._interpreter = None
+        self._arguments: dict[str, dict[str, Any]] = {}
+        self._outputs: list[NDArray] = []
+        if isinstance(lib, ProgramLibrary):
+            self._interpreter = Interpreter(lib.functions, lib.target, chosen)
+        else:
+            self._module = GraphModule(GraphExecutor(lib.executable, chosen))
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Sets the parameters of `main`, by position or by name. ArgumentError for another number of arguments, an
+        """Sets the parameters of a function, by position or by name. ArgumentError for another number of arguments, an
         unknown name, and an array of another type.
         """
-        _check_main(func_name)
-        self._module.set_input(None, None, **self._by_name(args, kwargs))
+        values = self._by_name(func_name, args, kwargs)
+        if self._interpreter is None:
+            self._module.set_input(None, None, **values)
+        else:
+            self._arguments.setdefault(func_name, {}).update(values)
 
-    def _by_name(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-        free = [name for name in self._parameters if name not in named]
+    def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
+        """Sets one parameter of a function: by its name or position and its value, or `name=value`. ArgumentError as of
+        `set_input`."""
+        parameters = self._executable.get_function_params(func_name)
+        if len(args) == 2:
+            tag, value = args
+            name = tag if isinstance(tag, str) else parameters[int(tag)]
+            kwargs = {**kwargs, name: value}
+        if len(kwargs) != 1:
+            raise ArgumentError(f"{len(kwargs)} inputs, expected one")
+        self.set_input(func_name, **kwargs)
+
+    def _by_name(self, func_name: str, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+        parameters = self._executable.get_function_params(func_name)
+        args = args if self._interpreter is not None else list(leaves_of(args))
+        free = [name for name in parameters if name not in named]
         if len(args) > len(free):
-            expected = f"expected {len(self._parameters)}: {', '.join(self._parameters)}"
-            raise ArgumentError(f"{len(args) + len(named)} arguments, {expected}")
+            raise ArgumentError(
+                f"{len(args) + len(named)} arguments, expected {len(parameters)}: {', '.join(parameters)}"
+            )
         return {**dict(zip(free, args, strict=False)), **named}
 
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
         """The result of a function for these arguments, or for those of `set_input`."""
-        _check_main(func_name)
-        self._module.run(**self._by_name(args, kwargs))
-        outputs = self.get_outputs()
-        return outputs[0] if len(outputs) == 1 else ADT(outputs)
+        values = self._by_name(func_name, args, kwargs)
+        if self._interpreter is not None:
+            values = {**self._arguments.get(func_name, {}), **values}
+            parameters = self._executable.get_function_params(func_name)
+            result = self._interpreter.function(func_name)(*(values[name] for name in parameters if name in values))
+            self._outputs = list(leaves_of([result]))
+            return result
+        self._module.run(**values)
+        self._outputs = [self._module.get_output(index) for index in range(self._module.get_num_outputs())]
+        return self._outputs[0] if len(self._outputs) == 1 else ADT(self._outputs)
+
+    def invoke_with_outputs(
+        self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[NDArray]
+    ) -> None:
+        """Runs a function, and copies its results to arrays. ArgumentError for another number of arrays."""
+        self.invoke(func_name, **input_args)
+        if len(output_args) != len(self._outputs):
+            raise ArgumentError(f"{len(output_args)} arrays for results, expected {len(self._outputs)}")
+        for output, target in zip(self._outputs, output_args, strict=True):
+            output.copyto(target)
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """The result of `main`."""
@@ -99,12 +146,12 @@ class VirtualMachine:
 
     def get_outputs(self) -> list[NDArray]:
         """The results of the last run."""
-        return [self._module.get_output(index) for index in range(self._module.get_num_outputs())]
+        return list(self._outputs)
 
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:
         """The position of a parameter, -1 if no parameter has the name."""
-        _check_main(func_name)
-        return self._parameters.index(input_name) if input_name in self._parameters else -1
+        parameters = self._executable.get_function_params(func_name)
+        return parameters.index(input_name) if input_name in parameters else -1
 
     def benchmark(
         self, device: Device, *args: Any, func_name: str = "main", repeat: int = 5, number: int = 5,
@@ -112,13 +159,9 @@ class VirtualMachine:
         cooldown_interval_ms: float = 0, repeats_to_cooldown: int = 1, **kwargs: Any,
     ) -> BenchmarkResult:  # fmt: skip
         """The run time of a function for these arguments, as `GraphModule.benchmark` measures it. device: ignored."""
-        _check_main(func_name)
+        if self._interpreter is not None:
+            raise UnsupportedError("benchmark of an interpreted program is not supported yet")
         return self._module.benchmark(
             device, "run", repeat, number, min_repeat_ms, limit_zero_time_iterations, end_to_end, cooldown_interval_ms,
-            repeats_to_cooldown, **self._by_name(args, kwargs),
+            repeats_to_cooldown, **self._by_name(func_name, args, kwargs),
         )  # fmt: skip
-
-
-def _check_main(func_name: str) -> None:
-    if func_name != "main":
-        raise ArgumentError(f"function {func_name!r}, expected 'main'")

@@ -2,20 +2,25 @@
 
 from ...absent import report_absent
 from ...testing import enabled_targets
+from ..prelude import Prelude
 from ..transform import gradient
-from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, transformer, vgg
+from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, synthetic, transformer, vgg
 from .gradients import check_grad
 from .gradients import random_array as _np_randn_from_type
 from .init import create_workload
+from .nat import count, make_nat_expr, make_nat_value
 from .passes import count_ops, rand, run_infer_type, run_opt_pass
+from .py_converter import run_as_python
 from .temp_op_attr import TempOpAttr
 
 __getattr__ = report_absent("tvm.relay.testing")
 
 __all__ = [
+    "Prelude",
     "TempOpAttr",
     "_np_randn_from_type",
     "check_grad",
+    "count",
     "count_ops",
     "create_workload",
     "dcgan",
@@ -23,14 +28,18 @@ __all__ = [
     "gradient",
     "layers",
     "lstm",
+    "make_nat_expr",
+    "make_nat_value",
     "mlp",
     "mobilenet",
     "mobilenet_v2",
     "rand",
     "resnet",
+    "run_as_python",
     "run_infer_type",
     "run_opt_pass",
     "squeezenet",
+    "synthetic",
     "transformer",
     "vgg",
 ]
