@@ -16,6 +16,7 @@ from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
 from ....operators.relax.functions import sizes_of_call
+from ....operators.relax.packed_words import known_tensor
 from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
 from ....operators.relax.types import substitute
 from ...relay.expr import GlobalVar
@@ -230,7 +231,7 @@ def _argument(writer: Writer, value: Any) -> Any:
 def _fields(writer: Writer, value: SSAValue) -> Any:
     """A tensor, or the list of the fields of a tuple."""
     if not isinstance(value.type, TupleType):
-        return value
+        return known_tensor(writer, value) or value
     return [writer.field(value, n) for n in range(len(value.type.types.data))]
 
 

@@ -131,6 +131,7 @@ class RelaxContext(ElaborationContext):
 
     def size_variable(self, name: str) -> SizeVar:
         """The size called `name`, declared on first use."""
+        self.graph.size_names.add(name)
         return self.sizes.setdefault(name, SizeVar(name))
 
     def size(self, value: Value, span: Span) -> Size:
