@@ -108,8 +108,9 @@ def to_vdevice(data: Expr, dst_vdevice: VDevice | Device | str) -> Call:
 
 def hint_on_device(data: Expr, dst_vdevice: VDevice | Device | str, memory_scope: str = "global") -> Call:
     """A tensor on a device of the module, to which `relax-realize-devices` copies it if it is on another one.
-    ArgumentError for another value than a device, UnsupportedError for a memory scope."""
-    device = replace(VDevice.of_name(name_of_device(dst_vdevice)), memory_scope=memory_scope)
+    ArgumentError for another value than a device."""
+    device = VDevice.of_name(name_of_device(dst_vdevice))
+    device = device if memory_scope == "global" else replace(device, memory_scope=memory_scope)
     return Call(Op.get("relax.hint_on_device"), [data], {"dst_vdevice": device})
 
 

@@ -41,6 +41,7 @@ from ..values import (
     Value,
     VirtualDevice,
     describe_value,
+    device_name,
     python_number,
 )
 from ..vocabulary import RELAX_WORDS, ReaderT, word
@@ -162,9 +163,10 @@ def _device(context: RelaxContext, span: Span, device_type: Value, index: Value)
 def _hint_on_device(
     context: RelaxContext, span: Span, data: Value, dst_vdevice: Value, memory_scope: Value = "global"
 ) -> Value:
-    if memory_scope != "global":
-        raise span.error(f"R.hint_on_device: memory scope {memory_scope!r} is not supported, expected 'global'")
-    op = HintOnDeviceOp(context.relax_value(data, span), context.device(dst_vdevice, span))
+    scope, given = context.string(memory_scope, span, "the memory scope"), python_number(dst_vdevice)
+    if scope != "global" and (name := device_name(given)) is not None:
+        given = f"{name}:{scope}"
+    op = HintOnDeviceOp(context.relax_value(data, span), context.device(given, span))
     return RelaxValue(context.insert(op, span).output)
 
 
